@@ -11,7 +11,7 @@ import type { Logger } from '../telemetry/index.ts';
 import type { CommandHandler } from './command.ts';
 
 /**
- * Anything that can take a turn. Every door, the runner, `agentTool` and a flow's `call:` step
+ * Anything that can take a turn. Every transport, the runner, `agentTool` and a flow's `call:` step
  * drive an agent through this interface and no other.
  * @example
  * const clock: Agent = {
@@ -43,7 +43,7 @@ export interface Agent {
    * @default 'task'
    */
   readonly replies?: 'task' | 'message';
-  /** What becomes of a turn whose process died. @default 'fail' */
+  /** How a turn is handled after its process died. @default 'fail' */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
    * A new task in a context ends the context's older input-required task as completed, naming its
@@ -63,7 +63,7 @@ export interface Agent {
 }
 
 /**
- * Who asks, established by a door and never by the message.
+ * The authenticated caller, established by the transport and never by the message.
  * @example const caller: Caller = { tenant: '', subject: 'ada', method: 'jwt', scopes: ['orders:read'] };
  */
 export interface Caller {
@@ -78,7 +78,7 @@ export interface Caller {
 }
 
 /**
- * One message to an agent and all that comes of it.
+ * One message to an agent, with its caller, state and cancellation signal.
  * @example
  * async function* take(turn: Turn) {
  *   if (turn.isContinuation) yield completed(`Booked for ${textOf(turn.message)}.`);
@@ -102,11 +102,11 @@ export interface Turn {
   /** Earlier messages of this task, oldest first, without the present one. */
   history(): Promise<readonly Message[]>;
   readonly state: ContextState;
-  /** Values that outlive the turn, by scope; absent where whoever drives the agent keeps none. */
+  /** Values that outlive the turn, by scope; absent where the driver of the agent stores none. */
   readonly session?: Session | undefined;
-  /** Notes for a turn that may run again after its process died; absent where it never does. */
+  /** The journal of a turn that may run again after its process died; absent where it never does. */
   readonly journal?: Journal | undefined;
-  /** Aborts on cancel, timeout and shutdown; `reason` tells which. */
+  /** Aborts on cancel, timeout and shutdown; `reason` says which. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -146,7 +146,7 @@ export interface ContextPatch {
  * Named values beside the agent's own context state. The prefix of a key is its scope: `app:` is
  * shared by all callers of the agent, `user:` belongs to the caller (to the conversation where the
  * caller is anonymous), `temp:` ends with the turn, and every other key belongs to the conversation.
- * Changes are seen at once by whoever shares the turn, and are saved with the turn's end.
+ * Changes are visible at once to all agents of the turn, and are saved when the turn ends.
  * @example
  * async function countVisit(session: Session) {
  *   const visits = Number((await session.get('user:visits')) ?? 0);
@@ -162,8 +162,8 @@ export interface Session {
 }
 
 /**
- * What a turn notes on its way, so that it can run again without doing twice what must be done once.
- * A note is durable when its promise resolves; all notes vanish with the turn's end.
+ * Durable entries of a turn, so that a rerun does not repeat side effects. An entry is durable once
+ * its promise resolves; all entries are deleted when the turn ends.
  * @example
  * async function mailOnce(journal: Journal) {
  *   if (await journal.claim('confirmation', orderId)) await sendMail(orderId);
@@ -171,13 +171,13 @@ export interface Session {
  */
 export interface Journal {
   read(key: string): Promise<JsonValue | undefined>;
-  /** Notes a value unless the key has one. False: it has, be it from an earlier attempt. */
+  /** Writes a value unless the key has one. False: it has, perhaps from an earlier attempt. */
   claim(key: string, value: JsonValue): Promise<boolean>;
   write(key: string, value: JsonValue): Promise<void>;
 }
 
 /**
- * Milliseconds since 1970, from somebody who can be replaced in tests.
+ * The current time; replaceable in tests.
  * @example const noon: Clock = { now: () => Date.UTC(2026, 0, 1, 12) };
  */
 export interface Clock {
@@ -186,7 +186,7 @@ export interface Clock {
 }
 
 /**
- * Whatever an agent can yield.
+ * Any event that an agent can yield.
  * @example
  * async function* take(): AsyncIterable<TurnEvent> {
  *   yield working('One moment');
@@ -217,7 +217,7 @@ export interface ArtifactChunk {
 }
 
 /**
- * Words or data on the way.
+ * Progress, as text or data.
  * @example const progress: Working = { kind: 'working', parts: [text('Page 3 of 12')], metadata: { page: 3 } };
  */
 export interface Working {

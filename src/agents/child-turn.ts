@@ -26,7 +26,7 @@ export interface ChildTurnOptions {
 }
 
 /** Filtering a shared log must not cost more with its length. */
-const mostLogEntries = 500;
+const maxLogEntries = 500;
 
 /**
  * A turn as one agent gives it to another: the same task, caller and session, but its own message,
@@ -87,7 +87,7 @@ function childState(parent: Turn, options: ChildTurnOptions): ContextState {
       if (sharesConversation === true) {
         return parent.state.log(last === undefined ? undefined : { last });
       }
-      const entries = await parent.state.log({ last: mostLogEntries });
+      const entries = await parent.state.log({ last: maxLogEntries });
       const stored = entries.flatMap(({ branch, entry }) =>
         branch === name ? [entry as JsonObject] : [],
       );
@@ -97,7 +97,7 @@ function childState(parent: Turn, options: ChildTurnOptions): ContextState {
   };
 }
 
-/** A child's log entries as they stand in its parent's log. */
+/** Wraps a child's log entries for its parent's log. */
 export function inBranch(name: string, log: readonly JsonObject[]): readonly JsonObject[] {
   return log.map((entry) => ({ branch: name, entry }));
 }

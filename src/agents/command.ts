@@ -22,7 +22,7 @@ export interface AgentCommand<Input, Result, Progress = never> {
   readonly name: string;
   readonly input: Decoder<Input>;
   readonly result: Decoder<Result>;
-  /** Progress that the agent reports. */
+  /** Progress that the agent reports while it runs. */
   readonly progress?: Decoder<Progress>;
   /** Whether it answers open questions of the conversation, as a message does. @default false */
   readonly supersedes?: boolean;
@@ -47,7 +47,7 @@ export interface CommandTurn {
 }
 
 /**
- * What a command came to; the conversation is saved in the transaction that ends the command.
+ * The outcome of a command; the conversation is saved in the transaction that ends the command.
  * @example const outcome: CommandOutcome<number> = { result: 3, context: { value: { count: 3 } } };
  */
 export interface CommandOutcome<Result = unknown> {

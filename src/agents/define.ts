@@ -38,7 +38,7 @@ export function agent(
 
 type Content = string | Part | readonly Part[];
 
-/** Says that the agent is at work, in words or without. @example yield working('Looking it up') */
+/** Reports progress, with text or without. @example yield working('Looking it up') */
 export function working(content?: Content, metadata?: JsonObject): Working {
   return {
     kind: 'working',
@@ -85,7 +85,7 @@ export function inputRequired(
   return end('input-required', content, rest);
 }
 /**
- * Ends the turn: somebody has to sign in first.
+ * Ends the turn: the caller has to sign in first.
  * @example yield authRequired('Please sign in at https://example.com/login');
  */
 export function authRequired(

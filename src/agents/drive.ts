@@ -4,9 +4,9 @@ import { failed } from './define.ts';
 import { isEnd, type TurnOutput, type ProgressEvent } from './turn-output.ts';
 
 /**
- * Lets an agent take a turn on behalf of another: passes on what it says and returns how it ended.
- * A plain message counts as completed, and so does no end at all. An agent that throws has failed,
- * which is no reason for its caller to; a turn that is stopped is.
+ * Runs a turn of one agent on behalf of another: yields its progress and returns its end. A plain
+ * message counts as completed, and so does a missing end. An agent that throws ends as failed, and
+ * its caller goes on; an aborted turn throws.
  */
 export async function* drive(
   agent: Agent,
@@ -31,7 +31,7 @@ export async function* drive(
   }
 }
 
-/** The end of an agent that threw. Only our own errors are worded for callers. */
+/** The end of an agent that threw. Only the texts of our own errors are shown to callers. */
 export function failureOf(error: unknown, name: string): TurnEnd {
   const type = error instanceof LegateError ? error.code.toLowerCase() : 'agent_error';
   const what = error instanceof LegateError ? `: ${error.message}` : '.';

@@ -5,7 +5,7 @@ const taken = Promise.resolve();
  * the channel is full, so a slow consumer holds up the work instead of filling memory.
  *
  * - **open**: what is pushed waits to be taken.
- * - **left**: the consumer has gone; what is pushed is dropped. Whoever works has to be told to stop.
+ * - **left**: the consumer has gone; pushed items are dropped. Abort the producers separately.
  * @example
  * const channel = new EventChannel<TurnEvent>();
  * const work = channel.push(working('One moment')).then(() => 42);
@@ -22,14 +22,14 @@ export class EventChannel<T> {
     this.#capacity = capacity;
   }
 
-  /** Resolves once there is room for it. */
+  /** Resolves once the buffer has accepted the item. */
   push(item: T): Promise<void> {
     if (this.#items.length >= this.#capacity) return this.#pushLater(item);
     this.#add(item);
     return taken;
   }
 
-  /** Gives what arrives until the work is over; ends with its result, or throws its error. */
+  /** Yields pushed items until the work settles; returns its result, or throws its error. */
   async *during<R>(work: Promise<R>): AsyncGenerator<T, R> {
     let isOver = false;
     const over = (): void => {

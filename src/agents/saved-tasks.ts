@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
 /** Tasks of one conversation that may wait for their caller at one time. */
-const mostWaiting = 32;
+const maxWaiting = 32;
 
 /**
- * What an agent made of others keeps in its context: where each task stopped to ask, and what its
- * children keep, by their names. Plain JSON.
+ * State of a composite agent: the pause of each waiting task, and the values of its children, by
+ * name. Plain JSON.
  */
 export class SavedTasks<Stop extends object> {
   readonly children: Map<string, JsonObject>;
@@ -16,7 +16,7 @@ export class SavedTasks<Stop extends object> {
     this.children = new Map(entriesOf(children) as [string, JsonObject][]);
   }
 
-  /** Where a task stopped, which it does not any more. */
+  /** Removes and returns the pause of a task. */
   take(taskId: string): Stop | undefined {
     const stop = this.#stops.get(taskId);
     this.#stops.delete(taskId);
@@ -24,16 +24,16 @@ export class SavedTasks<Stop extends object> {
   }
 
   /**
-   * Notes where a task stopped. Tasks that ended without their agent leave theirs behind, so the
-   * oldest give way; a task that lost it hears the answer as an ordinary message.
+   * Saves the pause of a task. Tasks that ended without their agent leave theirs in the map, so the
+   * oldest are evicted; an evicted task gets the answer as an ordinary message.
    */
   stop(taskId: string, stop: Stop): void {
     const [oldest] = this.#stops.keys();
-    if (this.#stops.size >= mostWaiting && oldest !== undefined) this.#stops.delete(oldest);
+    if (this.#stops.size >= maxWaiting && oldest !== undefined) this.#stops.delete(oldest);
     this.#stops.set(taskId, stop);
   }
 
-  /** What is to be saved, the stops under `name`; empty where there is nothing. */
+  /** The value to save, with the pauses under `name`; empty when there are none. */
   toValue(name: string): JsonObject {
     return {
       ...(this.#stops.size > 0 && { [name]: Object.fromEntries(this.#stops) as JsonValue }),

@@ -7,17 +7,17 @@ import {
 } from '../protocol/index.ts';
 import type { ArtifactChunk, TurnEnd, TurnEvent } from './agent.ts';
 
-interface Gathered {
+interface AccumulatedArtifact {
   head: Artifact;
   parts: Part[];
 }
 
 /** Largest output that one agent hands to another, in characters. */
-const largestOutput = 4 * 1024 * 1024;
+const maxOutputSize = 4 * 1024 * 1024;
 
-/** What an agent made in a turn, gathered from its events for another agent to use. */
+/** The output of a turn, accumulated from its events for another agent. */
 export class TurnOutput {
-  readonly #artifacts = new Map<string, Gathered>();
+  readonly #artifacts = new Map<string, AccumulatedArtifact>();
   #size = 0;
   #endParts: readonly Part[] = [];
 
@@ -27,14 +27,14 @@ export class TurnOutput {
     else if (event.kind !== 'working') this.#endParts = event.parts ?? [];
   }
 
-  /** The artifacts, in the order in which they were begun, or of the branches that made them. */
+  /** The artifacts in the order of their first chunk, or of the branches that made them. */
   artifacts(): readonly Artifact[] {
     return [...this.#artifacts.values()]
       .map(({ head, parts }) => ({ ...head, parts }))
       .toSorted((one, other) => branchOf(one) - branchOf(other));
   }
 
-  /** All that was made: the artifacts' parts, then those of the end. */
+  /** The parts of the artifacts, then the parts of the end. */
   parts(): readonly Part[] {
     return [...this.artifacts().flatMap(({ parts }) => parts), ...this.#endParts];
   }
@@ -47,10 +47,10 @@ export class TurnOutput {
 
   #put(artifact: Artifact, append: boolean): void {
     for (const part of artifact.parts) this.#size += sizeOf(part);
-    if (this.#size > largestOutput) {
+    if (this.#size > maxOutputSize) {
       throw new LegateError(
         'INVALID_AGENT_RESPONSE',
-        `an agent made more than ${largestOutput} characters for another to use`,
+        `an agent made more than ${maxOutputSize} characters for another to use`,
       );
     }
     const existing = append ? this.#artifacts.get(artifact.artifactId) : undefined;
@@ -71,7 +71,7 @@ function branchOf(artifact: Artifact): number {
   return typeof branch === 'number' ? branch : 0;
 }
 
-/** What an agent may say before its end. */
+/** An event before the end of a turn. */
 export type ProgressEvent = Exclude<TurnEvent, TurnEnd | { kind: 'message' }>;
 
 export function isEnd(event: TurnEvent): event is Exclude<TurnEvent, ProgressEvent> {

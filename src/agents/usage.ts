@@ -22,7 +22,7 @@ export function addUsage(one: Usage, other: Partial<Usage>): Usage {
   return sum;
 }
 
-/** The usage that the metadata of another agent's end tells. */
+/** Reads the usage from the metadata of another agent's end. */
 export function usageOf(metadata: JsonObject | undefined): Partial<Usage> {
   const value: JsonValue | undefined = metadata?.['usage'];
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};

@@ -104,7 +104,7 @@ test.each([
   [['trust', 'grant', 'message-token:a'], 'say what to grant', 2],
   [['trust', 'list', '--store', 'no.db'], 'there is no store no.db', 2],
   [['trust', 'lst'], 'Did you mean list?', 2],
-  [['trust', 'grant', 'alice', '--level', 'act'], 'names nobody', 1],
+  [['trust', 'grant', 'alice', '--level', 'act'], 'invalid trust subject', 1],
 ])('%j is refused', async (args, words, code) => {
   await using folder = await busFolder();
   const ended = await folder.run(args);

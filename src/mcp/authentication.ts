@@ -3,7 +3,7 @@ import { readBodyOf } from '../net/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 
-/** How we show who we are to a server that we call. */
+/** Credentials for a server that we call. */
 export type Authentication =
   | {
       readonly kind: 'api_key';
@@ -34,8 +34,8 @@ export interface AuthenticationOptions {
 }
 
 /**
- * Headers that show who we are. Tokens are fetched once and kept until shortly before they expire,
- * or until they are refused. Whoever sends the headers sees to it that the wire is safe.
+ * Authentication headers. Tokens are cached until shortly before they expire, or until the server
+ * rejects them. The sender of the headers checks that the transport is secure.
  */
 export function authenticationHeaders(
   authentication: Authentication,
@@ -78,7 +78,7 @@ interface Token {
 const leewayMs = 60_000;
 /** Where the server does not say how long its tokens live. */
 const assumedLifeMs = 300_000;
-const largestAnswer = 64 * 1024;
+const maxAnswerSize = 64 * 1024;
 
 /** OAuth 2 client credentials (RFC 6749, 4.4): one token at a time, fetched by one request. */
 class TokenSource {
@@ -132,13 +132,13 @@ class TokenSource {
           Accept: 'application/json',
         },
         body: form.toString(),
-        // A token server that sends us elsewhere must not take our secret along.
+        // A redirect must not forward our secret.
         redirect: 'error',
         signal: deadline.signal,
       });
       ({ status } = response);
-      const { bytes, isCut } = await readBodyOf(response, largestAnswer);
-      if (isCut) throw new Error(`more than ${largestAnswer} bytes`);
+      const { bytes, isCut } = await readBodyOf(response, maxAnswerSize);
+      if (isCut) throw new Error(`more than ${maxAnswerSize} bytes`);
       text = bytes.toString('utf8');
     } catch (cause) {
       throw this.#failure('PEER_UNREACHABLE', 'did not answer', cause);
@@ -180,7 +180,7 @@ function errorIn(text: string): string {
   return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
 }
 
-/** The address, if what is sent to it stays between us: https, or this machine. */
+/** Parses a URL that credentials may be sent to: https, or loopback. */
 export function requireSecureTransport(address: string, what: string): URL {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -192,7 +192,7 @@ export function requireSecureTransport(address: string, what: string): URL {
   if (url.protocol === 'https:' || isLoopback(url.hostname)) return url;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `${what}: credentials are not sent to ${url.origin}, where anybody on the way could read them: use https, or a loopback address`,
+    `${what}: credentials are not sent to ${url.origin}, since plain http is not encrypted: use https, or a loopback address`,
   );
 }
 

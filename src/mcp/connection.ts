@@ -12,14 +12,14 @@ export interface McpToolInfo {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** What the server says of it; nothing to rely on where it matters. */
+  /** A hint of the server; not to be relied on for safety. */
   readonly isReadOnly: boolean;
   readonly isIdempotent: boolean;
 }
 
 export interface McpCallOptions {
   readonly signal?: AbortSignal;
-  /** Goes along as `_meta`. */
+  /** Sent as `_meta`. */
   readonly meta?: JsonObject;
   /** Milliseconds. @default the server's for this tool */
   readonly timeoutMs?: number;
@@ -35,8 +35,8 @@ const waits = { initialMs: 200, maximumMs: 5_000 };
  * - **connected**: a connection that closes leads back to **idle**.
  * - **closed**: by us, for good.
  *
- * A call that could not be sent is sent again over a new connection. One that was sent and not
- * answered may have been carried out, so it is not, unless the tool is known to do no harm.
+ * A call that could not be sent is retried over a new connection. A call that was sent and not
+ * answered may have taken effect: it is retried only when the tool is read-only or idempotent.
  */
 export class McpConnection implements AsyncDisposable {
   readonly name: string;
@@ -109,7 +109,7 @@ export class McpConnection implements AsyncDisposable {
     return toResult(result);
   }
 
-  /** Makes the connection now, so that what is wrong with it shows now. */
+  /** Connects now, so that configuration errors surface early. */
   async connect(): Promise<void> {
     await this.#client();
   }
@@ -126,7 +126,7 @@ export class McpConnection implements AsyncDisposable {
     return this.close();
   }
 
-  /** Does something over the connection, once more where that is safe and may help. */
+  /** Runs a request, and retries once over a new connection where that is safe. */
   async #attempt<T>(run: (client: Client) => Promise<T>, isRepeatable: boolean): Promise<T> {
     const client = await this.#client();
     try {
@@ -166,7 +166,7 @@ export class McpConnection implements AsyncDisposable {
         { name: 'legate', version: '1' },
         {
           versionNegotiation: { mode: 'auto', probe: { timeoutMs: timeout } },
-          // There is nobody here whom a server could ask.
+          // No user is available for elicitation.
           inputRequired: { autoFulfill: false },
           jsonSchemaValidator,
         },
@@ -233,9 +233,9 @@ export class McpConnection implements AsyncDisposable {
 
 interface Failure {
   readonly isTimeout: boolean;
-  /** The server does not let us in. */
+  /** The server rejects our credentials. */
   readonly isRefusal: boolean;
-  /** The connection is of no use any more. */
+  /** The connection is lost. */
   readonly isLost: boolean;
   /** The server has not seen the request. */
   readonly isUnsent: boolean;

@@ -30,7 +30,7 @@ export function toNodeHandler(
       outgoing.end();
       return;
     }
-    // Whoever waits for events must see the head at once.
+    // Clients of event streams need the headers at once.
     outgoing.flushHeaders();
     try {
       await pipeline(Readable.fromWeb(answer.body as never), outgoing);

@@ -7,7 +7,7 @@ import { authenticationHeaders, requireSecureTransport } from './authentication.
 import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
 
 /** Answers and messages beyond this are refused. */
-const largestMessage = 16 * 1024 * 1024;
+const maxMessageSize = 16 * 1024 * 1024;
 
 /** A way to a server, ready to be connected. */
 export type OpenTransport = () => Promise<Transport>;
@@ -27,7 +27,7 @@ function overHttp(config: McpHttpServer): OpenTransport {
     return new StreamableHTTPClientTransport(url, {
       fetch: tracedFetch(send),
       requestInit: { headers: { ...headers } },
-      // A call is repeated by whoever made it, or not at all.
+      // Reconnects event streams only; McpConnection decides about retries of calls.
       reconnectionOptions: {
         initialReconnectionDelay: 500,
         maxReconnectionDelay: 5_000,
@@ -85,20 +85,20 @@ function overStdio(config: McpStdioServer, logger: Logger): OpenTransport {
       args: [...args],
       env: { ...getDefaultEnvironment(), ...env },
       stderr: 'pipe',
-      maxBufferSize: largestMessage,
+      maxBufferSize: maxMessageSize,
       ...(cwd !== undefined && { cwd }),
     });
-    noteErrors(transport, config.name, logger);
+    logErrors(transport, config.name, logger);
     return transport;
   };
 }
 
-const longestLine = 1_000;
+const maxLineLength = 1_000;
 
-/** What a program writes to its standard error is for whoever looks after it. */
-function noteErrors(transport: StdioClientTransport, name: string, logger: Logger): void {
+/** Logs the standard error of the program, for operators. */
+function logErrors(transport: StdioClientTransport, name: string, logger: Logger): void {
   transport.stderr?.on('data', (bytes: Buffer) => {
-    const text = bytes.toString('utf8').slice(0, longestLine).trimEnd();
+    const text = bytes.toString('utf8').slice(0, maxLineLength).trimEnd();
     logger.debug({ server: name, text }, 'mcp.server.stderr');
   });
 }

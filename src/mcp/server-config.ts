@@ -19,7 +19,7 @@ interface McpServerBase {
   readonly logger?: Logger;
 }
 
-/** A server behind an address (streamable HTTP). */
+/** A server at a URL (streamable HTTP). */
 export interface McpHttpServer extends McpServerBase {
   readonly url: string;
   /** Sent over https and to loopback only. */

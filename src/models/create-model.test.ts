@@ -202,7 +202,7 @@ test('a group needs an id and at least one model, and ids are unique', () => {
   expect(() => createModel({ models: [] })).toThrow(/model group: id/);
   expect(() => createModel({ id: 'g', models: [] })).toThrow(/model group "g": models/);
   const group = { id: 'g', models: [{ provider: 'ollama', model: 'm' }] };
-  expect(() => createModels([group, group])).toThrow('model group "g" is there twice');
+  expect(() => createModels([group, group])).toThrow('model group "g" is defined twice');
   expect([...createModels([group]).keys()]).toEqual(['g']);
 });
 

@@ -25,7 +25,7 @@ export interface CreateModelOptions {
 /**
  * The model of one entry of `model_groups`: any endpoint that speaks chat completions. A group of
  * several models answers as one, in order or shuffled (`router.routing_strategy`).
- * Throws `CONFIGURATION_INVALID` for an unknown provider, a missing key or a bad URL; asks nobody.
+ * Throws `CONFIGURATION_INVALID` for an unknown provider, a missing key or a bad URL; makes no request.
  * @example createModel({ id: 'local', models: [{ provider: 'ollama', model: 'qwen3' }] })
  */
 export function createModel(config: unknown, options: CreateModelOptions = {}): LanguageModelV4 {
@@ -69,7 +69,7 @@ export function createModels(
   for (const config of groups) {
     const { id } = readModelGroup(config);
     if (models.has(id)) {
-      throw new LegateError('CONFIGURATION_INVALID', `model group "${id}" is there twice`);
+      throw new LegateError('CONFIGURATION_INVALID', `model group "${id}" is defined twice`);
     }
     models.set(id, createModel(config, options));
   }

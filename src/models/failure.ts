@@ -98,7 +98,7 @@ function retryAfter(error: APICallError, now: number): number | undefined {
 }
 
 function shorten(text: string): string {
-  // Services quote keys in their complaints; a long run of key characters is cut to its beginning.
+  // Services quote keys in their complaints; keys are cut to their first characters.
   const masked = text.replaceAll(
     /\b(?:(?:sk|pk|key)[-_]|Bearer |key (?=\S*\d))[\w.-]{8,}/g,
     (run) => `${run.slice(0, 6)}...`,

@@ -16,7 +16,7 @@ import { retryModel } from './retry.ts';
 import { type OnText, streamText } from './stream-text.ts';
 
 /**
- * What a model is asked, and how patiently.
+ * The prompt, with settings, timeout and retries.
  * @example
  * const options: GenerateTextOptions = {
  *   system: 'Answer with one word.',
@@ -71,7 +71,7 @@ export interface GeneratedText {
 }
 
 /**
- * Tokens of one answer; 0 where the model did not tell.
+ * Tokens of one answer; 0 where the model did not report them.
  * @example
  * const usage: TokenUsage = { input: 1_240, output: 85, cachedInput: 1_024, reasoning: 60 };
  * const fresh = usage.input - usage.cachedInput; // 216: what was cached counts as input too
@@ -84,8 +84,8 @@ export interface TokenUsage {
 }
 
 /**
- * Asks a model once, patiently: retries what is worth retrying (network, 408, 409, 429, 5xx) with
- * growing waits or as long as `Retry-After` says, within one time budget. Rejects with a
+ * Calls a model. Retries transient failures (network, 408, 409, 429, 5xx) with exponential backoff,
+ * or as `Retry-After` says, within one time budget. Rejects with a
  * `LegateError`, or with the signal's reason when it aborts.
  * @example const { text } = await generateText(model, { prompt: 'Say hello', timeoutMs: 5_000 })
  */

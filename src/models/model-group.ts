@@ -31,9 +31,9 @@ const modelConfig = z.looseObject({
 
 const routerConfig = z.looseObject({
   routing_strategy: z.string().optional(),
-  /** Failures in a row after which a model rests. */
+  /** Consecutive failures that start the cooldown. */
   allowed_fails: z.int().min(1).optional(),
-  /** Seconds that it rests. */
+  /** Seconds of cooldown. */
   cooldown_time: z.number().min(0).optional(),
 });
 

@@ -1,14 +1,14 @@
 /**
- * Models that think aloud wrap their thoughts in tags. Thoughts are nobody's answer: they are taken
- * out before text is parsed, shown or stored.
+ * Some models wrap their reasoning in tags. Reasoning is removed before text is parsed, shown or
+ * stored.
  */
 const tagNames = ['think', 'thinking', 'thought', 'reasoning'] as const;
 const anyTag = new RegExp(`<(/?)(${tagNames.join('|')})>`, 'gi');
-const longestTag = '</reasoning>'.length;
+const maxTagLength = '</reasoning>'.length;
 
 /**
  * The text without thoughts. A thought that never closes reaches to the end; a closing tag without
- * an opening one ends a thought that began before the text (some servers swallow the opening).
+ * an opening one ends a thought that started before the text (some servers swallow the opening).
  * Linear in the length of the text.
  * @example stripReasoning('<think>hm</think>Yes.') // 'Yes.'
  */
@@ -34,7 +34,7 @@ export function stripReasoning(text: string): string {
 }
 
 /**
- * Takes thoughts out of text that arrives in pieces.
+ * Removes reasoning from streamed text.
  * @example
  * const filter: ReasoningFilter = createReasoningFilter();
  * filter.push('Yes <thi'); // 'Yes ': the rest may become a tag
@@ -68,7 +68,7 @@ export function createReasoningFilter(): ReasoningFilter {
     }
     const rest = held.slice(from);
     const bracket = isFinal ? -1 : rest.lastIndexOf('<');
-    const couldBeTag = bracket >= 0 && rest.length - bracket < longestTag;
+    const couldBeTag = bracket >= 0 && rest.length - bracket < maxTagLength;
     const cut = couldBeTag && !rest.includes('>', bracket) ? bracket : rest.length;
     if (inside === undefined) out += rest.slice(0, cut);
     held = rest.slice(cut);

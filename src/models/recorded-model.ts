@@ -34,8 +34,8 @@ interface Entry {
 }
 
 /**
- * A model that is asked once and remembered for ever. Recording starts the file anew and writes each
- * answer as it comes; replaying asks nobody and finds an answer by the whole request (the nth equal
+ * Records the answers of a model to a file, and replays them. Recording starts a new file and writes
+ * each answer as it arrives; replaying makes no request and looks up answers by the whole request (the nth equal
  * request gets the nth answer, or the last one when there are fewer). A request that was never
  * recorded has drifted: it fails, and the message shows how it differs from the nearest recorded one.
  * Headers and raw bodies are never written.

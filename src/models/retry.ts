@@ -25,12 +25,12 @@ const seconds = histogram('legate.model.duration');
 const tokens = counter('legate.model.tokens');
 
 const policy = { initialMs: 250, maximumMs: 8_000 };
-/** Without a deadline: a service that asks for a longer wait is as good as gone. */
-const longestRetryAfterMs = 60_000;
+/** Without a deadline: a service that asks for a longer wait counts as unavailable. */
+const maxRetryAfterMs = 60_000;
 
 /**
- * Asks a model until it answers: retries what is worth retrying (network, 408, 409, 429, 5xx) with
- * growing waits, or as long as `Retry-After` says. Counts as one call in metrics and traces. Rejects
+ * Calls a model with retries: transient failures (network, 408, 409, 429, 5xx) are retried with
+ * exponential backoff, or as `Retry-After` says. Counts as one call in metrics and traces. Rejects
  * with a `LegateError`, or with the signal's reason when it aborts.
  */
 export async function retryModel<
@@ -41,10 +41,10 @@ export async function retryModel<
   ask: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {
   const { modelId } = model;
-  const begun = options.now();
+  const startedAt = options.now();
   const count = (outcome: 'ok' | 'error'): void => {
     calls.add(1, { model: modelId, outcome });
-    seconds.record((options.now() - begun) / 1000, { model: modelId, outcome });
+    seconds.record((options.now() - startedAt) / 1000, { model: modelId, outcome });
   };
   const span = startSpan('legate.model', {
     kind: 'client',
@@ -81,9 +81,9 @@ async function attempts<Answer>(
     const { isRetryable, retryAfterMs } = describeFailure(thrown, model, now());
     if (!isRetryable || failures > retries) return undefined;
     const waitMs = retryAfterMs ?? backoff(failures, { ...policy, random });
-    // Waiting past the deadline helps nobody: say now what would be said later.
+    // A wait beyond the deadline would fail anyway: fail now.
     const isTooLong =
-      deadline === undefined ? waitMs > longestRetryAfterMs : now() + waitMs >= deadline;
+      deadline === undefined ? waitMs > maxRetryAfterMs : now() + waitMs >= deadline;
     return isTooLong ? undefined : waitMs;
   };
   try {

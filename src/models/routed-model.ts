@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure } from './failure.ts';
 
 /**
- * How models of a group share the work, and when one rests.
+ * Routing strategy and cooldown of a model group.
  * @example const options: RoutedModelOptions = { id: 'commands', allowedFails: 1, cooldownMs: 60_000 };
  */
 export interface RoutedModelOptions {
@@ -16,9 +16,9 @@ export interface RoutedModelOptions {
   readonly id: string;
   /** @default 'fallback' */
   readonly strategy?: 'fallback' | 'simple-shuffle';
-  /** Failures in a row after which a model rests. @default 3 */
+  /** Consecutive failures that start the cooldown. @default 3 */
   readonly allowedFails?: number;
-  /** Milliseconds that it rests. @default 5_000 */
+  /** Milliseconds. @default 5_000 */
   readonly cooldownMs?: number;
   /** @default Date.now */
   readonly now?: () => number;
@@ -29,16 +29,16 @@ export interface RoutedModelOptions {
 
 interface Member {
   readonly model: LanguageModelV4;
-  failsInARow: number;
-  restsUntil: number;
+  consecutiveFailures: number;
+  cooldownUntil: number;
 }
 
 /**
- * Several models that answer as one. Each member is READY or RESTING: `allowedFails` failures in a
- * row make it rest for `cooldownMs`, an answer makes it ready again. A call tries the ready ones, in
- * the order of the group or shuffled, then the resting ones (better a tired model than none), until
- * one answers. A caller's abort ends the call at once and counts against nobody.
- * A stream falls back only until it has begun.
+ * Routes calls to a group of models. `allowedFails` consecutive failures put a member in cooldown for
+ * `cooldownMs`; a successful call ends the cooldown. A call tries the available members, in the order
+ * of the group or shuffled, then the members in cooldown, until one answers. An abort of the caller
+ * ends the call at once and does not count as a failure. A stream fails over only before its first
+ * part.
  * @example const model = new RoutedModel([first, second], { id: 'commands' });
  */
 export class RoutedModel implements LanguageModelV4 {
@@ -52,7 +52,7 @@ export class RoutedModel implements LanguageModelV4 {
 
   constructor(models: readonly LanguageModelV4[], options: RoutedModelOptions) {
     this.modelId = options.id;
-    this.#members = models.map((model) => ({ model, failsInARow: 0, restsUntil: 0 }));
+    this.#members = models.map((model) => ({ model, consecutiveFailures: 0, cooldownUntil: 0 }));
     this.supportsStructuredOutputs = models.every(offersStructuredOutput);
     this.#options = {
       strategy: 'fallback',
@@ -82,14 +82,14 @@ export class RoutedModel implements LanguageModelV4 {
     for (const member of this.#order()) {
       try {
         const answer = await ask(member.model);
-        member.failsInARow = 0;
-        member.restsUntil = 0;
+        member.consecutiveFailures = 0;
+        member.cooldownUntil = 0;
         return answer;
       } catch (thrown) {
         options.abortSignal?.throwIfAborted();
         last = thrown;
-        member.failsInARow += 1;
-        if (member.failsInARow >= allowedFails) member.restsUntil = now() + cooldownMs;
+        member.consecutiveFailures += 1;
+        if (member.consecutiveFailures >= allowedFails) member.cooldownUntil = now() + cooldownMs;
         const { error } = describeFailure(thrown, member.model, now());
         logger.warn(
           {
@@ -116,7 +116,9 @@ export class RoutedModel implements LanguageModelV4 {
       }
     }
     const time = now();
-    return members.toSorted((a, b) => Number(a.restsUntil > time) - Number(b.restsUntil > time));
+    return members.toSorted(
+      (a, b) => Number(a.cooldownUntil > time) - Number(b.cooldownUntil > time),
+    );
   }
 }
 

@@ -21,7 +21,7 @@ export interface ScriptedAnswer {
   readonly finishReason?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   /** Milliseconds before anything is answered. */
   readonly delayMs?: number;
-  /** Milliseconds between the pieces of a stream. */
+  /** Milliseconds between the chunks of a stream. */
   readonly chunkDelayMs?: number;
   /** Answers with an HTTP error instead. */
   readonly error?: {
@@ -29,7 +29,7 @@ export interface ScriptedAnswer {
     readonly message?: string;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Never answers; ends with the caller's patience. */
+  /** Never answers; the caller's timeout ends the call. */
   readonly hang?: boolean;
   /** Breaks the connection before the answer or in the midst of it. */
   readonly disconnect?: 'before' | 'midway';
@@ -120,8 +120,8 @@ export function whenAsked(
   };
 }
 
-/** Pieces as a model would stream them: words with the space before them. */
-export function pieces(text: string): string[] {
+/** Chunks as a model would stream them: words with the space before them. */
+export function chunks(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
 

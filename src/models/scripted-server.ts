@@ -77,7 +77,7 @@ export async function startScriptedModelServer(
     }
     const bytes = await readBytes(request, { ...defaultBodyLimits, maxBodyBytes });
     const body = parseBody(bytes.toString('utf8'));
-    if (body === undefined) return errorResponse(400, 'the body is no JSON object');
+    if (body === undefined) return errorResponse(400, 'the body must be a JSON object');
     calls.push({ path: request.url ?? '', headers: request.headers, body });
     return answerFromScript(player, body, leaving);
   };

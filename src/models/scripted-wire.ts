@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { sleep, until } from '../time/index.ts';
 import {
   finishReasonOf,
-  pieces,
+  chunks,
   type ScriptedAnswer,
   type ScriptedRequest,
   type ScriptPlayer,
@@ -139,11 +139,11 @@ function streamOf(texts: AsyncGenerator<string>): ReadableStream {
 
 function toDeltas(answer: ScriptedAnswer): JsonObject[] {
   const deltas: JsonObject[] = [{ role: 'assistant', content: '' }];
-  for (const piece of pieces(answer.reasoning ?? '')) deltas.push({ reasoning_content: piece });
-  for (const piece of pieces(answer.text ?? '')) deltas.push({ content: piece });
+  for (const piece of chunks(answer.reasoning ?? '')) deltas.push({ reasoning_content: piece });
+  for (const piece of chunks(answer.text ?? '')) deltas.push({ content: piece });
   for (const [index, call] of toolCalls(answer).entries()) {
     const { name, arguments: input } = call.function;
-    // The first piece names the call, the arguments follow in two pieces, as real services do.
+    // The first chunk names the call, the arguments follow in two chunks, as real services do.
     const middle = Math.floor(input.length / 2);
     const head = { index, id: call.id, type: 'function', function: { name, arguments: '' } };
     deltas.push({ tool_calls: [head] });

@@ -22,8 +22,8 @@ import { createReasoningFilter, stripReasoning } from './reasoning.ts';
 export type OnText = (text: string, isStart: boolean) => void | Promise<void>;
 
 /**
- * Streams one answer and returns it whole. Text is passed on without thoughts, and what arrives
- * within one turn of the event loop as one piece.
+ * Streams one answer and returns it whole. Text is passed on without reasoning; the text of one turn
+ * of the event loop is one batch.
  */
 export async function streamText(
   model: LanguageModelV4,
@@ -43,37 +43,37 @@ export async function streamText(
   const { stream } = await until(opened, silence.signal);
   const reader = stream.getReader();
   const answer = new StreamedAnswer();
-  const pieces = new TextPieces(onText);
+  const batch = new TextBatch(onText);
   try {
     for (;;) {
       silence.restart();
       const { done, value } = await until(reader.read(), silence.signal);
       if (done) break;
-      pieces.add(answer.add(value));
-      if (pieces.told !== undefined) await pieces.told;
+      batch.add(answer.add(value));
+      if (batch.flushed !== undefined) await batch.flushed;
     }
-    pieces.add(answer.end());
-    await pieces.tell();
+    batch.add(answer.end());
+    await batch.flush();
     const result = answer.result(model.modelId);
-    // Thoughts may turn out to be such only at their end: then the text is told anew.
+    // A closing tag may mark earlier text as reasoning: then the text is sent again from its start.
     const text = stripReasoning(answer.text);
-    if (text !== '' && text !== pieces.text.trimEnd()) await onText(text, true);
+    if (text !== '' && text !== batch.text.trimEnd()) await onText(text, true);
     return result;
   } finally {
-    pieces.stop();
+    batch.stop();
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** Passes on text at the end of each turn of the event loop in which some arrived. */
-class TextPieces {
+/** Batches text: flushes at the end of each turn of the event loop in which some arrived. */
+class TextBatch {
   readonly #onText: OnText;
   #waiting = '';
   #due: NodeJS.Immediate | undefined;
   /** All text that was passed on. */
   text = '';
-  /** Resolves when there is room for more. */
-  told: void | Promise<void> | undefined;
+  /** Resolves when the consumer has taken the last batch. */
+  flushed: void | Promise<void> | undefined;
 
   constructor(onText: OnText) {
     this.#onText = onText;
@@ -85,11 +85,11 @@ class TextPieces {
     if (this.#waiting === '') return;
     this.#due ??= setImmediate(() => {
       this.#due = undefined;
-      this.told = this.tell();
+      this.flushed = this.flush();
     });
   }
 
-  tell(): void | Promise<void> {
+  flush(): void | Promise<void> {
     if (this.#waiting === '') return undefined;
     const isStart = this.text === '';
     const text = this.#waiting;

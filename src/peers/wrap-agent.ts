@@ -4,7 +4,7 @@ import { present } from '../config/index.ts';
 type Overrides = Partial<Omit<Agent, 'name'>>;
 
 /**
- * The same agent, save for what is given. The original is called as itself, whatever it is made of.
+ * The agent with some members overridden. Methods of the original keep their `this`.
  * @example wrapAgent(agent, { description: 'Answers questions about the weather' })
  */
 export function wrapAgent(agent: Agent, overrides: Overrides): Agent {

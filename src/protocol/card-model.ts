@@ -1,4 +1,4 @@
-/** The card of an agent, and all that it is made of. */
+/** The agent card and its members. */
 import type { JsonObject } from './model.ts';
 
 /**
@@ -11,7 +11,7 @@ export interface AgentProvider {
 }
 
 /**
- * How A2A is spoken at an address.
+ * The protocol binding of an interface.
  * @example const preferred: readonly ProtocolBinding[] = ['GRPC', 'HTTP+JSON', 'JSONRPC'];
  */
 export type ProtocolBinding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC' | (string & {});
@@ -19,7 +19,7 @@ export type ProtocolBinding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC' | (string & {});
 /**
  * One address of an agent, with its binding and version.
  * @example
- * const door: AgentInterface = {
+ * const endpoint: AgentInterface = {
  *   url: 'https://acme.example/a2a',
  *   protocolBinding: 'JSONRPC',
  *   protocolVersion: '1.0',
@@ -190,7 +190,7 @@ export type OAuthFlows =
     };
 
 /**
- * What an agent says of itself: who it is, what it can do, where and how it is called.
+ * The agent card: identity, skills, interfaces and security.
  * @example
  * function speaksGrpc(card: AgentCard): boolean {
  *   return card.supportedInterfaces.some(({ protocolBinding }) => protocolBinding === 'GRPC');

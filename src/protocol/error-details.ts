@@ -17,7 +17,7 @@ const typeErrorInfo = 'type.googleapis.com/google.rpc.ErrorInfo';
 const typeBadRequest = 'type.googleapis.com/google.rpc.BadRequest';
 const typeRetryInfo = 'type.googleapis.com/google.rpc.RetryInfo';
 
-/** Codes that speak of our own inside: their text may name files, hosts or code. */
+/** Internal codes: their text may name files, hosts or code. */
 const hidden: { readonly [code in ErrorCode]?: string } = {
   INTERNAL: 'Internal error',
   CONFIGURATION_INVALID: 'Internal error',
@@ -28,7 +28,7 @@ const hidden: { readonly [code in ErrorCode]?: string } = {
 };
 
 /**
- * Anything thrown, as a caller may see it: without cause, and without what is nobody's business.
+ * Converts anything thrown to an error for callers: without cause and internal details.
  */
 export function toPublicError(thrown: unknown): LegateError {
   const error = toLegateError(thrown);
@@ -79,7 +79,7 @@ export interface ReadDetails {
 /** What a peer may say in its details: more is left unread. */
 const maxEntries = 64;
 
-/** Reads details of a peer; whatever is not understood is passed over. */
+/** Reads details of a peer; unknown ones are ignored. */
 export function readErrorDetails(value: unknown): ReadDetails {
   const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, maxEntries) : [value];
   let result: ReadDetails = {};
@@ -129,7 +129,7 @@ function violationsOf(value: unknown): readonly FieldViolation[] | undefined {
     .map((item) => ({ field: textOf(item.field), description: textOf(item.description) }));
 }
 
-/** A peer's text, within bounds; empty when it is no text. */
+/** A peer's text, within bounds; empty for other values. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 2000) : '';
 }

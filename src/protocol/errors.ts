@@ -169,7 +169,7 @@ export class LegateError extends Error {
 }
 
 /**
- * Anything thrown, as a `LegateError`; what we did not throw ourselves keeps its text to itself.
+ * Converts anything thrown to a `LegateError`; the texts of foreign errors are hidden.
  * @example await run().catch((error) => console.error(toLegateError(error).code));
  */
 export function toLegateError(thrown: unknown): LegateError {
@@ -177,7 +177,7 @@ export function toLegateError(thrown: unknown): LegateError {
   return new LegateError('INTERNAL', 'Internal error', { cause: thrown });
 }
 
-/** There is no such task, or it belongs to somebody else: both look the same. */
+/** The task does not exist, or belongs to another caller: the error is the same. */
 export function taskNotFound(taskId: string): LegateError {
   return new LegateError('TASK_NOT_FOUND', `task ${taskId} not found`, { metadata: { taskId } });
 }

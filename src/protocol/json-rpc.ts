@@ -3,7 +3,7 @@ import { errorDetails, readErrorDetails, textOf, toPublicError } from './error-d
 import { type ErrorCode, errorTable, invalidParams, LegateError } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
-/** What tells an answer to which request it belongs. */
+/** Correlates a response with its request. */
 export type JsonRpcId = string | number | null;
 
 /** A request that was read. */

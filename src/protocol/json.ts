@@ -8,7 +8,7 @@ import type { JsonObject } from './model.ts';
  */
 export class Json<T> {
   #value: T | undefined;
-  /** A thunk where it is made of a text that somebody else needs too. */
+  /** A thunk where the text is derived from a text that is shared. */
   #text: string | (() => string) | undefined;
 
   private constructor(value: T | undefined, text: string | (() => string) | undefined) {
@@ -24,7 +24,7 @@ export class Json<T> {
     return new Json<T>(undefined, text);
   }
 
-  /** The task as the event that begins its log: the two share their text. */
+  /** The task as the first event of its log: both share their text. */
   static ofTask<T>(task: Json<T>): Json<{ readonly task: T }> {
     return new Json({ task: task.value }, () => `{"task":${task.text}}`);
   }

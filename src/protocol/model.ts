@@ -2,10 +2,10 @@
  * The internal model: A2A 1.x as plain JSON, spelled exactly as on the 1.x wire, so that
  * encoding for a 1.x peer is the identity. 0.3 is translated at the edge (`dialects/v03`).
  *
- * Values of these types are immutable once made: whoever needs another value makes another object.
+ * Values of these types are immutable: create a new object to change one.
  */
 /**
- * Anything that JSON can say.
+ * Any JSON value.
  * @example const value: JsonValue = { order: 4711, items: ['pen', 'ink'], paidAt: null };
  */
 export type JsonValue =
@@ -52,7 +52,7 @@ export type TaskState = (typeof taskStates)[number];
 export const roles = ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT'] as const;
 
 /**
- * Who said a message.
+ * The sender of a message.
  * @example const role: Role = 'ROLE_AGENT'; // goes to 0.3 peers as 'agent'
  */
 export type Role = (typeof roles)[number];
@@ -78,7 +78,7 @@ export interface Part {
 }
 
 /**
- * Something that a user or an agent said.
+ * A message of a user or an agent.
  * @example
  * const answer: Message = {
  *   messageId: crypto.randomUUID(),
@@ -164,7 +164,7 @@ export interface TaskStatusUpdateEvent {
 }
 
 /**
- * An artifact, or a piece of one, has come.
+ * An artifact, or a chunk of one, was added.
  * @example
  * const piece: TaskArtifactUpdateEvent = {
  *   taskId: 'task-17',
@@ -197,7 +197,7 @@ export type StreamResponse =
   | { readonly artifactUpdate: TaskArtifactUpdateEvent };
 
 /**
- * How we show a webhook who we are.
+ * Our credentials for a webhook.
  * @example
  * const info: AuthenticationInfo = { scheme: 'Bearer', credentials: process.env.HOOK_TOKEN ?? '' };
  */

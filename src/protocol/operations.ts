@@ -50,7 +50,7 @@ for (const [name, names] of Object.entries(operations)) {
   byMethod.set(names.v03, { operation, version: '0.3' });
 }
 
-/** What a JSON-RPC method name means: the name alone tells the version. */
+/** Resolves a JSON-RPC method name; the name determines the version. */
 export function operationOf(method: string): NamedOperation | undefined {
   return byMethod.get(method);
 }

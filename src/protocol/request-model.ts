@@ -1,4 +1,4 @@
-/** What is asked of an agent, and the answers that are more than a task or a card. */
+/** Requests of the protocol, and responses other than tasks and cards. */
 import type { JsonObject, Message, Task, TaskPushNotificationConfig, TaskState } from './model.ts';
 
 /**
@@ -11,11 +11,11 @@ import type { JsonObject, Message, Task, TaskPushNotificationConfig, TaskState }
 export type SendMessageResponse = { readonly task: Task } | { readonly message: Message };
 
 /**
- * How the answer to a message shall come.
+ * How the agent answers a message.
  * @example
  * const configuration: SendMessageConfiguration = {
  *   acceptedOutputModes: ['text/plain', 'image/png'],
- *   returnImmediately: true, // with the task as it begins, to be asked for later
+ *   returnImmediately: true, // with the submitted task, to be polled later
  * };
  */
 export interface SendMessageConfiguration {
@@ -83,7 +83,7 @@ export interface ListTasksResponse {
 }
 
 /**
- * Asks for an end of a task.
+ * Requests the cancellation of a task.
  * @example const request: CancelTaskRequest = { id: 'task-17', metadata: { reason: 'the trip is off' } };
  */
 export interface CancelTaskRequest {
@@ -93,7 +93,7 @@ export interface CancelTaskRequest {
 }
 
 /**
- * Asks for what comes of a task from now on.
+ * Subscribes to the events of a task.
  * @example const request: SubscribeToTaskRequest = { id: 'task-17' }; // refused once the task has ended
  */
 export interface SubscribeToTaskRequest {
@@ -136,7 +136,7 @@ export interface ListTaskPushNotificationConfigsResponse {
 }
 
 /**
- * Takes a webhook away.
+ * Deletes a webhook.
  * @example const request: DeleteTaskPushNotificationConfigRequest = { taskId: 'task-17', id: 'hook-1' };
  */
 export interface DeleteTaskPushNotificationConfigRequest {
@@ -146,7 +146,7 @@ export interface DeleteTaskPushNotificationConfigRequest {
 }
 
 /**
- * Asks for the card of those who proved who they are.
+ * Asks for the extended card, for authenticated callers.
  * @example const request: GetExtendedAgentCardRequest = { tenant: 'acme' };
  */
 export interface GetExtendedAgentCardRequest {

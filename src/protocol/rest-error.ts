@@ -11,7 +11,7 @@ import {
 import { type ErrorCode, LegateError } from './errors.ts';
 import { codeOfJsonRpc, toJsonRpcError } from './json-rpc.ts';
 
-/** How an error is told over REST. */
+/** How an error is encoded over REST. */
 export interface RestErrorOptions {
   /** Whose form the body has. @default '1.0' */
   readonly version?: '1.0' | '0.3';

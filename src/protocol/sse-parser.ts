@@ -13,7 +13,7 @@ export interface SseEvent {
 export interface SseParserOptions {
   /** Bytes of one event, with its field names and comments in between. @default 4 MiB */
   readonly maxEventBytes?: number;
-  /** Told of `retry:` fields, in milliseconds. */
+  /** Called with `retry:` fields, in milliseconds. */
   readonly onRetry?: (milliseconds: number) => void;
 }
 
@@ -24,7 +24,7 @@ const carriageReturn = 0x0d;
  * An incremental parser of server-sent events, fed with bytes as they come. It works on bytes, not
  * text, so that its bound is exact and a character cut in two by the network does no harm.
  *
- * Between two calls it holds the pieces of an unfinished line and the fields of an unfinished event;
+ * Between two calls it buffers the chunks of an unfinished line and the fields of an unfinished event;
  * together they never exceed `maxEventBytes`. Going over throws `PEER_INVALID`, and the parser must
  * not be used any more. An event that is unfinished when the stream ends is dropped, as the format
  * demands.
@@ -39,8 +39,8 @@ export class SseParser {
   /** Drops a byte order mark, which only the first line can have. */
   #decoder = new TextDecoder('utf-8', { ignoreBOM: false });
   #isFirstLine = true;
-  /** Pieces of a line whose end has not come yet. */
-  #pieces: Uint8Array[] = [];
+  /** Chunks of a line whose end has not arrived yet. */
+  #chunks: Uint8Array[] = [];
   #pieceBytes = 0;
   /** Bytes of the present event in finished lines. */
   #eventBytes = 0;
@@ -92,7 +92,7 @@ export class SseParser {
   }
 
   #keep(piece: Uint8Array): void {
-    this.#pieces.push(piece);
+    this.#chunks.push(piece);
     this.#pieceBytes += piece.length;
     this.#check(0);
   }
@@ -108,14 +108,14 @@ export class SseParser {
     this.#check(last.length);
     this.#eventBytes += this.#pieceBytes + last.length;
     let bytes = last;
-    if (this.#pieces.length > 0) {
+    if (this.#chunks.length > 0) {
       bytes = new Uint8Array(this.#pieceBytes + last.length);
       let offset = 0;
-      for (const piece of [...this.#pieces, last]) {
+      for (const piece of [...this.#chunks, last]) {
         bytes.set(piece, offset);
         offset += piece.length;
       }
-      this.#pieces = [];
+      this.#chunks = [];
       this.#pieceBytes = 0;
     }
     const text = this.#decoder.decode(bytes);

@@ -8,9 +8,9 @@ export const protocolVersions = ['1.0', '0.3'] as const;
  */
 export type ProtocolVersion = (typeof protocolVersions)[number];
 
-/** What a request says of its version. */
+/** Where a request states its version. */
 export interface VersionRequest {
-  /** The `A2A-Version` header (or gRPC metadata). It is heeded before the query parameter. */
+  /** The `A2A-Version` header (or gRPC metadata). It takes precedence over the query parameter. */
   readonly header?: string | undefined;
   /** The `A2A-Version` query parameter, for clients that cannot set headers. */
   readonly query?: string | null | undefined;
@@ -20,7 +20,7 @@ export interface VersionRequest {
 
 /**
  * The version a request asks for. None is 0.3, as the specification has it, and the patch is
- * ignored: `1.0.5` is 1.0. Any other version throws `VERSION_NOT_SUPPORTED`, naming those that are.
+ * ignored: `1.0.5` is 1.0. Any other version throws `VERSION_NOT_SUPPORTED`, naming the supported ones.
  */
 export function negotiateVersion(request: VersionRequest): ProtocolVersion {
   const { supported = protocolVersions } = request;

@@ -7,9 +7,9 @@ const anchors = ['$anchor', '$dynamicAnchor'];
 const plainValues = new Set(['enum', 'const', 'default', 'dependentRequired']);
 /** Only for references: what they lead to stands in one place of its own. */
 const unused = new Set(['$defs', 'definitions', 'contentSchema', 'pattern', 'patternProperties']);
-const mostLevels = 500;
+const maxLevels = 500;
 /** Validators compile each of them: some tenths of a millisecond. */
-const mostSchemas = 5_000;
+const maxSchemas = 5_000;
 
 /** A schema with an id, in which `#` and anchors have their meaning. */
 interface Resource {
@@ -20,7 +20,7 @@ interface Resource {
 /**
  * A schema without patterns whose references all lead to schemas in it, so that what is checked
  * here is what a validator runs: references become `#` or `#/$defs/r1`, and ids, anchors and
- * keywords of which validators know nothing are left out, by which one could be led elsewhere.
+ * keywords that validators do not know are left out, since references could lead to them.
  * A reference to anything else (a value, another document) is an error, and so is a schema with
  * more than 5,000 schemas in it. `$dynamicRef` leads where
  * a `$ref` would.
@@ -72,8 +72,8 @@ class Closing {
 
   #collect(schema: JsonObject, outer: Resource | undefined, level: number): void {
     if (this.#known.has(schema)) return;
-    if (level > mostLevels) throw refusal(`it is nested more than ${mostLevels} levels deep`);
-    if (this.#known.size >= mostSchemas) throw refusal(`it has more than ${mostSchemas} parts`);
+    if (level > maxLevels) throw refusal(`it is nested more than ${maxLevels} levels deep`);
+    if (this.#known.size >= maxSchemas) throw refusal(`it has more than ${maxSchemas} parts`);
     const { $id } = schema;
     const id = typeof $id === 'string' ? $id.replace(/#$/, '') : '';
     const isNamed = id !== '' && !id.startsWith('#');

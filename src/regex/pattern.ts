@@ -14,12 +14,12 @@ const maximumText = 10_000;
 const maximumSteps = 5_000_000;
 
 /**
- * A regular expression of a project, run against text that somebody else wrote. RE2 doesn't
+ * A regular expression of a project, run against untrusted text. RE2 doesn't
  * backtrack: time is linear in the text, whatever the pattern.
  */
 export interface Pattern {
   readonly source: string;
-  /** Whether the pattern occurs in the text. `trouble` is told when the text is too long to match. */
+  /** Whether the pattern occurs in the text. Calls `trouble` when the text is too long to match. */
   search(text: string, trouble?: (reason: string) => void): boolean;
 }
 

@@ -13,7 +13,7 @@ const schemasByName = new Set(
 
 /**
  * The value of a keyword with each schema in it changed; undefined where the keyword holds no
- * schemas. What is no schema there (a list of names in `dependencies`) stays as it is.
+ * schemas. Other values (a list of names in `dependencies`) stay as they are.
  */
 export function mapSchemas(
   keyword: string,

@@ -19,7 +19,7 @@ export interface SplitSchema {
  * Takes the patterns out of a JSON Schema that comes from elsewhere (an MCP server, an OpenAPI
  * document), so that no validator compiles them with `RegExp`: values are written by models, and so
  * by users. They are checked in linear time where they stand below `properties`, `items` and
- * `allOf`; whoever takes the value checks the others.
+ * `allOf`; the receiver of the value checks the others.
  * @throws LegateError for a reference that leads to no schema in this one
  */
 export function splitPatterns(schema: JsonObject): SplitSchema {

@@ -6,7 +6,7 @@ const fewestSteps = 100_000;
 const stepsPerValue = 10;
 /** Comparisons of values and names that take about as long as one step. */
 const comparisonsPerStep = 50;
-const mostLevels = 1_000;
+const maxLevels = 1_000;
 
 const inPlace = ['not', 'if', 'then', 'else', '$ref'];
 const inPlaceLists = ['allOf', 'anyOf', 'oneOf'];
@@ -63,7 +63,7 @@ class Work {
       if (known === undefined) throw new Excess('its JSON Schema refers to itself without end');
       return known;
     }
-    if (level > mostLevels * 2) throw new Excess('its JSON Schema has too many levels');
+    if (level > maxLevels * 2) throw new Excess('its JSON Schema has too many levels');
     part.steps.set(schema, undefined);
     this.#pairs += 1;
     let sum = this.#own(schema, part);
@@ -109,7 +109,7 @@ class Work {
   /** How many values there are in one, itself included. */
   #size(value: JsonValue, level: number): number {
     if (typeof value !== 'object' || value === null) return 1;
-    if (level > mostLevels) throw new Excess(`it is nested more than ${mostLevels} levels deep`);
+    if (level > maxLevels) throw new Excess(`it is nested more than ${maxLevels} levels deep`);
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
     let size = 1;

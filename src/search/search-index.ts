@@ -14,16 +14,16 @@ export interface Ranked<T> {
   readonly score: number;
   /** Of the best document's score, from 0 to 1: the best has 1, however bad it is. */
   readonly relative: number;
-  /** How much of the query the document speaks of, from 0 to 1: 0.2 is a bad answer, even if the best. */
+  /** How much of the query the document covers, from 0 to 1: 0.2 is a bad match, even if the best. */
   readonly fit: number;
 }
 
 /** Of a query. */
-const mostWords = 64;
+const maxWords = 64;
 /** A word with another ending, or with a letter wrong, counts less than the word itself. */
 const kinWeight = 0.6;
 const shortestStem = 4;
-const longestEnding = 3;
+const maxEndingLength = 3;
 /** A document with all words of the query side by side scores so many times more. */
 const phraseWeight = 2;
 
@@ -66,9 +66,9 @@ export class SearchIndex<T> {
     this.#search.add(indexed);
   }
 
-  /** Best first; what shares nothing with the query is left out. */
+  /** Best first; documents without a match are left out. */
   search(query: string): readonly Ranked<T>[] {
-    const said = wordsOf(query).slice(0, mostWords);
+    const said = wordsOf(query).slice(0, maxWords);
     const words = [...new Set(said)];
     if (words.length === 0) return [];
     const stems = new Map(words.flatMap((word) => stemsOf(word).map((stem) => [stem, word])));
@@ -98,7 +98,7 @@ function spaced(words: readonly string[]): string {
 }
 
 /**
- * Ranks documents by a query, best first; those that share nothing with it are left out.
+ * Ranks documents by a query, best first; documents without a match are left out.
  * @example rank('book a flight', cards, (card: AgentCard) => card.description)
  */
 export function rank<T>(
@@ -113,7 +113,7 @@ export function rank<T>(
 
 /** `bookings` without its ending: `booking`, `bookin`, `booki`. */
 function stemsOf(word: string): readonly string[] {
-  return Array.from({ length: longestEnding }, (_, at) => word.slice(0, -1 - at)).filter(
+  return Array.from({ length: maxEndingLength }, (_, at) => word.slice(0, -1 - at)).filter(
     (stem) => stem.length >= shortestStem,
   );
 }

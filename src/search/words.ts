@@ -8,17 +8,17 @@ const runs = new RegExp(
 const accents = /[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]/g;
 
 /** Characters of a text that are looked at. */
-const longestText = 100_000;
+const maxTextLength = 100_000;
 
 /**
  * The words of a text in any script, without regard to case, accents and width. Names such as
- * `queryAvailability` and `query_availability` are taken apart. Where words are not told apart by
- * spaces, every two characters side by side count as one.
+ * `queryAvailability` and `query_availability` are taken apart. In scripts without spaces
+ * between words, every two adjacent characters count as one word.
  * @example wordsOf('Déjà-vu 東京都') // ['deja', 'vu', '東京', '京都']
  */
 export function wordsOf(text: string): string[] {
   const plain = text
-    .slice(0, longestText)
+    .slice(0, maxTextLength)
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .normalize('NFKD')
     .replaceAll(accents, '')

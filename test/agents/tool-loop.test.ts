@@ -111,7 +111,7 @@ describe.each([
     );
     expect(text).toBe('Sorry');
     expect(requests[1]?.promptText).toContain('no such account');
-    expect(requests[1]?.promptText).toMatch(/there is no tool named \\?"missing/);
+    expect(requests[1]?.promptText).toMatch(/unknown tool \\?"missing/);
   });
 
   test('at most 8 tools run at one time, and all of them run', async () => {

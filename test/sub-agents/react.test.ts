@@ -247,7 +247,7 @@ test('tools that fail or do not exist, and input that is no JSON, are told to th
   expect(await one.chat.say('to Rome', ...toRome)).toEqual(['No room.']);
   const { promptText = '' } = one.model.requests[1] ?? {};
   expect(promptText).toContain('no room left');
-  expect(promptText).toContain('there is no tool named "fly"');
+  expect(promptText).toContain('unknown tool "fly"');
 });
 
 test('an agent that finds no end asks the user, and keeps what it found', async () => {

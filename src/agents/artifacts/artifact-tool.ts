@@ -3,7 +3,7 @@ import { type Tool, tool } from '../tools/tool.ts';
 import type { Artifacts } from './artifacts.ts';
 
 /**
- * A tool by which a model reads what was saved in its session, by name; without one it lists names.
+ * A tool for models: reads an artifact of the session by name, or lists the names.
  * @example llmAgent({ name: 'clerk', model, tools: [loadArtifact(artifacts)] })
  */
 export function loadArtifact(

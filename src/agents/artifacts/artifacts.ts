@@ -30,9 +30,9 @@ export interface StoredArtifact {
 }
 
 const space = 'agent-artifacts';
-const largestArtifact = 8 * 1024 * 1024;
-const longestName = 256;
-const mostAttempts = 20;
+const maxArtifactSize = 8 * 1024 * 1024;
+const maxNameLength = 256;
+const maxAttempts = 20;
 const versionDigits = 8;
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
@@ -46,8 +46,8 @@ const stored = z.object({
 });
 
 /**
- * What agents make and others come back for: by name, with all versions. A name that begins with
- * `user:` is found in all sessions of its user.
+ * Stores artifacts by name, with all versions. A name that starts with `user:` is visible in all
+ * sessions of its user.
  * @example const version = await artifacts.save(scope, 'report.csv', [file({ bytes })])
  */
 export class Artifacts {
@@ -72,10 +72,10 @@ export class Artifacts {
     const createdAt = this.#clock.now();
     const content = { name, parts: [...parts], createdAt, ...(metadata && { metadata }) };
     const size = JSON.stringify(content).length;
-    if (size > largestArtifact) {
+    if (size > maxArtifactSize) {
       throw new LegateError(
         'PAYLOAD_TOO_LARGE',
-        `artifact "${name}" has ${size} characters, more than the ${largestArtifact} allowed`,
+        `artifact "${name}" has ${size} characters, more than the ${maxArtifactSize} allowed`,
       );
     }
     const { latest } = await this.#heads.change(
@@ -85,7 +85,7 @@ export class Artifacts {
         const write = this.#versions.toWrite(keys.version(version), { ...content, version });
         return { value: { latest: version }, also: [write] };
       },
-      mostAttempts,
+      maxAttempts,
     );
     return latest;
   }
@@ -134,7 +134,7 @@ export class Artifacts {
 function prefixOf(scope: ArtifactScope, name: string): string {
   const { agent, caller, sessionId } = scope;
   const { tenant, subject } = caller;
-  // Anonymous users are many: what is theirs stays with the session.
+  // Anonymous users share an empty subject, so their artifacts stay within the session.
   const isUsers = name.startsWith('user:') && subject !== '';
   return JSON.stringify([agent, tenant, subject, ...(isUsers ? [] : [sessionId])]);
 }
@@ -143,10 +143,10 @@ function keysOf(
   scope: ArtifactScope,
   name: string,
 ): { head: string; versions: string; version: (number: number) => string } {
-  if (name === '' || name.length > longestName) {
+  if (name === '' || name.length > maxNameLength) {
     throw new LegateError(
       'INVALID_PARAMS',
-      `the name of an artifact has 1 to ${longestName} characters`,
+      `the name of an artifact has 1 to ${maxNameLength} characters`,
     );
   }
   const prefix = prefixOf(scope, name);

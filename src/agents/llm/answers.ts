@@ -7,7 +7,7 @@ export interface Answered {
   readonly calls: readonly CallState[];
   /** Calls whose tools go on with the message themselves. */
   readonly resuming: readonly string[];
-  /** What was said beside the answers, for the model to hear. */
+  /** Text beside the answers, passed to the model. */
   readonly said: readonly Part[];
   /** Why questions remain open that the caller may think are answered. */
   readonly note?: string;
@@ -25,7 +25,7 @@ const no = new Set(
 );
 
 /**
- * What a message answers of the open questions. Data parts answer by `callId`, which may be left out
+ * Matches a message to the open questions. Data parts answer by `callId`, which may be left out
  * where one question is open: `{confirmed}`, `{result}`, `{error}` or `{credential}`. Text answers
  * what is left. Nothing but a clear yes confirms, and one yes confirms one call.
  */

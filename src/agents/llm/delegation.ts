@@ -1,11 +1,11 @@
 import type { Agent, Turn } from '../agent.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 
-/** How an agent that was handed a conversation can hand it on. */
+/** Lets an agent that received a conversation transfer it to another agent. */
 export interface Delegation {
-  /** Whom it can go to, beside the agent's own sub agents. */
+  /** Possible targets, beside the agent's own sub agents. */
   readonly roster: readonly Pick<Agent, 'name' | 'description'>[];
-  /** Whom it was handed to. */
+  /** The target that the agent chose. */
   requested?: string;
 }
 
@@ -19,12 +19,12 @@ export function delegationOf(turn: Turn): Delegation | undefined {
   return delegations.get(turn);
 }
 
-/** Agents that take part in a shared conversation: they log it, and can hand it on. */
+/** Agents that share their parent's conversation: they log it, and can transfer it. */
 export const conversationalAgents = new WeakSet<Agent>();
 
 export const transferName = 'transfer_to_agent';
 
-/** The tool by which a model hands the conversation on; the loop itself carries it out. */
+/** The tool by which a model transfers the conversation; the loop handles the call itself. */
 export function transferTool(targets: readonly Pick<Agent, 'name' | 'description'>[]): Tool {
   const roster = targets.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   return tool({

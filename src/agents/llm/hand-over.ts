@@ -17,20 +17,20 @@ export interface HandOverOptions {
   readonly isContinued: boolean;
   /** How many agents had the turn before. */
   readonly transfers: number;
-  /** Ends with the turn, or when nobody listens any more. */
+  /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   readonly say: (event: ProgressEvent) => Promise<void>;
 }
 
 export interface HandedOver {
   readonly end: TurnEnd;
-  /** What the conversation's log gains. */
+  /** Entries for the conversation's log. */
   readonly log: readonly JsonObject[];
-  /** Whom the child handed the conversation to. */
+  /** The agent that the child transferred the conversation to. */
   readonly requested: string | undefined;
 }
 
-/** Lets a sub agent take the turn, and keeps what it keeps. */
+/** Runs the turn in a sub agent and saves its state. */
 export async function handOver(options: HandOverOptions): Promise<HandedOver> {
   const { settings, turn: parent, saved, child, isContinued, transfers, signal, say } = options;
   const { name, description, subAgents } = settings;

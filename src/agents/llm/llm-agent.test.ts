@@ -102,7 +102,7 @@ test('what is wrong with a call is told to the model, which may do better', asyn
   );
   expect(said.text).toBe('Sorry');
   const second = model.requests[1]?.promptText ?? '';
-  expect(second).toContain('there is no tool named "missing"');
+  expect(second).toContain('unknown tool "missing"');
   expect(second).toContain('the input is not valid: a: Invalid input: expected number');
   expect(second).toContain('no such account');
 });

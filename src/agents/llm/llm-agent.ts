@@ -52,11 +52,11 @@ function checkNames({ name, subAgents }: LlmSettings): void {
   if (twice === undefined) return;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `agent "${name}": two agents are named "${twice}", so the model could not tell them apart`,
+    `agent "${name}": two agents are named "${twice}", so the model could not distinguish them`,
   );
 }
 
-/** Forgets the question, and lets whoever asked it forget too. */
+/** Drops the open question, and lets the sub agent or tool that asked drop its state too. */
 async function abandon(
   settings: LlmSettings,
   turn: Turn,

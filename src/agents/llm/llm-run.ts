@@ -32,11 +32,11 @@ import { type Pause, SavedState } from './saved-state.ts';
 import { formatInstruction, readOutput, responseFormat } from './structured-output.ts';
 
 /** Of one answer of the model. */
-const mostCalls = 128;
-const mostTransfers = 8;
-const mostRepairs = 2;
+const maxCalls = 128;
+const maxTransfers = 8;
+const maxRepairs = 2;
 
-/** What comes after a step: another one, the end, or another agent. */
+/** What follows a step: the end, or a transfer to another agent. */
 type Next =
   | { readonly kind: 'end'; readonly end: TurnEnd }
   | { readonly kind: 'transfer'; readonly target: string };
@@ -48,12 +48,12 @@ type Next =
  * - **looping**: the model is asked and its calls run, until it answers without calls.
  * - **paused**: a call needs the caller. The turn ends, and everything that is needed to go on is
  *   in the context's saved value; the message that continues the task leads back to the tools.
- * - **handed over**: a sub agent takes the turn, and this run passes on what it says.
+ * - **handed over**: a sub agent runs the turn, and this run forwards its events.
  */
 export class LlmRun {
   readonly #settings: LlmSettings;
   readonly #turn: Turn;
-  /** All that is said goes through it: each step of a chain of generators would cost as much again. */
+  /** Carries all events: a chain of nested generators would cost one step per level and event. */
   readonly #channel = new EventChannel<ProgressEvent>();
   readonly #stopping = new AbortController();
   readonly #schema: ValueSchema | undefined;
@@ -85,7 +85,7 @@ export class LlmRun {
       yield this.#failed(error.errorType, 'The language model could not answer.', error.details);
     } finally {
       signal.removeEventListener('abort', follow);
-      // Whoever stops listening in mid-sentence stops the model.
+      // A consumer that leaves early aborts the model call.
       if (!isHeard) this.#stopping.abort();
     }
   }
@@ -101,7 +101,7 @@ export class LlmRun {
 
     let target = pause === undefined ? this.#saved.active : pause.delegate;
     let isContinued = pause?.delegate !== undefined;
-    for (let transfers = 0; transfers <= mostTransfers; transfers += 1) {
+    for (let transfers = 0; transfers <= maxTransfers; transfers += 1) {
       const child = this.#settings.subAgents.find(({ name }) => name === target);
       const next: Next =
         child === undefined
@@ -112,7 +112,7 @@ export class LlmRun {
       target = next.target;
       isContinued = false;
     }
-    const text = `The agents handed the task on ${mostTransfers} times.`;
+    const text = `The agents handed the task on ${maxTransfers} times.`;
     return this.#failed('transfer_limit', text);
   }
 
@@ -160,7 +160,7 @@ export class LlmRun {
     return {
       tools,
       limits: {
-        callsPerStep: mostCalls,
+        callsPerStep: maxCalls,
         parallel: settings.maxParallelTools,
         toolTimeoutMs: settings.toolTimeoutMs,
         resultCharacters: settings.maxResultCharacters,
@@ -269,7 +269,7 @@ export class LlmRun {
       return { kind: 'end', end: await this.#completed(output.value) };
     }
     this.#repairs += 1;
-    if (this.#repairs > mostRepairs) {
+    if (this.#repairs > maxRepairs) {
       const why = `The model's answer is not valid: ${output.problem}`;
       return { kind: 'end', end: this.#failed('invalid_output', why) };
     }
@@ -285,7 +285,7 @@ export class LlmRun {
     return this.#withUsage({ kind: 'completed', metadata, context: this.#patch() });
   }
 
-  /** A failed turn says nothing in the log, but its pause is over. */
+  /** A failed turn adds nothing to the log, but clears its pause. */
   #failed(errorType: string, text: string, details?: JsonObject): TurnEnd {
     const value = this.#saved.value();
     const end = this.#withUsage(failure(errorType, text, details));
@@ -308,7 +308,7 @@ export class LlmRun {
 
   // ---- sub agents ---------------------------------------------------------------------------------
 
-  /** The agent that the model hands the conversation to, if it does. */
+  /** The agent that the model transfers the conversation to, if any. */
   #transferTarget(answer: ModelAnswer): string | undefined {
     const call = answer.calls.find(({ name }) => name === transferName);
     const target = (call?.input as JsonObject | undefined)?.['agent_name'];
@@ -323,7 +323,7 @@ export class LlmRun {
     return target === name || subAgents.some((each) => each.name === target);
   }
 
-  /** Hands the conversation to an agent that only whoever gave it to this one can reach. */
+  /** Passes the transfer up to the parent, which knows the target. */
   #handOutside(target: string): TurnEnd {
     const outside = delegationOf(this.#turn);
     if (outside !== undefined) outside.requested = target;
@@ -343,7 +343,7 @@ export class LlmRun {
       say: this.#say,
     });
     this.#log.push(...log);
-    // The child tells what the whole task cost it, over all its turns; so its cost is not kept here.
+    // The child reports its usage of the whole task, over all turns, so the sum is not stored here.
     const { usage: own, iteration } = this.#state;
     this.#state.usage = addUsage(own, usageOf(end.metadata));
     if (requested !== undefined) return { kind: 'transfer', target: requested };

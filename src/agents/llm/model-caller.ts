@@ -16,14 +16,14 @@ export interface ModelCallerOptions {
   readonly turn: Turn;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly schema: ValueSchema | undefined;
-  /** Ends with the turn, or when nobody listens any more. */
+  /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   readonly say: (chunk: ArtifactChunk) => Promise<void>;
 }
 
 /**
- * Asks the model of an agent, lets the callbacks have their say, and shows its text as it arrives.
- * A turn that runs again takes the answers that it journaled.
+ * Calls the model of an agent, runs the callbacks, and streams the text. A turn that runs again
+ * reuses the answers in its journal.
  */
 export class ModelCaller {
   readonly #options: ModelCallerOptions;
@@ -72,7 +72,7 @@ export class ModelCaller {
     const { modelTimeoutMs, modelRetries: retries, random } = settings;
     const { abortSignal: _, ...asked } = call;
     const isStreamed = settings.streams && schema === undefined;
-    // What a callback may still change is shown when it has.
+    // With an afterModel callback, text is shown only after the callback has run.
     const show = settings.afterModel === undefined ? this.#show : () => undefined;
     try {
       const generated = await generateText(settings.model, {

@@ -5,7 +5,7 @@ const errorTypes: Readonly<Record<string, string>> = {
   REQUEST_TIMEOUT: 'model_timeout',
 };
 
-/** The model gave no answer, for all the patience it was shown. */
+/** The model call failed after all retries. */
 export class ModelFailed extends Error {
   override readonly name = 'ModelFailed';
 
@@ -18,7 +18,7 @@ export class ModelFailed extends Error {
     return errorTypes[code] ?? 'model_unavailable';
   }
 
-  /** What the caller may know of it: when to come again. */
+  /** Details for the caller: when to retry. */
   get details(): JsonObject {
     const seconds = this.cause instanceof LegateError ? this.cause.retryAfter : undefined;
     return seconds === undefined ? {} : { retry_after: seconds };

@@ -11,7 +11,7 @@ import type { CallOutput, CallResult } from '../tool-loop/conversation.ts';
 import type { ModelAnswer } from '../tool-loop/model-answer.ts';
 
 /**
- * How the model is asked; what is unset is the model's own choice.
+ * Settings of model calls; unset ones are left to the model.
  * @example const settings: ModelSettings = { temperature: 0, maxOutputTokens: 800, reasoning: 'low' };
  */
 export type ModelSettings = Pick<
@@ -61,7 +61,7 @@ export interface LlmCallbacks {
 type MaybePromise<T> = T | Promise<T>;
 
 /**
- * What an agent made of a language model is told.
+ * Options of an agent with a language model.
  * @example
  * const options: LlmAgentOptions = {
  *   name: 'clerk',
@@ -74,7 +74,7 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   /** Any model of the AI SDK's interface; `createModel` makes one from configuration. */
   readonly model: LanguageModelV4;
   /**
-   * What the model is told to do. `{key}` is filled from the session, `{key?}` may be missing; the
+   * The system prompt. `{key}` is filled from the session, `{key?}` may be missing; the
    * scopes `app:`, `user:` and `temp:` may be named. @default ''
    */
   readonly instruction?: string | ((turn: Turn) => string | Promise<string>);
@@ -90,7 +90,7 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly artifactId?: string;
   /** Whether text is shown as it arrives. @default true */
   readonly streams?: boolean;
-  /** Whether text beside tool calls is also told as a status of the task. @default true */
+  /** Whether text beside tool calls is also published as a status of the task. @default true */
   readonly showsFillers?: boolean;
   /** Temperature and the like, as the model takes them. */
   readonly settings?: ModelSettings;

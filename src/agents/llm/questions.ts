@@ -41,7 +41,7 @@ function wordsOf({ name, ask }: Asking): readonly string[] {
       return [ask.hint ?? `${name} needs your consent for ${ask.scheme}${where}.`];
     }
     case 'result':
-      return [`${name} has begun; please send its result when there is one.`];
+      return [`${name} has started; please send its result when there is one.`];
     case 'answer':
       return [];
   }

@@ -17,9 +17,9 @@ export interface Pause
   readonly delegate?: string;
 }
 
-const largestPause = 2 * 1024 * 1024;
+const maxPauseSize = 2 * 1024 * 1024;
 
-/** What an agent keeps of a conversation beside its log. */
+/** The saved state of a conversation, beside its log. */
 export class SavedState extends SavedTasks<Pause> {
   /** The sub agent that has the conversation. */
   active: string | undefined;
@@ -32,9 +32,9 @@ export class SavedState extends SavedTasks<Pause> {
     this.#isNew = value === undefined;
   }
 
-  /** Files are kept as long as they fit. */
+  /** Drops the bytes of files from a pause that is too large. */
   override stop(taskId: string, pause: Pause): void {
-    const isLarge = JSON.stringify(pause).length > largestPause;
+    const isLarge = JSON.stringify(pause).length > maxPauseSize;
     super.stop(taskId, isLarge ? withoutFiles(pause) : pause);
   }
 

@@ -14,12 +14,12 @@ export function responseFormat(
   return { type: 'json', name: 'answer', schema: schema.jsonSchema as never };
 }
 
-/** What other models are told. */
+/** The instruction for models without structured output. */
 export function formatInstruction(schema: ValueSchema): string {
   return `Give your final answer as JSON only, without any other text, in the form of this JSON Schema:\n${JSON.stringify(schema.jsonSchema)}`;
 }
 
-/** The value in a model's answer: models like to wrap JSON in fences and in words. */
+/** Parses the value in a model's answer, which may be wrapped in a code fence. */
 export async function readOutput(text: string, schema: ValueSchema): Promise<Parsed<JsonValue>> {
   const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1];
   let value: JsonValue;

@@ -23,7 +23,7 @@ import type { ToolSet } from '../tools/tool-set.ts';
 export interface McpToolsOptions extends McpSelection, McpCallPolicy<ToolContext> {
   /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
   readonly prefix?: string;
-  /** Tools to ask the caller before: all, those named, or as the function says. @default none */
+  /** Tools that need the caller's confirmation: all, the named ones, or as the function decides. @default none */
   readonly needsConfirmation?:
     | 'all'
     | readonly string[]
@@ -32,7 +32,7 @@ export interface McpToolsOptions extends McpSelection, McpCallPolicy<ToolContext
 
 /** How the tools of an MCP server are called. */
 export interface McpCallPolicy<Context> {
-  /** Goes along as `_meta` with each call. */
+  /** Sent as `_meta` with each call. */
   readonly meta?: JsonObject | ((context: Context) => JsonObject | Promise<JsonObject>);
   /** Milliseconds. @default the server's for each tool */
   readonly timeoutMs?: number;
@@ -86,7 +86,7 @@ export function mcpTool<Context extends { readonly signal: AbortSignal }>(
     // The connection has its own time for each tool.
     timeoutMs: 0,
     credentials: undefined,
-    // The server knows best what it takes; an input that is no object it could not even read.
+    // The server validates the input; only objects can be sent.
     parse: async (input) =>
       isJsonObject(input)
         ? { ok: true, value: input }
@@ -114,7 +114,7 @@ function valueOf({ isError, text, structured, parts }: McpToolResult): JsonValue
   return files.length === 0 ? text : { text, files };
 }
 
-/** The tools under names that models take, no two of them the same. */
+/** Renames tools to unique names that models accept. */
 export function withSafeNames<Named extends { readonly name: string }>(
   tools: readonly Named[],
   prefix = '',

@@ -2,7 +2,7 @@ import { type Tool, tool } from '../tools/tool.ts';
 import type { Memory } from './memory.ts';
 
 /**
- * How a model looks into memory.
+ * Options of the `load_memory` tool.
  * @example const options: LoadMemoryOptions = { agent: 'front-desk', limit: 3 };
  */
 export interface LoadMemoryOptions {
@@ -13,7 +13,7 @@ export interface LoadMemoryOptions {
 }
 
 /**
- * A tool by which a model looks up what is remembered of its caller, and of nobody else.
+ * A tool for models: searches the memories of the caller, and of no other user.
  * @example llmAgent({ name: 'clerk', model, tools: [loadMemory(memory)] })
  */
 export function loadMemory(memory: Memory, options: LoadMemoryOptions = {}): Tool {

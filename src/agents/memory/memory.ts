@@ -44,7 +44,7 @@ export interface FoundMemory extends Omit<NewMemory, 'id'> {
 export interface MemoryOptions {
   /** Most memories of one user. @default 10_000 */
   readonly maxEntries?: number;
-  /** Users whose index is kept at hand. @default 16 */
+  /** Users whose search index is cached (LRU). @default 16 */
   readonly maxIndexes?: number;
 }
 
@@ -61,14 +61,14 @@ interface Index {
 }
 
 const space = 'agent-memory';
-const longestText = 16_384;
+const maxTextLength = 16_384;
 const digits = 8;
 const pageSize = 500;
-const mostAttempts = 20;
+const maxAttempts = 20;
 
 /**
- * What is remembered of a user beyond a session: texts, found again by their words (BM25), in any
- * script. Users who did not say who they are have no memory: it would be everybody's.
+ * Long-term memory of a user across sessions: texts with full-text search (BM25), in any script.
+ * Anonymous users have no memory, since they would all share one.
  * @example await memory.add(scope, [{ text: 'Allergic to nuts' }]); await memory.search(scope, 'nuts?')
  */
 export class Memory {
@@ -89,15 +89,15 @@ export class Memory {
     const prefix = prefixOf(scope);
     if (prefix === undefined) return 0;
     for (const { text } of memories) {
-      if (text.length > longestText) {
+      if (text.length > maxTextLength) {
         throw new LegateError(
           'PAYLOAD_TOO_LARGE',
-          `a memory has at most ${longestText} characters`,
+          `a memory has at most ${maxTextLength} characters`,
         );
       }
     }
     const now = this.#clock.now();
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const head = await this.#records.get(space, `${prefix}h`, now);
       const count = countOf(head?.value.value);
       const fresh = await this.#fresh(prefix, memories);
@@ -123,7 +123,7 @@ export class Memory {
       };
       if (await this.#records.write([counting, ...writes], now)) return fresh.length;
     }
-    throw new LegateError('STORE_FAILED', 'the memory is being written by too many at once');
+    throw new LegateError('STORE_FAILED', 'too many concurrent writes to the memory; try again');
   }
 
   async #fresh(prefix: string, memories: readonly NewMemory[]): Promise<readonly NewMemory[]> {
@@ -141,7 +141,7 @@ export class Memory {
     return fresh;
   }
 
-  /** The memories that fit best, the best first. */
+  /** The best matches, best first. */
   async search(
     scope: MemoryScope,
     query: string,
@@ -168,7 +168,7 @@ export class Memory {
     }
   }
 
-  /** The index of a user, with what others have added since. */
+  /** The index of a user, up to date with the store. */
   async #index(prefix: string): Promise<Index> {
     const head = await this.#records.get(space, `${prefix}h`, this.#clock.now());
     const epoch = epochOf(head?.value.value);
@@ -187,7 +187,7 @@ export class Memory {
   }
 
   async #create(epoch: string): Promise<Index> {
-    // Only who searches needs an index.
+    // Loaded on the first search.
     const { SearchIndex } = await import('../../search/index.ts');
     const search = new SearchIndex(({ text }: StoredMemory) => text);
     return { search, epoch, lastKey: undefined };

@@ -26,8 +26,8 @@ export interface OpenApiToolsOptions {
   /** Put before the name of each tool. @default '' */
   readonly prefix?: string;
   /**
-   * Credentials by the names of the description's security schemes. Without it they are the agent's
-   * to find, who asks the caller where there are none.
+   * Credentials by the names of the description's security schemes. Without it the agent's provider
+   * is used, and the caller is asked for missing ones.
    */
   readonly credentials?: CredentialProvider;
   /** Asks the caller before calls that change something, before all, or before none. @default 'none' */
@@ -42,7 +42,7 @@ export interface OpenApiToolsOptions {
 
 const harmless: ReadonlySet<string> = new Set(['get', 'head', 'options']);
 const repeatable: ReadonlySet<string> = new Set(['get', 'head', 'options', 'put', 'delete']);
-const mostOperations = 512;
+const maxOperations = 512;
 
 /**
  * The operations of an API as tools, from its OpenAPI 3 description: one tool for each, with
@@ -52,14 +52,17 @@ const mostOperations = 512;
 export function openApiTools(document: JsonObject, options: OpenApiToolsOptions = {}): ToolSet {
   const version = document['openapi'];
   if (typeof version !== 'string' || !version.startsWith('3.')) {
-    throw new LegateError('CONFIGURATION_INVALID', 'this is no OpenAPI 3 description');
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      'not an OpenAPI 3 description: "openapi" must start with 3.',
+    );
   }
   const resolver = new SchemaResolver(document);
   const operations = readOperations(document, resolver);
-  if (operations.length > mostOperations) {
+  if (operations.length > maxOperations) {
     throw new LegateError(
       'CONFIGURATION_INVALID',
-      `the API has ${operations.length} operations, more than the ${mostOperations} taken; include some`,
+      `the API has ${operations.length} operations, more than the ${maxOperations} taken; include some`,
     );
   }
   const { include, exclude = [] } = options;
@@ -90,7 +93,7 @@ function checkedAddress({ name }: Operation, address: string): string {
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return address;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `operation ${name}: "${address}" is no address to call; give a baseUrl`,
+    `operation ${name}: "${address}" is not an http or https URL; set baseUrl`,
   );
 }
 
@@ -103,7 +106,7 @@ function toTool(
   const { needsConfirmation = 'none', timeoutMs = 30_000, credentials, prefix = '' } = options;
   const { method, name, description, inputSchema } = operation;
   const [only] = schemes;
-  // What the set itself does not provide, the agent asks for; it can ask for one thing at a time.
+  // Without a provider of its own, the agent asks for the credential; it can ask for one at a time.
   const asks = credentials === undefined && only !== undefined;
   if (asks && schemes.length > 1) {
     throw new LegateError(
@@ -129,7 +132,7 @@ function toTool(
           credentials === undefined
             ? context.credential
             : await credentials({ scheme, scopes, tool: name, caller, contextId, signal });
-        if (credential === undefined) throw new Error(`there is no credential for ${scheme}`);
+        if (credential === undefined) throw new Error(`missing credential for ${scheme}`);
         applyCredential({ name: scheme, scopes, ...rest }, credential, request);
       }
       return send(operation, request, signal, options);

@@ -1,8 +1,8 @@
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 
-/** Deeper than this, or in a circle, anything goes. */
+/** Deeper or circular schemas accept any value. */
 const deepest = 12;
-const mostNodes = 20_000;
+const maxNodes = 20_000;
 
 /** Words of API descriptions that JSON Schema does not have, or that models have no use for. */
 const foreign = new Set([
@@ -43,10 +43,10 @@ export class SchemaResolver {
   /** A schema that stands by itself. */
   schema(value: JsonValue | undefined, trail: readonly string[] = []): JsonObject {
     this.#nodes += 1;
-    if (this.#nodes > mostNodes) {
+    if (this.#nodes > maxNodes) {
       throw new LegateError(
         'CONFIGURATION_INVALID',
-        `the API description has more than ${mostNodes} schemas when its references are followed`,
+        `the API description has more than ${maxNodes} schemas when its references are followed`,
       );
     }
     if (!isObject(value) || trail.length > deepest) return {};

@@ -20,8 +20,8 @@ export interface Scheme {
 }
 
 /**
- * The schemes that an operation needs, all of them: of the alternatives, the first of which we know
- * every scheme. An alternative without any is the best of all.
+ * The schemes that an operation needs: the first alternative with supported schemes only. An
+ * alternative without schemes wins.
  */
 export function schemesOf(
   operation: Operation,
@@ -65,7 +65,7 @@ function placementOf(scheme: JsonObject): Scheme['placement'] | undefined {
   }
 }
 
-/** Puts a credential on a request, over a wire that is safe for it. */
+/** Adds a credential to a request; refuses plain http to other machines. */
 export function applyCredential(
   scheme: Scheme,
   credential: Credential,

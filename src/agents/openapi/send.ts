@@ -42,7 +42,7 @@ export function toRequest(operation: Operation, base: string, input: JsonObject)
   return { url, headers, body: encodeBody(form.kind, body) };
 }
 
-/** A value that stays within its segment: dots alone would climb, even when escaped. */
+/** A value that stays within its path segment: `..` would climb, even when escaped. */
 function pathSegment(value: JsonValue, name: string): string {
   const text = plain(value);
   if (text === '' || text === '.' || text === '..') {
@@ -78,7 +78,7 @@ function plain(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Reads an answer as far as it may be long; what is cut off is no JSON any more, but text. */
+/** Reads a response up to `maxBytes`; a truncated body is returned as text. */
 export async function readAnswer(response: Response, maxBytes: number): Promise<ApiAnswer> {
   const { status } = response;
   const type = response.headers.get('Content-Type') ?? '';
@@ -96,7 +96,7 @@ function fromJson(text: string): JsonValue {
   try {
     return parseJson(text) as JsonValue;
   } catch {
-    // Said to be JSON and is not: the model may still read it.
+    // Declared as JSON but invalid: the model may still read it.
     return text;
   }
 }

@@ -1,7 +1,7 @@
 import type { Client } from '../../client/index.ts';
 import { until } from '../../time/index.ts';
 
-/** A client that is connected when it is first needed. All who use it share one connection. */
+/** Connects on first use. All callers share one connection. */
 export class LazyClient {
   readonly #connect: () => Promise<Client>;
   #connecting: Promise<Client> | undefined;
@@ -16,7 +16,7 @@ export class LazyClient {
     return this.#current;
   }
 
-  /** The signal ends the wait, and not the connecting: others may wait for it too. */
+  /** The signal ends the wait only; the connection attempt goes on for other callers. */
   get(signal?: AbortSignal): Promise<Client> {
     if (this.#connecting === undefined) {
       const connecting = this.#connect().then(
@@ -44,7 +44,7 @@ export class LazyClient {
     this.#connecting = undefined;
     this.#current = undefined;
     if (client !== undefined) return client.close(options);
-    // Not waited for: a card may be long in coming. Whoever called was told of a failure.
+    // Not awaited: fetching a card may take long. Callers of `get` have seen a failure already.
     connecting?.then((late) => late.close()).catch(() => undefined);
     return undefined;
   }

@@ -8,7 +8,7 @@ import { failure } from '../drive.ts';
 import { LazyClient } from './lazy-client.ts';
 
 /**
- * How an agent elsewhere is called.
+ * Options of a remote agent.
  * @example
  * const options: RemoteAgentOptions = {
  *   auth: { kind: 'api_key', key, headerName: 'X-API-Key', headerFormat: '{key}' },
@@ -27,11 +27,11 @@ export interface RemoteAgentOptions extends Pick<
   readonly name?: string;
   /** @default the card's */
   readonly description?: string;
-  /** Who we are to the peer. Sent over TLS and to loopback only. */
+  /** Credentials for the peer. Sent over TLS and to loopback only. */
   readonly auth?: Authentication | Auth;
   /** The longest a turn may take, in milliseconds; 0 for no limit. @default 600_000 */
   readonly timeoutMs?: number;
-  /** The longest that the peer may tell nothing new, in milliseconds; 0 for no limit. @default 120_000 */
+  /** Longest time without an event from the peer, in milliseconds; 0 for no limit. @default 120_000 */
   readonly inactivityTimeoutMs?: number;
   /** How long a cancel may take to reach the peer, in milliseconds. @default 4_000 */
   readonly cancelTimeoutMs?: number;
@@ -41,7 +41,7 @@ export interface RemoteAgentOptions extends Pick<
 }
 
 /**
- * An agent elsewhere, as one of ours.
+ * A remote agent with the interface of a local one.
  * @example const skillsOf = async (peer: RemoteAgent) => (await peer.connect()).skills.map(({ name }) => name);
  */
 export interface RemoteAgent extends Agent {
@@ -68,12 +68,12 @@ export function remoteAgent(
   const { timeoutMs = 600_000, inactivityTimeoutMs = 120_000, cancelTimeoutMs = 4_000 } = options;
   const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
   const lazy = new LazyClient(async () => {
-    // What is needed to call is loaded when somebody is called.
+    // The client is loaded with the first call.
     const { connect } = await import('../../client/index.ts');
     return connect(address, toClientOptions(options));
   });
   const name = options.name ?? hostOf(address);
-  /** For people: a card names its agent better than a host does, and does not tell where it is. */
+  /** For people: a card names its agent better than a host does, and hides its address. */
   const labelOf = (): string => options.name ?? lazy.current?.card.name ?? name;
   const sender = options.name ?? (isAddress(address) ? String(address) : name);
 
@@ -126,7 +126,7 @@ export function remoteAgent(
     take,
     abandon,
     connect: async ({ signal } = {}) => (await lazy.get(signal)).card,
-    // The card stays known: what is told of the agent does not change.
+    // The card is kept, so that the agent's description does not change.
     close: async () => lazy.current?.close(),
   };
 }

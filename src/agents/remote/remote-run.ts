@@ -16,7 +16,7 @@ import { endOf, turnEvents } from './remote-turn.ts';
 export interface RemoteRunOptions {
   /** What the agent is called in texts and logs. */
   readonly name: string;
-  /** Tells apart what several remote agents send in one turn. The same whenever a turn runs again. */
+  /** Distinguishes the messages of several remote agents in one turn. Stable across reruns. */
   readonly sender: string;
   readonly client: Client;
   readonly turn: Turn;
@@ -27,10 +27,10 @@ export interface RemoteRunOptions {
   >;
 }
 
-/** The note of the task at the other agent, for a turn that runs again. */
+/** The journal entry of the remote task, for a turn that runs again. */
 const journalKey = 'task';
 
-/** One turn of an agent elsewhere. */
+/** One turn of a remote agent. */
 export class RemoteRun {
   readonly #options: RemoteRunOptions;
   readonly #state: RemoteState;
@@ -91,7 +91,7 @@ export class RemoteRun {
     };
   }
 
-  /** The process that sent the message died before it could note the task. */
+  /** The process that sent the message died before it could journal the task. */
   #sent({ message: { messageId, contextId } }: SendMessageRequest): ResumePoint {
     return { v: 1, state: 'sending', messageId, ...(contextId && { contextId }), told: {} };
   }
@@ -162,7 +162,7 @@ function wordsFor(type: string): string {
       return 'fell silent';
     case 'unauthenticated':
     case 'permission_denied':
-      return 'did not let us in';
+      return 'refused our credentials';
     case 'peer_unreachable':
     case 'unavailable':
     case 'rate_limited':

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/index.ts';
 
 const maxTasks = 32;
 
-/** What is kept of a conversation with another agent: its context there, and the tasks that wait. */
+/** Saved state of a conversation with a remote agent: its context there, and the waiting tasks. */
 export class RemoteState {
   contextId: string | undefined;
   /** By our own task's id. */
@@ -19,7 +19,7 @@ export class RemoteState {
     }
   }
 
-  /** Keeps a task that waits. Tasks that ended without us leave their traces, so the oldest give way. */
+  /** Saves a waiting task. Tasks that ended without us stay in the map, so the oldest are evicted. */
   pause(taskId: string, point: ResumePoint): void {
     const [oldest] = this.tasks.keys();
     if (this.tasks.size >= maxTasks && oldest !== undefined) this.tasks.delete(oldest);

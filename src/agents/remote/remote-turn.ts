@@ -11,7 +11,7 @@ const ends: Partial<Record<TaskState, EndKind>> = {
 };
 
 /**
- * Passes on what another agent says in a turn, and returns its answer or its question.
+ * Yields the events of a remote task as turn events, and returns its answer or its question.
  * @example
  * async function* take(turn: Turn) {
  *   const request = { message: turn.message };
@@ -32,7 +32,7 @@ export async function* turnEvents(
       yield { kind: 'working', ...said };
     }
   }
-  throw new Error('a turn that is not left to itself has an end');
+  throw new Error('the events of the remote task ended without a result');
 }
 
 /**

@@ -16,18 +16,17 @@ export interface RecordJournalOptions {
 const space = 'agent-journal';
 /** Longer than any turn that can still run again. */
 const keepMs = 7 * 24 * 60 * 60 * 1000;
-const longestKey = 200;
+const maxKeyLength = 200;
 const pageSize = 200;
 
 /**
- * A journal on records. The claims of two processes that believe to run the same turn meet in the
- * store, where one of them wins.
+ * A journal in the record store. When two processes run the same turn, the store lets one claim win.
  */
 export class RecordJournal implements Journal {
   readonly #options: RecordJournalOptions;
   readonly #prefix: string;
   #notes: Promise<Map<string, JsonValue>> | undefined;
-  /** Whether notes may exist that this object did not write. */
+  /** Whether another process may have written entries. */
   #mayBeForeign: boolean;
 
   constructor(options: RecordJournalOptions) {
@@ -48,7 +47,7 @@ export class RecordJournal implements Journal {
     const now = clock.now();
     const write = { ...this.#write(name, value, now), ifVersion: 0 };
     if (!(await records.write([write], now))) {
-      // Another process runs the same turn: see what it noted.
+      // Another process runs the same turn: reload its entries.
       this.#mayBeForeign = true;
       this.#notes = undefined;
       return false;
@@ -65,7 +64,7 @@ export class RecordJournal implements Journal {
     (await this.#load()).set(name, value);
   }
 
-  /** Deletes all notes, to be written with the turn's end. */
+  /** Writes that delete all entries, for the transaction that ends the turn. */
   async clearing(): Promise<readonly RecordWrite[]> {
     const notes = await (this.#notes ?? new Map<string, JsonValue>());
     return [...notes.keys()].map((name) => ({ space, key: this.#prefix + name }));
@@ -99,7 +98,7 @@ export class RecordJournal implements Journal {
   }
 }
 
-/** Keys may hold what a model or a caller made up; a long one is known by its digest. */
+/** Keys may contain text of models or callers; long ones are replaced by their digest. */
 function shorten(key: string): string {
-  return key.length <= longestKey ? key : hash('sha256', key, 'base64url');
+  return key.length <= maxKeyLength ? key : hash('sha256', key, 'base64url');
 }

@@ -2,7 +2,7 @@ import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite } from '../../store/index.ts';
 import type { Clock, Session } from '../agent.ts';
 
-/** Whose values they are. */
+/** The owner of the values. */
 export interface SessionIdentity {
   readonly agent: string;
   readonly tenant: string;
@@ -21,15 +21,15 @@ const space = 'agent-state';
 const scopes = ['app', 'user', 'session'] as const;
 type Scope = (typeof scopes)[number];
 
-const longestKey = 256;
-const largestValue = 256 * 1024;
-const mostChanges = 1_000;
-const mostEntries = 1_000;
+const maxKeyLength = 256;
+const maxValueSize = 256 * 1024;
+const maxChanges = 1_000;
+const maxEntries = 1_000;
 
 /**
- * A session on records, one record for each value, so that turns which run side by side lose
- * nothing but a race for the very same key. Values are read when they are asked for; what changed
- * is written by whoever ends the turn (`writes`), in the transaction of the end.
+ * A session stored as one record per value, so that concurrent turns conflict only on the same key
+ * (last write wins). Values are read on demand; the engine writes the changes (`writes`) in the
+ * transaction that ends the turn.
  */
 export class RecordSession implements Session {
   readonly #options: RecordSessionOptions;
@@ -72,7 +72,7 @@ export class RecordSession implements Session {
     const found = new Map<string, JsonValue>();
     for (const scope of scopes) {
       const prefix = this.#prefixes[scope];
-      const query = { space, prefix, limit: mostEntries, now: clock.now() };
+      const query = { space, prefix, limit: maxEntries, now: clock.now() };
       for (const record of await records.list(query)) {
         const name = record.key.slice(prefix.length);
         found.set(scope === 'session' ? name : `${scope}:${name}`, record.value.value);
@@ -96,10 +96,10 @@ export class RecordSession implements Session {
   }
 
   #change(key: string, value: JsonValue | undefined): void {
-    if (this.#changes.size >= mostChanges && !this.#changes.has(key)) {
+    if (this.#changes.size >= maxChanges && !this.#changes.has(key)) {
       throw new LegateError(
         'INVALID_AGENT_RESPONSE',
-        `a turn may change ${mostChanges} state keys; keep lists in one value, or elsewhere`,
+        `a turn may change ${maxChanges} state keys; keep lists in one value, or elsewhere`,
       );
     }
     this.#changes.set(key, value);
@@ -118,8 +118,8 @@ export class RecordSession implements Session {
 }
 
 /**
- * Arrays as JSON delimit themselves: none of these is the beginning of another. Anonymous callers
- * are many, so what is theirs goes with the conversation.
+ * JSON arrays are self-delimiting: no prefix starts with another. Anonymous callers share an empty
+ * subject, so their values are scoped to the conversation.
  */
 function prefixesOf(identity: SessionIdentity): Record<Scope, string> {
   const { agent, tenant, subject, contextId } = identity;
@@ -134,17 +134,17 @@ function prefixesOf(identity: SessionIdentity): Record<Scope, string> {
 }
 
 function check(key: string, value: JsonValue): void {
-  if (key === '' || key.length > longestKey) {
+  if (key === '' || key.length > maxKeyLength) {
     throw new LegateError(
       'INVALID_AGENT_RESPONSE',
-      `a state key has 1 to ${longestKey} characters; this one has ${key.length}`,
+      `a state key has 1 to ${maxKeyLength} characters; this one has ${key.length}`,
     );
   }
   const size = JSON.stringify(value)?.length;
-  if (size === undefined || size > largestValue) {
+  if (size === undefined || size > maxValueSize) {
     throw new LegateError(
       'INVALID_AGENT_RESPONSE',
-      `the value of state key "${key}" must be JSON of at most ${largestValue} characters`,
+      `the value of state key "${key}" must be JSON of at most ${maxValueSize} characters`,
     );
   }
 }

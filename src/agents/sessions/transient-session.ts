@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Session, Turn } from '../agent.ts';
 
-/** A session that nobody keeps: it ends with the turn. */
+/** A session in memory: it ends with the turn. */
 class TransientSession implements Session {
   readonly #values = new Map<string, JsonValue>();
 

@@ -4,13 +4,13 @@ import { RecordJournal } from './record-journal.ts';
 import { RecordSession } from './record-session.ts';
 
 /**
- * Whose records, and of which turn.
+ * The owner of the records, and the turn.
  * @example
  * const options: TurnRecordsOptions = {
  *   records: store.records, clock: Date,
  *   agent: 'greeter', caller: { tenant: '', subject: 'ada' },
  *   contextId: 'c-1', taskId: 't-1', messageId: 'm-1',
- *   attempt: 1, isRepeatable: true, // without, there is no journal
+ *   attempt: 1, isRepeatable: true, // false: no journal
  * };
  */
 export interface TurnRecordsOptions {
@@ -40,8 +40,8 @@ export interface TurnRecords {
 }
 
 /**
- * Session and journal of one turn, for whoever drives agents. Nothing is read or written before the
- * agent asks for it.
+ * Session and journal of one turn, for drivers of agents. Nothing is read or written before the
+ * agent uses them.
  * @example
  * const kept = turnRecords({ records: store.records, agent: 'greeter', ...identity });
  * const turn = { ...rest, session: kept.session, ...(kept.journal && { journal: kept.journal }) };

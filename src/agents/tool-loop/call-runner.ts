@@ -15,7 +15,7 @@ import { answered, type Ask, type CallState, isDone, type LoopState } from './ca
 import type { CallOutput } from './conversation.ts';
 
 /**
- * What callbacks are told of the call.
+ * A tool call, as callbacks see it.
  * @example const auditLine = ({ id, name, input }: ToolCallInfo) => `${id} ${name} ${JSON.stringify(input)}`;
  */
 export interface ToolCallInfo {
@@ -26,7 +26,7 @@ export interface ToolCallInfo {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** What a call may do besides giving its result. */
+/** Controls that a running call has. */
 export interface CallControls {
   readonly signal: AbortSignal;
   readonly credential: Credential | undefined;
@@ -48,7 +48,7 @@ export interface CallPolicy<Context> {
   };
   readonly journal: Journal | undefined;
   readonly logger: Logger;
-  /** Ends with the turn, or when nobody listens any more. */
+  /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   context(call: ToolCallInfo, controls: CallControls): Context;
   /** Undefined makes the caller be asked for consent. */
@@ -66,17 +66,17 @@ export interface CallPolicy<Context> {
   ): MaybePromise<{ readonly result: JsonValue } | undefined>;
 }
 
-/** Asking for the same consent again and again helps nobody. */
-const mostConsents = 5;
+/** Bounds how often the caller is asked for the same consent. */
+const maxConsents = 5;
 
 /**
- * Carries out the calls of a step as far as it goes: to their outputs, or to questions.
+ * Runs the calls of a step until each has an output or needs the caller.
  *
- * A call runs at most once. The turn that runs it either comes to its end, which saves the output,
- * or it does not; then it never runs again, unless its agent says `onInterrupted: 'run-again'`. For
- * that case the turn has a journal: the start of a call is journaled before the tool is called and its
- * output after, so the repeated turn takes a journaled output as it is, and does not start again what
- * was started without an output, but tells the model so. Tools that are `isIdempotent` are run again.
+ * A call runs at most once. The end of the turn saves its output; an interrupted turn is not rerun
+ * unless its agent says `onInterrupted: 'run-again'`. Such a turn has a journal: the start of a call
+ * is journaled before the tool runs, and the output after it. The rerun reuses journaled outputs. A
+ * call that was started without an output is not repeated, and the model is informed; tools with
+ * `isIdempotent` run again.
  */
 export class CallRunner<Context> {
   readonly #policy: CallPolicy<Context>;
@@ -119,7 +119,7 @@ export class CallRunner<Context> {
     if (isDone(call) || (call.ask !== undefined && answer === undefined)) return call;
     const { tools, signal, logger } = this.#policy;
     const tool = tools.get(call.name);
-    if (tool === undefined) return fail(call, `there is no tool named "${call.name}"`);
+    if (tool === undefined) return fail(call, `unknown tool "${call.name}"`);
     if (call.problem !== undefined) return fail(call, call.problem);
     const parsed = await tool.parse(call.input);
     if (!parsed.ok) return fail(call, `the input is not valid: ${parsed.problem}`);
@@ -150,7 +150,7 @@ export class CallRunner<Context> {
     return this.#once(attempt, (signal) => this.#context(call, credential, signal));
   }
 
-  /** Runs the tool unless the journal says that it was run. */
+  /** Runs the tool unless the journal has its start. */
   async #once(
     attempt: Attempt<Context>,
     context: (signal: AbortSignal) => Context,
@@ -260,8 +260,8 @@ function ask(call: CallState, question: Ask): CallState {
 }
 
 function askConsent<Context>(call: CallState, tool: Tool<Context>): CallState {
-  if (tool.credentials === undefined || (call.consents ?? 0) >= mostConsents) {
-    return fail(call, 'the user gave no access to the service behind this tool');
+  if (tool.credentials === undefined || (call.consents ?? 0) >= maxConsents) {
+    return fail(call, 'the user did not grant access to the service of this tool');
   }
   return ask(call, { request: 'credential', ...tool.credentials });
 }
@@ -278,7 +278,7 @@ function askOf<Context>(pause: ToolPause, tool: Tool<Context>): Ask {
 
 const toolCalls = counter('legate.tool.calls');
 
-/** Runs a tool within its time, as a piece of the trace. */
+/** Runs a tool within its deadline, in a span. */
 async function traced<T>(
   name: string,
   limits: DeadlineOptions,
@@ -299,20 +299,20 @@ async function traced<T>(
   }
 }
 
-const longestReason = 1_000;
+const maxReasonLength = 1_000;
 
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : 'it failed without a reason';
-  return text.length > longestReason ? `${text.slice(0, longestReason)}...` : text;
+  return text.length > maxReasonLength ? `${text.slice(0, maxReasonLength)}...` : text;
 }
 
-/** What a tool returned, as a model can be shown it. */
-function toJson(value: unknown, mostCharacters: number): JsonValue {
+/** The result of a tool as JSON, truncated to `maxCharacters`. */
+function toJson(value: unknown, maxCharacters: number): JsonValue {
   if (value === undefined) return 'done';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  if (text === undefined) throw new TypeError('the tool returned something that is no JSON');
-  if (text.length > mostCharacters) {
-    return `${text.slice(0, mostCharacters)}\n[cut after ${mostCharacters} of ${text.length} characters]`;
+  if (text === undefined) throw new TypeError('the tool returned a value that is not JSON');
+  if (text.length > maxCharacters) {
+    return `${text.slice(0, maxCharacters)}\n[cut after ${maxCharacters} of ${text.length} characters]`;
   }
   return typeof value === 'string' ? value : (JSON.parse(text) as JsonValue);
 }

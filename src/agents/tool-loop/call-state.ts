@@ -12,7 +12,7 @@ export type Ask =
       readonly authorizationUrl?: string;
       readonly hint?: string;
     }
-  /** The tool began its work; the caller brings the result. */
+  /** The tool started its work; the caller sends the result. */
   | { readonly request: 'result'; readonly ticket: JsonValue }
   /** The tool asks by itself. */
   | {
@@ -60,9 +60,9 @@ export function toResult(call: CallState): CallResult {
   return { id: call.id, name: call.name, output };
 }
 
-/** What a loop has come to, over all turns of its task. */
+/** The state of a loop, over all turns of its task. */
 export interface LoopState {
-  /** What was said and done, from the caller's first message on. */
+  /** The conversation, from the caller's first message on. */
   readonly entries: Entry[];
   /** Answers of the model so far. */
   iteration: number;

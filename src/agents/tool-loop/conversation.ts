@@ -15,7 +15,7 @@ export type Entry =
   | {
       readonly role: 'assistant';
       readonly text?: string;
-      /** Kept for the model's own eyes while its turn lasts; never logged and never shown. */
+      /** Sent back to the model during its turn; never logged or shown. */
       readonly thoughts?: readonly Thought[];
       readonly calls?: readonly RequestedCall[];
     }
@@ -37,7 +37,7 @@ export interface RequestedCall {
 }
 
 /**
- * A call of a tool with what came of it.
+ * A tool call with its output.
  * @example
  * const isOrdered = ({ name, output }: CallResult) => name === 'place_order' && output.type === 'value';
  * llmAgent({ name: 'clerk', model, stopWhen: ({ results }) => results.some(isOrdered) });
@@ -49,8 +49,8 @@ export interface CallResult {
 }
 
 /**
- * What a tool gave: a result, or why there is none.
- * @example const output: CallOutput = { type: 'error', value: 'there is no order A-17' };
+ * The output of a tool: a result, an error or a denial.
+ * @example const output: CallOutput = { type: 'error', value: 'unknown order A-17' };
  */
 export type CallOutput =
   | { readonly type: 'value'; readonly value: JsonValue }
@@ -64,12 +64,12 @@ interface LoggedTurn {
 }
 
 /** Of all turns that are read. */
-const mostCharacters = 200_000;
-const longestLoggedResult = 4_000;
+const maxCharacters = 200_000;
+const maxLoggedResultLength = 4_000;
 
 /**
- * The calls under ids that no other call of the turn has. Models are known to count from anew with
- * every answer, and an answer to an old question must not be one to a new question.
+ * The calls under ids that no other call of the turn has. Some models restart their ids with every answer, and an answer to an old question must not match
+ * a new one.
  */
 export function withOwnIds(
   calls: readonly RequestedCall[],
@@ -90,7 +90,7 @@ function idOf({ id }: RequestedCall): string {
   return id;
 }
 
-/** What was said before, for one agent: its own turns whole, others' turns as they were heard. */
+/** The history for one agent: its own turns in full, the visible text of other agents' turns. */
 export async function loadHistory(
   turn: Turn,
   agent: string,
@@ -101,9 +101,9 @@ export async function loadHistory(
   const kept: (readonly Entry[])[] = [];
   let size = 0;
   for (const { agent: author, entries } of logged.toReversed()) {
-    const heard = author === agent ? entries : asHeard(entries);
+    const heard = author === agent ? entries : visibleEntries(entries);
     size += JSON.stringify(heard).length;
-    if (size > mostCharacters) break;
+    if (size > maxCharacters) break;
     kept.push(heard);
   }
   return kept.toReversed().flat();
@@ -114,7 +114,7 @@ export function toLog(agent: string, entries: readonly Entry[]): JsonObject {
   const slim = entries.map((entry): Entry => {
     if (entry.role === 'user') return { role: 'user', parts: entry.parts.map(withoutBytes) };
     if (entry.role === 'tool') {
-      const results = entry.results.map((each) => cutResult(each, longestLoggedResult));
+      const results = entry.results.map((each) => cutResult(each, maxLoggedResultLength));
       return { role: 'tool', results };
     }
     const { thoughts: _, ...said } = entry;
@@ -138,7 +138,7 @@ function readLogged(entry: JsonObject): readonly LoggedTurn[] {
   return [{ agent, entries: entries as readonly Entry[] }];
 }
 
-function asHeard(entries: readonly Entry[]): readonly Entry[] {
+function visibleEntries(entries: readonly Entry[]): readonly Entry[] {
   return entries.flatMap((entry): readonly Entry[] => {
     if (entry.role === 'user') return [entry];
     if (entry.role === 'tool' || (entry.text ?? '') === '') return [];
@@ -146,13 +146,13 @@ function asHeard(entries: readonly Entry[]): readonly Entry[] {
   });
 }
 
-/** Parts as they may be kept: bytes are worth a name. */
+/** Replaces the bytes of a file by its name. */
 export function withoutBytes(part: Part): Part {
   if (part.raw === undefined) return part;
   return { text: `[file ${part.filename ?? part.mediaType ?? 'without a name'}]` };
 }
 
-/** The conversation as a model takes it. */
+/** Converts the conversation to a prompt of the AI SDK. */
 export function toPrompt(system: string, entries: readonly Entry[]): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Message[] = [];
   if (system !== '') prompt.push({ role: 'system', content: system });
@@ -208,7 +208,7 @@ function providerOptions(provider: JsonObject | undefined): {
 
 function toOutput(output: CallOutput): LanguageModelV4ToolResultOutput {
   if (output.type === 'error') return { type: 'error-text', value: output.value };
-  // Not every provider knows denials; an error says the same to all of them.
+  // Not every provider supports denials; all support errors.
   if (output.type === 'denied') return { type: 'error-text', value: output.value };
   if (typeof output.value === 'string') return { type: 'text', value: output.value };
   return { type: 'json', value: output.value as never };

@@ -23,7 +23,7 @@ export interface ModelAnswer {
   readonly usage: Usage;
 }
 
-/** A call as we keep it. What the model made up for its input may be no JSON at all. */
+/** Reads a call. The input that a model generates may be invalid JSON. */
 function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {
   const provider = call.providerMetadata as JsonObject | undefined;
   const base = {
@@ -40,7 +40,7 @@ function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {
   }
 }
 
-/** What a model generated, as the loop takes it. Calls that the provider carried out are over. */
+/** Converts generated text for the loop, without calls that the provider executed itself. */
 export function toModelAnswer(generated: GeneratedText): ModelAnswer {
   const { text, reasoning, toolCalls, finishReason, usage } = generated;
   return {
@@ -55,7 +55,7 @@ export function toModelAnswer(generated: GeneratedText): ModelAnswer {
   };
 }
 
-/** A tool as a model is told of it. */
+/** The description of a tool for a model. */
 export function toFunctionTool(
   tool: Pick<Tool, 'name' | 'description' | 'inputSchema'>,
 ): LanguageModelV4FunctionTool {

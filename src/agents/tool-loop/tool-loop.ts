@@ -14,13 +14,13 @@ export interface ResumedStep {
   readonly message: Message;
   /** Ids of the calls whose tools go on with the message. */
   readonly resuming: readonly string[];
-  /** What the caller said besides. */
+  /** Text of the caller beside the answers. */
   readonly said: readonly Part[];
 }
 
 /**
- * What one kind of agent makes of the loop. `End` is what its turn comes to; a hook that returns one
- * ends the loop.
+ * The hooks of one kind of agent. `End` is the result of its turn; a hook that returns one ends the
+ * loop.
  */
 export interface LoopPolicy<End extends object, Context = ToolContext> {
   /** How tools are called. */

@@ -50,7 +50,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
     for (;;) {
       const next = await events.next();
       if (next.done === true) return outcomeOf(agent, next.value, output, context);
-      // What the agent makes is for the other one; that it works is for the caller.
+      // Artifacts go to the calling agent; progress goes to the caller.
       const event = next.value;
       if ('kind' in event && event.kind === 'working') await context.emit(event);
     }

@@ -3,7 +3,7 @@ import { type Tool, tool } from './tool.ts';
 import { ToolPause } from './tool-pause.ts';
 
 /**
- * A tool by which a model asks its caller and waits for the answer: the task becomes input-required
+ * A tool for models: asks the caller and waits for the answer; the task becomes input-required
  * and goes on with the next message. Without it, a question is an answer like any other.
  * @example llmAgent({ name: 'clerk', model, tools: [askUser()] })
  */

@@ -1,7 +1,7 @@
 import type { Caller } from '../agent.ts';
 
 /**
- * What a tool shows to the service behind it. Never stored, logged or sent to a caller.
+ * The credential of a tool for its service. Never stored, logged or sent to a caller.
  * @example const credential: Credential = { type: 'basic', username: 'reports', password };
  */
 export type Credential =
@@ -30,7 +30,7 @@ export interface CredentialRequirement {
 }
 
 /**
- * Which tool asks for a credential, and for whom.
+ * A tool's request for a credential, on behalf of a caller.
  * @example
  * const placeOf = ({ caller, scheme, reference }: CredentialRequest) =>
  *   [caller.tenant, caller.subject, reference ?? scheme]; // what callers name is looked for among theirs

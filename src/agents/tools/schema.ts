@@ -56,7 +56,7 @@ export interface ValueSchema {
   parse(value: JsonValue): Promise<Parsed>;
 }
 
-const mostIssues = 5;
+const maxIssues = 5;
 
 /** From a zod schema, or from JSON Schema as it is. */
 export function valueSchema(source: Schema | JsonObject): ValueSchema {
@@ -112,14 +112,14 @@ async function toValidator(jsonSchema: JsonObject): Promise<Validator> {
   try {
     return { schema: z.fromJSONSchema(schema), check };
   } catch {
-    // Words of JSON Schema that zod does not have: whoever takes the value checks it.
+    // Keywords that zod does not support: the receiver of the value checks them.
     return { schema: undefined, check };
   }
 }
 
 function toParsed(result: SchemaResult<unknown>): Parsed {
   if (result.issues === undefined) return { ok: true, value: result.value };
-  const shown = result.issues.slice(0, mostIssues).map((issue) => {
+  const shown = result.issues.slice(0, maxIssues).map((issue) => {
     const path = (issue.path ?? [])
       .map((part) => String(typeof part === 'object' ? part.key : part))
       .join('.');

@@ -3,7 +3,7 @@ import type { Turn } from '../agent.ts';
 import type { Tool } from './tool.ts';
 
 /**
- * Tools that are found when they are needed: those of an MCP server, of an API description.
+ * Tools that are resolved at each turn, such as the tools of an MCP server or an API description.
  * @example
  * const byHour: ToolSet = {
  *   name: 'by the hour',

@@ -23,14 +23,14 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Present where the tool requires one. */
   readonly credential?: Credential;
-  /** Tells the caller something on the way. */
+  /** Sends progress to the caller. */
   readonly emit: (event: Working | Artifact | ArtifactChunk) => Promise<void>;
   /**
    * Ends the turn after this step: what the model said beside the call is its answer. With
    * `escalate`, a loop around the agent ends too.
    */
   readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
-  /** Adds what models cost that the tool itself asked. */
+  /** Adds the usage of models that the tool called. */
   readonly addUsage: (usage: Partial<Usage>) => void;
 }
 
@@ -77,7 +77,7 @@ export interface Tool<Context = ToolContext> {
  * @example
  * const options: ToolOptions<JsonObject> = {
  *   name: 'print_label',
- *   description: 'Prints the label of the order at hand.',
+ *   description: 'Prints the label of the current order.',
  *   isLongRunning: true,
  *   run: (_, { callId }) => printer.queue(callId),
  * };
@@ -97,13 +97,13 @@ export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContex
     | boolean
     | ((input: OutputOf<S>, context: Context) => string | boolean | Promise<string | boolean>);
   /**
-   * `run` only begins the work; what it returns is shown to the caller, whose next message brings
+   * `run` only starts the work; its return value is shown to the caller, whose next message contains
    * the result. @default false
    */
   readonly isLongRunning?: boolean;
   /**
-   * Running it twice does no more harm than once: it is simply run again where a crash left open
-   * whether it had run. @default false
+   * Running it twice has the same effect as once: it is run again when a crash left its outcome
+   * unknown. @default false
    */
   readonly isIdempotent?: boolean;
   readonly credentials?: CredentialRequirement;
@@ -134,7 +134,7 @@ export function tool<const S extends Schema | JsonObject, Context = ToolContext>
   if (!toolName.test(name)) {
     throw new LegateError(
       'CONFIGURATION_INVALID',
-      `"${name}" is no name for a tool: use up to 64 letters, digits, "_" and "-"`,
+      `invalid tool name "${name}": use up to 64 letters, digits, "_" and "-"`,
     );
   }
   const schema = valueSchema(options.input ?? noInput);

@@ -8,7 +8,7 @@ import { stepEvents } from './step-events.ts';
 import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
- * What the steps of a loop have come to.
+ * The result of one round of a loop.
  * @example const isGoodEnough = ({ text, iteration }: LoopResult) => text.length < 280 || iteration === 3;
  */
 export interface LoopResult {
@@ -118,14 +118,14 @@ export function loop(options: LoopOptions): Agent {
   };
 }
 
-/** What a step made; one that only spoke at its end made that. */
+/** The artifacts of a step; without any, the parts of its end. */
 function toArtifacts(artifacts: readonly Artifact[], end: TurnEnd): readonly Artifact[] {
   if (artifacts.length > 0 || end.parts === undefined) return artifacts;
   return [{ artifactId: 'result', parts: end.parts }];
 }
 
 /**
- * A tool by which the model of a step ends the loop around it.
+ * A tool for models: ends the enclosing loop.
  * @example llmAgent({ name: 'critic', model, tools: [exitLoop()] })
  */
 export function exitLoop(): Tool {

@@ -18,7 +18,7 @@ export interface ParallelOptions extends AgentOptions {
   readonly requires?: 'any' | 'all';
 }
 
-/** What became of a branch. */
+/** How a branch ended. */
 interface Outcome {
   readonly kind: EndKind;
   readonly parts?: readonly Part[];
@@ -33,7 +33,7 @@ interface Checkpoint {
 
 /**
  * Agents side by side on the same message, each with a conversation of its own. Their artifacts are
- * named for them (`branch/artifact`). A branch that fails takes nothing from the others. Questions
+ * named for them (`branch/artifact`). A failed branch does not affect the others. Questions
  * of branches are asked one after the other, when all have gone as far as they can.
  * @example parallel({ name: 'opinions', branches: [optimist, pessimist] })
  */
@@ -73,7 +73,7 @@ export function parallel(options: ParallelOptions): Agent {
     try {
       yield* channel.during(Promise.all(due.map(work)));
     } finally {
-      // A consumer that leaves early takes the branches along.
+      // A consumer that leaves early stops the branches.
       stopping.abort(turn.signal.reason);
     }
     yield conclude(run, outcomes);
@@ -99,13 +99,15 @@ export function parallel(options: ParallelOptions): Agent {
     if (failures.length === 0) {
       return run.end({ kind, ...said(branches, outcomes), metadata: escalation });
     }
-    const told = failures.map(({ name, outcome }) => ({
+    const reports = failures.map(({ name, outcome }) => ({
       agent: name,
       state: outcome.kind,
       reason: textOf({ parts: outcome.parts ?? [] }),
     }));
-    const words = told.map((each) => `${each.agent} ended as ${each.state}. ${each.reason}`.trim());
-    const parts = [data({ failures: told }), text(words.join('\n'))];
+    const words = reports.map((each) =>
+      `${each.agent} ended as ${each.state}. ${each.reason}`.trim(),
+    );
+    const parts = [data({ failures: reports }), text(words.join('\n'))];
     const metadata = isCompleted ? escalation : { error_type: 'branch_failed' };
     return run.end({ kind, parts, metadata });
   }
@@ -127,7 +129,7 @@ function toOutcome({ kind, parts, metadata }: TurnEnd): Outcome {
   };
 }
 
-/** What the branches said at their ends, in their order. */
+/** The parts of the branches' ends, in branch order. */
 function said(
   branches: readonly Agent[],
   outcomes: ReadonlyMap<string, Outcome>,

@@ -16,7 +16,7 @@ export interface SequentialOptions extends AgentOptions {
    * before it made. @default 'previous'
    */
   readonly passes?: 'previous' | 'all';
-  /** Whose artifacts the caller sees; those of all steps are named for them. @default 'last' */
+  /** The steps whose artifacts the caller sees; with `all`, artifact ids are prefixed by the step. @default 'last' */
   readonly shows?: 'last' | 'all';
 }
 
@@ -30,9 +30,9 @@ interface Checkpoint {
 }
 
 /**
- * Agents one after the other: each works on what the one before it made. The first that does not
- * complete, or that escalates, ends the whole; one that asks is gone on with, and no step before it
- * runs again.
+ * Runs agents in sequence: each works on the output of the step before it. The first step that does
+ * not complete, or that escalates, ends the sequence. A step that asks is resumed with the answer;
+ * completed steps do not run again.
  * @example sequential({ name: 'article', steps: [researcher, writer, editor] })
  */
 export function sequential(options: SequentialOptions): Agent {
@@ -44,10 +44,10 @@ export function sequential(options: SequentialOptions): Agent {
     const { checkpoint } = run;
     const asked = checkpoint?.asked ?? turn.message.parts;
     const made = [...(checkpoint?.made ?? [])];
-    const begin = checkpoint?.at ?? 0;
+    const start = checkpoint?.at ?? 0;
     for (const [index, step] of steps.entries()) {
-      if (index < begin) continue;
-      const isFirst = index === begin;
+      if (index < start) continue;
+      const isFirst = index === start;
       const given = passes === 'all' ? [...asked, ...made.flat()] : (made.at(-1) ?? asked);
       const isLast = index === steps.length - 1;
       const events = run.step(step, {

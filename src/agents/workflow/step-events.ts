@@ -7,7 +7,7 @@ import type { StepResult } from './workflow-run.ts';
 /** How a step's artifacts are shown: as they are, under ids of the step, or not at all. */
 export type ArtifactVisibility = 'as-is' | 'own' | 'none';
 
-/** Passes on what a step says. What it said before its process died is said again. */
+/** Yields the events of a step. Artifacts of a replayed step are yielded again. */
 export async function* stepEvents(
   step: Agent,
   events: AsyncGenerator<ProgressEvent, StepResult>,
@@ -35,10 +35,10 @@ function* show(
   else if (artifacts === 'as-is') yield event;
 }
 
-/** An event of a step, for callers who see the steps side by side; `agent` tells the way to it. */
+/** Labels an event with the path of its agent, so that callers can distinguish the steps. */
 export function labelled(event: ProgressEvent, step: string, branch?: number): ProgressEvent {
-  const told = isArtifact(event) ? artifactOf(event).metadata : event.metadata;
-  const inner = told?.['agent'];
+  const metadataBefore = isArtifact(event) ? artifactOf(event).metadata : event.metadata;
+  const inner = metadataBefore?.['agent'];
   const agent = typeof inner === 'string' ? `${step}/${inner}` : step;
   if (!isArtifact(event)) return { ...event, metadata: { ...event.metadata, agent } };
   const metadata = { agent, ...(branch !== undefined && { branch }) };

@@ -12,12 +12,12 @@ import { SavedTasks } from '../saved-tasks.ts';
 import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
 
-/** Whether a step wants what is around it to end too. */
+/** Whether a step also ends the workflows around it. */
 export function escalates(end: { readonly metadata?: JsonObject }): boolean {
   return end.metadata?.['escalate'] === true;
 }
 
-/** What a step came to. */
+/** The outcome of a step. */
 export interface StepResult {
   readonly end: TurnEnd;
   readonly artifacts: readonly Artifact[];
@@ -35,11 +35,11 @@ export interface StepOptions {
   readonly signal?: AbortSignal;
 }
 
-const largestCheckpoint = 2 * 1024 * 1024;
+const maxCheckpointSize = 2 * 1024 * 1024;
 
 /**
- * One turn of an agent that is made of others: what is kept for each of them, where the task has
- * got to, and what it cost.
+ * One turn of a composite agent: the state of its children, the checkpoint of the task, and the
+ * usage.
  */
 export class WorkflowRun<Checkpoint extends object> {
   readonly turn: Turn;
@@ -73,7 +73,7 @@ export class WorkflowRun<Checkpoint extends object> {
     return { context: run.#patch() };
   }
 
-  /** Lets a step take its turn, unless it is known to have finished. */
+  /** Runs a step, unless the journal has its result. */
   async *step(agent: Agent, options: StepOptions): AsyncGenerator<ProgressEvent, StepResult> {
     const { turn } = this;
     const { name } = agent;
@@ -106,19 +106,19 @@ export class WorkflowRun<Checkpoint extends object> {
   pause(end: TurnEnd, checkpoint: Checkpoint): TurnEnd {
     const usage = this.#usage;
     const kept = { ...checkpoint, usage };
-    if (JSON.stringify(kept).length > largestCheckpoint) {
+    if (JSON.stringify(kept).length > maxCheckpointSize) {
       throw new LegateError(
         'INVALID_AGENT_RESPONSE',
-        `what the steps made so far exceeds the ${largestCheckpoint} characters that are kept while a task waits`,
+        `what the steps made so far exceeds the ${maxCheckpointSize} characters that are kept while a task waits`,
       );
     }
     this.#saved.stop(this.turn.taskId, kept);
     return this.end(end);
   }
 
-  /** An end of the whole, with what is to be saved. */
+  /** The end of the workflow, with the state to save. */
   end(end: TurnEnd): TurnEnd {
-    // The sum of all steps stands for what the last of them told.
+    // The total of all steps replaces the usage that the last step reported.
     const total = usageMetadata(addUsage(this.#usage, this.#pausedUsage));
     const metadata = { ...end.metadata, ...total };
     const { metadata: _, context: __, ...rest } = end;
@@ -145,7 +145,7 @@ export class WorkflowRun<Checkpoint extends object> {
     const { value, log = [] } = end.context ?? {};
     if (value !== undefined) this.#saved.children.set(name, value);
     if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
-    // A step that waits tells its cost again when it goes on.
+    // A paused step reports its usage again when it resumes.
     if (isPause(end)) this.#pausedUsage = addUsage(this.#pausedUsage, usageOf(end.metadata));
     else this.#usage = addUsage(this.#usage, usageOf(end.metadata));
   }
@@ -153,17 +153,20 @@ export class WorkflowRun<Checkpoint extends object> {
 
 type JournaledStep = Omit<StepResult, 'isReplayed'>;
 
-/** Refuses agents that could not be told apart. */
+/** Rejects duplicate names: state is saved by name. */
 export function checkSteps(name: string, steps: readonly Agent[]): void {
   if (steps.length === 0) {
-    throw new LegateError('CONFIGURATION_INVALID', `agent "${name}" is made of no agents`);
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `agent "${name}" has no agents; give at least one`,
+    );
   }
   const names = steps.map((step) => step.name);
   const twice = names.find((each, index) => names.indexOf(each) !== index);
   if (twice !== undefined) {
     throw new LegateError(
       'CONFIGURATION_INVALID',
-      `agent "${name}": two of its agents are named "${twice}"; what each keeps is known by its name`,
+      `agent "${name}": two of its agents are named "${twice}"; state is saved by name, so rename one`,
     );
   }
 }

@@ -426,7 +426,7 @@ test('an escalation passes through what is inside the loop', async () => {
 
 test('what cannot work is refused when it is made', () => {
   const twin = wrapper('twin');
-  expect(() => sequential({ name: 's', steps: [] })).toThrow(/made of no agents/);
+  expect(() => sequential({ name: 's', steps: [] })).toThrow(/has no agents/);
   expect(() => parallel({ name: 'p', branches: [twin, twin] })).toThrow(/named "twin"/);
   expect(() => loop({ name: 'l', steps: [twin], maxIterations: 0 })).toThrow(/1 or more/);
 });

@@ -28,6 +28,6 @@ test('a tool without input, and one with a name that models do not take', async 
   const tool = subAgentTool({ name: 'now', description: 'Tells the time.', run: () => 12 });
   expect(await tool.run({}, context)).toBe(12);
   expect(() => subAgentTool({ name: 'what time', description: '', run: () => 12 })).toThrow(
-    '"what time" is no name for a tool',
+    'invalid tool name "what time"',
   );
 });

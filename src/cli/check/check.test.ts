@@ -270,7 +270,7 @@ test('a server that is broken on purpose is seen through', patient, async () => 
     'skills[1].tags is missing',
     'skills[1].id is the id of another skill',
     'securityRequirements[0] names "key", which no scheme has',
-    'password is no member of a card',
+    'password is not a member of a card',
   ]);
   for (const { outcome, fix } of report.findings) {
     if (outcome === 'failed' || outcome === 'warning') expect(fix).toBeTruthy();

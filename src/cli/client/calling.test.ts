@@ -93,7 +93,7 @@ describe('A2ACLI_CARD_GET', () => {
     expect(JSON.parse(bad.out)).toMatchObject({ name: 'Raw' });
     expect(bad.err).toContain('error: version is missing; give the card a version');
     expect(bad.err).toContain('error: skills[0].tags is missing');
-    expect(bad.err).toContain('warning: odd is no member of a card');
+    expect(bad.err).toContain('warning: odd is not a member of a card');
   });
 
   test('CARD_GET_003: the extended card is for callers with credentials', patient, async () => {

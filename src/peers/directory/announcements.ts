@@ -11,14 +11,14 @@ export interface Announcement {
   /** The card as JSON. */
   readonly card: unknown;
   readonly isGone: boolean;
-  /** Who proved to have sent it; undefined where nobody did. */
+  /** The authenticated sender; undefined where there is none. */
   readonly sender: string | undefined;
-  /** When the sender proved to have sent it, in milliseconds since 1970; undefined where it did not. */
+  /** When the sender signed it, in milliseconds since 1970; undefined for unsigned announcements. */
   readonly at?: number;
 }
 
 /**
- * Which announcements are believed.
+ * Which announcements are accepted.
  * @example
  * const rules: AnnouncementRules = {
  *   verifyCard: async (card) => (await verifyCard(card, { trusted })).card,
@@ -27,7 +27,7 @@ export interface Announcement {
  * };
  */
 export interface AnnouncementRules {
-  /** Our own name: announcements of ourselves are not news. */
+  /** Our own name: our own announcements are ignored. */
   readonly self?: string;
   /** Proves a card; gives what its signature covers. Without it no card counts as proved. */
   readonly verifyCard?: (card: unknown) => Promise<unknown>;
@@ -35,13 +35,13 @@ export interface AnnouncementRules {
   readonly requireSignedCards?: boolean;
   /** How long an announced peer is known after its last announcement, in milliseconds. @default 24 hours */
   readonly expiresAfterMs?: number;
-  /** The most peers that the bus may tell of. @default 1_000 */
+  /** Most peers that are known by announcements alone. @default 1_000 */
   readonly maxAnnounced?: number;
 }
 
 const hour = 60 * 60 * 1000;
 
-/** What is made of announcements. */
+/** Applies announcements to the directory. */
 export class Announcements {
   readonly #records: PeerRecords;
   readonly #clock: { now(): number };
@@ -54,14 +54,14 @@ export class Announcements {
     if (rules.requireSignedCards === true && rules.verifyCard === undefined) {
       throw new LegateError(
         'CONFIGURATION_INVALID',
-        'signed cards are required, but there is nothing to verify them with: give verifyCard',
+        'requireSignedCards needs a way to verify signatures: set verifyCard',
       );
     }
   }
 
   /**
-   * Without a proved card an announcement tells of an agent on the bus under its own name and of
-   * nothing else; and whatever it says, a well-known peer stays where it is.
+   * Without a verified card, an announcement can only add an agent on the bus under its own name. No
+   * announcement changes the address of a well-known peer.
    */
   async take(announcement: Announcement): Promise<void> {
     const { verifyCard, requireSignedCards = false, self = '' } = this.#rules;
@@ -81,14 +81,14 @@ export class Announcements {
     if (existing?.isProved === true && !isProved) {
       throw new LegateError(
         'UNAUTHENTICATED',
-        `${card.name} has proved itself before, and this does not`,
+        `${card.name} announced itself with a signature before; this announcement has none`,
       );
     }
     const { at } = announcement;
     if (existing?.announcedAt !== undefined && (at ?? 0) < existing.announcedAt) {
       throw new LegateError(
         'UNAUTHENTICATED',
-        `${card.name} has announced itself since, and this is older`,
+        `${card.name} has sent a newer announcement already`,
       );
     }
     if (announcement.isGone) {
@@ -112,14 +112,14 @@ export class Announcements {
       return name === undefined ? proof.isCardProved : keyOf(name) === keyOf(card.name);
     });
     if (own.length === 0) {
-      throw new LegateError('INVALID_PARAMS', 'the announced card names no place on the bus');
+      throw new LegateError('INVALID_PARAMS', 'the announced card has no interface on the bus');
     }
     if (existing === undefined) {
       const known = (await this.#records.all()).filter(({ origin }) => origin === 'announced');
       if (known.length >= maxAnnounced) {
         throw new LegateError(
           'RATE_LIMITED',
-          `more than ${maxAnnounced} agents announce themselves`,
+          `more than ${maxAnnounced} agents have announced themselves (maxAnnounced)`,
         );
       }
     }
@@ -148,8 +148,8 @@ function proofOf({ isProved, at }: Proof): Pick<PeerRecord, 'isProved' | 'announ
 }
 
 /**
- * A peer that we were told of by others than itself says that it lives. What it can do is believed
- * when it is proved, or when nothing else tells; where it is, never.
+ * Applies the announcement of a peer that is configured or registered. Its skills are taken when the
+ * announcement is verified, or when no other card is known; its address is never taken.
  */
 function reannounced(
   existing: PeerRecord,

@@ -28,11 +28,11 @@ export interface CardFetcherOptions {
 }
 
 const anywhere: UrlPolicy = { schemes: ['http', 'https'], allowLoopback: true, allowPrivate: true };
-const largestCard = 256 * 1024;
+const maxCardSize = 256 * 1024;
 const plainPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
 
 /**
- * What a peer says of itself at its address.
+ * Fetches agent cards.
  * @example
  * const cards = new CardFetcher({ timeoutMs: 5_000 });
  * const { skills } = await cards.fetch('https://bob.example', 'operator', undefined);
@@ -58,12 +58,12 @@ export class CardFetcher {
     this.#stranger = options.fetch ?? stranger;
   }
 
-  /** The `fetch` for a peer: those of the operator may be in places where strangers' may not. */
+  /** The `fetch` for a peer: peers of the operator may have private addresses. */
   fetchFor(origin: 'operator' | 'stranger'): typeof fetch {
     return origin === 'operator' ? this.#operator : this.#stranger;
   }
 
-  /** The same rule, for ways that are not over HTTP. */
+  /** The same policy, for transports other than HTTP. */
   policyFor(origin: 'operator' | 'stranger'): UrlPolicy {
     return this.#policies[origin];
   }
@@ -89,7 +89,7 @@ export class CardFetcher {
         ...clientAuth(credential, this.fetchFor(from)),
         retry: false,
         timeoutMs,
-        maxBodySize: largestCard,
+        maxBodySize: maxCardSize,
         signal: deadline.signal,
       });
       return card;
@@ -120,7 +120,7 @@ export class CardFetcher {
 }
 
 async function boundedText(response: Response): Promise<string | undefined> {
-  const { bytes, isCut } = await readBodyOf(response, largestCard);
+  const { bytes, isCut } = await readBodyOf(response, maxCardSize);
   return isCut ? undefined : bytes.toString('utf8');
 }
 

@@ -24,12 +24,12 @@ export interface KnownPeer extends WellKnownPeer {
   readonly lastSeenAt?: number;
 }
 
-const mostEntries = 10_000;
+const maxEntries = 10_000;
 
 /**
  * Reads `well-known-agents.json`: a list of `{ agentName, url?, authHeaderName?,
  * authHeaderValueBase64? }`. An entry with skills of its own is taken as it is, and its card never
- * fetched. Throws `CONFIGURATION_INVALID` with the place of what is wrong.
+ * fetched. Throws `CONFIGURATION_INVALID` with the path of the invalid field.
  * @example
  * const wellKnown = readWellKnownAgents('[{ "agentName": "bob", "url": "https://bob.example" }]');
  * const directory = new Directory({ records: store.records, wellKnown });
@@ -59,7 +59,7 @@ function parse<T>(json: string, entry: z.ZodType<T>, what: string): readonly T[]
   } catch (cause) {
     throw invalid(`the file of ${what} is not JSON`, cause);
   }
-  const parsed = z.array(entry).max(mostEntries).safeParse(value);
+  const parsed = z.array(entry).max(maxEntries).safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw invalid(`the file of ${what}: ${issue?.path.join('.')}: ${issue?.message}`);
@@ -108,15 +108,15 @@ function credentialOf(entry: WellKnownEntry, where: string): PeerCredential | un
     throw invalid(`${where}: give both authHeaderName and authHeaderValueBase64, or neither`);
   }
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(authHeaderName)) {
-    throw invalid(`${where}.authHeaderName: is no name of a header`);
+    throw invalid(`${where}.authHeaderName: not a valid header name`);
   }
   const headerValue = Buffer.from(authHeaderValueBase64, 'base64').toString('utf8');
   const isBase64 = Buffer.from(headerValue, 'utf8').toString('base64');
   if (isBase64.replace(/=+$/, '') !== authHeaderValueBase64.replace(/=+$/, '')) {
-    throw invalid(`${where}.authHeaderValueBase64: is not the base64 of a text`);
+    throw invalid(`${where}.authHeaderValueBase64: not base64 of a text`);
   }
   if (/[^\x20-\x7e]/.test(headerValue)) {
-    throw invalid(`${where}.authHeaderValueBase64: holds characters that no header can`);
+    throw invalid(`${where}.authHeaderValueBase64: has characters that are invalid in a header`);
   }
   return {
     headerName: authHeaderName,

@@ -6,7 +6,7 @@ import type { Directory } from './directory.ts';
 import type { KnownToolServer } from './service-search.ts';
 
 /**
- * Which directory the tools of a model look into.
+ * Options of the directory tools.
  * @example
  * const options: DirectoryToolsOptions = {
  *   directory,
@@ -23,7 +23,7 @@ export interface DirectoryToolsOptions {
 }
 
 /**
- * Tools by which a model finds other agents, and, where it may, adds and removes them.
+ * Tools for models: find other agents and, with `mayRegister`, add and remove them.
  * @example
  * const tools = [...directoryTools({ directory }), invokeTool({ invoker })];
  * const assistant = llmAgent({ name: 'assistant', model, tools });
@@ -44,7 +44,8 @@ export function directoryTools(options: DirectoryToolsOptions): readonly Tool[] 
     }),
     tool({
       name: 'list_known_agents',
-      description: 'Lists the agents that can be called with invoke_agent, or those with a skill.',
+      description:
+        'Lists the agents that can be called with invoke_agent, optionally only agents with a skill.',
       input: z.object({ skill: z.string().optional().describe('The id of a skill') }),
       isIdempotent: true,
       run: async ({ skill }) => {

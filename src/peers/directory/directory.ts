@@ -18,7 +18,7 @@ import { anchored, busInterface } from './transport-kind.ts';
 import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
 
 /**
- * Where peers are kept, and who is known from the start.
+ * Where peers are stored, and which are known from the start.
  * @example
  * const options: DirectoryOptions = {
  *   records: store.records,
@@ -36,7 +36,7 @@ export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules 
 }
 
 /**
- * What came of looking at the cards again.
+ * The outcome of refreshing a card.
  * @example
  * const { refreshed, skillCount, reason }: RefreshResult = await directory.refresh('bob');
  * console.log(refreshed ? `bob has ${skillCount} skills` : `bob's card stays: ${reason}`);
@@ -52,8 +52,8 @@ export interface RefreshResult {
 const hour = 60 * 60 * 1000;
 
 /**
- * The agents we know: well-known ones from the configuration, registered ones, and those that
- * announce themselves. Kept in the store, so that a restart forgets nobody.
+ * The known agents: well-known ones from the configuration, registered ones, and ones that announced
+ * themselves. Persisted in the store, so that they survive a restart.
  * @example
  * const directory = new Directory({ records: store.records, wellKnown: [{ name: 'bob', url }] });
  * await directory.start();
@@ -81,7 +81,7 @@ export class Directory {
     for (const peer of options.wellKnown ?? []) this.#wellKnown.set(keyOf(peer.name), peer);
   }
 
-  /** Makes the well-known peers known, fetches their cards, and keeps doing so. */
+  /** Registers the well-known peers, fetches their cards, and refreshes them periodically. */
   async start(): Promise<void> {
     this.#sessionStart = this.#scheduler.now();
     for (const known of await this.#records.all()) {
@@ -89,7 +89,7 @@ export class Directory {
       if (isLeft) await this.#records.delete(known.name);
     }
     await Promise.all([...this.#wellKnown.values()].map((peer) => this.#seed(peer)));
-    this.#again();
+    this.#scheduleRefresh();
   }
 
   stop(): void {
@@ -103,7 +103,7 @@ export class Directory {
     return record && (await this.#peer(record));
   }
 
-  /** The peer, or an error that says which there are. */
+  /** The peer; rejects with the known names when it is missing. */
   async require(name: string): Promise<Peer> {
     const found = await this.find(name);
     if (found !== undefined) return found;
@@ -126,7 +126,7 @@ export class Directory {
     return Promise.all(records.map((record) => this.#peer(record)));
   }
 
-  /** What proves us to a peer. Keep it out of sight. */
+  /** Our credential for a peer. Never log or show it. */
   async credential(name: string): Promise<PeerCredential | undefined> {
     const wellKnown = this.#wellKnown.get(keyOf(name));
     return wellKnown === undefined ? this.#records.credential(name) : wellKnown.credential;
@@ -140,7 +140,7 @@ export class Directory {
     return searchServices(query, await this.#records.all(), options);
   }
 
-  /** Takes note of an announcement; rejects with what is wrong with it. */
+  /** Applies an announcement; rejects with the reason when it is invalid. */
   announced(announcement: Announcement): Promise<void> {
     return this.#announcements.take(announcement);
   }
@@ -215,7 +215,7 @@ export class Directory {
     }
   }
 
-  /** Takes over what another program knew; peers that are known here already stay as they are. */
+  /** Imports peers of another program; existing peers stay as they are. */
   async import(peers: readonly KnownPeer[]): Promise<number> {
     let count = 0;
     for (const { name, url, card, credential, lastSeenAt } of peers) {
@@ -260,13 +260,13 @@ export class Directory {
     if (!refreshed) this.#logger.warn({ peer: peer.name, reason }, 'peers.card.not_fetched');
   }
 
-  #again(): void {
+  #scheduleRefresh(): void {
     const { refreshIntervalMs = 4 * hour } = this.#options;
     if (refreshIntervalMs === 0 || this.#closing.signal.aborted) return;
     this.#timer = this.#scheduler.after(refreshIntervalMs, () => {
       this.#refreshAll()
         .catch((error: unknown) => this.#logger.warn({ error }, 'peers.refresh.failed'))
-        .finally(() => this.#again());
+        .finally(() => this.#scheduleRefresh());
     });
   }
 

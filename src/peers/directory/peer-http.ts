@@ -2,9 +2,8 @@ import type { ClientOptions } from '../../client/index.ts';
 import type { PeerCredential } from './peer.ts';
 
 /**
- * How a client of a peer is to be made: which `fetch`, and what proves us. The client itself keeps
- * credentials off plain http to other machines; where the operator wants them there all the same,
- * they are added below it.
+ * Client options for a peer: its `fetch` and our credential. The client does not send credentials
+ * over plain http to other machines; with `allowsPlainHttp` they are added below the client.
  * @example
  * const credential = await directory.credential(peer.name);
  * const client = await connect(peer.card, clientAuth(credential, fetch));

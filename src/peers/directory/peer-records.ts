@@ -16,9 +16,9 @@ const peerRecord = z.object({
   cardSource: z.enum(['fetched', 'override', 'announced', 'none']),
   url: z.string().exactOptional(),
   lastSeenAt: z.number().exactOptional(),
-  /** It announced itself by a signed card or message: others cannot speak for it any more. */
+  /** It announced itself by a signed card or message: unsigned announcements are refused from then on. */
   isProved: z.boolean().exactOptional(),
-  /** When it last announced itself, as it signed it: what it signed earlier is no news. */
+  /** The signed time of its last announcement: older ones are refused. */
   announcedAt: z.number().exactOptional(),
 });
 
@@ -31,7 +31,7 @@ const credential = z.object({
   allowsPlainHttp: z.boolean().exactOptional(),
 });
 
-/** The directory in the store. Names are the same in any case. */
+/** Stores the directory. Names are case-insensitive. */
 export class PeerRecords {
   readonly #peers: RecordSpace<PeerRecord>;
   readonly #credentials: RecordSpace<PeerCredential>;
@@ -69,7 +69,7 @@ export class PeerRecords {
   }
 }
 
-/** Names are the same in any case. */
+/** Names are case-insensitive. */
 export function keyOf(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }

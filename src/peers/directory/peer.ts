@@ -1,9 +1,9 @@
 import type { AgentCard } from '../../protocol/index.ts';
 
 /**
- * How a peer came to be known. Well-known peers are the operator's: no message can change where they
- * are or what proves us to them, and they are never removed. Registered ones were added while
- * running. Announced ones are those that the bus tells of, until they go or fall silent.
+ * The origin of a peer. Well-known peers are configured by the operator: no message can change their
+ * address or credential, or remove them. Registered peers were added at runtime. Announced peers
+ * published their card on the bus, and expire when they stop doing so.
  * @example const mayRemove = (origin: PeerOrigin) => origin !== 'well-known';
  */
 export type PeerOrigin = 'well-known' | 'registered' | 'announced';
@@ -15,7 +15,7 @@ export type PeerOrigin = 'well-known' | 'registered' | 'announced';
 export type CardSource = 'fetched' | 'override' | 'announced' | 'none';
 
 /**
- * Proves us to a peer: a header of its requests.
+ * Our credential for a peer: a request header.
  * @example
  * const bearer: PeerCredential = { headerName: 'Authorization', headerValue: `Bearer ${token}` };
  */
@@ -40,14 +40,14 @@ export interface Peer {
   /** Where its card is fetched and it is called; absent for peers that are on the bus only. */
   readonly url?: string;
   readonly hasCredential: boolean;
-  /** Milliseconds since 1970; absent before the first sign of life. */
+  /** Milliseconds since 1970; absent before the first contact. */
   readonly lastSeenAt?: number;
   /** In words: `4m ago (well-known)`. */
   readonly lastSeen: string;
 }
 
 /**
- * A peer that the operator names: where it is, and what proves us to it.
+ * A peer that the operator configures: its address, and our credential.
  * @example
  * const bob: WellKnownPeer = {
  *   name: 'bob',
@@ -75,7 +75,7 @@ export function ageText(at: number, now: number): string {
   return `${Math.floor(minutes / (24 * 60))}d ago`;
 }
 
-/** When a peer was last seen, in words; a session begins with the directory. */
+/** When a peer was last seen, in words; a session starts with the directory. */
 export function lastSeenText(
   origin: PeerOrigin,
   lastSeenAt: number | undefined,
@@ -90,7 +90,7 @@ export function lastSeenText(
 
 const defaultModes = ['text/plain', 'application/json'] as const;
 
-/** A card that says no more than where its agent is. */
+/** A card with an address and no skills. */
 export function skeletonCard(
   name: string,
   supportedInterfaces: AgentCard['supportedInterfaces'],

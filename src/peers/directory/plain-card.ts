@@ -36,7 +36,7 @@ export function toSkill(skill: z.infer<typeof plainSkill>): AgentSkill {
   };
 }
 
-/** The card of a plain agent at an address; undefined for what is none. */
+/** Decodes the card of a plain agent at an address; undefined for anything else. */
 export function readPlainCard(json: unknown, url: string): AgentCard | undefined {
   const parsed = plainCard.safeParse(json);
   if (!parsed.success) return undefined;

@@ -13,7 +13,7 @@ export interface FoundService {
   readonly summary: string;
   /** Of the best result's score; the best has 1. */
   readonly relevance_score: number;
-  /** How much of the query it speaks of, from 0 to 1: low numbers are bad answers. */
+  /** How much of the query it covers, from 0 to 1: low values are bad matches. */
   readonly fit: number;
   readonly top_skills?: readonly string[];
   readonly top_tools?: readonly string[];

@@ -12,8 +12,8 @@ export const busBinding = 'urn:legate:binding:bus';
 export const plainBinding = 'urn:legate:binding:tasks-send';
 
 /**
- * The ways to reach a peer.
- * @example const needsAddress = (reach: TransportKind) => reach !== 'bus';
+ * The transports to a peer.
+ * @example const needsAddress = (kind: TransportKind) => kind !== 'bus';
  */
 export type TransportKind = 'bus' | 'http' | 'grpc' | 'plain';
 
@@ -39,7 +39,7 @@ export function busNameOf({ protocolBinding, url }: AgentInterface): string | un
 }
 
 /**
- * The ways by which the agent of a card can be reached, in the order of the card.
+ * The transports that a card offers, in the order of the card.
  * @example const isOnBus = transportKindsOf(card).includes('bus');
  */
 export function transportKindsOf(card: AgentCard): readonly TransportKind[] {
@@ -47,7 +47,7 @@ export function transportKindsOf(card: AgentCard): readonly TransportKind[] {
 }
 
 /**
- * How an interface of a card is reached; undefined where it is not.
+ * The transport of an interface; undefined for unsupported ones.
  * @example transportKindOf(busInterface('bob')) // 'bus'
  */
 export function transportKindOf(offered: AgentInterface): TransportKind | undefined {
@@ -67,15 +67,15 @@ function isGrpc({ protocolBinding }: AgentInterface): boolean {
 /** Addresses of gRPC are URLs, or a host and a port alone. */
 function hostOf({ url }: AgentInterface): string | undefined {
   const isBare = /^(?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(url);
-  // The schemes of gRPC are none that the parser of URLs finds hosts in reliably.
+  // The URL parser does not reliably find hosts in URLs with gRPC schemes.
   const parsed = URL.parse(isBare ? `https://${url}` : url.replace(/^grpc(s?):/i, 'http$1:'));
   return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.hostname : undefined;
 }
 
 /**
- * A fetched card, held to the address it was fetched for. A card may name any address at all, and
- * what is sent there would carry our credentials; and behind a gateway it often names one that only
- * its own machine can reach. gRPC has a port of its own, so there it is the machine that counts.
+ * Restricts a fetched card to the origin it was fetched from. A card may name any address, and calls
+ * to it would carry our credentials; behind a gateway it often names an internal address. gRPC uses
+ * another port, so only the host is compared.
  */
 export function anchored(card: AgentCard, address: string): AgentCard {
   const { origin, hostname } = new URL(address);

@@ -1,12 +1,12 @@
 import { LegateError } from '../../protocol/index.ts';
 
-/** First segments that begin a whole key; any other key is one within the namespace at hand. */
+/** First segments of absolute keys; any other key is relative to the current namespace. */
 const roots: ReadonlySet<string> = new Set(['session', 'shared', 'a2a-inbox', 'a2a-facts']);
-const longestKey = 500;
+const maxKeyLength = 500;
 
 /**
- * The whole key that a key stands for: a path whose first segments are its namespace. Throws for
- * keys that are no paths.
+ * Resolves a key to an absolute key: a path that starts with its namespace. Throws for invalid
+ * paths.
  * @example wholeKey('notes', 'session/1') // 'session/1/notes'
  */
 export function wholeKey(key: string, namespace: string): string {
@@ -18,12 +18,12 @@ export function wholeKey(key: string, namespace: string): string {
   const whole = roots.has(root) ? trimmed : `${namespace}/${trimmed}`;
   if (
     trimmed === '' ||
-    whole.length > longestKey ||
+    whole.length > maxKeyLength ||
     /[\p{Cc}]|\/\/|(?:^|\/)\.\.?(?:\/|$)/u.test(whole)
   ) {
     throw new LegateError(
       'INVALID_PARAMS',
-      `${JSON.stringify(key.slice(0, 100))} cannot be a key: use a path such as "notes/today" of up to ${longestKey} characters`,
+      `${JSON.stringify(key.slice(0, 100))} cannot be a key: use a path such as "notes/today" of up to ${maxKeyLength} characters`,
     );
   }
   return whole;
@@ -36,11 +36,11 @@ export function namespaceOf(key: string): string {
 }
 
 /**
- * A piece of a key from a name that may hold anything: what separates is written otherwise.
+ * Encodes any name as one segment of a key: separators are escaped.
  * @example keySegment('notes/today') // 'notes%2Ftoday'
  */
 export function keySegment(name: string): string {
   const safe = encodeURIComponent(name.normalize('NFC').toWellFormed()).slice(0, 120);
-  // A path of dots would mean another place.
+  // A segment of dots alone would change the path.
   return /^\.*$/.test(safe) ? `_${safe}` : safe;
 }

@@ -6,7 +6,7 @@ import { keySegment, wholeKey } from './memory-key.ts';
 import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
 
 /**
- * Which memory the tools of a model use.
+ * Options of the memory tools.
  * @example
  * const options: MemoryToolsOptions = {
  *   memory: ({ turn }) => network.memory(turn.caller),
@@ -14,7 +14,7 @@ import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
  * };
  */
 export interface MemoryToolsOptions {
-  /** The memory of whoever the turn is for. */
+  /** The memory of the turn's user. */
   readonly memory: (context: ToolContext) => WorkingMemory;
   /** Namespaces beside the conversation's own that may be read and written. @default ['shared'] */
   readonly shared?: readonly string[];
@@ -31,8 +31,8 @@ export function sessionNamespace(contextId: string): string {
 }
 
 /**
- * Tools by which a model uses working memory. Keys are those of the conversation, and of namespaces
- * that are shared; those of other conversations are out of reach.
+ * Tools for models: read and write working memory. Keys belong to the conversation or to a shared
+ * namespace; keys of other conversations are refused.
  * @example
  * const tools = memoryTools({ memory: ({ turn }) => network.memory(turn.caller) });
  * const assistant = llmAgent({ name: 'assistant', model, tools });

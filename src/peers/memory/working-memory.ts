@@ -6,7 +6,7 @@ import { rank } from '../../search/index.ts';
 import { namespaceOf, wholeKey } from './memory-key.ts';
 
 /**
- * Something remembered for a while.
+ * An entry of working memory.
  * @example const minutesLeft = ({ expiresAt }: MemoryEntry) => (expiresAt - Date.now()) / 60_000;
  */
 export interface MemoryEntry {
@@ -30,7 +30,7 @@ export interface MemoryEntry {
 export interface SaveOptions {
   /** Milliseconds until it is forgotten. @default 1 hour */
   readonly ttlMs?: number;
-  /** A path, searched by its beginning: `a2a-outcome`, `project/plans`. */
+  /** A path, matched by prefix: `a2a-outcome`, `project/plans`. */
   readonly category?: string;
   readonly tags?: readonly string[];
   readonly writer?: string;
@@ -41,7 +41,7 @@ export interface SaveOptions {
  * @example const edit: EditOptions = { find: 'Monday', replace: 'Tuesday', all: true };
  */
 export interface EditOptions {
-  /** Text that stands in the entry exactly once, unless `all`. */
+  /** Text that occurs in the entry exactly once, unless `all`. */
   readonly find: string;
   /** May be empty, which deletes the text. */
   readonly replace: string;
@@ -60,7 +60,7 @@ export interface MemoryQuery {
   readonly category?: string;
   /** All of them. */
   readonly tags?: readonly string[];
-  /** Keys that begin with this path. @default all */
+  /** Keys that start with this path. @default all */
   readonly prefix?: string;
   /** @default 20 with a query, else 500 */
   readonly limit?: number;
@@ -68,7 +68,7 @@ export interface MemoryQuery {
 
 /**
  * How much a memory holds; beyond it, saving is refused.
- * @example const limits: MemoryLimits = { maxEntries: 50, longestTtlMs: 24 * 60 * 60_000 };
+ * @example const limits: MemoryLimits = { maxEntries: 50, maxTtlMs: 24 * 60 * 60_000 };
  */
 export interface MemoryLimits {
   /** Entries of one namespace. @default 500 */
@@ -76,7 +76,7 @@ export interface MemoryLimits {
   /** Characters of one value. @default 4 Mi */
   readonly maxValueLength?: number;
   /** Milliseconds. @default 30 days */
-  readonly longestTtlMs?: number;
+  readonly maxTtlMs?: number;
 }
 
 /**
@@ -87,7 +87,7 @@ export interface MemoryLimits {
  */
 export interface WorkingMemoryOptions extends MemoryLimits {
   readonly records: RecordStore;
-  /** Whose memory it is (`ownerKey`): the memories of two owners never meet. */
+  /** The owner (`ownerKey`): memories of different owners are isolated. */
   readonly owner: string;
   readonly clock?: { now(): number };
 }
@@ -106,15 +106,15 @@ const stored = z.object({
 type Stored = Readonly<z.infer<typeof stored>>;
 
 /**
- * What an agent keeps for a while beside its conversations: results of other agents, notes, facts.
- * Entries vanish when their time is up. What does not fit is refused, and the writer is told.
+ * Short-term storage beside the conversations: results of other agents, notes, facts. Entries expire
+ * after their time to live. Entries beyond the limits are refused with an error.
  * @example
  * const memory = new WorkingMemory({ records: store.records, owner });
  * await memory.save('session/1/plan', 'First ...', { ttlMs: 600_000, tags: ['plan'] });
  */
 export class WorkingMemory {
   readonly #entries: RecordSpace<Stored>;
-  /** One record for each namespace, which every new entry of it writes: two do not take the last place. */
+  /** One record per namespace, written with every new entry: concurrent writers can't exceed the limit. */
   readonly #gates: RecordSpace<boolean>;
   readonly #prefix: string;
   readonly #clock: { now(): number };
@@ -130,7 +130,7 @@ export class WorkingMemory {
     this.#limits = {
       maxEntries: options.maxEntries ?? 500,
       maxValueLength: options.maxValueLength ?? 4 * 1024 * 1024,
-      longestTtlMs: options.longestTtlMs ?? 30 * 24 * hour,
+      maxTtlMs: options.maxTtlMs ?? 30 * 24 * hour,
     };
   }
 
@@ -139,8 +139,8 @@ export class WorkingMemory {
     const whole = wholeKey(key, 'shared');
     const { ttlMs = hour, category, tags = [], writer } = options;
     this.#checkValue(value);
-    if (!(ttlMs > 0 && ttlMs <= this.#limits.longestTtlMs)) {
-      throw refused(`a time to live of ${ttlMs} ms; use up to ${this.#limits.longestTtlMs} ms`);
+    if (!(ttlMs > 0 && ttlMs <= this.#limits.maxTtlMs)) {
+      throw refused(`a time to live of ${ttlMs} ms; use up to ${this.#limits.maxTtlMs} ms`);
     }
     if (tags.length > 50 || [...tags, category ?? ''].some((word) => word.length > 200)) {
       throw refused('so many or such long tags; use up to 50 of up to 200 characters');
@@ -179,14 +179,14 @@ export class WorkingMemory {
     let now = 0;
     const edited = await this.#entries.change(this.#prefix + whole, (before) => {
       if (before === undefined) throw missing(whole);
-      const pieces = before.value.value.split(find);
-      if (pieces.length === 1) throw refused(`text that does not stand in "${whole}"`);
-      if (pieces.length > 2 && !all) {
+      const segments = before.value.value.split(find);
+      if (segments.length === 1) throw refused(`text that does not occur in "${whole}"`);
+      if (segments.length > 2 && !all) {
         throw refused(
-          `text that stands in "${whole}" ${pieces.length - 1} times; give more of it, or replace all`,
+          `text that occurs in "${whole}" ${segments.length - 1} times; give more of it, or replace all`,
         );
       }
-      const value = pieces.join(replace);
+      const value = segments.join(replace);
       this.#checkValue(value);
       now = this.#clock.now();
       return { value: { ...before.value, value }, expiresAt: now + before.value.ttlMs };
@@ -219,7 +219,7 @@ export class WorkingMemory {
       .map(({ document }) => document);
   }
 
-  /** The keys that begin with a path, in their order. */
+  /** The keys below a path, sorted. */
   async keys(prefix?: string): Promise<readonly string[]> {
     const keys: string[] = [];
     for await (const { key } of this.#all(prefix)) keys.push(key);
@@ -238,11 +238,11 @@ export class WorkingMemory {
     return toEntry(key.slice(this.#prefix.length), value, updatedAt, expiresAt);
   }
 
-  /** Writes a new entry where there is room; false when another one came to the namespace meanwhile. */
+  /** Writes a new entry within the limit; false when another writer changed the namespace meanwhile. */
   async #add(key: string, body: Stored, expiresAt: number): Promise<boolean> {
     const gateKey = this.#prefix + namespaceOf(key);
     const gate = await this.#gates.get(gateKey);
-    await this.#checkRoom(key);
+    await this.#checkCapacity(key);
     return this.#entries.write(
       this.#entries.toWrite(this.#prefix + key, body, { expiresAt, ifVersion: 0 }),
       this.#gates.toWrite(gateKey, true, {
@@ -258,7 +258,7 @@ export class WorkingMemory {
     throw refused(`a value of ${value.length} characters; at most ${maxValueLength} fit`);
   }
 
-  async #checkRoom(key: string): Promise<void> {
+  async #checkCapacity(key: string): Promise<void> {
     const { maxEntries } = this.#limits;
     const namespace = namespaceOf(key);
     let count = 0;

@@ -1,9 +1,9 @@
 import type { TurnEvent } from '../../agents/index.ts';
 import type { Part } from '../../protocol/index.ts';
 
-const mostText = 20_000;
+const maxText = 20_000;
 
-/** What an agent said in a turn, as text and within bounds. */
+/** Accumulates the text of a turn, within bounds. */
 export class OutcomeAccumulator {
   #text = '';
   #end: string | undefined;
@@ -28,14 +28,14 @@ export class OutcomeAccumulator {
   }
 
   get text(): string {
-    return this.#text === '' ? '(no words)' : this.#text;
+    return this.#text === '' ? '(no text)' : this.#text;
   }
 
   #take(parts: readonly Part[]): void {
     for (const part of parts) {
-      if (this.#text.length >= mostText) return;
+      if (this.#text.length >= maxText) return;
       const said = part.text ?? (part.data === undefined ? '' : JSON.stringify(part.data));
-      this.#text = (this.#text + said).slice(0, mostText);
+      this.#text = (this.#text + said).slice(0, maxText);
     }
   }
 }

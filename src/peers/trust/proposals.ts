@@ -21,7 +21,7 @@ const schema = z.object({
 });
 
 /**
- * Something that a caller asks to be done, for the user to approve or refuse.
+ * A request of a caller that needs the user's approval.
  * @example
  * const line = ({ displayName, subject, skill = 'something', text }: Proposal) =>
  *   `${displayName ?? subject} asks for ${skill}: ${text}`;
@@ -75,7 +75,7 @@ export class Proposals {
     return (await this.#proposals.get(id))?.value;
   }
 
-  /** Those that wait for a decision. */
+  /** The proposals that wait for a decision. */
   async list(): Promise<readonly Proposal[]> {
     const open: Proposal[] = [];
     for await (const { value } of this.#proposals.list()) {
@@ -84,7 +84,7 @@ export class Proposals {
     return open;
   }
 
-  /** Puts a proposal to the user; one that is there already stays as it is. */
+  /** Creates a proposal for the user; an existing one stays as it is. */
   async open(
     proposal: Omit<Proposal, 'state' | 'createdAt' | 'expiresAt'>,
     lifetimeMs: number,
@@ -130,7 +130,7 @@ export class Proposals {
     if (await this.#isOver(id)) {
       throw new LegateError(
         'INVALID_PARAMS',
-        `task ${id} has ended, so that nothing is done on a decision: its caller has to ask again`,
+        `task ${id} has ended, so a decision has no effect: the caller has to ask again`,
       );
     }
     const decided: Proposal = { ...open, state };
@@ -175,8 +175,7 @@ export class Proposals {
 }
 
 /**
- * Says of the tasks of a store whether they have ended. A task that the store does not know may be
- * under way elsewhere.
+ * Checks in a store whether tasks have ended. A task that the store does not have may run elsewhere.
  * @example const proposals = new Proposals({ records: store.records, isOver: taskOver(store) });
  */
 export function taskOver(store: Pick<Store, 'load'>): (taskId: string) => Promise<boolean> {

@@ -19,14 +19,14 @@ export interface SkillMatchOptions {
   readonly searches?: boolean;
 }
 
-/** The second best may have so much of the best one's score, and no more. */
+/** Largest score of the second best, relative to the best. */
 const margin = 0.3;
-/** The best must speak of so much of what is wanted. */
-const leastFit = 0.5;
+/** Smallest fit of the best match. */
+const minFit = 0.5;
 
 /**
  * The skill that is meant: by its id in any case, by an alias, or, where the words fit one skill
- * clearly better than any other, by a search. Undefined when none is meant for certain.
+ * clearly better than any other, by a search. Undefined unless the match is unambiguous.
  * @example matchSkill(card.skills, 'schedule', { aliases: { 'negotiate-meeting': ['schedule'] } })
  */
 export function matchSkill(
@@ -45,7 +45,7 @@ export function matchSkill(
   const [best, second] = rank(wanted, skills, ({ id, name, description }) =>
     [id, ...aliasesOf(aliases, id), name, description].join(' \n '),
   );
-  if (best === undefined || best.fit < leastFit) return undefined;
+  if (best === undefined || best.fit < minFit) return undefined;
   return second === undefined || second.relative <= margin ? best.document : undefined;
 }
 
@@ -59,7 +59,7 @@ function fold(name: string): string {
 
 /**
  * The skill that a turn names, in its message or its request; a turn that continues a task has the
- * skill that the task began with.
+ * skill that the task started with.
  * @example const skill = (await namedSkill(turn)) ?? 'echo';
  */
 export async function namedSkill(turn: Turn): Promise<string | undefined> {

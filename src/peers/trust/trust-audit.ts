@@ -16,7 +16,7 @@ const line = z.object({
 });
 
 /**
- * One change of trust, and who made it.
+ * An entry of the audit log: a change of trust, and its author.
  * @example const isOfAlice = ({ subject }: TrustChange) => subject === 'jwt:acme:alice';
  */
 export type TrustChange = Readonly<z.infer<typeof line>>;

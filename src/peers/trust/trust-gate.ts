@@ -19,7 +19,7 @@ import { isApproved, type TrustLedger } from './trust-ledger.ts';
 import { isAtLeast, isProved, type TrustLevel } from './trust-subject.ts';
 
 /**
- * What the user is told about those who call the agent.
+ * A notification to the user about an inbound request.
  * @example
  * const notify = ({ kind, caller, summary }: InboundNote) => {
  *   if (kind === 'proposal') phone.ring(`${caller.displayName ?? caller.subject}: ${summary}`);
@@ -37,7 +37,7 @@ export interface InboundNote {
 }
 
 /**
- * Who is trusted with what, and where the rest is kept for the user.
+ * The trust ledger, and where requests are stored for the user.
  * @example
  * const options: TrustGateOptions = {
  *   ledger: network.trust,
@@ -48,15 +48,15 @@ export interface InboundNote {
  */
 export interface TrustGateOptions {
   readonly ledger: TrustLedger;
-  /** The user's memory: what callers asked, told and got done is kept here. */
+  /** The user's memory: requests, facts and outcomes of callers are stored here. */
   readonly memory: WorkingMemory;
   readonly proposals: Proposals;
   /** The user's conversation, under which outcomes are kept. @default 'primary' */
   readonly session?: string;
   readonly aliases?: SkillAliases;
-  /** Tells the user. */
+  /** Notifies the user. */
   readonly notify?: (note: InboundNote) => void | Promise<void>;
-  /** A read-only summary of a request, by a model for instance. @default its beginning */
+  /** A read-only summary of a request, by a model for instance. @default the first 1,000 characters */
   readonly summarise?: (turn: Turn) => string | Promise<string>;
   /** How long the user has to decide on a proposal, in milliseconds. @default 9 minutes */
   readonly approvalMs?: number;
@@ -69,8 +69,8 @@ const outcomeMs = 8 * 60 * minute;
 const excerptLength = 1_000;
 
 /**
- * Puts trust before an agent that others call: what a caller asks is carried out, put to the user,
- * kept or merely noted, as far as the caller is trusted.
+ * Enforces trust levels for an agent that others call: depending on the caller's level, a request is
+ * carried out, proposed to the user, stored as a fact, or only recorded.
  * @example hostOnBus(trustGate(agent, { ledger, memory, proposals }), { bus })
  */
 export function trustGate(agent: Agent, options: TrustGateOptions): Agent {
@@ -109,7 +109,7 @@ async function* act(
   const outcome = new OutcomeAccumulator();
   for await (const event of agent.take(turn)) {
     outcome.add(event);
-    // After an end nobody pulls any more.
+    // Consumers stop pulling after an end, so the outcome is stored first.
     if (outcome.end !== undefined) await keepOutcome(turn, skill, outcome, options);
     yield event;
   }
@@ -137,7 +137,7 @@ async function* propose(
     },
     approvalMs,
   );
-  if (isNew) await tell(turn, { kind: 'proposal', skill, summary }, options);
+  if (isNew) await notifyUser(turn, { kind: 'proposal', skill, summary }, options);
   if (proposal.state === 'open') yield working('Waiting for the approval of the user.');
   const decision = await proposals.decision(proposal.id, turn.signal);
   if (decision === 'approved') {
@@ -152,8 +152,8 @@ async function* propose(
 }
 
 /**
- * Notes a request that is not carried out; from a caller one learns from, as a fact. Facts have a
- * place of their own: strangers can fill that of notes, since anybody may be one.
+ * Records a request that is not carried out; with level `learn`, as a fact. Facts have a namespace of
+ * their own, since anonymous callers could fill the one of requests.
  */
 async function keep(
   turn: Turn,
@@ -165,7 +165,7 @@ async function keep(
   const summary = await summaryOf(turn, options);
   const key = await note(turn, { skill, summary, isFact }, options);
   const kind = isFact ? 'fact' : 'request';
-  await tell(turn, { kind, skill, summary, ...(key !== undefined && { key }) }, options);
+  await notifyUser(turn, { kind, skill, summary, ...(key !== undefined && { key }) }, options);
   if (isFact && key !== undefined) {
     return completed([
       data({ state: 'noted' }),
@@ -175,34 +175,34 @@ async function keep(
   if (isFact) {
     return refusal(
       { error_type: 'not_kept', level },
-      'This could not be kept: there is no room. Send it later.',
+      'This could not be stored: the memory is full. Send it later.',
     );
   }
   const explanation =
-    `This request was not carried out: ${nameOf(turn.caller)} is trusted to be observed only. ` +
-    'The user was told of it, and can grant more.';
+    `This request was not carried out: ${nameOf(turn.caller)} has the trust level observe. ` +
+    'The user was notified, and can grant more.';
   return refusal({ error_type: 'not_trusted', level }, explanation);
 }
 
-/** Where it is kept; undefined where there is no room for it. */
+/** Stores the request and returns its key; undefined when the memory is full. */
 async function note(
   turn: Turn,
   about: { readonly skill: string | undefined; readonly summary: string; readonly isFact: boolean },
   { memory }: TrustGateOptions,
 ): Promise<string | undefined> {
   const { skill, summary, isFact } = about;
-  const who = nameOf(turn.caller);
+  const callerName = nameOf(turn.caller);
   const place = isFact ? 'a2a-facts' : 'a2a-inbox';
-  const key = `${place}/${keySegment(who)}/${keySegment(turn.taskId)}`;
+  const key = `${place}/${keySegment(callerName)}/${keySegment(turn.taskId)}`;
   const at = new Date(turn.clock.now()).toISOString();
   const asked = skill === undefined ? '' : ` for the skill '${skill}'`;
-  const value = `${at} ${who} (${turn.caller.method})${asked}: ${isFact ? textOf(turn.message) : summary}`;
+  const value = `${at} ${callerName} (${turn.caller.method})${asked}: ${isFact ? textOf(turn.message) : summary}`;
   try {
     await memory.save(key, value, {
       category: isFact ? 'a2a-fact' : 'a2a-note',
-      tags: tagsOf(who, skill),
+      tags: tagsOf(callerName, skill),
       ttlMs: isFact ? factMs : noteMs,
-      writer: who.slice(0, 200),
+      writer: callerName.slice(0, 200),
     });
     return key;
   } catch (error) {
@@ -221,11 +221,11 @@ function refusal(
 }
 
 /** Tags are bounded where memory is. */
-function tagsOf(who: string, skill: string | undefined): readonly string[] {
-  return [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200));
+function tagsOf(callerName: string, skill: string | undefined): readonly string[] {
+  return [callerName, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200));
 }
 
-/** So that the agent can tell the user about it hours later. Questions on the way are no outcome. */
+/** Stores the outcome, so that the agent can report it to the user later. Skips questions. */
 async function keepOutcome(
   turn: Turn,
   skill: string | undefined,
@@ -234,17 +234,17 @@ async function keepOutcome(
 ): Promise<void> {
   if (!outcome.isCompleted) return;
   const { memory, session = 'primary' } = options;
-  const who = nameOf(turn.caller);
+  const callerName = nameOf(turn.caller);
   const at = new Date(turn.clock.now()).toISOString();
   const key = `${sessionNamespace(session)}/a2a-outcomes/${keySegment(skill ?? 'general')}/${keySegment(turn.contextId)}`;
   const value = [
-    `At ${at}, ${who} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${excerpt(textOf(turn.message))}`,
+    `At ${at}, ${callerName} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${excerpt(textOf(turn.message))}`,
     `Outcome: ${outcome.text}`,
   ].join('\n');
   try {
     await memory.save(key, value, {
       category: 'a2a-outcome',
-      tags: tagsOf(who, skill),
+      tags: tagsOf(callerName, skill),
       ttlMs: outcomeMs,
     });
   } catch (error) {
@@ -253,7 +253,7 @@ async function keepOutcome(
   }
 }
 
-async function tell(
+async function notifyUser(
   turn: Turn,
   note: Omit<InboundNote, 'caller' | 'taskId'>,
   { notify }: TrustGateOptions,

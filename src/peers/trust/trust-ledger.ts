@@ -28,7 +28,7 @@ const trustEntry = z.object({
 });
 
 /**
- * What is known of somebody who calls us, or whom we call.
+ * The trust record of a caller, or of a peer that we call.
  * @example
  * const isRegular = ({ level, interactionCount }: TrustEntry) =>
  *   level === 'observe' && interactionCount > 20; // perhaps time to grant more
@@ -46,7 +46,7 @@ export interface TrustLedgerOptions {
 }
 
 /**
- * How far somebody shall be trusted from now on, and who says so.
+ * A change of a subject's trust, and its author.
  * @example const grant: Grant = { level: 'act', skills: ['book-seat'], by: 'ada' };
  */
 export interface Grant {
@@ -57,13 +57,13 @@ export interface Grant {
   readonly by: string;
 }
 
-const mostSkills = 500;
-/** How long those are remembered who proved nothing: anybody can make up any number of them. */
+const maxSkills = 500;
+/** How long unverified subjects are stored: a caller can invent any number of them. */
 const strangersMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Who may do what. Everybody begins as an observer; the user grants more, step by step, and takes it
- * back at once. Kept in the store, with a line in the audit log for each change.
+ * The trust levels of all subjects. Each starts as an observer; the user grants more step by step,
+ * and can revoke it at once. Kept in the store, with a line in the audit log for each change.
  * @example
  * await ledger.grant(readTrustName('message-token:alice'), { level: 'act', skills: ['notify'], by: 'me' })
  */
@@ -81,7 +81,7 @@ export class TrustLedger {
     this.audit = new TrustAudit(records, clock);
   }
 
-  /** What is known of somebody; an observer where nothing is. */
+  /** The entry of a subject; an observer by default. */
   async find(subject: TrustSubject): Promise<TrustEntry> {
     return (await this.#entries.get(keyOf(subject)))?.value ?? this.#stranger(subject);
   }
@@ -97,7 +97,7 @@ export class TrustLedger {
     return isProved(subject) ? (await this.find(subject)).level : 'observe';
   }
 
-  /** Counts an interaction, and makes an observer of somebody new. */
+  /** Counts an interaction; adds new subjects as observers. */
   note(subject: TrustSubject, displayName?: string): Promise<TrustEntry> {
     return this.#change(subject, (entry) => ({
       ...entry,
@@ -112,21 +112,21 @@ export class TrustLedger {
     if (!isProved(subject)) {
       throw new LegateError(
         'PERMISSION_DENIED',
-        `${trustName(subject)} proves nothing about itself, and anybody can call itself so: it stays an observer`,
+        `${trustName(subject)} is not authenticated, and any caller can use that name: it stays an observer`,
       );
     }
     if (level !== undefined && !trustLevels.includes(level)) {
       throw new LegateError(
         'INVALID_PARAMS',
-        `"${level}" is no level: use ${trustLevels.join(', ')}`,
+        `unknown trust level "${level}": use ${trustLevels.join(', ')}`,
       );
     }
     return this.#change(
       subject,
       (entry) => {
         const approvedSkills = [...new Set([...entry.approvedSkills, ...skills.map(fold)])];
-        if (approvedSkills.length > mostSkills) {
-          throw new LegateError('INVALID_PARAMS', `more than ${mostSkills} approved skills`);
+        if (approvedSkills.length > maxSkills) {
+          throw new LegateError('INVALID_PARAMS', `more than ${maxSkills} approved skills`);
         }
         return { ...entry, approvedSkills, level: level ?? entry.level };
       },

@@ -5,14 +5,14 @@ import { LegateError } from '../../protocol/index.ts';
  * What a caller may do, from less to more; each includes what is before it.
  *
  * - **observe**: its requests are summarised and noted for the user; nothing is done.
- * - **learn**: what it tells may be kept as facts.
+ * - **learn**: its messages may be stored as facts.
  * - **propose**: what it asks is put to the user, and done when the user approves.
  * - **act**: skills that are approved for it are carried out at once.
  * @example trustLevels.indexOf(level) >= trustLevels.indexOf('propose');
  */
 export const trustLevels = ['observe', 'learn', 'propose', 'act'] as const;
 /**
- * How far somebody is trusted: observe, learn, propose, act.
+ * The trust level of a subject: observe, learn, propose, act.
  * @example const level: TrustLevel = await ledger.level(readTrustName('jwt:acme:alice'));
  */
 export type TrustLevel = (typeof trustLevels)[number];
@@ -22,7 +22,7 @@ export function isAtLeast(level: TrustLevel, wanted: TrustLevel): boolean {
 }
 
 /**
- * Whom trust is about: an identity together with how it was established. The same name proved in
+ * The subject of trust: an identity together with how it was established. The same name proved in
  * two ways, or claimed and proved, is two subjects. Peers that we call have the method `peer`.
  * @example const subject: TrustSubject = { method: 'jwt', tenant: '', subject: 'alice' };
  */
@@ -31,7 +31,7 @@ export type TrustSubject = Pick<Caller, 'method' | 'tenant' | 'subject'>;
 const unproved: ReadonlySet<string> = new Set(['anonymous', 'self-asserted']);
 
 /**
- * Whether an identity was proved; who proves nothing is never more than an observer.
+ * Whether an identity is authenticated; other subjects are never more than observers.
  * @example isProved({ method: 'self-asserted', tenant: '', subject: 'unverified:alice' }) // false
  */
 export function isProved({ method, subject }: TrustSubject): boolean {
@@ -66,6 +66,6 @@ export function readTrustName(name: string): TrustSubject {
   }
   throw new LegateError(
     'INVALID_PARAMS',
-    `"${name}" names nobody: use method:subject or method:tenant:subject, as in message-token:alice, jwt:acme:bob or peer:calendar`,
+    `invalid trust subject "${name}": use method:subject or method:tenant:subject, as in message-token:alice, jwt:acme:bob or peer:calendar`,
   );
 }

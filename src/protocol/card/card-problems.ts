@@ -34,8 +34,8 @@ const known = new Set([
 ]);
 
 /** Problems beyond these would only repeat each other. */
-const mostProblems = 100;
-const mostItems = 1_000;
+const maxProblems = 100;
+const maxItems = 1_000;
 
 /** Everything that is wrong with a card as it came (specification 4.4, 8). */
 export function cardProblems(card: unknown): readonly CardProblem[] {
@@ -51,7 +51,7 @@ export function cardProblems(card: unknown): readonly CardProblem[] {
     ...security(card),
     ...extras(card),
   ];
-  return found.slice(0, mostProblems);
+  return found.slice(0, maxProblems);
 }
 
 /** Whether a card is of 0.3 alone. */
@@ -65,7 +65,7 @@ function* texts(card: Wire): Generator<CardProblem> {
   }
   for (const name of ['documentationUrl', 'iconUrl']) {
     if (card[name] !== undefined && !isAddress(card[name])) {
-      yield error(name, 'is no URL', 'give an absolute http or https URL, or leave it out');
+      yield error(name, 'is not a URL', 'give an absolute http or https URL, or leave it out');
     }
   }
   const { provider } = card;
@@ -78,7 +78,7 @@ function* texts(card: Wire): Generator<CardProblem> {
 function* interfaces(card: Wire): Generator<CardProblem> {
   const { supportedInterfaces, url } = card;
   if (isLegacyCard(card)) {
-    if (!isAddress(url)) yield error('url', 'is no URL', 'give an absolute http or https URL');
+    if (!isAddress(url)) yield error('url', 'is not a URL', 'give an absolute http or https URL');
     yield warning(
       'supportedInterfaces',
       'is missing: the card is of 0.3 alone',
@@ -90,7 +90,7 @@ function* interfaces(card: Wire): Generator<CardProblem> {
     yield error('supportedInterfaces', 'is missing or empty', 'list at least one interface');
     return;
   }
-  for (const [index, one] of supportedInterfaces.slice(0, mostItems).entries()) {
+  for (const [index, one] of supportedInterfaces.slice(0, maxItems).entries()) {
     const path = `supportedInterfaces[${index}]`;
     if (!isObject(one)) {
       yield error(path, 'is not an object', 'give url, protocolBinding and protocolVersion');
@@ -98,7 +98,7 @@ function* interfaces(card: Wire): Generator<CardProblem> {
     }
     const isGrpc = one['protocolBinding'] === 'GRPC';
     if (!isText(one['url']) || (!isGrpc && !isAddress(one['url']))) {
-      yield error(`${path}.url`, 'is no absolute URL', 'give the address that clients call');
+      yield error(`${path}.url`, 'is not an absolute URL', 'give the address that clients call');
     } else if (!isGrpc && isExposed(String(one['url']))) {
       yield warning(
         `${path}.url`,
@@ -144,7 +144,7 @@ function* modes(card: Wire): Generator<CardProblem> {
     } else if (
       !given.every((mode) => typeof mode === 'string' && /^[^\s/]+\/[^\s/]+$/.test(mode))
     ) {
-      yield warning(name, 'has an entry that is no media type', 'write type/subtype');
+      yield warning(name, 'has an entry that is not a media type', 'write type/subtype');
     }
   }
 }
@@ -157,7 +157,7 @@ function* skills(card: Wire): Generator<CardProblem> {
   }
   if (given.length === 0) yield warning('skills', 'is empty', 'say what the agent can do');
   const ids = new Set<unknown>();
-  for (const [index, skill] of given.slice(0, mostItems).entries()) {
+  for (const [index, skill] of given.slice(0, maxItems).entries()) {
     const path = `skills[${index}]`;
     if (!isObject(skill)) {
       yield error(path, 'is not an object', 'give id, name, description and tags');
@@ -189,14 +189,14 @@ function* security(card: Wire): Generator<CardProblem> {
     return;
   }
   const names = Object.keys(schemes ?? {});
-  for (const name of names.slice(0, mostItems)) {
+  for (const name of names.slice(0, maxItems)) {
     const scheme: unknown = schemes?.[name];
     const isOld = isLegacyCard(card) && isObject(scheme) && isText(scheme['type']);
     const kinds = isObject(scheme) ? schemeKinds.filter((kind) => isObject(scheme[kind])) : [];
     if (isOld || kinds.length === 1) continue;
     yield error(
       `securitySchemes.${name}`,
-      'is of no kind',
+      'has no known kind',
       `give it one of ${schemeKinds.join(', ')}`,
     );
   }
@@ -218,7 +218,7 @@ function* extras(card: Wire): Generator<CardProblem> {
   for (const name of Object.keys(card)) {
     if (known.has(name)) continue;
     const shown = name.slice(0, 80);
-    yield warning(shown, 'is no member of a card', 'use an extension for what is your own');
+    yield warning(shown, 'is not a member of a card', 'use an extension for what is your own');
   }
 }
 

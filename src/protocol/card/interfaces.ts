@@ -4,7 +4,7 @@ import { object } from '../decode/table.ts';
 import type { AgentInterface } from '../card-model.ts';
 
 /**
- * Where the agent of a card is reached. 1.x lists interfaces with a version each; 0.3 has one `url`
+ * Reads the interfaces of a card. 1.x lists interfaces with a version each; 0.3 has one `url`
  * of the card's version and others beside it. A superset card has both, and a 0.3 address that the
  * list leaves out is added to its end.
  */
@@ -66,7 +66,7 @@ function readLegacyInterfaces(reader: Reader, wire: Wire): readonly AgentInterfa
   return [main, ...(others ?? [])];
 }
 
-/** `1.0.5` is 1.0: the patch is never negotiated. What is no version stays as it is. */
+/** `1.0.5` is 1.0: the patch is never negotiated. Other texts stay as they are. */
 function majorMinor(version: string): string {
   return /^(\d+\.\d+)\.\d+/.exec(version)?.[1] ?? version;
 }

@@ -1,6 +1,6 @@
 /**
- * What a decoder refuses for its size. Whatever is not named here is bounded by the size of the
- * whole body, which the door limits.
+ * Size limits of decoded values. Everything else is bounded by the size of the body, which the
+ * transport limits.
  */
 export interface DecodeLimits {
   /** Characters of an id: message, context, task, artifact, push configuration, tenant. @default 256 */

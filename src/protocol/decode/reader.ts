@@ -4,7 +4,7 @@ import { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './op
 /** An object of unknown content, as `JSON.parse` made it. */
 export type Wire = { readonly [field: string]: unknown };
 
-/** More violations than this help nobody and would let a small body cause a large answer. */
+/** Bounds the response: a small body could otherwise cause a large error. */
 const maxViolations = 16;
 
 /**

@@ -10,7 +10,7 @@ import type { Reader } from './reader.ts';
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
-/** What speaks against an id; undefined when nothing. */
+/** Why an id is invalid; undefined when it is valid. */
 export function idProblem(
   id: string,
   { maxIdLength }: Pick<DecodeLimits, 'maxIdLength'> = defaultDecodeLimits,
@@ -69,7 +69,7 @@ export function optionalStrings(
   field: string,
 ): readonly string[] | undefined {
   if (isUnset(value)) return undefined;
-  // A query string repeats a parameter, and a single one is no list there.
+  // In a query string, a list with one entry is a single parameter.
   const list = reader.fromQuery && typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(list)) {
     reader.fail(field, 'must be an array of strings');

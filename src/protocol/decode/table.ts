@@ -17,7 +17,7 @@ type Table<T> = {
 /**
  * A reader of objects from a table of their fields. Each is found by its own name, in snake case, and
  * by the other names of the table. It takes three times as long as a reader that is written out, so
- * what travels in every request (messages, tasks, events) has those.
+ * messages, tasks and events, which every request has, use hand-written readers.
  */
 export function object<T extends object>(table: Table<T>): ObjectReader<T> {
   const fields = Object.entries<

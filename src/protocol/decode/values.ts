@@ -52,7 +52,7 @@ function faultOf(value: unknown, levels: number): string | undefined {
     return undefined;
   }
   for (const key of Object.keys(value)) {
-    // Whoever later copies the object by assignment would change the copy's prototype.
+    // Code that copies the object by assignment would change the copy's prototype.
     if (key === '__proto__') return 'must not have a member named __proto__';
     const fault = faultOf((value as Wire)[key], levels - 1);
     if (fault !== undefined) return fault;

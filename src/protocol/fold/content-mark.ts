@@ -4,7 +4,7 @@ import { isPlainText } from './parts.ts';
 /** Units that no text has, around everything that is not plain text. */
 const partStart = 0x1_0000;
 const partEnd = 0x1_0001;
-/** Keeps the units of other parts apart from those of texts. */
+/** Separates the units of other parts from the units of texts. */
 const otherPart = 0x2_0000;
 
 const format = /^(\d{1,15})\.([0-9a-f]{1,8})\.([0-9a-f]{1,8})$/;
@@ -15,11 +15,11 @@ const format = /^(\d{1,15})\.([0-9a-f]{1,8})\.([0-9a-f]{1,8})$/;
  * agents that stream text and agents that join it compare equal. Not for security: a peer that finds
  * a collision hides its own artifact from itself.
  * @example
- * const told = ContentMark.of([{ text: 'Hel' }, { text: 'lo' }]);
- * told.rest([{ text: 'Hello, world' }]); // [{ text: ', world' }]
+ * const sent = ContentMark.of([{ text: 'Hel' }, { text: 'lo' }]);
+ * sent.rest([{ text: 'Hello, world' }]); // [{ text: ', world' }]
  */
 export class ContentMark {
-  /** UTF-16 code units of text, and those of the JSON of other parts. */
+  /** UTF-16 code units of text, and of the JSON of other parts. */
   #length: number;
   #one: number;
   #other: number;
@@ -47,7 +47,7 @@ export class ContentMark {
     return `${this.#length}.${this.#one.toString(16)}.${this.#other.toString(16)}`;
   }
 
-  /** Moves the mark behind these parts, which follow the content so far. */
+  /** Moves the mark past these parts, which follow the content so far. */
   add(parts: readonly Part[]): void {
     for (const part of parts) {
       if (isPlainText(part)) this.#addText(part.text, saltOf(part.mediaType));

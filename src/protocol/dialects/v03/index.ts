@@ -2,14 +2,14 @@
  * A2A 0.3 as its JSON-RPC form spells it. Reading also takes the spelling of the 0.3 proto.
  *
  * Lost on the way from the model to 0.3, and so not there after the way back:
- * - `filename` and `mediaType` of text and data parts; those of files are kept
+ * - `filename` and `mediaType` of text and data parts (file parts keep both)
  * - `tenant`, everywhere, and the `taskId` of a push configuration that comes with a message
  * - a role that is unspecified is written as the user's
  * - `returnImmediately: false` and an empty `configuration`, which mean the same as their absence
  * - `nextPageToken`, `pageSize` and `pageToken` of push configurations: 0.3 lists all of them at once
- * - a `data` value that is no object is wrapped as `{ value }` and marked in the part's metadata;
+ * - a `data` value that is not an object is wrapped as `{ value }` and marked in the part's metadata;
  *   reading unwraps it, so only an empty `metadata` on such a part is lost. An object `{ value }`
- *   that already bears the mark cannot be told from a wrapped value.
+ *   that already has the mark cannot be distinguished from a wrapped value.
  *
  * From 0.3 to the model: `final` (1.x says it by closing the stream), all but the first of a push
  * configuration's authentication schemes, and `metadata` of requests that read.

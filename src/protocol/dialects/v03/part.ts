@@ -6,7 +6,7 @@ import { jsonValue, optionalStruct } from '../../decode/values.ts';
 import type { JsonObject, JsonValue, Part } from '../../model.ts';
 
 /**
- * Metadata that marks a data part whose value is no object: 0.3 allows objects only, so the value
+ * Metadata that marks a data part whose value is not an object: 0.3 allows objects only, so the value
  * stands wrapped as `{ value }`.
  */
 const wrappedMark = 'data_part_compat';

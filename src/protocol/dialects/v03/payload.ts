@@ -31,7 +31,7 @@ export function readResponse(reader: Reader, wire: Wire, shape: Shape): SendMess
   return reader.stop('kind', 'must be task or message');
 }
 
-/** Told by its fields when a peer leaves the kind out. */
+/** Recognised by its fields when a peer omits the kind. */
 function kindOf(wire: Wire): string | undefined {
   if (typeof wire.kind === 'string') return wire.kind;
   if (!isUnset(wire.artifact)) return 'artifact-update';

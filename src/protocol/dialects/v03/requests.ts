@@ -21,7 +21,7 @@ export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendM
       readClientMessage(inner, item, shape),
     ),
   };
-  // ProtoJSON, told by its `content`, leaves out what is false: its absence is all that says so.
+  // ProtoJSON, recognised by its `content`, omits false values: an absent `blocking` is false.
   const isProtoJson = shape.takesProtoJson && isObject(message) && 'content' in message;
   const configuration = optionalObject(reader, wire.configuration, 'configuration', (inner, item) =>
     readConfiguration(inner, item, !isProtoJson),

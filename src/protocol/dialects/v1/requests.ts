@@ -110,7 +110,7 @@ export function listTasksReader(shape: Shape) {
       if (isUnset(value) || value === '') return undefined;
       const state = shape.state(value);
       if (state === undefined) reader.fail(field, 'must be a task state');
-      // The unspecified state is no filter at all.
+      // The unspecified state does not filter.
       return state === 'TASK_STATE_UNSPECIFIED' ? undefined : state;
     },
     pageSize: (reader, value, field) => optionalInteger(reader, value, field, { min: 1, max: 100 }),
