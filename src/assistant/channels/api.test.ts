@@ -298,7 +298,7 @@ test.each(['a2a', 'rest'])(
 test.each([
   ['GET', '/conversations/ada/tracker?include_events=SOME', undefined, 400],
   ['GET', '/conversations/ada/tracker?until=noon', undefined, 400],
-  ['GET', '/conversations/%E0%A4%A/tracker', undefined, 404],
+  ['GET', '/conversations/%E0%A4%A/tracker', undefined, 400],
   ['POST', '/conversations/ada/tracker/events', '{', 400],
   ['POST', '/conversations/ada/tracker/events', [{ name: 'x' }], 400],
   ['POST', '/conversations/ada/tracker/events', 7, 400],
