@@ -170,7 +170,6 @@ type OptionalSetting = 'auth' | 'binding' | 'version' | 'onRequest';
 const mebibyte = 1024 * 1024;
 
 export function withDefaults(options: ClientOptions): Settings {
-  const retry = options.retry === false ? { attempts: 1 } : options.retry;
   return {
     auth: options.auth,
     headers: options.headers ?? {},
@@ -178,12 +177,7 @@ export function withDefaults(options: ClientOptions): Settings {
     binding: options.binding,
     bindings: options.bindings ?? [],
     version: options.version,
-    retry: {
-      attempts: retry?.attempts ?? 3,
-      initialMs: retry?.initialMs ?? 500,
-      maximumMs: retry?.maximumMs ?? 10_000,
-      longestRetryAfterMs: retry?.longestRetryAfterMs ?? 60_000,
-    },
+    retry: retryWithDefaults(options.retry),
     poll: {
       initialMs: options.poll?.initialMs ?? 2_000,
       maximumMs: options.poll?.maximumMs ?? 30_000,
@@ -201,5 +195,15 @@ export function withDefaults(options: ClientOptions): Settings {
     clock: options.clock ?? Date,
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
+  };
+}
+
+function retryWithDefaults(given: ClientOptions['retry'] = {}): Required<RetryOptions> {
+  const options: RetryOptions = given === false ? { attempts: 1 } : given;
+  return {
+    attempts: options.attempts ?? 3,
+    initialMs: options.initialMs ?? 500,
+    maximumMs: options.maximumMs ?? 10_000,
+    longestRetryAfterMs: options.longestRetryAfterMs ?? 60_000,
   };
 }

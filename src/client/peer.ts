@@ -5,6 +5,7 @@ import {
   message,
   type SendMessageRequest,
   type SendMessageResponse,
+  type SubscribeToTaskRequest,
   type Task,
 } from '../protocol/index.ts';
 import { type InFlightMessage, taskInFlight } from './cancel-on-abort.ts';
@@ -114,14 +115,20 @@ export class Peer {
 
   /** Not repeated here: whoever resumes counts for itself. */
   subscribe(id: string, call: TransportStream): Promise<AsyncIterable<Frame>> {
-    return this.transport.stream('subscribeToTask', this.#addressed({ id }), call);
+    return this.transport.stream(
+      'subscribeToTask',
+      this.#addressed<SubscribeToTaskRequest>({ id }),
+      call,
+    );
   }
 
   /** With the tenant of the interface, exactly as the card has it, or with none (8.3.2). */
-  #addressed<R extends object>(request: R): R {
+  #addressed<R extends { tenant?: string }>(request: R): R {
     const { tenant } = this.transport.interface;
-    const { tenant: _, ...rest } = request as R & { tenant?: string };
-    return (tenant === undefined ? rest : { ...rest, tenant }) as R;
+    if (tenant !== undefined) return { ...request, tenant };
+    const withoutTenant = { ...request };
+    delete withoutTenant.tenant;
+    return withoutTenant;
   }
 }
 

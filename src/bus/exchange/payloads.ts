@@ -14,7 +14,7 @@ import {
   type AgentCard,
   type CancelTaskRequest,
   fromJsonRpcError,
-  type JsonObject,
+  isJsonObject,
   LegateError,
   parseJson,
   readAgentCard,
@@ -90,8 +90,7 @@ export function readResult(body: string): SendMessageResponse {
 
 export function readError(body: string): LegateError {
   const value = parseJson(body);
-  const error = typeof value === 'object' && value !== null ? (value as JsonObject).error : value;
-  return fromJsonRpcError(error);
+  return fromJsonRpcError(isJsonObject(value) ? value['error'] : value);
 }
 
 export function readCard(body: string): AgentCard {

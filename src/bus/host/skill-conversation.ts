@@ -1,5 +1,5 @@
 import type { Turn, TurnEvent } from '../../agents/index.ts';
-import type { JsonValue, Message, Part } from '../../protocol/index.ts';
+import { type JsonObject, type Message, type Part, v1 } from '../../protocol/index.ts';
 
 /**
  * What was said before the message of a turn.
@@ -35,14 +35,15 @@ export async function* remembering(
     yield* take(turn);
     return;
   }
-  const earlier = ((await session.get(key)) ?? []) as unknown as readonly Message[];
+  const earlier = readMessages(await session.get(key));
   const said: Part[] = [];
   const keep = (): void => {
     const { messageId, role } = turn.message;
     const answer: Message = { messageId: `${messageId} answer`, role: 'ROLE_AGENT', parts: said };
     const asked: Message = { messageId, role, parts: turn.message.parts.filter(isWords) };
     const spoken = said.length === 0 ? [asked] : [asked, answer];
-    session.set(key, bounded([...earlier, ...spoken]) as unknown as JsonValue);
+    const kept = bounded([...earlier, ...spoken]);
+    session.set(key, kept.map(toJson));
   };
   for await (const event of take({ history: async () => earlier })) {
     said.push(...partsOf(event).filter(isWords));
@@ -51,6 +52,16 @@ export async function* remembering(
     yield event;
   }
   keep();
+}
+
+function readMessages(stored: unknown): readonly Message[] {
+  return Array.isArray(stored)
+    ? stored.map((message) => v1.message.decode(message, { allowEmptyParts: true }))
+    : [];
+}
+
+function toJson({ messageId, role, parts }: Message): JsonObject {
+  return { messageId, role, parts: parts.map((part) => ({ ...part })) };
 }
 
 function isWords({ raw, url }: Part): boolean {

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Caller } from '../../agents/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
 import { checkBusName } from '../transport/index.ts';
 import { claimsOf, type SignedMessage, tokenType } from './signer.ts';
@@ -144,8 +144,8 @@ export class MessageVerifier {
 function issuerOf(payload: unknown): string {
   try {
     const text = Buffer.from(String(payload), 'base64url').toString('utf8');
-    const { iss } = JSON.parse(text) as { iss?: unknown };
-    return typeof iss === 'string' ? iss : '';
+    const claims: unknown = JSON.parse(text);
+    return isJsonObject(claims) && typeof claims['iss'] === 'string' ? claims['iss'] : '';
   } catch {
     return '';
   }

@@ -25,24 +25,20 @@ export type ResumePoint = {
   readonly told: Readonly<Record<string, string>>;
 };
 
-const states: readonly unknown[] = [
-  'sending',
-  'working',
-  'asking',
-] satisfies ResumePoint['state'][];
+const states = ['sending', 'working', 'asking'] as const;
 
 /**
  * Reads a stored resume point; undefined for everything else.
  * @example const point = readResumePoint(JSON.parse(await readFile('task.json', 'utf8')));
  */
 export function readResumePoint(value: unknown): ResumePoint | undefined {
-  if (!isJsonObject(value) || value['v'] !== 1 || !states.includes(value['state']))
-    return undefined;
-  const { state, messageId, taskId, contextId, question, needsConsent } = value;
-  if (typeof messageId !== 'string') return undefined;
+  if (!isJsonObject(value) || value['v'] !== 1) return undefined;
+  const { messageId, taskId, contextId, question, needsConsent } = value;
+  const state = states.find((each) => each === value['state']);
+  if (state === undefined || typeof messageId !== 'string') return undefined;
   return {
     v: 1,
-    state: state as ResumePoint['state'],
+    state,
     messageId,
     ...(typeof taskId === 'string' && { taskId }),
     ...(typeof contextId === 'string' && { contextId }),
@@ -58,8 +54,9 @@ export function readResumePoint(value: unknown): ResumePoint | undefined {
  */
 export function readTold(value: unknown): ResumePoint['told'] {
   if (!isJsonObject(value)) return {};
-  const marks = Object.entries(value).filter(([, mark]) => typeof mark === 'string');
-  return Object.fromEntries(marks) as Record<string, string>;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([id, mark]) => (typeof mark === 'string' ? [[id, mark]] : [])),
+  );
 }
 
 /**

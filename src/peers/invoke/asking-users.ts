@@ -6,7 +6,7 @@ import {
   type Turn,
   type TurnEvent,
 } from '../../agents/index.ts';
-import { LegateError, type Message } from '../../protocol/index.ts';
+import { isJsonObject, LegateError, type Message } from '../../protocol/index.ts';
 import { wrapAgent } from '../wrap-agent.ts';
 import { peerMetadata, type PeerNote } from './engine-conversations.ts';
 import type { Invocation } from './invocation.ts';
@@ -67,7 +67,7 @@ async function questionOf(turn: Turn, invoker: Invoker): Promise<Invocation | un
 
 function noteOf({ metadata }: Message): PeerNote | undefined {
   const note = metadata?.[peerMetadata];
-  return typeof note === 'object' && note !== null && 'invocation' in note
-    ? (note as PeerNote)
-    : undefined;
+  if (!isJsonObject(note) || typeof note['invocation'] !== 'string') return undefined;
+  const kind = note['kind'] === 'question' ? 'question' : 'result';
+  return { kind, invocation: note['invocation'] };
 }

@@ -61,17 +61,21 @@ export function invokeTool(options: InvokeToolOptions): Tool {
     },
     // A peer's question goes to the user as the agent's own; the answer goes to the peer.
     resume: async ({ message, state }, context) => {
-      const { invocation: id } = state as { invocation: string };
+      const id = readPause(state);
       await invoker.answer(id, message.parts);
       return waitFor(invoker, id, context);
     },
     abandon: async (state) => {
-      const { invocation: id } = state as { invocation: string };
-      await invoker.cancel(id);
+      await invoker.cancel(readPause(state));
     },
     // The invoker minds the time.
     timeoutMs: 0,
   });
+}
+
+/** The invocation that a `ToolPause` of `waitFor` belongs to. */
+function readPause(state: unknown): string {
+  return z.object({ invocation: z.string() }).parse(state).invocation;
 }
 
 function sessionOf({ turn }: ToolContext): InvocationSession {

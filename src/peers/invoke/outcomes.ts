@@ -1,12 +1,12 @@
 import type { Caller } from '../../agents/index.ts';
-import { toLegateError } from '../../protocol/index.ts';
+import { type TaskState, toLegateError } from '../../protocol/index.ts';
 import type { Replica } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { WorkingMemory } from '../memory/index.ts';
 import type { AnswerContent } from './answer-text.ts';
 import type { Calls } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import type { Invocation, InvocationOutcome } from './invocation.ts';
+import type { Invocation, InvocationEnd, InvocationOutcome } from './invocation.ts';
 import { outcomeNotice } from './notices.ts';
 import { saveResult } from './results.ts';
 
@@ -133,7 +133,15 @@ export class Outcomes {
           logger,
         })
       : undefined;
-    const end = state as InvocationOutcome['end'];
-    return { end, text, data, ...(keys !== undefined && { keys }) };
+    return { end: endOf(state), text, data, ...(keys !== undefined && { keys }) };
   }
+}
+
+/** A turn of a peer that is over has no other states. */
+function endOf(state: TaskState): InvocationEnd {
+  const isOpen =
+    state === 'TASK_STATE_SUBMITTED' ||
+    state === 'TASK_STATE_WORKING' ||
+    state === 'TASK_STATE_UNSPECIFIED';
+  return isOpen ? 'error' : state;
 }

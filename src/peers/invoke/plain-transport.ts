@@ -3,6 +3,7 @@ import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
 import { readBodyOf } from '../../net/index.ts';
 import {
   LegateError,
+  type JsonValue,
   type Message,
   parseJson,
   type Part,
@@ -25,7 +26,7 @@ export interface PlainTransportOptions {
 const plainPart = z.looseObject({
   kind: z.string().nullish(),
   text: z.string().nullish(),
-  data: z.unknown().optional(),
+  data: z.json().optional(),
   mimeType: z.string().nullish(),
 });
 const plainMessage = z.looseObject({ parts: z.array(plainPart).max(1_024).nullish() });
@@ -203,7 +204,7 @@ function fromPlainPart({ text, data, mimeType }: z.infer<typeof plainPart>): Par
   const mediaType = mimeType ?? 'application/json';
   // Data travels as JSON within JSON.
   const value = typeof data === 'string' ? tryJson(data) : data;
-  return { data: value as NonNullable<Part['data']>, mediaType };
+  return { data: value, mediaType };
 }
 
 function stateOf({ state }: PlainResult, agent: string): TaskState {
@@ -222,9 +223,9 @@ function fold(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, '');
 }
 
-function tryJson(text: string): unknown {
+function tryJson(text: string): JsonValue {
   try {
-    return parseJson(text);
+    return z.json().parse(parseJson(text));
   } catch {
     return text;
   }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { AsyncMessage, Envelope, SyncMessage } from 'rabbitmq-client';
+import { isJsonObject } from '../../../protocol/index.ts';
 import type { BusMessage, OutgoingMessage } from '../bus.ts';
 import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../refusals.ts';
 
@@ -24,12 +25,6 @@ const maxReasonBytes = 500;
 const brokersOwn = /^(?:b?cc|x-death|x-(?:first|last)-death-.*|x-delivery-count)$/i;
 
 type Received = AsyncMessage | SyncMessage;
-
-/** What the broker itself notes about a message that it moved to a dead-letter queue. */
-interface Death {
-  readonly reason?: unknown;
-  readonly time?: unknown;
-}
 
 export interface WireMessage {
   readonly message: BusMessage;
@@ -172,8 +167,8 @@ function deathOf(table: Readonly<Record<string, unknown>>): WireMessage['death']
   const reason = textOf(table[own.reason]);
   if (reason !== undefined) return { reason, diedAt: numberOf(table[own.diedAt]) ?? 0 };
   const deaths: unknown = table['x-death'];
-  const latest = Array.isArray(deaths) ? (deaths[0] as Death | null | undefined) : undefined;
-  if (latest === undefined || latest === null) return undefined;
+  const latest: unknown = Array.isArray(deaths) ? deaths[0] : undefined;
+  if (!isJsonObject(latest)) return undefined;
   const seconds = typeof latest.time === 'number' ? latest.time : 0;
   const diedAt = Math.min(seconds * 1000, latestDate);
   return { reason: textOf(latest.reason) ?? 'unknown', diedAt };
