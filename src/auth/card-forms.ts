@@ -24,8 +24,10 @@ export function cardForm(card: JsonObject, form: CardForm): JsonObject {
   switch (form) {
     case 'specification':
       return withPresence(rest, agentCard);
-    case 'sdk':
-      return (withoutEmpty(withPresence(rest, agentCard)) ?? {}) as JsonObject;
+    case 'sdk': {
+      const left = withoutEmpty(withPresence(rest, agentCard));
+      return isJsonObject(left) ? left : {};
+    }
     case 'raw':
       return rest;
   }

@@ -2,6 +2,7 @@ import { createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet }
 import {
   type AgentCard,
   type AgentCardSignature,
+  isJsonObject,
   type JsonObject,
   LegateError,
 } from '../protocol/index.ts';
@@ -98,23 +99,20 @@ export interface VerifiedCard {
  */
 export async function verifyCard(card: unknown, options: VerifyCardOptions): Promise<VerifiedCard> {
   const { now = Date.now() } = options;
-  if (typeof card !== 'object' || card === null || Array.isArray(card)) {
-    throw refused('the card is not an object');
-  }
-  const wire = card as JsonObject;
-  const signatures: unknown = wire['signatures'];
+  if (!isJsonObject(card)) throw refused('the card is not an object');
+  const signatures: unknown = card['signatures'];
   if (!Array.isArray(signatures) || signatures.length === 0)
     throw refused('the card is not signed');
   const roots = options.trusted
     .filter(({ notAfter }) => notAfter === undefined || notAfter > now)
     .map(({ keys }) => createLocalJWKSet(structuredClone(keys) as JSONWebKeySet));
-  const payloads = cardForms.map((form) => ({ form, payload: payloadOf(wire, form) }));
+  const payloads = cardForms.map((form) => ({ form, payload: payloadOf(card, form) }));
   for (const signature of signatures.slice(0, maxSignatures) as unknown[]) {
     if (!isSignature(signature)) continue;
     for (const { form, payload } of payloads) {
       for (const root of roots) {
         const kid = await verifyOne(signature, payload, root);
-        if (kid !== undefined) return { kid, form, card: cardForm(wire, form) };
+        if (kid !== undefined) return { kid, form, card: cardForm(card, form) };
       }
     }
   }
@@ -149,9 +147,11 @@ function payloadOf(card: JsonObject, form: CardForm): string {
 }
 
 function isSignature(value: unknown): value is AgentCardSignature {
-  if (typeof value !== 'object' || value === null) return false;
-  const { protected: header, signature } = value as Partial<AgentCardSignature>;
-  return typeof header === 'string' && typeof signature === 'string';
+  return (
+    isJsonObject(value) &&
+    typeof value.protected === 'string' &&
+    typeof value.signature === 'string'
+  );
 }
 
 function refused(what: string, cause?: unknown): LegateError {

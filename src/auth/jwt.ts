@@ -113,7 +113,7 @@ export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier
           throw error;
         },
       );
-      if (!hasUsableExpiry(payload)) throw new CredentialRefused('exp is no time');
+      if (!hasUsableExpiry(payload)) throw new CredentialRefused('invalid exp');
       return toCaller('jwt', identify(payload, options));
     },
   };

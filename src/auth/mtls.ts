@@ -92,7 +92,7 @@ export function mtlsVerifier(options: MtlsOptions = {}): Verifier {
       if (!(peer.validTo > clock.now())) throw new CredentialRefused('certificate expired');
       const identity = identify(peer);
       if (identity === undefined || !isSubject(identity.subject)) {
-        throw new CredentialRefused('certificate of nobody known');
+        throw new CredentialRefused('unknown certificate');
       }
       return toCaller('mtls', identity);
     },

@@ -6,7 +6,7 @@ import {
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose';
-import { LegateError } from '../protocol/index.ts';
+import { isJsonObject, LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 import type { KeyFetching } from './jwt-keys.ts';
 
@@ -62,7 +62,8 @@ export function discoverKeys(issuer: string, fetching: KeyFetching): JWTVerifyGe
       signal: deadline.signal,
     });
     if (response.status !== 200) throw new Error(`answered ${response.status}`);
-    const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown };
+    const document: unknown = await response.json();
+    if (!isJsonObject(document)) throw new Error('is not a JSON object');
     // OpenID Connect Discovery 4.3: otherwise one issuer could speak for another.
     if (document.issuer !== issuer) throw new Error('names another issuer');
     if (typeof document.jwks_uri !== 'string') throw new Error('names no jwks_uri');

@@ -1,6 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
 import { LegateError, toRestError } from '../protocol/index.ts';
@@ -144,7 +143,8 @@ export async function openServer(
     secure?.stop();
     throw error;
   }
-  const address = server.address() as AddressInfo;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('not a TCP server');
   return {
     server,
     port: address.port,

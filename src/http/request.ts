@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
 import { authHeaders, isLocalRequest, type TlsPeer, tlsPeer } from '../auth/index.ts';
 import { readBytes } from '../net/index.ts';
@@ -18,7 +18,7 @@ import { type Call, callerGone } from '../tasks/index.ts';
 import type { HttpService } from './options.ts';
 import { refuseForeignPages } from './request-guard.ts';
 
-/** Who sends a request, before its body is read. */
+/** Authenticates the caller of a request before its body is read. */
 export function authenticateRequest(
   service: HttpService,
   request: IncomingMessage,
@@ -36,17 +36,16 @@ function addressOf({ socket }: IncomingMessage): string {
   return socket.remoteAddress ?? '';
 }
 
-/** Client certificates of connections: reading one costs more than many a request. */
+/** Client certificates by connection: parsing one costs more than many a request. */
 const peers = new WeakMap<TLSSocket, TlsPeer | undefined>();
 
-function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
-  if (!('encrypted' in socket)) return undefined;
-  const secure = socket as TLSSocket;
-  if (!peers.has(secure)) peers.set(secure, tlsPeer(secure));
-  return peers.get(secure);
+export function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  if (!peers.has(socket)) peers.set(socket, tlsPeer(socket));
+  return peers.get(socket);
 }
 
-/** A permit for a request. A caller that leaves gives it back, however long the answer takes. */
+/** A permit for a request, released when the response is sent or the client disconnects. */
 export async function admitRequest(
   service: HttpService,
   request: IncomingMessage,
@@ -81,7 +80,7 @@ export function callOfRequest(
     caller,
     version,
     isLocal: () => isLocalRequest(request),
-    // Streams are closed by whoever sends them.
+    // The sender of a stream closes it.
     ...(!operations[operation].streams && { signal: () => closeSignal(response) }),
   });
 }
@@ -94,8 +93,8 @@ function closeSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * The whole body as text, bounded in size, time and memory. A body that a framework has parsed before
- * (an Express `json()` in front of the handler) is taken as it is.
+ * The whole body as text, bounded in size, time and memory. A body that a framework has parsed (an
+ * Express `json()` in front of the handler) is used as it is.
  */
 export async function readBody(request: IncomingMessage, limits: RequestLimits): Promise<string> {
   const parsed = (request as IncomingMessage & { body?: unknown }).body;
@@ -105,7 +104,7 @@ export async function readBody(request: IncomingMessage, limits: RequestLimits):
   return (await readBytes(request, limits)).toString('utf8');
 }
 
-/** The body as JSON; nothing at all counts as an empty object. */
+/** The body as JSON; an empty body counts as an empty object. */
 export async function readJson(
   request: IncomingMessage,
   limits: RequestLimits,
@@ -126,7 +125,7 @@ export async function readJsonObject(
 
 const jsonTypes = new Set(['application/json', 'application/a2a+json']);
 
-/** Refuses a body that does not claim to be JSON; a missing claim is forgiven. */
+/** Refuses a body whose content-type is not JSON; the header may be missing. */
 export function requireJson(request: IncomingMessage): void {
   const header = request.headers['content-type'];
   const essence = header?.split(';', 1)[0]?.trim().toLowerCase() ?? 'application/json';

@@ -83,7 +83,7 @@ function isSendable(secret: string): boolean {
 
 /** The trace of the request that registered a configuration, which is kept with it, as headers. */
 export function traceOf(config: object): Readonly<Record<string, string>> {
-  const { traceparent, tracestate } = config as Readonly<Record<string, unknown>>;
+  const { traceparent, tracestate }: { traceparent?: unknown; tracestate?: unknown } = config;
   if (typeof traceparent !== 'string') return {};
   return typeof tracestate === 'string' ? { traceparent, tracestate } : { traceparent };
 }

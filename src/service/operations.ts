@@ -2,6 +2,7 @@ import { neededScopes } from '../auth/index.ts';
 import {
   type Dialect,
   invalidParams,
+  isJsonObject,
   type Json,
   LegateError,
   type Operation,
@@ -88,7 +89,8 @@ export const serviceOperations = {
     decode(dialect, params) {
       const decoded = dialect.taskPushNotificationConfig.decode(params);
       // In REST the path names the task, and the body may be the bare configuration.
-      const taskId = decoded.taskId ?? (params as { readonly taskId?: string }).taskId;
+      const named = isJsonObject(params) ? params.taskId : undefined;
+      const taskId = decoded.taskId ?? (typeof named === 'string' ? named : undefined);
       return taskId === undefined ? decoded : { ...decoded, taskId };
     },
     run: ({ engine }, config, call) => engine.createPushConfig(config, call),

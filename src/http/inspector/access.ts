@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../../agents/index.ts';
-import { type Authenticator, AuthError, authHeaders, tlsPeer } from '../../auth/index.ts';
+import { type Authenticator, AuthError, authHeaders } from '../../auth/index.ts';
+import { peerOf } from '../request.ts';
 import type { InspectorToken } from './inspector-token.ts';
 
-/** One way to prove that one may look. */
+/** One way to authenticate operators. */
 export interface InspectorAccess {
-  /** Whether nobody has to prove anything. */
+  /** Whether it accepts anonymous callers. */
   readonly isOpen: boolean;
-  /** Who looks; throws `AuthError` for whoever may not. */
+  /** The operator; throws `AuthError` for other callers. */
   admit(request: IncomingMessage, query: URLSearchParams): Promise<Caller>;
 }
 
-/** The callers of a server, those of them that may look at everybody's tasks. */
+/** Admits callers of the server that may see the tasks of all callers. */
 export function callersAccess(
   auth: Authenticator,
   isOperator: (caller: Caller) => boolean = hasScope,
@@ -20,8 +20,7 @@ export function callersAccess(
   return {
     isOpen: auth.isOpen,
     async admit(request, query) {
-      const { socket } = request;
-      const peer = 'encrypted' in socket ? tlsPeer(socket as TLSSocket) : undefined;
+      const peer = peerOf(request);
       const caller = await auth.authenticate({
         headers: authHeaders(request),
         query,
@@ -42,7 +41,7 @@ function hasScope(caller: Caller): boolean {
   return caller.scopes?.includes('inspect') === true;
 }
 
-/** Whoever opened the link of the inspector: by its cookie, or by the token as a bearer token. */
+/** Admits the holder of the inspector's token: by the cookie of its link, or as a bearer token. */
 export function tokenAccess(token: InspectorToken): InspectorAccess {
   return {
     isOpen: false,
@@ -56,8 +55,8 @@ export function tokenAccess(token: InspectorToken): InspectorAccess {
 }
 
 /**
- * Who looks, by the first of the ways that admits. A way that asks for nothing proves nothing: it is
- * passed over.
+ * The operator, by the first way that admits the request. Ways that accept anonymous callers are
+ * skipped.
  */
 export async function admitOperator(
   ways: readonly InspectorAccess[],
@@ -70,7 +69,7 @@ export async function admitOperator(
     try {
       return await way.admit(request, query);
     } catch (error) {
-      // Somebody known who may not look is told so, rather than to prove who they are.
+      // An authenticated caller without permission gets 403, not a request to authenticate.
       const isKnown = error instanceof AuthError && error.code === 'PERMISSION_DENIED';
       if (refusal === undefined || isKnown) refusal = error;
     }
@@ -79,8 +78,8 @@ export async function admitOperator(
 }
 
 /**
- * What the inspector tells is for its own page, whatever pages may call the agents: browsers say
- * where a request comes from.
+ * Only the inspector's own page may call its API, whatever `cors` allows for the agents. Browsers send
+ * the origin of a request.
  */
 function refuseOtherPages({ headers }: IncomingMessage): void {
   const { origin, host } = headers;

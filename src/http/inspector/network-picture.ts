@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/index.ts';
+import { isJsonObject } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
 import type { Inspection } from './inspection.ts';
 import type { CallsView, NetworkNode, NetworkPicture, SubAgentView } from './network.ts';
@@ -99,7 +99,8 @@ export async function subAgentCalls(
   const calls = new Map<string, CallsView>();
   for (const { owner, contextId } of contexts.values()) {
     for (const { value } of await store.readContextLog(owner, contextId, maxEntries)) {
-      const { event, agent_id: agent, timestamp } = value as JsonObject;
+      if (!isJsonObject(value)) continue;
+      const { event, agent_id: agent, timestamp } = value;
       if (event !== 'agent_started' || typeof agent !== 'string') continue;
       const to = idOf(from, agent);
       const before = calls.get(to);
