@@ -3,8 +3,8 @@ import { LegateError } from '../protocol/index.ts';
 import type { TlsPeer } from './mtls.ts';
 
 /**
- * A refusal that a door answers with challenges. Its text is the same whatever was wrong: what
- * exactly stands in the log, for the operator.
+ * A refusal with challenges for `WWW-Authenticate`. The message is the same for all reasons; only the log
+ * has the reason.
  * @example if (error instanceof AuthError) response.setHeader('www-authenticate', error.challenges);
  */
 export class AuthError extends LegateError {
@@ -26,7 +26,7 @@ export class AuthError extends LegateError {
 }
 
 /**
- * Thrown by a verifier for a credential of its kind that does not hold. `reason` is for the log and
+ * Thrown by a verifier for an invalid credential of its kind. `reason` is for the log and
  * never reaches the caller; it must not contain the credential.
  * @example throw new CredentialRefused('the token has expired');
  */
@@ -40,7 +40,7 @@ export class CredentialRefused extends LegateError {
 }
 
 /**
- * What a door knows about who sent a request.
+ * The part of a request that authentication reads.
  * @example
  * const request: AuthRequest = { headers: { 'x-api-key': 'lgk_q0V8...' } };
  * const caller = await auth.authenticate(request);

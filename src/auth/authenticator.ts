@@ -6,7 +6,7 @@ import { PresentedCredentials } from './presented-credentials.ts';
 import type { Verifier } from './verifier.ts';
 
 /**
- * Who verifies callers.
+ * How callers are authenticated.
  * @example
  * const options: AuthenticatorOptions = {
  *   verifiers: [mtlsVerifier(), apiKeyVerifier({ stored: keys })],
@@ -29,7 +29,7 @@ export interface AuthenticatorOptions {
   readonly logger?: Logger;
 }
 
-/** What a refused caller is told. */
+/** Parameters of a challenge. */
 interface ChallengeOptions {
   readonly realm: string;
   /** RFC 6750: left out when the request carried no credential at all. */
@@ -72,7 +72,7 @@ export class Authenticator {
     this.challenges();
   }
 
-  /** Whether nobody has to prove anything. */
+  /** Whether anonymous callers are accepted. */
   get isOpen(): boolean {
     return this.#verifiers.length === 0 || this.#allowsAnonymous;
   }

@@ -53,8 +53,8 @@ export class CallerLimits {
   }
 
   /**
-   * Authenticates by `work`, unless the network has failed too often of late: guessing is slow then,
-   * and costs us nothing. It is the network that waits, whoever else is in it.
+   * Authenticates by `work`, unless the network has failed too often recently. The limit applies to all
+   * callers of that network.
    */
   async authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
     if (this.#failures === undefined) return work();
@@ -68,7 +68,7 @@ export class CallerLimits {
     }
   }
 
-  /** Admits one request; dispose of the place when it has been answered. */
+  /** Admits one request; dispose of the permit when it has been answered. */
   request(caller: Caller, address: string): Disposable | Promise<Disposable> {
     const key = limitKey(caller, address);
     const enter = (): Disposable => this.#requests?.enter(key) ?? nothing;
@@ -76,7 +76,7 @@ export class CallerLimits {
     return taken instanceof Promise ? taken.then(enter) : enter();
   }
 
-  /** Admits one stream; dispose of the place when it closes. */
+  /** Admits one stream; dispose of the permit when it closes. */
   stream(caller: Caller, address: string): Disposable {
     return this.#streams?.enter(limitKey(caller, address)) ?? nothing;
   }

@@ -30,15 +30,15 @@ import type { ChannelRoutes } from './routes.ts';
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface HandlerOptions {
-  /** Aborts when the turns have been drained: streams that are left are then ended. */
+  /** Aborts when turns have been drained; streams that are still open then end. */
   readonly closing: AbortSignal;
-  /** Whether requests are welcome, for `/ready`. */
+  /** For `/ready`. */
   readonly isReady: () => Promise<ReadyReport>;
   /** Endpoints of channels, matched before A2A's own. */
   readonly channels: ChannelRoutes;
-  /** Whether A2A is answered, and the card shown. */
+  /** Whether to serve A2A and the card. */
   readonly hasA2a: boolean;
-  /** The path to look at, for those who ask for one that does not exist. */
+  /** The path that lists the agents, named in the error for an unknown path. */
   readonly index?: string;
 }
 
@@ -114,7 +114,7 @@ async function routeToChannel(
   return true;
 }
 
-/** The keys by which receivers of webhooks verify them: for everybody. */
+/** The public keys that receivers verify webhooks with. */
 function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   sendJson(response, 200, JSON.stringify(keys), {
     'cache-control': 'public, max-age=300',

@@ -48,12 +48,12 @@ export async function handleJsonRpc(
     const rpc = parseJsonRpcRequest(body);
     ({ id } = rpc);
     what = rpc.method.slice(0, 100);
-    // The name of the method tells the version.
+    // Method names differ between versions.
     const method = operationOf(rpc.method);
     const stated = statedVersion(request.headers, query);
     checkMethodVersion(service, stated, method?.version);
     if (method === undefined) {
-      throw new LegateError('METHOD_NOT_FOUND', `there is no method ${what}`);
+      throw new LegateError('METHOD_NOT_FOUND', `unknown method ${what}`);
     }
     const { version, operation } = method;
     const dialect = dialects[version];
@@ -66,7 +66,7 @@ export async function handleJsonRpc(
       closing,
       mediaType: 'application/json',
       envelope: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'],
-      nothing: version === '1.0' ? '{}' : 'null',
+      empty: version === '1.0' ? '{}' : 'null',
       errorFrame: (error) => `data: ${errorText(error, id)}\n\n`,
     });
   } catch (thrown) {
@@ -83,7 +83,7 @@ function checkMethodVersion(
   stated: string,
   expected: ProtocolVersion | undefined,
 ): void {
-  // A version that nobody knows is refused whatever the method.
+  // Refuses unknown versions, whatever the method.
   const version = negotiateVersion({ header: stated });
   if (expected === '0.3' && version !== expected) {
     throw new LegateError(
@@ -94,7 +94,7 @@ function checkMethodVersion(
   if (expected !== undefined) checkVersion(service, stated, { expected, what: 'method' });
 }
 
-/** Errors that a JSON-RPC answer tells by its HTTP status too: proxies and retries go by it. */
+/** Errors with an HTTP status of their own, for proxies and retries. */
 const transportErrors = new Set<string>([
   'UNAUTHENTICATED',
   'PERMISSION_DENIED',

@@ -37,12 +37,12 @@ function sendText(response: ServerResponse, status: number, text: string, header
   response.end(text);
 }
 
-/** How long the rest of a body that nobody wants may still come, in milliseconds. */
+/** How long a client may go on sending an unread body after the response, in milliseconds. */
 const lingerMs = 2_000;
 
 /**
- * Answers before the body has arrived leave it to be thrown away, so that honest clients can finish
- * and read the answer. One that goes on sending after that is cut off.
+ * A response before the end of the body discards the rest, so that clients can finish sending and read
+ * the response. The connection of a client that keeps sending is closed.
  */
 function limitUnreadBody(response: ServerResponse): void {
   const { req: request } = response;
@@ -56,18 +56,18 @@ function limitUnreadBody(response: ServerResponse): void {
   });
 }
 
-/** How JSON-RPC and REST put what an operation answers on the wire. */
-export interface Answer {
+/** How JSON-RPC and REST encode the result of an operation. */
+export interface ResultEncoding {
   readonly dialect: Dialect;
   readonly call: Call;
-  /** Aborts when the server has drained: streams that are left are then ended. */
+  /** Aborts when the server has drained; streams that are still open then end. */
   readonly closing: AbortSignal;
   readonly mediaType: string;
   /** Text around each JSON value. */
   readonly envelope: readonly [before: string, after: string];
-  /** The JSON value of an operation that answers nothing. */
-  readonly nothing: string;
-  /** The frame that tells of a failure in the middle of a stream. */
+  /** The JSON value of an empty result. */
+  readonly empty: string;
+  /** The frame of an error within a stream. */
   readonly errorFrame: (error: LegateError) => string;
 }
 
@@ -75,10 +75,10 @@ export async function sendResult(
   service: HttpService,
   response: ServerResponse,
   result: OperationResult,
-  answer: Answer,
+  encoding: ResultEncoding,
 ): Promise<void> {
-  const { dialect, call, closing, mediaType, nothing } = answer;
-  const [before, after] = answer.envelope;
+  const { dialect, call, closing, mediaType, empty } = encoding;
+  const [before, after] = encoding.envelope;
   if (result.kind === 'stream') {
     return sendEvents(response, result.stream, {
       encode({ body, isLast }) {
@@ -88,14 +88,14 @@ export async function sendResult(
             : JSON.stringify(dialect.streamResponse.encode(body.value, isLast));
         return `${before}${text}${after}`;
       },
-      encodeError: answer.errorFrame,
+      encodeError: encoding.errorFrame,
       logger: service.logger,
       keepAliveMs: service.limits.keepAliveMs,
       extraHeaders: extensionHeaders(service, call),
       closing,
     });
   }
-  const text = result.kind === 'json' ? result.text : nothing;
+  const text = result.kind === 'json' ? result.text : empty;
   return sendJson(response, 200, `${before}${text}${after}`, {
     ...contextHints(service, result),
     ...extensionHeaders(service, call),
@@ -103,18 +103,18 @@ export async function sendResult(
   });
 }
 
-/** `application/json`, unless the caller names the protocol's own media type. */
+/** `application/json`, or `application/a2a+json` for callers that send or accept it. */
 export function responseMediaType({ headers }: IncomingMessage): string {
   const named = `${headers.accept ?? ''},${headers['content-type'] ?? ''}`;
   return named.includes('application/a2a+json') ? 'application/a2a+json' : 'application/json';
 }
 
-/** Ids that are safe in a header and a cookie; others are left out. */
+/** Ids that are safe in a header and a cookie. */
 const plain = /^[\w.~:-]{1,128}$/;
 
 /**
- * Names the context of an answer for ingress rules that were written to route by it. Legate itself
- * needs no such routing.
+ * The context id as a header and a cookie, for ingress rules that route by it. Legate needs no such
+ * routing.
  */
 function contextHints(
   { setsContextHints }: HttpService,
@@ -129,10 +129,10 @@ function contextHints(
   };
 }
 
-/** Longest path that is told. */
+/** Longest path in a log line, in characters. */
 const maxPathLength = 200;
 
-/** A request in the words of the audit log. */
+/** The fields of a request in the audit log. */
 export function describeRequest(request: IncomingMessage): Omit<DeniedRequest, 'caller'> {
   const { method = '', url = '' } = request;
   const path = url.split('?', 1)[0] ?? '';
@@ -142,7 +142,7 @@ export function describeRequest(request: IncomingMessage): Omit<DeniedRequest, '
   };
 }
 
-/** Audits and logs what a request failed with, as far as that is of interest to operators. */
+/** Logs an internal error, audits a refusal, and returns the error to send. */
 export function reportError(
   { audit, logger }: Pick<Service, 'audit' | 'logger'>,
   request: IncomingMessage,
@@ -159,17 +159,17 @@ export function reportError(
 
 export function routeNotFound(path: string, index?: string): LegateError {
   const hint = index === undefined ? '' : `; ${index} lists the agents here`;
-  return new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}${hint}`);
+  return new LegateError('ROUTE_NOT_FOUND', `no such path: ${path.slice(0, 200)}${hint}`);
 }
 
-/** Also names the methods that the path takes, in a header of the response. */
+/** Sets the `Allow` header too. */
 export function methodNotAllowed(
   response: ServerResponse,
   method: string,
   allow: string,
 ): LegateError {
   response.setHeader('allow', allow);
-  return new LegateError('METHOD_NOT_ALLOWED', `${method} is not possible here; use ${allow}`);
+  return new LegateError('METHOD_NOT_ALLOWED', `${method} is not allowed here; use ${allow}`);
 }
 
 export function requireMethod(

@@ -143,7 +143,7 @@ export async function handleRest(
       closing,
       mediaType: responseMediaType(request),
       envelope: ['', ''],
-      nothing: '{}',
+      empty: '{}',
       errorFrame: (error) =>
         `event: error\ndata: ${JSON.stringify(toRestError(error, { version }).body)}\n\n`,
     });

@@ -64,7 +64,7 @@ export class AuditLog {
     return this.#summary.warn(fields, event, client);
   }
 
-  /** Something that only an operator does: a certificate taken up, an open door. */
+  /** Logs an action of an operator, such as a server without authentication. */
   action(event: string, fields: Readonly<Record<string, unknown>>): void {
     this.#logger.info({ audit: 'action', ...fields }, event);
   }

@@ -6,13 +6,13 @@ import type { Service } from './service.ts';
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What a transport knows of a request besides its headers. */
+/** Properties of a request besides its headers. */
 export interface CallSource {
   readonly caller: Caller;
   readonly version: ProtocolVersion;
-  /** Asked for webhooks alone. */
+  /** Evaluated only for webhooks. */
   readonly isLocal: () => boolean;
-  /** Aborts when the caller has gone; made once somebody waits. */
+  /** Aborts when the caller disconnects; created on first use. */
   readonly signal?: () => AbortSignal;
 }
 
@@ -59,8 +59,8 @@ function textOf(value: string | readonly string[] | undefined): string {
 const maxKeyLength = 256;
 
 /**
- * A key that is too long is refused and not cut: two keys of one beginning would become the same, and
- * the second message would be taken for a duplicate of the first.
+ * Refuses a key that is too long. Truncated, two keys with the same prefix would be equal, and the second
+ * message would count as a duplicate.
  */
 function checkKey(key: string): string {
   if (key.length <= maxKeyLength) return key;
@@ -108,7 +108,7 @@ export function extensionHeaders(
   return { [version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions']: active.join(', ') };
 }
 
-/** Headers that go with an error: when to come again, and how to authenticate. */
+/** Headers of an error: `Retry-After` and `WWW-Authenticate`. */
 export function errorHeaders(error: LegateError): Record<string, string | string[]> {
   return {
     ...(error.retryAfter !== undefined && { 'retry-after': String(Math.ceil(error.retryAfter)) }),
@@ -116,7 +116,7 @@ export function errorHeaders(error: LegateError): Record<string, string | string
   };
 }
 
-/** Who sends a request, before anything of it is read. `address`: the other end of the connection. */
+/** Authenticates the caller before the request is read. `address`: the remote address. */
 export function authenticate(
   { auth, callerLimits }: Service,
   address: string,

@@ -157,7 +157,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
         const [agentName = ''] = (params['*'] ?? '').split('/', 1);
         const found = routers.get(agentName);
         if (found === undefined) {
-          throw new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}`);
+          throw new LegateError('ROUTE_NOT_FOUND', `no such path: ${path.slice(0, 200)}`);
         }
         const rest = (request.url ?? '').slice(prefix.length + agentName.length);
         request.url = rest.startsWith('/') ? rest : `/${rest}`;
