@@ -347,7 +347,7 @@ test('operations are chosen by name', async () => {
 
 test('what cannot work is refused when it is made', () => {
   expect(() => openApiTools({ swagger: '2.0' })).toThrow(/not an OpenAPI 3/);
-  expect(() => openApiTools({ ...pets, servers: [{ url: '/v1' }] })).toThrow(/give a baseUrl/);
+  expect(() => openApiTools({ ...pets, servers: [{ url: '/v1' }] })).toThrow(/set baseUrl/);
   expect(() => openApiTools({ ...pets, security: [{ mtls: [] }] })).toThrow(
     /of a kind that cannot/,
   );
