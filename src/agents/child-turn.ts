@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, Message } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue, type Message } from '../protocol/index.ts';
 import type { Caller, Clock, ContextState, Journal, Session, Turn } from './agent.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { sessionOf } from './sessions/transient-session.ts';
@@ -89,7 +89,7 @@ function childState(parent: Turn, options: ChildTurnOptions): ContextState {
       }
       const entries = await parent.state.log({ last: maxLogEntries });
       const stored = entries.flatMap(({ branch, entry }) =>
-        branch === name ? [entry as JsonObject] : [],
+        branch === name && isJsonObject(entry) ? [entry] : [],
       );
       const own = [...stored, ...pendingLog];
       return last === undefined ? own : own.slice(Math.max(0, own.length - last));

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject } from '../protocol/index.ts';
 
 /**
  * What a turn cost, in tokens; part of the metadata of its end.
@@ -14,7 +14,7 @@ export interface Usage {
 }
 
 export const noUsage: Usage = { input: 0, output: 0, cachedInput: 0, reasoning: 0, calls: 0 };
-const fields = Object.keys(noUsage) as (keyof Usage)[];
+const fields = ['input', 'output', 'cachedInput', 'reasoning', 'calls'] as const;
 
 export function addUsage(one: Usage, other: Partial<Usage>): Usage {
   const sum = { ...one };
@@ -24,11 +24,10 @@ export function addUsage(one: Usage, other: Partial<Usage>): Usage {
 
 /** Reads the usage from the metadata of another agent's end. */
 export function usageOf(metadata: JsonObject | undefined): Partial<Usage> {
-  const value: JsonValue | undefined = metadata?.['usage'];
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
-  const told = value as JsonObject;
+  const usage = metadata?.['usage'];
+  if (!isJsonObject(usage)) return {};
   return Object.fromEntries(
-    fields.flatMap((field) => (typeof told[field] === 'number' ? [[field, told[field]]] : [])),
+    fields.flatMap((field) => (typeof usage[field] === 'number' ? [[field, usage[field]]] : [])),
   );
 }
 

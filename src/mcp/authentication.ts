@@ -1,6 +1,6 @@
 import type { HeaderProvider } from '../client/index.ts';
 import { readBodyOf } from '../net/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { isJsonObject, LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 
 /** Credentials for a server that we call. */
@@ -168,7 +168,7 @@ class TokenSource {
 function fieldsOf(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }

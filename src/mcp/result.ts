@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import type { JsonObject, Part } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type Part } from '../protocol/index.ts';
 
 /** What a tool answered. */
 export interface McpToolResult {
@@ -14,12 +14,12 @@ export interface McpToolResult {
 
 export function toResult(result: CallToolResult): McpToolResult {
   const parts = result.content.map(toPart);
-  const structured = result.structuredContent as JsonObject | undefined;
+  const { structuredContent: structured } = result;
   return {
     isError: result.isError === true,
     parts,
     text: parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n'),
-    ...(structured !== undefined && { structured }),
+    ...(isJsonObject(structured) && { structured }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LegateError } from '../protocol/index.ts';
+import { isJsonObject, LegateError } from '../protocol/index.ts';
 
 /**
  * One model of a group, in the words of `model_groups` in endpoints.yml. Values are resolved:
@@ -79,7 +79,7 @@ export function readModelGroup(value: unknown): ModelGroup {
   const path = (issue?.path ?? [])
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('');
-  const id = (value as { id?: unknown } | null)?.id;
+  const id = isJsonObject(value) ? value['id'] : undefined;
   const name = typeof id === 'string' ? ` "${id}"` : '';
   throw new LegateError(
     'CONFIGURATION_INVALID',

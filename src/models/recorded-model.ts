@@ -9,6 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
 import { lineDiff } from './line-diff.ts';
+import { offersStructuredOutput } from './routed-model.ts';
 
 /**
  * `record` asks and writes, `replay` only reads, `auto` replays when the file is there.
@@ -53,14 +54,12 @@ export function recordedModel(
     if (inner !== undefined) return inner;
     throw new LegateError('CONFIGURATION_INVALID', `recording ${file} needs a model to ask`);
   };
-  const structured = (inner as { supportsStructuredOutputs?: boolean } | undefined)
-    ?.supportsStructuredOutputs;
   const model = {
     specificationVersion: 'v4' as const,
     provider: inner?.provider ?? 'recorded',
     modelId: inner?.modelId ?? 'recorded',
     supportedUrls: inner?.supportedUrls ?? {},
-    supportsStructuredOutputs: structured ?? false,
+    supportsStructuredOutputs: inner !== undefined && offersStructuredOutput(inner),
     async doGenerate(call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
       if (!records) {
         const { result } = await recorder.find('generate', call);

@@ -127,7 +127,5 @@ export class RoutedModel implements LanguageModelV4 {
  * @example if (offersStructuredOutput(model)) call.responseFormat = schema;
  */
 export function offersStructuredOutput(model: LanguageModelV4): boolean {
-  return (
-    (model as { readonly supportsStructuredOutputs?: unknown }).supportsStructuredOutputs === true
-  );
+  return 'supportsStructuredOutputs' in model && model.supportsStructuredOutputs === true;
 }

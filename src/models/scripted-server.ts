@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { defaultBodyLimits, readBytes } from '../net/index.ts';
-import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript, errorResponse } from './scripted-wire.ts';
 
@@ -123,10 +123,8 @@ export async function startScriptedModelServer(
 
 function parseBody(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as JsonValue;
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined;
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 import { sleep, until } from '../time/index.ts';
 import {
   finishReasonOf,
@@ -15,14 +15,14 @@ function toRequest(body: JsonObject): ScriptedRequest {
     role: text(field(message, 'role')),
     text: contentText(field(message, 'content')),
   }));
-  const format = field(body['response_format'], 'json_schema');
+  const schema = field(field(body['response_format'], 'json_schema'), 'schema');
   return {
     messages,
     lastUserText: messages.findLast((message) => message.role === 'user')?.text ?? '',
     promptText: messages.map((message) => message.text).join('\n'),
     tools: list(body['tools']).map((tool) => text(field(field(tool, 'function'), 'name'))),
     isStream: body['stream'] === true,
-    responseSchema: field(format, 'schema') as JsonObject | undefined,
+    responseSchema: isJsonObject(schema) ? schema : undefined,
   };
 }
 
@@ -187,7 +187,5 @@ function list(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)[name]
-    : undefined;
+  return isJsonObject(value) ? value[name] : undefined;
 }

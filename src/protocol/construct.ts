@@ -75,5 +75,9 @@ export function artifact(
  */
 export function toParts(content: string | Part | readonly Part[]): readonly Part[] {
   if (typeof content === 'string') return [{ text: content }];
-  return Array.isArray(content) ? (content as readonly Part[]) : [content as Part];
+  return isPartList(content) ? content : [content];
+}
+
+function isPartList(content: Part | readonly Part[]): content is readonly Part[] {
+  return Array.isArray(content);
 }

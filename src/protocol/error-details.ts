@@ -4,6 +4,7 @@ import {
   errorTable,
   type FieldViolation,
   type GrpcStatus,
+  isErrorCode,
   LegateError,
   toLegateError,
 } from './errors.ts';
@@ -105,19 +106,22 @@ function reasonOf(item: { readonly [field: string]: unknown }): ErrorCode | unde
 /** The code of a reason (`TASK_NOT_FOUND`) or of an error's class name (`TaskNotFoundError`). */
 export function toErrorCode(name: unknown): ErrorCode | undefined {
   if (typeof name !== 'string' || name.length > 64) return undefined;
-  if (Object.hasOwn(errorTable, name)) return name as ErrorCode;
+  if (isErrorCode(name)) return name;
   const upper = name
     .replace(/Error$/, '')
     .replace(/(?<=[a-z])(?=[A-Z])/g, '_')
     .toUpperCase();
-  return Object.hasOwn(errorTable, upper) ? (upper as ErrorCode) : undefined;
+  return isErrorCode(upper) ? upper : undefined;
 }
 
 function stringsOf(value: unknown): Record<string, string> | undefined {
   if (!isObject(value)) return undefined;
   const entries = Object.entries(value)
     .slice(0, maxEntries)
-    .filter(([key, item]) => key !== '__proto__' && typeof item === 'string') as [string, string][];
+    .filter(
+      (entry): entry is [string, string] =>
+        entry[0] !== '__proto__' && typeof entry[1] === 'string',
+    );
   return Object.fromEntries(entries);
 }
 

@@ -122,6 +122,11 @@ export const errorTable = {
  */
 export type ErrorCode = keyof typeof errorTable;
 
+/** Whether a text is an error code. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorTable, text);
+}
+
 /**
  * One thing that is wrong with one field of a request.
  * @example

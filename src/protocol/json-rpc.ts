@@ -1,6 +1,6 @@
 import { isObject, type Wire } from './decode/reader.ts';
 import { errorDetails, readErrorDetails, textOf, toPublicError } from './error-details.ts';
-import { type ErrorCode, errorTable, invalidParams, LegateError } from './errors.ts';
+import { type ErrorCode, errorTable, invalidParams, isErrorCode, LegateError } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
 /** Correlates a response with its request. */
@@ -81,7 +81,7 @@ export function toJsonRpcError(thrown: unknown): JsonRpcError {
 /** Several of our codes share a number; the first of the table is the one that others mean by it. */
 const codesByNumber = new Map<number, ErrorCode>();
 for (const [code, row] of Object.entries(errorTable)) {
-  if (!codesByNumber.has(row.jsonRpc)) codesByNumber.set(row.jsonRpc, code as ErrorCode);
+  if (isErrorCode(code) && !codesByNumber.has(row.jsonRpc)) codesByNumber.set(row.jsonRpc, code);
 }
 
 export function codeOfJsonRpc(number: unknown): ErrorCode | undefined {

@@ -1,4 +1,10 @@
-import type { JsonObject, JsonValue, Message, Part } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type Part,
+} from '../../protocol/index.ts';
 import { textOf } from '../define.ts';
 import { answered, type Ask, type CallState, isAsking } from '../tool-loop/call-state.ts';
 import { presented } from './questions.ts';
@@ -136,10 +142,7 @@ function denied(call: CallState, reason?: JsonValue): CallState {
 function answersIn(parts: readonly Part[]): readonly JsonObject[] {
   return parts.flatMap(({ data }) => {
     const values = Array.isArray(data) ? (data as readonly JsonValue[]) : [data];
-    return values.filter(
-      (value): value is JsonObject =>
-        typeof value === 'object' && value !== null && !Array.isArray(value),
-    );
+    return values.filter(isJsonObject);
   });
 }
 

@@ -1,6 +1,7 @@
 import {
   artifact,
   data,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   LegateError,
@@ -311,7 +312,7 @@ export class LlmRun {
   /** The agent that the model transfers the conversation to, if any. */
   #transferTarget(answer: ModelAnswer): string | undefined {
     const call = answer.calls.find(({ name }) => name === transferName);
-    const target = (call?.input as JsonObject | undefined)?.['agent_name'];
+    const target = isJsonObject(call?.input) ? call.input['agent_name'] : undefined;
     if (typeof target !== 'string') return undefined;
     const outside = delegationOf(this.#turn)?.roster ?? [];
     const isKnown = [...this.#settings.subAgents, ...outside].some(({ name }) => name === target);

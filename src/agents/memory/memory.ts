@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { z } from 'zod';
+import { isJsonObject, Json, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { Ranked, SearchIndex } from '../../search/index.ts';
 import type { RecordStore } from '../../store/index.ts';
 import type { Caller, Clock } from '../agent.ts';
@@ -48,9 +49,14 @@ export interface MemoryOptions {
   readonly maxIndexes?: number;
 }
 
-interface StoredMemory extends Omit<NewMemory, 'id'> {
-  readonly at: number;
-}
+const storedMemory = z.object({
+  text: z.string(),
+  author: z.string().exactOptional(),
+  sessionId: z.string().exactOptional(),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+});
+type StoredMemory = Readonly<z.infer<typeof storedMemory>>;
 
 interface Index {
   readonly search: SearchIndex<StoredMemory>;
@@ -203,7 +209,7 @@ export class Memory {
         ...(index.lastKey !== undefined && { after: index.lastKey }),
       });
       for (const { key, value } of page) {
-        index.search.add(value.value as unknown as StoredMemory);
+        index.search.add(storedMemory.parse(value.value));
         index.lastKey = key;
       }
       if (page.length < pageSize) return index;
@@ -224,12 +230,12 @@ function idKey(prefix: string, id: string): string {
 }
 
 function countOf(head: JsonValue | undefined): number {
-  const count = (head as { readonly count?: unknown } | undefined)?.count;
+  const count = isJsonObject(head) ? head['count'] : undefined;
   return typeof count === 'number' ? count : 0;
 }
 
 function epochOf(head: JsonValue | undefined): string {
-  const epoch = (head as { readonly epoch?: unknown } | undefined)?.epoch;
+  const epoch = isJsonObject(head) ? head['epoch'] : undefined;
   return typeof epoch === 'string' ? epoch : '';
 }
 

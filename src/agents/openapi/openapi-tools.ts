@@ -1,9 +1,9 @@
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 import { type Operation, readOperations, serverIn } from './operation.ts';
-import { isObject, SchemaResolver } from './resolve-schema.ts';
+import { SchemaResolver } from './resolve-schema.ts';
 import { applyCredential, type Scheme, schemesOf } from './security.ts';
 import { type ApiAnswer, type ApiRequest, readAnswer, toRequest } from './send.ts';
 
@@ -81,7 +81,7 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
     const address = options.baseUrl ?? operation.server ?? serverIn(document) ?? '';
     return toTool(operation, schemes, checkedAddress(operation, address), options);
   });
-  const info = isObject(document['info']) ? document['info'] : {};
+  const info = isJsonObject(document['info']) ? document['info'] : {};
   return {
     name: typeof info['title'] === 'string' ? info['title'] : 'API',
     tools: async () => tools,

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import { isObject, type SchemaResolver } from './resolve-schema.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import type { SchemaResolver } from './resolve-schema.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
 export type Method = (typeof methods)[number];
@@ -41,7 +41,7 @@ export function readOperations(
   document: JsonObject,
   resolver: SchemaResolver,
 ): readonly Operation[] {
-  const paths = isObject(document['paths']) ? Object.entries(document['paths']) : [];
+  const paths = isJsonObject(document['paths']) ? Object.entries(document['paths']) : [];
   return paths.flatMap(([path, value]) => {
     const item = resolver.follow(value);
     if (item === undefined || !path.startsWith('/')) return [];
@@ -110,10 +110,10 @@ function readParameters(
     const { name, in: location, description } = parameter ?? {};
     if (parameter === undefined || typeof name !== 'string' || !isLocation(location)) continue;
     if (location === 'header' && /^(?:accept|content-type|authorization)$/i.test(name)) continue;
-    const media = isObject(parameter['content'])
+    const media = isJsonObject(parameter['content'])
       ? Object.values(parameter['content'])[0]
       : undefined;
-    const source = parameter['schema'] ?? (isObject(media) ? media['schema'] : undefined);
+    const source = parameter['schema'] ?? (isJsonObject(media) ? media['schema'] : undefined);
     const schema = resolver.schema(source);
     found.set(`${location} ${name}`, {
       name,
@@ -139,12 +139,12 @@ function readBody(
 ): { kind: BodyKind; isRequired: boolean; schema: JsonObject } | 'unsupported' | undefined {
   const body = resolver.follow(operation['requestBody']);
   const content = body?.['content'];
-  if (body === undefined || !isObject(content)) return undefined;
+  if (body === undefined || !isJsonObject(content)) return undefined;
   const isRequired = body['required'] === true;
   for (const [type, media] of Object.entries(content)) {
     const kind = bodyKindOf(type);
     if (kind === undefined) continue;
-    const schema = resolver.schema(isObject(media) ? media['schema'] : undefined);
+    const schema = resolver.schema(isJsonObject(media) ? media['schema'] : undefined);
     return { kind, isRequired, schema };
   }
   return isRequired ? 'unsupported' : undefined;
@@ -159,7 +159,7 @@ function bodyKindOf(mediaType: string): BodyKind | undefined {
 
 function readSecurity(value: JsonValue | undefined): Operation['security'] {
   return list(value).flatMap((each) => {
-    if (!isObject(each)) return [];
+    if (!isJsonObject(each)) return [];
     const schemes = Object.entries(each).map(([name, scopes]): [string, readonly string[]] => [
       name,
       list(scopes).filter((scope) => typeof scope === 'string'),
@@ -171,11 +171,11 @@ function readSecurity(value: JsonValue | undefined): Operation['security'] {
 /** The first server of a document, a path or an operation, with its variables at their defaults. */
 export function serverIn(holder: JsonObject): string | undefined {
   const server = list(holder['servers'])[0];
-  if (!isObject(server) || typeof server['url'] !== 'string') return undefined;
-  const variables = isObject(server['variables']) ? server['variables'] : {};
+  if (!isJsonObject(server) || typeof server['url'] !== 'string') return undefined;
+  const variables = isJsonObject(server['variables']) ? server['variables'] : {};
   return server['url'].replaceAll(/\{([^}]+)\}/g, (whole, name: string) => {
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    const value = isObject(variable) ? variable['default'] : undefined;
+    const value = isJsonObject(variable) ? variable['default'] : undefined;
     return typeof value === 'string' ? value : whole;
   });
 }

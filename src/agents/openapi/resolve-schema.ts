@@ -1,4 +1,9 @@
-import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+} from '../../protocol/index.ts';
 
 /** Deeper or circular schemas accept any value. */
 const deepest = 12;
@@ -32,7 +37,7 @@ export class SchemaResolver {
   follow(value: JsonValue | undefined): JsonObject | undefined {
     let current = value;
     for (let hops = 0; hops < deepest; hops += 1) {
-      if (!isObject(current)) return undefined;
+      if (!isJsonObject(current)) return undefined;
       const reference = current['$ref'];
       if (typeof reference !== 'string') return current;
       current = this.#lookUp(reference);
@@ -49,7 +54,7 @@ export class SchemaResolver {
         `the API description has more than ${maxNodes} schemas when its references are followed`,
       );
     }
-    if (!isObject(value) || trail.length > deepest) return {};
+    if (!isJsonObject(value) || trail.length > deepest) return {};
     const reference = value['$ref'];
     if (typeof reference === 'string') {
       if (trail.includes(reference)) return {};
@@ -58,7 +63,7 @@ export class SchemaResolver {
     const inner = [...trail, ''];
     const entries = Object.entries(value).flatMap(([key, each]): [string, JsonValue][] => {
       if (foreign.has(key) || key.startsWith('x-')) return [];
-      if (key === 'properties' && isObject(each)) {
+      if (key === 'properties' && isJsonObject(each)) {
         const properties = Object.entries(each).map(
           ([name, property]) => [name, this.schema(property, inner)] as const,
         );
@@ -93,7 +98,7 @@ export class SchemaResolver {
     let current: JsonValue | undefined = this.#document;
     for (const part of reference.slice(2).split('/')) {
       const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
-      current = isObject(current) && Object.hasOwn(current, key) ? current[key] : undefined;
+      current = isJsonObject(current) && Object.hasOwn(current, key) ? current[key] : undefined;
     }
     return current;
   }
@@ -105,8 +110,4 @@ function decode(part: string): string {
   } catch {
     return part;
   }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

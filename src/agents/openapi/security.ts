@@ -1,8 +1,8 @@
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { requireSecureTransport } from '../../mcp/index.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { Operation } from './operation.ts';
-import { isObject, type SchemaResolver } from './resolve-schema.ts';
+import type { SchemaResolver } from './resolve-schema.ts';
 import type { ApiRequest } from './send.ts';
 
 /** How a credential is put on a request. */
@@ -30,8 +30,8 @@ export function schemesOf(
 ): readonly Scheme[] {
   const { security, name } = operation;
   if (security.length === 0 || security.some((each) => Object.keys(each).length === 0)) return [];
-  const components = isObject(document['components']) ? document['components'] : {};
-  const declared = isObject(components['securitySchemes']) ? components['securitySchemes'] : {};
+  const components = isJsonObject(document['components']) ? document['components'] : {};
+  const declared = isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {};
   for (const alternative of security) {
     const schemes = Object.entries(alternative).map(([scheme, scopes]) => {
       const found = Object.hasOwn(declared, scheme) ? resolver.follow(declared[scheme]) : undefined;

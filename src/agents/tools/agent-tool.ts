@@ -1,4 +1,10 @@
-import { type JsonObject, type JsonValue, message, type Message } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  message,
+  type Message,
+} from '../../protocol/index.ts';
 import type { Agent, TurnEnd } from '../agent.ts';
 import { ChildTurn } from '../child-turn.ts';
 import { textOf } from '../define.ts';
@@ -111,7 +117,5 @@ function outcomeOf(
 }
 
 function valueIn(state: JsonValue | undefined): JsonObject | undefined {
-  return typeof state === 'object' && state !== null && !Array.isArray(state)
-    ? (state as JsonObject)
-    : undefined;
+  return isJsonObject(state) ? state : undefined;
 }

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, Part } from '../model.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonValue, Part } from '../model.ts';
 import { isPlainText } from './parts.ts';
 
 /** Units that no text has, around everything that is not plain text. */
@@ -110,7 +111,7 @@ function saltOf(mediaType: string | undefined): number {
 
 /** The order of members means nothing in JSON. */
 function sorted(_: string, value: JsonValue): JsonValue {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const members = Object.entries(value as JsonObject);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value);
   return Object.fromEntries(members.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
