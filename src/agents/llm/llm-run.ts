@@ -25,8 +25,7 @@ import { readAnswers } from './answers.ts';
 import { delegationOf, transferName, transferTool } from './delegation.ts';
 import { handOver } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
-import { ModelCaller } from './model-caller.ts';
-import { ModelFailed } from './model-failed.ts';
+import { ModelCaller, ModelCallError } from './model-caller.ts';
 import type { LlmSettings } from './options.ts';
 import { askingEnd } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
@@ -81,7 +80,7 @@ export class LlmRun {
       yield end;
     } catch (error) {
       isHeard = true;
-      if (!(error instanceof ModelFailed)) throw error;
+      if (!(error instanceof ModelCallError)) throw error;
       this.#turn.logger.error({ error: error.cause }, 'agents.model.failed');
       yield this.#failed(error.errorType, 'The language model could not answer.', error.details);
     } finally {

@@ -1,13 +1,12 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { generateText, type OnText } from '../../models/index.ts';
-import type { JsonObject } from '../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { ArtifactChunk, Turn } from '../agent.ts';
 import { chunk } from '../define.ts';
 import { type ModelAnswer, toFunctionTool, toModelAnswer } from '../tool-loop/model-answer.ts';
 import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
 import { noUsage } from '../usage.ts';
-import { ModelFailed } from './model-failed.ts';
 import type { LlmSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
 
@@ -90,7 +89,7 @@ export class ModelCaller {
       return toModelAnswer(generated);
     } catch (error) {
       signal.throwIfAborted();
-      throw new ModelFailed(error);
+      throw new ModelCallError(error);
     }
   }
 
@@ -111,5 +110,30 @@ export class ModelCaller {
       ...(tools.length > 0 && { tools }),
       ...(format !== undefined && { responseFormat: format }),
     };
+  }
+}
+
+const errorTypes: Readonly<Record<string, string>> = {
+  RATE_LIMITED: 'model_rate_limited',
+  REQUEST_TIMEOUT: 'model_timeout',
+};
+
+/** The model call failed after all retries. */
+export class ModelCallError extends Error {
+  override readonly name = 'ModelCallError';
+
+  constructor(cause: unknown) {
+    super('the model gave no answer', { cause });
+  }
+
+  get errorType(): string {
+    const code = this.cause instanceof LegateError ? this.cause.code : '';
+    return errorTypes[code] ?? 'model_unavailable';
+  }
+
+  /** Details for the caller: when to retry. */
+  get details(): JsonObject {
+    const seconds = this.cause instanceof LegateError ? this.cause.retryAfter : undefined;
+    return seconds === undefined ? {} : { retry_after: seconds };
   }
 }
