@@ -60,14 +60,14 @@ export async function openBusAt(
 ): Promise<Bus> {
   if (bus === undefined) {
     throw usage(
-      'which bus? Name it: --bus-url amqp://host, or AMQP_URL, or in endpoints.yml ' +
+      'which bus? Set --bus-url amqp://host, or AMQP_URL, or in endpoints.yml ' +
         'bus: {type: rabbitmq, url: ${AMQP_URL}}',
     );
   }
   const options = readBusOptions(bus);
   if (options.type === 'memory' && !allowsMemory) {
     throw usage(
-      'bus.type: a bus in memory is reached from its own process only; use rabbitmq here, or ' +
+      'bus.type: a bus in memory works only within one process; use rabbitmq here, or ' +
         '"legate gateway --work", which hosts agents in one process',
     );
   }
@@ -142,6 +142,6 @@ function refuseWrittenPassword(yaml: YamlFile, bus: unknown): void {
   if (!isSecret || yaml.isInterpolated(path)) return;
   const { file, line, column } = yaml.at(path);
   throw usage(
-    `${file}:${line}:${column} bus.url: a secret must not be written into a file; write "\${AMQP_URL}"`,
+    `${file}:${line}:${column} bus.url: don't write secrets into files; write "\${AMQP_URL}"`,
   );
 }

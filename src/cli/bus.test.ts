@@ -71,11 +71,11 @@ test('dead letters are listed with their reason, and replayed into their queue',
 
   const [first] = letters;
   const one = await folder.run(['bus', 'dead', 'replay', name, first?.id ?? '']);
-  expect(one).toMatchObject({ code: 0, out: `1 put back into legate.task.${name}\n` });
+  expect(one).toMatchObject({ code: 0, out: `1 moved back to legate.task.${name}\n` });
   const wrong = await folder.run(['bus', 'dead', 'replay', name, 'no-such-id']);
   expect(wrong).toMatchObject({ code: 1 });
   const rest = await folder.run(['bus', 'dead', 'replay', name, '--all']);
-  expect(rest).toMatchObject({ code: 0, out: `1 put back into legate.task.${name}\n` });
+  expect(rest).toMatchObject({ code: 0, out: `1 moved back to legate.task.${name}\n` });
   expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 2, deadLetters: 0 });
   const none = await folder.run(['bus', 'dead', 'list', name]);
   expect(none).toMatchObject({ code: 0, out: '' });

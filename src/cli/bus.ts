@@ -63,17 +63,17 @@ export async function replayDead(
   options: DeadReplayOptions,
 ): Promise<void> {
   if ((ids.length === 0) === (options.all !== true)) {
-    throw usage('say which dead letters to put back: their ids, or --all');
+    throw usage('which dead letters? Give their ids, or --all');
   }
   const busPlace = await readBusPlace('.', options);
   await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
   const queue = await existingQueue(bus, agent);
   const replayed = await bus.replay(queue, options.all === true ? {} : { ids });
-  console.log(`${replayed} put back into ${queue}`);
+  console.log(`${replayed} moved back to ${queue}`);
   if (options.all === true || replayed === new Set(ids).size) return;
   throw new LegateError(
     'INVALID_PARAMS',
-    `${new Set(ids).size - replayed} of these are no dead letters of ${queue}; "legate bus dead list" shows those there are`,
+    `${new Set(ids).size - replayed} of these are not dead letters of ${queue}; "legate bus dead list" lists them`,
   );
 }
 
@@ -82,7 +82,7 @@ export async function makeKey(name: string, { out }: KeyOptions): Promise<void> 
   checkBusName(name, 'the key');
   const [secret, shown] = [join(out, `${name}.pem`), join(out, `${name}.jwks.json`)];
   if (existsSync(secret)) {
-    throw usage(`${secret} is there already, and stays as it is`);
+    throw usage(`${secret} exists already and was not changed`);
   }
   const key = generateSigningKey();
   await mkdir(out, { recursive: true });

@@ -185,7 +185,7 @@ function isAddress(agent: string): boolean {
 
 function nameFor(address: string): string {
   const url = URL.parse(address);
-  if (url === null) throw usage(`${address} is no address`);
+  if (url === null) throw usage(`${address} is not a URL`);
   return `${url.host}${url.pathname.replace(/\/+$/, '')}`;
 }
 

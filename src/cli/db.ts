@@ -4,7 +4,7 @@ import { usage } from './usage.ts';
 
 export async function showStatus(url: string | undefined): Promise<void> {
   const address = addressOf(url);
-  using progress = new Progress('Asking the database');
+  using progress = new Progress('Reading the schema version');
   const { current, latest, pending } = await storeStatus(address);
   progress.clear();
   console.log(`schema version ${current} of ${latest}`);
@@ -13,7 +13,7 @@ export async function showStatus(url: string | undefined): Promise<void> {
 
 export async function migrateDatabase(url: string | undefined): Promise<void> {
   const address = addressOf(url);
-  using progress = new Progress('Bringing the schema up to date');
+  using progress = new Progress('Migrating the schema');
   const { pending } = await storeStatus(address);
   const { latest } = await migrateStore(address);
   progress.clear();

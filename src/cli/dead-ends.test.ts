@@ -101,21 +101,21 @@ describe('in the wrong place', () => {
     await using folder = await greenhouseFolder();
     const { code, err } = await legate(['run', folder.path('domain.yml')]);
     expect(code).toBe(2);
-    expect(err).toMatch(/domain\.yml is no module; name one.*\n$/);
+    expect(err).toMatch(/domain\.yml is not a module; name one.*\n$/);
   });
 
   test('what the operating system refuses is one line', patient, async () => {
     await using folder = await greenhouseFolder({ models: 'a file' });
     const trained = await legate(['train', folder.directory]);
     expect(trained).toMatchObject({ code: 1, out: '' });
-    expect(trained.err).toMatch(/^legate: .*models: (?:it is there already|.* no folder) .*\n$/);
+    expect(trained.err).toMatch(/^legate: .*models: (?:it exists already|.* not a folder) .*\n$/);
     const made = await legate(['init', folder.path('models/here'), '--yes']);
     expect(made).toMatchObject({ code: 1, out: '' });
-    expect(made.err).toMatch(/^legate: .* \(mkdir\); name another place.*\n$/);
+    expect(made.err).toMatch(/^legate: .* \(mkdir\); choose another path.*\n$/);
     const report = ['--format', 'html', '--report', folder.path('no/such/report.html')];
     const checked = await legate(['check', server.url, '--read-only', ...report]);
     expect(checked.code).toBe(1);
-    expect(checked.err).toContain('there is no such place');
+    expect(checked.err).toContain('no such file or folder');
     expect(checked.err).not.toContain('--debug');
   });
 

@@ -125,7 +125,7 @@ async function verifiersOf(options: GatewayCommandOptions): Promise<readonly Ver
   }
   if (apiKeys !== undefined) verifiers.push(apiKeyVerifier({ keys: await readKeys(apiKeys) }));
   if (jwtSecret !== undefined && jwksUrl !== undefined) {
-    throw usage('--jwt-secret and --jwks-url are two ways to verify tokens: use one of them');
+    throw usage('--jwt-secret and --jwks-url exclude each other: use one of them');
   }
   if (jwtSecret !== undefined || jwksUrl !== undefined) {
     const usual = jwtSecret === undefined ? 'RS256' : 'HS256';
@@ -201,7 +201,7 @@ export function pushPolicy(hosts: readonly string[]): UrlPolicy {
     .filter((host) => host !== '*')
     .map((host) => {
       if (hostPattern.test(host)) return new URL(`http://${host}`).hostname;
-      throw usage(`--push-hosts ${host}: write names of hosts, without scheme, port or path`);
+      throw usage(`--push-hosts ${host}: write host names, without scheme, port or path`);
     });
   const isPublic = hosts.includes('*');
   return { ...sealedPolicy, allowedNames, ...(!isPublic && { allowedHosts: [] }) };

@@ -5,7 +5,7 @@ import type { HelloOptions } from './commands/operations.ts';
 import { greetUntilSignal, serveAgent } from './serving.ts';
 
 const greeter = agent(
-  { name: 'hello', description: 'Greets whoever writes to it.' },
+  { name: 'hello', description: 'Greets its callers.' },
   async function* (turn) {
     yield working('Thinking of something nice to say');
     yield artifact(`Hello, ${textOf(turn.message).trim() || 'stranger'}!`, { name: 'greeting' });

@@ -97,7 +97,7 @@ async function importModule(file: string): Promise<Record<string, unknown>> {
     // Other errors of a module are for its author: shows them with their stack trace.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
     throw usage(
-      `${file} is no module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,
+      `${file} is not a module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,
       error,
     );
   }

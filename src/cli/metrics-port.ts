@@ -45,7 +45,7 @@ export async function openMetricsPort(options: MetricsPortOptions): Promise<Metr
       maxHeaderSize: 16_384,
       refused: (cause) => {
         const reason = cause.code === 'EADDRINUSE' ? 'is taken' : 'cannot be used';
-        const message = `port ${port} for metrics ${reason}; name another with --metrics-port`;
+        const message = `port ${port} for metrics ${reason}; choose another with --metrics-port`;
         return usage(message, cause);
       },
     },
@@ -65,7 +65,7 @@ async function answer(
   if (path !== endpoint.path) return refuse(response, 404, `metrics are at ${endpoint.path}`);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
-    return refuse(response, 405, 'metrics are read with GET');
+    return refuse(response, 405, 'use GET to read metrics');
   }
   await endpoint.sendStandalone(request, response);
 }

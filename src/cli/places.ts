@@ -59,7 +59,7 @@ export function modelFile(path: string | undefined): string | undefined {
     .sort((left, right) => left.time - right.time || (left.path < right.path ? -1 : 1));
   const newest = models.at(-1)?.path;
   if (newest !== undefined) return newest;
-  throw usage(`there is no model in ${path}; make one with "legate train --out ${path}"`);
+  throw usage(`there is no model in ${path}; create one with "legate train --out ${path}"`);
 }
 
 function isFolder(path: string): boolean {

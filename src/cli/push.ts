@@ -17,7 +17,7 @@ export async function listDeliveries(options: PushListOptions): Promise<void> {
       console.log(options.json === true ? JSON.stringify(shownRecord(record)) : line(record));
       shown += 1;
     }
-    if (shown === 0 && options.json !== true) console.error('There are no such deliveries.');
+    if (shown === 0 && options.json !== true) console.error('No deliveries match.');
   });
 }
 
@@ -28,7 +28,7 @@ export async function retryDeliveries(
 ): Promise<void> {
   const isAll = options.all === true;
   if ((ids.length === 0) !== isAll) {
-    throw usage('say which deliveries to send again: their numbers, or --all');
+    throw usage('which deliveries? Give their ids, or --all');
   }
   await inStore(options.store, async (store) => {
     const wanted = isAll ? await deadOnes(store) : ids;
@@ -36,7 +36,7 @@ export async function retryDeliveries(
     for (const id of wanted) {
       // Another process may have been faster; with --all this is not a failure.
       if (await store.push.revive(id)) {
-        console.log(`delivery ${id} is due again`);
+        console.log(`delivery ${id} will be retried`);
         // The same log event as the server's, for log collectors.
         const event = { audit: 'action', event: 'audit.push.revived', deliveryId: id };
         console.error(JSON.stringify(event));
@@ -46,7 +46,7 @@ export async function retryDeliveries(
     if (missing.length === 0) return;
     throw new LegateError(
       'INVALID_PARAMS',
-      `there is no dead delivery ${missing.join(', ')}; "legate push list --state dead" shows those there are`,
+      `there is no dead delivery ${missing.join(', ')}; "legate push list --state dead" lists them`,
     );
   });
 }
@@ -102,5 +102,5 @@ function line(record: DeliveryRecord): string {
 }
 
 function originOf(url: string): string {
-  return URL.parse(url)?.origin ?? 'an unreadable address';
+  return URL.parse(url)?.origin ?? 'an invalid URL';
 }

@@ -140,7 +140,9 @@ class RemoteConversation {
     const state = isTask ? result.task.status.state : 'TASK_STATE_COMPLETED';
     const isWaiting = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
     this.#taskId = isTask && isWaiting ? result.task.id : undefined;
-    this.#state = isTask ? `${stateWords(state)}, task ${result.task.id}` : 'a plain message';
+    this.#state = isTask
+      ? `${stateWords(state)}, task ${result.task.id}`
+      : 'a message without a task';
     if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${stateWords(state)})`);
     if (isTask && state === 'TASK_STATE_AUTH_REQUIRED') {
       const places = authorizationPlaces(result.task.status).map((place) => `Open ${place}; `);

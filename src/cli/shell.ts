@@ -49,7 +49,7 @@ async function assistantShell(directory: string, options: ShellCommandOptions): 
 }
 
 async function load(directory: string, options: ShellCommandOptions): Promise<Assistant> {
-  using progress = new Progress('Reading the project');
+  using progress = new Progress('Loading the project');
   const { project, problems } = await loadFrom(directory, options);
   progress.clear();
   for (const problem of problems.nonFatal) console.error(formatProblem(problem));

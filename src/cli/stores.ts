@@ -18,7 +18,9 @@ export async function inStore(
 ): Promise<void> {
   const named = namedStore(place);
   if (named.type === 'sqlite' && !existsSync(named.path)) {
-    throw usage(`there is no store ${place}; name that of the agent with --store or LEGATE_STORE`);
+    throw usage(
+      `there is no store ${place}; set --store or LEGATE_STORE to the store of the agent`,
+    );
   }
   using progress = new Progress('Opening the store');
   const store = await openStore(

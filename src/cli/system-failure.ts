@@ -1,13 +1,13 @@
 const words: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  EROFS: 'it cannot be written to',
+  EROFS: 'it is not writable',
   ENOSPC: 'there is no space left',
   EDQUOT: 'there is no space left',
-  ENOENT: 'there is no such place',
-  ENOTDIR: 'a part of the path is no folder',
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'a part of the path is not a folder',
   EISDIR: 'it is a folder',
-  EEXIST: 'it is there already',
+  EEXIST: 'it exists already',
   EMFILE: 'too many files are open',
 };
 
@@ -19,5 +19,5 @@ export function systemFailure(error: unknown): string | undefined {
   const what = Object.hasOwn(words, code) ? words[code] : undefined;
   return what === undefined
     ? undefined
-    : `${path}: ${what} (${syscall}); name another place, or make this one usable for you`;
+    : `${path}: ${what} (${syscall}); choose another path, or fix its permissions`;
 }

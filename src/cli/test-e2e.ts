@@ -71,7 +71,7 @@ function projectAbove(path: string): string {
     if (dirname(folder) === folder) break;
   }
   throw usage(
-    `there is no project around ${path}: neither config.yml nor domain.yml; name its folder with --project`,
+    `no project in or above ${path}: neither config.yml nor domain.yml; name its folder with --project`,
   );
 }
 

@@ -35,7 +35,7 @@ test(
     const stranger = await call(...alice);
     expect(stranger.out).not.toContain(did);
     // Whoever runs the agent hears of it.
-    await working.says('Noted, not carried out: message-token::alice (echo): hello');
+    await working.says('Recorded, not executed: message-token::alice (echo): hello');
     const listed = await trust('list', '--json');
     expect(JSON.parse(listed.out)).toMatchObject({
       name: 'message-token::alice',
@@ -91,7 +91,7 @@ test('a proposal waits for the user, who approves it', slow, async () => {
     .not.toBe('');
   expect(asking.out()).toBe('');
   await working.says(
-    /Waits for you: message-token::alice \(echo\): hello\n {2}legate trust approve /,
+    /Waiting for your approval: message-token::alice \(echo\): hello\n {2}legate trust approve /,
   );
   expect((await folder.run(['trust', 'approve', id])).code).toBe(0);
   expect(await asking.ended).toMatchObject({ code: 0, out: expect.stringContaining('echo hello') });
@@ -101,7 +101,7 @@ test('a proposal waits for the user, who approves it', slow, async () => {
 
 test.each([
   [['trust', 'grant', 'message-token:a', '--level', 'boss'], 'Allowed choices', 2],
-  [['trust', 'grant', 'message-token:a'], 'say what to grant', 2],
+  [['trust', 'grant', 'message-token:a'], 'what to grant?', 2],
   [['trust', 'list', '--store', 'no.db'], 'there is no store no.db', 2],
   [['trust', 'lst'], 'Did you mean list?', 2],
   [['trust', 'grant', 'alice', '--level', 'act'], 'invalid trust subject', 1],

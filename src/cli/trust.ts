@@ -25,14 +25,14 @@ export async function listTrust(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const entries = await ledgerOf(store).list();
     for (const entry of entries) print(options, entryOf(entry), entryLine(entry));
-    if (entries.length === 0 && options.json !== true) console.error('Nobody is known yet.');
+    if (entries.length === 0 && options.json !== true) console.error('No known callers yet.');
   });
 }
 
 export async function grantTrust(caller: string, options: GrantOptions): Promise<void> {
   const { level, skill: skills, by } = options;
   if (level === undefined && skills === undefined) {
-    throw usage('say what to grant: --level, --skill, or both');
+    throw usage('what to grant? Set --level, --skill, or both');
   }
   const subject = readTrustName(caller);
   await inStore(options.store, async (store) => {
@@ -59,7 +59,7 @@ export async function listProposals(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const open = await proposalsOf(store).list();
     for (const proposal of open) print(options, proposal, proposalLine(proposal));
-    if (open.length === 0 && options.json !== true) console.error('Nothing waits for you.');
+    if (open.length === 0 && options.json !== true) console.error('No pending proposals.');
   });
 }
 

@@ -30,7 +30,7 @@ export async function loadChecked(
   directory: string,
   options: PlaceOptions,
 ): Promise<LoadedProject> {
-  using _progress = new Progress('Reading the project');
+  using _progress = new Progress('Loading the project');
   const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
   checkActions(loaded);
   return loaded;

@@ -74,7 +74,7 @@ async function showMetrics(
   if (telemetry === null || prometheus === undefined) {
     if (metricsPort === undefined) return undefined;
     throw usage(
-      '--metrics-port: metrics are off; write telemetry: {prometheus: true} into endpoints.yml',
+      '--metrics-port: metrics are off; set telemetry: {prometheus: true} in endpoints.yml',
     );
   }
   if (once && metricsPort === undefined) return undefined;
@@ -144,8 +144,9 @@ function noteLine({ kind, caller, skill, summary, taskId }: InboundNote): string
   const who = trustName(caller);
   const asked = skill === undefined ? '' : ` (${skill})`;
   const said = `${who}${asked}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
-  if (kind === 'proposal') return `Waits for you: ${said}\n  legate trust approve ${taskId}`;
-  return kind === 'fact' ? `Kept as a fact: ${said}` : `Noted, not carried out: ${said}`;
+  if (kind === 'proposal')
+    return `Waiting for your approval: ${said}\n  legate trust approve ${taskId}`;
+  return kind === 'fact' ? `Stored as a fact: ${said}` : `Recorded, not executed: ${said}`;
 }
 
 /** Prints the result of one task and returns the exit code. */

@@ -37,7 +37,7 @@ export function transportOf(offered: AgentInterface): Transport & Disposable {
   const version = offered.protocolVersion as ProtocolVersion;
   const binding = offered.protocolBinding as BindingName;
   const url = binding === 'GRPC' ? grpc.locate(offered.url) : new URL(offered.url);
-  if (url === undefined) throw new Error(`${offered.url} is no address`);
+  if (url === undefined) throw new Error(`${offered.url} is not a URL`);
   const chosen = { interface: offered, binding, version, url };
   const rest = version === '1.0' ? v1 : v03Rest;
   switch (binding) {

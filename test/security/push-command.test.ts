@@ -80,7 +80,7 @@ test('dead deliveries are listed without secrets, and sent again by the server t
   const before = receiver.calls.length;
   const { id } = JSON.parse(first) as { id: number };
   await run('retry', String(id), '--store', path);
-  expect(output.at(-1)).toBe(`delivery ${id} is due again`);
+  expect(output.at(-1)).toBe(`delivery ${id} will be retried`);
   expect(JSON.parse(remarks.at(-1) ?? '')).toEqual({
     audit: 'action',
     event: 'audit.push.revived',
@@ -96,7 +96,7 @@ test('dead deliveries are listed without secrets, and sent again by the server t
       return output;
     })
     .toEqual([]);
-  expect(remarks.at(-1)).toBe('There are no such deliveries.');
+  expect(remarks.at(-1)).toBe('No deliveries match.');
   await run('retry', '--all', '--store', path);
   expect(remarks.at(-1)).toBe('There are no dead deliveries.');
 });

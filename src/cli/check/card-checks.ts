@@ -34,11 +34,11 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   },
   {
     id: 'card.unversioned',
-    title: 'clients that name no version get a card with supportedInterfaces',
+    title: 'clients that send no version get a card with supportedInterfaces',
     specification: '8.2',
     fix: 'serve the card of 1.0 whether A2A-Version is sent or not',
     run: async ({ probe, url, answer }) => {
-      if (isLegacyCard(answer.json)) skip('the card is of 0.3 alone');
+      if (isLegacyCard(answer.json)) skip('the card supports only 0.3');
       const { json } = await probe.send({ url });
       return isJsonObject(json) && Array.isArray(json['supportedInterfaces'])
         ? undefined
@@ -47,9 +47,9 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   },
   {
     id: 'card.public-fields',
-    title: 'the card holds no credentials',
+    title: 'the card contains no credentials',
     specification: '8.5',
-    fix: 'take the secret out of the card, and replace it wherever it is used',
+    fix: 'remove the secret from the card and revoke it',
     run: ({ answer }) => {
       const found = /"(?:client_?secret|password|api_?key|access_?token)"\s*:\s*"[^"]{6,}"/i.exec(
         answer.text,
@@ -62,7 +62,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     title: 'the card is signed',
     specification: '8.4',
     isAdvice: true,
-    fix: 'sign the card, so that clients can tell it from a forged one',
+    fix: 'sign the card, so that clients can detect forged cards',
     run: ({ answer }) => {
       const signatures = isJsonObject(answer.json) ? answer.json['signatures'] : undefined;
       return Array.isArray(signatures) && signatures.length > 0
@@ -81,7 +81,7 @@ export function cardFindings(card: unknown): readonly Finding[] {
   }
   return problems.map(({ level, path, problem, fix }) => ({
     ...about,
-    title: `${path === '' ? 'the card' : path} is in order`,
+    title: `${path === '' ? 'the card' : path} is valid`,
     outcome: level === 'error' ? 'failed' : 'warning',
     detail: `${path === '' ? 'the card' : path} ${problem}`,
     fix,
@@ -91,7 +91,7 @@ export function cardFindings(card: unknown): readonly Finding[] {
 export const cachingChecks: readonly Check<CardSubject>[] = [
   {
     id: 'caching.max-age',
-    title: 'the card says how long it holds',
+    title: 'the card has a Cache-Control lifetime',
     specification: '8.6',
     isAdvice: true,
     fix: 'answer with Cache-Control: max-age=…',
@@ -110,7 +110,7 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
   },
   {
     id: 'caching.last-modified',
-    title: 'the card says when it changed',
+    title: 'the card has Last-Modified',
     specification: '8.6',
     isAdvice: true,
     fix: 'answer with Last-Modified',
@@ -118,9 +118,9 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
   },
   {
     id: 'caching.not-modified',
-    title: 'a card that is known does not travel again',
+    title: 'conditional requests for the card are answered with 304',
     specification: '8.6',
-    fix: 'answer 304 to If-None-Match with the present ETag',
+    fix: 'answer 304 to If-None-Match with the current ETag',
     run: async ({ probe, url, answer }) => {
       const etag = answer.headers.get('ETag') ?? skip('the card has no ETag');
       // Set explicitly: fetch would otherwise add `no-cache`, and then 200 is a valid answer, too.

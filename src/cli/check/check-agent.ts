@@ -43,7 +43,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
     tell({
       id: 'card.found',
       subject: 'card',
-      title: 'the card is where clients look for it',
+      title: 'the card is at a well-known path',
       outcome: 'failed',
       detail: `there is none at ${cardUrls(address).join(' or ')}`,
       fix: 'serve it at /.well-known/agent-card.json',
@@ -183,7 +183,7 @@ function foundFinding(url: string, address: string): Finding {
   const about = {
     id: 'card.found',
     subject: 'card',
-    title: 'the card is where clients look for it',
+    title: 'the card is at a well-known path',
     specification: '8.2',
   };
   if (!url.endsWith('/.well-known/agent.json') || address.endsWith('.json')) {
@@ -192,7 +192,7 @@ function foundFinding(url: string, address: string): Finding {
   return {
     ...about,
     outcome: 'warning',
-    detail: `it is at ${url}, where only old clients look`,
+    detail: `it is at ${url}, where only old clients look for it`,
     fix: 'serve it at /.well-known/agent-card.json',
   };
 }

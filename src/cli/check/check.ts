@@ -17,12 +17,12 @@ export async function check(
 ): Promise<void> {
   await calling(options, agent, async (session) => {
     const reference = await session.resolve();
-    if (reference.kind === 'file') throw usage('check calls the agent: give its address');
+    if (reference.kind === 'file') throw usage('check calls the agent: give its URL');
     session.warnOfDanger();
     if (options.tck !== undefined) return checkByTck(session, reference.url, options.tck);
     const format = session.choices.isJson ? 'json' : options.format;
     const isLive = format === 'text' && options.report === undefined;
-    using progress = new Progress('Trying the agent');
+    using progress = new Progress('Checking the agent');
     const report = await checkAgent(reference.url, {
       fetch: session.fetch,
       timeoutMs: session.choices.timeoutMs ?? 15_000,
@@ -51,7 +51,7 @@ export async function check(
 async function checkByTck(session: Session, url: string, folder: string): Promise<void> {
   const { transports, isJson, bearer, apiKey } = session.choices;
   if (bearer !== undefined || apiKey !== undefined) {
-    session.warn('the kit has no credentials: it calls the agent without them');
+    session.warn('the kit takes no credentials: it calls the agent without them');
   }
   const { signal } = session;
   const { suite, exit } = await runTck({ folder, url, transports, signal, isAside: isJson });

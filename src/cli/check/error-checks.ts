@@ -7,7 +7,7 @@ import { type HttpSpeaker, overHttp, type Speaker, type Spoken } from './speaker
 function expects({ error, answer, code }: Spoken, codes: readonly ErrorCode[]): string | undefined {
   if (error === undefined) {
     return answer.json === undefined
-      ? `HTTP ${answer.status} with a body that is no JSON`
+      ? `HTTP ${answer.status} with a body that is not JSON`
       : 'it is accepted';
   }
   return codes.includes(error.code) ? undefined : `it is ${error.code} (${code ?? answer.status})`;
@@ -116,7 +116,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
   }),
   {
     id: 'errors.json',
-    title: 'what is no JSON is refused as such',
+    title: 'invalid JSON is refused with a parse error',
     specification: '9.5',
     fix: 'answer -32700, over HTTP+JSON 400 with a JSON body',
     run: async ({ speaker }) => {
@@ -131,7 +131,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
   },
   refusal({
     id: 'errors.unknown-method',
-    title: 'an unknown method is refused as such',
+    title: 'an unknown method is refused with method not found',
     specification: '9.5',
     fix: 'answer -32601',
     ask: async (subject) => {
@@ -166,7 +166,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     specification: '3.3.2',
     fix: 'answer ContentTypeNotSupportedError (-32005)',
     ask: async (subject) => {
-      const speaker = overHttp(onlyV1(subject, '0.3 leaves it open'));
+      const speaker = overHttp(onlyV1(subject, '0.3 does not specify it'));
       const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'x' } };
       return posted(speaker, JSON.stringify(body), { 'Content-Type': 'text/plain' });
     },
@@ -176,21 +176,21 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.version',
     title: 'an unknown version is refused',
     specification: '3.6.2',
-    fix: 'answer VersionNotSupportedError (-32009) where A2A-Version is not spoken',
+    fix: 'answer VersionNotSupportedError (-32009) when A2A-Version is not supported',
     ask: async (subject) =>
-      onlyV1(subject, '0.3 knows no versions').speak('getTask', unknownTask, {
+      onlyV1(subject, '0.3 has no versions').speak('getTask', unknownTask, {
         headers: { 'A2A-Version': '99.0' },
       }),
     codes: ['VERSION_NOT_SUPPORTED'],
   }),
   refusal({
     id: 'errors.patch-version',
-    title: 'the patch of a version does not count',
+    title: 'the patch level of a version is ignored',
     specification: '3.6',
     isAdvice: true,
     fix: 'take 1.0.5 for 1.0',
     ask: async (subject) =>
-      onlyV1(subject, '0.3 knows no versions').speak('getTask', unknownTask, {
+      onlyV1(subject, '0.3 has no versions').speak('getTask', unknownTask, {
         headers: { 'A2A-Version': '1.0.5' },
       }),
     codes: ['TASK_NOT_FOUND'],
@@ -199,7 +199,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.unknown-path',
     title: 'an unknown path is a 404 in JSON',
     isAdvice: true,
-    fix: 'answer 404 with a JSON body, not with a page for people',
+    fix: 'answer 404 with a JSON body, not with an HTML page',
     run: async (subject) => {
       if (subject.speaker.binding !== 'HTTP+JSON') skip('of HTTP+JSON alone');
       const speaker = overHttp(subject.speaker);
@@ -207,7 +207,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
       const url = `${speaker.url}${base}/no/such/path`;
       const { status, json } = await speaker.probe.send({ url, headers: speaker.headers });
       if (status !== 404 && status !== 405) return `it is ${status}`;
-      return json === undefined ? 'its body is no JSON' : undefined;
+      return json === undefined ? 'its body is not JSON' : undefined;
     },
   },
 ];

@@ -35,7 +35,7 @@ export function sendRequest({
 /** Describes an answer that is not a result. */
 export function failureText({ answer, error }: Spoken): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
-  if (answer.json === undefined) return `HTTP ${answer.status} with a body that is no JSON`;
+  if (answer.json === undefined) return `HTTP ${answer.status} with a body that is not JSON`;
   return undefined;
 }
 
@@ -53,7 +53,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.send',
     title: 'a message is answered with a task or a message',
     specification: '3.1.1',
-    fix: 'answer with {"task": …} or {"message": …}, every required field in place',
+    fix: 'answer with {"task": …} or {"message": …}, with every required field',
     run: async (subject) => {
       const { speaker } = subject;
       const spoken = await speaker.speak('sendMessage', sendRequest(subject));
@@ -69,25 +69,25 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.envelope',
     title: 'answers carry the id of their request',
     specification: '9.1',
-    fix: 'answer with the id as it came, of the same type',
+    fix: 'answer with the same id, of the same type',
     run: async ({ speaker }) => {
-      if (speaker.binding !== 'JSONRPC') skip(`there are none over ${speaker.binding}`);
+      if (speaker.binding !== 'JSONRPC') skip(`there are no request ids over ${speaker.binding}`);
       const http = overHttp(speaker);
       const method = speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
       const body = { jsonrpc: '2.0', id: 4711, method, params: { id: 'no-such-task' } };
       const { json } = await http.probe.send(http.post(JSON.stringify(body)));
-      if (!isJsonObject(json)) return 'the answer is no JSON object';
+      if (!isJsonObject(json)) return 'the answer is not a JSON object';
       if (json['jsonrpc'] !== '2.0') return 'jsonrpc is not "2.0"';
       return json['id'] === 4711 ? undefined : `id 4711 came back as ${JSON.stringify(json['id'])}`;
     },
   },
   {
     id: 'operations.get',
-    title: 'a task can be asked for',
+    title: 'a task can be fetched',
     specification: '3.1.3',
-    fix: 'keep tasks for as long as their callers may ask, and find them by id',
+    fix: 'keep tasks for as long as callers may fetch them by id',
     run: async (subject) => {
-      const task = subject.task ?? skip('no task came of the message');
+      const task = subject.task ?? skip('the message created no task');
       const { speaker } = subject;
       const spoken = await speaker.speak('getTask', { id: task.id });
       const failure = failureText(spoken);
@@ -103,7 +103,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     specification: '3.2.4',
     fix: 'send no history where historyLength is 0',
     run: async (subject) => {
-      const task = subject.task ?? skip('no task came of the message');
+      const task = subject.task ?? skip('the message created no task');
       const { speaker } = subject;
       if (speaker.binding !== 'JSONRPC') skip('tried over JSON-RPC');
       const request = { id: task.id, historyLength: 0 };
@@ -125,7 +125,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       const failure = failureText(spoken);
       if (failure !== undefined) return failure;
       const { result } = spoken;
-      if (!isJsonObject(result)) return 'the answer is no object';
+      if (!isJsonObject(result)) return 'the answer is not an object';
       for (const name of ['tasks', 'nextPageToken', 'pageSize', 'totalSize']) {
         // Protobuf has no missing fields: an unset field is empty.
         if (speaker.binding !== 'GRPC' && result[name] === undefined) return `${name} is missing`;
@@ -155,14 +155,14 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
       const spoken = await speaker.speak('sendStreamingMessage', sendRequest(subject));
       subject.answer = spoken.answer;
       if (spoken.answer.events !== undefined) return undefined;
-      return failureText(spoken) ?? 'the answer is no event stream';
+      return failureText(spoken) ?? 'the answer is not an event stream';
     },
   },
   {
     id: 'streaming.events',
     title: 'every event is one of the four kinds, and complete',
     specification: '4.2',
-    fix: 'send one StreamResponse an event, every required field in place',
+    fix: 'send one StreamResponse an event, with every required field',
     run: (subject) => {
       const { speaker } = subject;
       const events = subject.answer?.events ?? skip('no stream opened');
@@ -173,30 +173,30 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
         responses.push(event);
       }
       subject.events = responses;
-      return responses.length > 0 ? undefined : 'no event came';
+      return responses.length > 0 ? undefined : 'there was no event';
     },
   },
   {
     id: 'streaming.first',
-    title: 'a stream begins with the task, or is one message',
+    title: 'a stream starts with the task, or is one message',
     specification: '3.1.2',
     fix: 'send the task first, before any update of it',
     run: ({ events, speaker }) => {
-      const first = (events ?? skip('there are no events to look at'))[0];
-      if (speaker.version === '0.3') skip('0.3 leaves it open');
+      const first = (events ?? skip('there are no events to check'))[0];
+      if (speaker.version === '0.3') skip('0.3 does not specify it');
       if (first === undefined || 'task' in first || 'message' in first) return undefined;
-      return `it begins with ${Object.keys(first)[0] ?? 'nothing'}`;
+      return `it starts with ${Object.keys(first)[0] ?? 'nothing'}`;
     },
   },
   {
     id: 'streaming.one-task',
     title: 'all events are of one task and context',
     specification: '3.1.2',
-    fix: 'give every event the ids of the task that the stream began with',
+    fix: 'give every event the ids of the task that the stream started with',
     run: ({ events }) => {
-      const places = (events ?? skip('there are no events to look at')).map(placeOf);
+      const places = (events ?? skip('there are no events to check')).map(placeOf);
       const tasks = new Set(places.filter((place) => place !== ''));
-      return tasks.size <= 1 ? undefined : `events of ${tasks.size} tasks or contexts came`;
+      return tasks.size <= 1 ? undefined : `there are events of ${tasks.size} tasks or contexts`;
     },
   },
   {
@@ -205,10 +205,10 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     specification: '3.1.2',
     fix: 'close the stream after the event with the last state',
     run: ({ events, answer }) => {
-      const last = (events ?? skip('there are no events to look at')).findLast(
+      const last = (events ?? skip('there are no events to check')).findLast(
         (event) => 'statusUpdate' in event || 'task' in event || 'message' in event,
       );
-      if (last === undefined) return 'it never says where the task stands';
+      if (last === undefined) return 'no event has the state of the task';
       if (answer?.isComplete !== true) return 'it was not closed in time';
       const state = stateOf(last);
       if (state === undefined || isTerminal(state) || isInterrupted(state)) return undefined;
@@ -219,7 +219,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.single-line',
     title: 'each event is one line of data',
     isAdvice: true,
-    fix: 'write the JSON of an event without line breaks: many readers go by lines',
+    fix: 'write the JSON of an event without line breaks: many clients read line by line',
     run: ({ answer, speaker }) => {
       overHttp(speaker);
       const text = answer?.events === undefined ? skip('no stream opened') : answer.text;
@@ -240,9 +240,9 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
   },
   {
     id: 'streaming.refused-early',
-    title: 'an error known before the first event is no event stream',
+    title: 'an error before the first event is not sent as an event stream',
     specification: '9.4.2',
-    fix: 'look at the task before sending the headers of a stream',
+    fix: 'check the task before sending the headers of a stream',
     run: async (subject) => {
       if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
       const request = { id: 'no-such-task' };
@@ -261,7 +261,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     run: async (subject) => {
       if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
       const { speaker } = subject;
-      if (speaker.version === '0.3') skip('0.3 leaves it open');
+      if (speaker.version === '0.3') skip('0.3 does not specify it');
       const task = await endedTask(subject);
       const { answer, error } = await speaker.speak(
         'subscribeToTask',
@@ -276,7 +276,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
   },
   {
     id: 'streaming.undeclared',
-    title: 'an agent that does not stream refuses to',
+    title: 'an agent without streaming refuses stream requests',
     specification: '3.3.4',
     fix: 'answer UnsupportedOperationError where capabilities.streaming is not true',
     run: async (subject) => {
@@ -286,7 +286,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
         sendRequest(subject),
         { isEnough: (events) => events.length > 0 },
       );
-      if (answer.events !== undefined) return 'it streams all the same: declare it';
+      if (answer.events !== undefined) return 'it streams anyway: declare it';
       const isRefused =
         error?.code === 'UNSUPPORTED_OPERATION' || error?.code === 'METHOD_NOT_FOUND';
       return isRefused ? undefined : `it is ${error?.code ?? 'no error'}`;
@@ -296,7 +296,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
 
 /** The task of the first message, if it has ended. */
 export async function endedTask(subject: InterfaceSubject): Promise<Task> {
-  const task = subject.task ?? skip('no task came of the message');
+  const task = subject.task ?? skip('the message created no task');
   const { speaker } = subject;
   const { result } = await speaker.speak('getTask', { id: task.id });
   const now = decoded(() => speaker.dialect.task.decode(result));

@@ -45,7 +45,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.tls',
     title: 'the agent is called over TLS',
     specification: '7.1',
-    fix: 'serve https, also behind a proxy, and list https addresses in the card',
+    fix: 'serve https, also behind a proxy, and list https URLs in the card',
     run: ({ url, speakers }) => {
       const plain = [url, ...speakers.map((one) => one.url)].filter(
         (one) => !isProtected(new URL(one)),
@@ -55,21 +55,21 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   },
   {
     id: 'security.credentials-demanded',
-    title: 'whoever has no credentials is refused',
+    title: 'callers without credentials are refused',
     specification: '7.4',
-    fix: 'verify the caller before anything else, on every operation',
+    fix: 'authenticate the caller first, on every operation',
     run: async (subject) => {
-      if (!demandsCredentials(subject)) skip('the card demands none');
+      if (!demandsCredentials(subject)) skip('the card requires none');
       return refusedBy(subject, { isAnonymous: true });
     },
   },
   {
     id: 'security.challenge',
-    title: 'a refusal says which credentials are wanted',
+    title: 'a 401 names the accepted credentials',
     isAdvice: true,
     fix: 'answer 401 with WWW-Authenticate',
     run: async (subject) => {
-      if (!demandsCredentials(subject)) skip('the card demands none');
+      if (!demandsCredentials(subject)) skip('the card requires none');
       const speaker = overHttp(firstOf(subject).speaker);
       const request = { id: 'no-such-task' };
       const { answer } = await speaker.speak('getTask', request, { isAnonymous: true });
@@ -82,26 +82,26 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     specification: '7.4',
     fix: 'verify the signature or the value of every credential',
     run: async (subject) => {
-      if (!demandsCredentials(subject)) skip('the card demands none');
+      if (!demandsCredentials(subject)) skip('the card requires none');
       const headers = { Authorization: 'Bearer made-up', 'X-API-Key': 'made-up' };
       return refusedBy(subject, { headers, isAnonymous: true });
     },
   },
   {
     id: 'security.open',
-    title: 'an agent beyond this machine knows its callers',
+    title: 'a remote agent authenticates its callers',
     isAdvice: true,
-    fix: 'configure authentication: whoever finds the address can use the agent',
+    fix: 'configure authentication: anyone who finds the URL can use the agent',
     run: (subject) => {
       if (demandsCredentials(subject)) return undefined;
       const { hostname } = new URL(subject.url);
       const isLocal = /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname);
-      return isLocal ? undefined : 'the card demands no credentials';
+      return isLocal ? undefined : 'the card requires no credentials';
     },
   },
   {
     id: 'security.cross-origin',
-    title: 'pages of others cannot act for a signed-in browser',
+    title: 'other origins cannot act for a signed-in browser',
     fix: 'name the origins that may call, and never mirror any origin with credentials',
     run: async (subject) => {
       const speaker = overHttp(firstOf(subject).speaker);
@@ -117,8 +117,8 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   },
   {
     id: 'security.large-body',
-    title: 'a large message is taken, or refused in JSON',
-    fix: 'raise the limit of bodies, and answer what exceeds it with a JSON error',
+    title: 'a large message is accepted, or refused in JSON',
+    fix: 'raise the body limit, and answer larger bodies with a JSON error',
     run: async (subject) => {
       const inner = { ...firstOf(subject), text: 'a'.repeat(largeText) };
       const { answer } = await inner.speaker.speak('sendMessage', sendRequest(inner));
@@ -129,19 +129,19 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   },
   {
     id: 'security.no-traces',
-    title: 'no answer shows the inside of the server',
-    fix: 'answer with the error of the protocol, and log the trace',
+    title: 'no answer contains a stack trace',
+    fix: 'answer with an error of the protocol, and log the stack trace',
     run: ({ probe }) => {
       const trace = /^\s+at .+:\d+:\d+|Traceback \(most recent|node_modules[\\/]/m;
       const shown = probe.answers.filter(({ text }) =>
         trace.test(text.replaceAll(/\\n|&nbsp;|<br>/g, '\n')),
       );
-      return shown.length === 0 ? undefined : `${shown.length} answers hold a stack trace`;
+      return shown.length === 0 ? undefined : `${shown.length} answers contain a stack trace`;
     },
   },
   {
     id: 'security.json-errors',
-    title: 'errors are never pages for people',
+    title: 'errors are never HTML pages',
     fix: 'answer every error with a JSON body',
     run: ({ probe }) => {
       const pages = probe.answers.filter(
@@ -153,7 +153,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   },
   {
     id: 'security.nosniff',
-    title: 'browsers are told not to guess media types',
+    title: 'responses forbid browsers to guess media types',
     isAdvice: true,
     fix: 'answer with X-Content-Type-Options: nosniff',
     run: ({ probe }) =>

@@ -171,7 +171,7 @@ export function severalAgents(place: string, entries: readonly CatalogueEntry[])
   const [name = 'name'] = entries[0]?.names ?? [];
   return failure(
     'A2ACLI_ERR_CARD_INVALID',
-    `${place} is a catalogue and no card: ${listing(entries)}`,
+    `${place} is a catalogue, not a card: ${listing(entries)}`,
     `name one of its agents: -a ${quoted(`${place}#${plain(name)}`)}`,
   );
 }
@@ -195,8 +195,8 @@ function noCard(reference: string): CommandFailure {
 function noCatalogue(place: string): CommandFailure {
   return failure(
     'A2ACLI_ERR_CARD_INVALID',
-    `${place} is no catalogue of agents`,
-    'what stands after # names an agent of a catalogue; leave it out for a card',
+    `${place} is not a catalogue of agents`,
+    'the part after # selects an agent of a catalogue; leave it out for a card',
   );
 }
 

@@ -89,7 +89,7 @@ test(
     await using other = await guardedAgent({ flows: deviceFlows, token: () => ({}) });
     expect((await legate(['send', other.url, 'x'], user)).code).toBe(4);
     const left = await legate(['auth', 'logout', agent.url], user);
-    expect(left.out).toContain('Token: forgotten');
+    expect(left.out).toContain('Token: deleted');
     expect((await legate(['send', agent.url, 'x'], user)).code).toBe(4);
   },
 );
@@ -178,7 +178,7 @@ test(
       },
       tell: () => undefined,
     });
-    await expect(login).rejects.toThrow('nobody confirmed the code in time');
+    await expect(login).rejects.toThrow('the code was not confirmed in time');
     expect(pauses).toEqual([5_000, 10_000, 10_000]);
   },
 );

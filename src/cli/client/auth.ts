@@ -28,7 +28,7 @@ export async function login(
     const { card } = await session.fetchCard();
     const { clientId } = options;
     if (clientId === undefined) throw usage('who asks? Give --client-id, or A2ACLI_CLIENT_ID');
-    using progress = new Progress('Waiting for the authority');
+    using progress = new Progress('Waiting for the authorization server');
     const flow = await flowOf(card, options.flow, (url) => discover(url, session));
     const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
     progress.clear();
@@ -86,7 +86,7 @@ async function granted(
   const ask = (words: string): void => {
     progress.clear();
     session.warn(words);
-    progress.say('Waiting for you to confirm it');
+    progress.say('Waiting for your confirmation');
   };
   if (flow.kind === 'client-credentials') {
     return { token: await byClientCredentials(request), subject };
@@ -104,7 +104,7 @@ async function granted(
     ...present({ nonce, port: options.redirectPort }),
     patienceMs: session.choices.timeoutMs ?? patience,
     tell: (url) => {
-      ask(`open ${url} and say yes there`);
+      ask(`open ${url} and confirm the login`);
       openPage(url);
     },
   });
@@ -121,7 +121,7 @@ export async function logout(
     const isForgotten = new TokenFile(process.env).delete(origin);
     new Output(session).document({ agent: origin, isForgotten }, (text) => {
       text.field('Agent', origin);
-      text.field('Token', isForgotten ? 'forgotten' : 'there was none');
+      text.field('Token', isForgotten ? 'deleted' : 'there was none');
     });
   });
 }
@@ -129,5 +129,5 @@ export async function logout(
 async function originOf(session: Session): Promise<string> {
   const reference = await session.resolve();
   if (reference.kind === 'address') return new URL(reference.url).origin;
-  throw usage('tokens are kept by the address of an agent: give it, and not a file');
+  throw usage('tokens are stored by the URL of an agent: give its URL, not a file');
 }

@@ -73,7 +73,8 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
     };
     if (pathname !== '/callback') return page(404, 'There is nothing here.');
     // Another local program that finds the port cannot inject a code of its own.
-    if (searchParams.get('state') !== state) return page(400, 'This is not what was asked for.');
+    if (searchParams.get('state') !== state)
+      return page(400, 'This redirect does not belong to the login.');
     const code = searchParams.get('code');
     const failure = failureOf(searchParams, request);
     if (failure !== undefined) reject(refused(failure));
@@ -86,12 +87,10 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
   const server = await openLocalServer(listener, {
     port,
     graceMs: lastWordsMs,
-    refused: (cause) => refused(`the browser cannot come back to port ${port}: ${cause.message}`),
+    refused: (cause) =>
+      refused(`the browser cannot be redirected to port ${port}: ${cause.message}`),
   });
-  const timer = setTimeout(
-    () => reject(refused('nobody came back from the browser in time')),
-    patienceMs,
-  );
+  const timer = setTimeout(() => reject(refused('the login in the browser timed out')), patienceMs);
   const abort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   return {
@@ -108,8 +107,9 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
 function failureOf(answer: URLSearchParams, { issuer }: CodeRequest): string | undefined {
   const from = answer.get('iss');
   if (issuer !== undefined && from !== null && from !== issuer) {
-    return `another authority answered: ${from.slice(0, 200)}`;
+    return `another authorization server answered: ${from.slice(0, 200)}`;
   }
-  if (answer.has('error')) return `the authority refused: ${reasonOf(Object.fromEntries(answer))}`;
+  if (answer.has('error'))
+    return `the authorization server refused: ${reasonOf(Object.fromEntries(answer))}`;
   return answer.has('code') ? undefined : 'the authority gave no code';
 }

@@ -34,13 +34,13 @@ async function extended(session: Session, card: AgentCard): Promise<{ readonly c
   if (card.capabilities.extendedAgentCard !== true) {
     throw new LegateError(
       'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
-      `the card of ${JSON.stringify(card.name)} says that there is no extended one`,
+      `the card of ${JSON.stringify(card.name)} declares no extended card`,
     );
   }
   if (session.hasCredentials && session.schemes.length === 0) {
     throw new CommandFailure({
       code: 'A2ACLI_ERR_AUTH_FAILED',
-      message: 'the card declares no way to authenticate, so the credentials were not sent',
+      message: 'the card declares no security scheme, so the credentials were not sent',
     });
   }
   const client = await session.clientOf(card);
@@ -61,7 +61,7 @@ function validate(session: Session, json: unknown): void {
 async function signatureOf(json: unknown, keys: PublicKeySet | undefined): Promise<string> {
   const signed = (json as { readonly signatures?: unknown } | null)?.signatures;
   if (!Array.isArray(signed) || signed.length === 0) return 'absent';
-  if (keys === undefined) return 'unverifiable: name the keys with --trusted-keys';
+  if (keys === undefined) return 'not verified: give the keys with --trusted-keys';
   try {
     const { kid } = await verifyCard(json, { trusted: [{ keys }] });
     return `verified with the key ${kid}`;
@@ -78,7 +78,7 @@ function keysOf(path: string): PublicKeySet {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
   }
-  throw usage(`${path} holds no JSON web keys: it must be {"keys": […]}`);
+  throw usage(`${path} contains no JSON web keys: it must be {"keys": […]}`);
 }
 
 function render(text: TextWriter, card: AgentCard): void {

@@ -47,7 +47,7 @@ export function entryNamed(
     code: 'A2ACLI_ERR_CARD_NOT_FOUND',
     message:
       found.length > 1
-        ? `${place} lists ${found.length} agents by the name ${JSON.stringify(name)}`
+        ? `${place} lists ${found.length} agents named ${JSON.stringify(name)}`
         : `${place} lists no agent ${JSON.stringify(name)}`,
     hint: near === undefined ? listing(entries) : `did you mean ${plain(near)}?`,
   });

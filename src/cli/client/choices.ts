@@ -142,7 +142,7 @@ export function historyOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const count = Number(text);
   if (Number.isSafeInteger(count) && count >= 0 && text.trim() !== '') return count;
-  throw usage(`--history ${text} is no count of messages`);
+  throw usage(`--history ${text} is not a number of messages`);
 }
 
 export function metadataOf(text: string | undefined): JsonObject | undefined {
@@ -163,7 +163,7 @@ function list(value: string | undefined): readonly string[] {
 function versionOf(text = '1.0'): '1.0' | '0.3' {
   if (/^1\.0(?:\.\d+)?$/.test(text)) return '1.0';
   if (/^0\.3(?:\.\d+)?$/.test(text)) return '0.3';
-  throw usage(`--a2a-version ${text} is not spoken here; 1.0 and 0.3 are`);
+  throw usage(`--a2a-version ${text} is not supported; use 1.0 or 0.3`);
 }
 
 const bindings: Readonly<Record<string, BindingName>> = {
@@ -179,7 +179,7 @@ function transportsOf(wanted: readonly string[]): BindingName[] {
     const name = text.toLowerCase();
     const binding = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
     if (binding !== undefined) return binding;
-    throw usage(`--transport ${text} is no binding; there are JSONRPC, HTTP+JSON and GRPC`);
+    throw usage(`--transport ${text} is not a binding; use JSONRPC, HTTP+JSON or GRPC`);
   });
 }
 
@@ -188,7 +188,7 @@ function parametersOf(pairs: readonly string[]): Record<string, string> {
   for (const pair of pairs) {
     const [, name, value] = /^([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*)$/s.exec(pair) ?? [];
     if (name === undefined || value === undefined || name === '__proto__') {
-      throw usage('a service parameter is written name:value');
+      throw usage('write service parameters as name:value');
     }
     parameters[name] = value;
   }
@@ -201,5 +201,5 @@ const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 function durationOf(text: string, flag: string): number {
   const [, number, unit = 's'] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
   if (number !== undefined) return Math.round(Number(number) * units[unit as keyof typeof units]);
-  throw usage(`${flag} ${JSON.stringify(text)} is no duration; write 500ms, 30s, 5m or 1h`);
+  throw usage(`${flag} ${JSON.stringify(text)} is not a duration; write 500ms, 30s, 5m or 1h`);
 }

@@ -24,7 +24,7 @@ export async function download(
       const base = artifact.name ?? `artifact-${index + 1}`;
       for (const part of artifact.parts) {
         if (part.url !== undefined) {
-          session.warn(`not fetched, for it lies elsewhere: ${part.url}`);
+          session.warn(`not fetched, because it is on another server: ${part.url}`);
           continue;
         }
         const path = join(options.directory, unused(fileName(part, base), taken));
@@ -38,7 +38,7 @@ export async function download(
     new Output(session).document({ files: saved }, (text) => {
       for (const path of saved) text.field('File', path);
     });
-    if (saved.length === 0) session.warn(`task ${id} has made nothing that can be saved`);
+    if (saved.length === 0) session.warn(`task ${id} has no artifacts to save`);
   });
 }
 

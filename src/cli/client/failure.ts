@@ -126,13 +126,12 @@ function local(
 }
 
 const hints: Partial<Record<ErrorCode, string>> = {
-  TASK_NOT_FOUND: 'check the id; see what was said with --debug, and your tasks with "legate list"',
-  UNSUPPORTED_OPERATION:
-    'see what the agent said with --debug, and what it offers with "legate card"',
-  INVALID_PARAMS: 'see what was sent with --debug',
-  VERSION_NOT_SUPPORTED: 'agents that speak only 0.3 are called with --a2a-version 0.3',
-  EXTENSION_SUPPORT_REQUIRED: 'ask for the extension with --extension <uri>',
-  PEER_UNREACHABLE: 'check the address; see what happens with --debug',
+  TASK_NOT_FOUND: 'check the id; see the messages with --debug, and your tasks with "legate list"',
+  UNSUPPORTED_OPERATION: 'see the answer with --debug, and the capabilities with "legate card"',
+  INVALID_PARAMS: 'see the request with --debug',
+  VERSION_NOT_SUPPORTED: 'call agents that support only 0.3 with --a2a-version 0.3',
+  EXTENSION_SUPPORT_REQUIRED: 'request the extension with --extension <uri>',
+  PEER_UNREACHABLE: 'check the address; see the requests with --debug',
   UNAVAILABLE: 'try again later',
   REQUEST_TIMEOUT: 'allow more time with --timeout, or do not wait with --async',
 };
@@ -144,7 +143,7 @@ function credentialsHint({ hasCredentials, schemes, agentFlag }: FailureCircumst
   const ways = ['set A2ACLI_BEARER or A2ACLI_API_KEY'];
   const has = (kind: RegExp): boolean => schemes.some((scheme) => kind.test(scheme.kind));
   if (has(/^(?:oauth2|openIdConnect)/)) ways.push(`run "legate auth login ${agentFlag ?? ''}"`);
-  if (has(/^mtls/)) ways.push('name a certificate with --cert and --key');
+  if (has(/^mtls/)) ways.push('give a client certificate with --cert and --key');
   return `${ways.join(', or ')}${declared}`;
 }
 
@@ -152,15 +151,15 @@ function credentialsHint({ hasCredentials, schemes, agentFlag }: FailureCircumst
 const tlsHints: readonly (readonly [RegExp, string])[] = [
   [
     /certificate required|handshake failure|bad certificate|unknown ca/i,
-    'the agent asks for a client certificate that it trusts: name it with --cert and --key',
+    'the agent requires a client certificate that it trusts: give it with --cert and --key',
   ],
   [
     /\bhttps:.*(?:ECONNRESET|socket hang up)/,
-    'check the address; an agent that asks for a client certificate is called with --cert and --key',
+    'check the address; if the agent requires a client certificate, give it with --cert and --key',
   ],
   [
     /self.signed certificate|unable to (?:get|verify)/i,
-    'name the authority that the agent has its certificate from with --ca',
+    'give the certificate authority of the agent with --ca',
   ],
 ];
 

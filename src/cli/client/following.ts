@@ -51,5 +51,8 @@ function firstTask(response: StreamResponse): Task {
     const { taskId: id, contextId, artifact } = response.artifactUpdate;
     return { id, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' }, artifacts: [artifact] };
   }
-  throw new LegateError('PEER_INVALID', 'the agent began its stream with neither task nor event');
+  throw new LegateError(
+    'PEER_INVALID',
+    'the stream of the agent started with neither a task nor an event',
+  );
 }

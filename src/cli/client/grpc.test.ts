@@ -146,7 +146,7 @@ test(
     ]);
     const named = await legate(['send', server.url, '--transport', 'carrier-pigeon', 'x']);
     expect(named.code).toBe(2);
-    expect(named.err).toContain('JSONRPC, HTTP+JSON and GRPC');
+    expect(named.err).toContain('JSONRPC, HTTP+JSON or GRPC');
   },
 );
 

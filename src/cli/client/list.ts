@@ -91,6 +91,6 @@ function stateOf(text: string): TaskState {
   );
   const near = didYouMean(text.toLowerCase(), words);
   throw usage(
-    `--status ${text} is no state${near === undefined ? `; there are ${words.join(', ')}` : `; did you mean ${near}?`}`,
+    `--status ${text} is not a state${near === undefined ? `; use ${words.join(', ')}` : `; did you mean ${near}?`}`,
   );
 }

@@ -57,7 +57,7 @@ export async function listen(
       await ended.promise;
       if (id !== undefined) {
         await client.deleteTaskPushNotificationConfig({ taskId, id }).catch((error: unknown) => {
-          session.warn(`the webhook was left there: ${(error as Error).message}`);
+          session.warn(`the webhook could not be deleted: ${(error as Error).message}`);
         });
       }
     } finally {

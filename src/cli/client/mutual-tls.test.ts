@@ -214,11 +214,11 @@ test('AUTH_009: files that do not do are wrong usage, and say which', patient, a
     return err;
   };
   expect(await failure('--cert', place('none.pem'))).toContain('there is no file');
-  expect(await failure('--cert', place('empty.pem'))).toContain('is no PEM file');
-  expect(await failure('--cert', place('ali.pem'))).toContain('holds no private key');
+  expect(await failure('--cert', place('empty.pem'))).toContain('is not a PEM file');
+  expect(await failure('--cert', place('ali.pem'))).toContain('contains no private key');
   expect(await failure('--key', place('ali.key'))).toContain('--cert');
   const mixed = await failure('--cert', place('ali.pem'), '--key', place('other.key'));
-  expect(mixed).toContain('the key is that of the certificate');
+  expect(mixed).toContain('the key must match the certificate');
 });
 
 test(

@@ -68,7 +68,7 @@ export async function byDeviceCode(
     if (error === 'slow_down') pause += 5_000;
     else if (error !== 'authorization_pending') return tokenOf(request, answer);
   }
-  throw refused('nobody confirmed the code in time');
+  throw refused('the code was not confirmed in time');
 }
 
 /** OAuth 2.1, section 4.1: authorization code; the browser redirects to this process. */
@@ -149,7 +149,7 @@ async function post(
 export function protectedUrl(url: string): URL {
   const target = URL.parse(url);
   if (target !== null && isProtected(target)) return target;
-  throw refused(`the card names ${url}, which is not https: credentials are not sent there`);
+  throw refused(`the card names ${url}, which is not https: credentials were not sent`);
 }
 
 /** The JSON object of a response. */
@@ -161,7 +161,7 @@ export async function readAnswer(response: Response, { origin }: URL): Promise<T
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
   }
-  throw refused(`${origin} answered ${response.status} with what is no JSON`);
+  throw refused(`${origin} answered ${response.status} with a body that is not JSON`);
 }
 
 export function refused(message: string): CommandFailure {
@@ -171,7 +171,7 @@ export function refused(message: string): CommandFailure {
 export function reasonOf(answer: TokenAnswer): string {
   const { error, error_description: description } = answer;
   const words = [error, description].filter((word) => typeof word === 'string').join(': ');
-  return words === '' ? 'it does not say why' : words.slice(0, 300);
+  return words === '' ? 'no reason given' : words.slice(0, 300);
 }
 
 function seconds(value: unknown, usual: number): number {

@@ -129,7 +129,7 @@ async function begun(
   ...flags: readonly string[]
 ): Promise<{ readonly running: Running; readonly page: string }> {
   const running = start(['auth', 'login', agent.url, '--client-id', 'me', ...flags], { env });
-  await expect.poll(() => running.err, { timeout: 60_000 }).toContain('say yes there');
+  await expect.poll(() => running.err, { timeout: 60_000 }).toContain('confirm the login');
   return { running, page: /open (\S+) and/.exec(running.err)?.[1] ?? '' };
 }
 
@@ -199,8 +199,8 @@ test(
 
 test.each<readonly [string, Oddities, string]>([
   ['of another login', { identity: { nonce: 'older' } }, 'for another login'],
-  ['for another client', { identity: { aud: 'somebody' } }, 'does not hold'],
-  ['of another issuer', { identity: { iss: 'https://evil.example' } }, 'does not hold'],
+  ['for another client', { identity: { aud: 'somebody' } }, 'invalid ID token'],
+  ['of another issuer', { identity: { iss: 'https://evil.example' } }, 'invalid ID token'],
 ])(
   'AUTH_010: an identity %s is refused, and nothing is kept',
   patient,
@@ -218,7 +218,11 @@ test.each<readonly [string, Oddities, string]>([
 
 test.each<readonly [string, Oddities['back'] & object, string]>([
   ['a refusal', () => ({ error: 'access_denied', error_description: 'not you' }), 'not you'],
-  ['another authority', () => ({ code: 'c', iss: 'https://evil.example' }), 'another authority'],
+  [
+    'another authority',
+    () => ({ code: 'c', iss: 'https://evil.example' }),
+    'another authorization server',
+  ],
   ['no code', () => ({}), 'gave no code'],
 ])('AUTH_010: a browser that comes back with %s ends it', patient, async (_, back, words) => {
   using user = home();
@@ -251,7 +255,7 @@ test('AUTH_010: nobody who comes back, and a port that is taken, end it', async 
     patienceMs: 20,
     tell: () => undefined,
   };
-  await expect(byAuthorizationCode(request)).rejects.toThrow('nobody came back');
+  await expect(byAuthorizationCode(request)).rejects.toThrow('the login in the browser timed out');
   await using other = await rawAgent(() => undefined);
   const port = Number(new URL(other.url).port);
   await expect(byAuthorizationCode({ ...request, port })).rejects.toThrow(`port ${port}`);
@@ -262,7 +266,7 @@ test('OpenID Connect Discovery 4.3: a document that speaks for another issuer is
   await using other = await provider({ document: () => ({ issuer: 'https://evil.example' }) });
   await expect(discover(other.url, reach)).rejects.toThrow('another issuer');
   await using broken = await provider({ document: () => ({ token_endpoint: 7 }) });
-  await expect(discover(broken.url, reach)).rejects.toThrow('no document');
-  await expect(discover(`${broken.url}/nowhere`, reach)).rejects.toThrow('no OpenID provider');
+  await expect(discover(broken.url, reach)).rejects.toThrow('not the metadata');
+  await expect(discover(`${broken.url}/nowhere`, reach)).rejects.toThrow('not an OpenID provider');
   await expect(discover('http://authority.example', reach)).rejects.toThrow('not https');
 });

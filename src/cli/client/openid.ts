@@ -34,7 +34,7 @@ export async function discover(
   });
   if (!response.ok) {
     await response.body?.cancel();
-    throw refused(`${url.href} answered ${response.status}: there is no OpenID provider`);
+    throw refused(`${url.href} answered ${response.status}: it is not an OpenID provider`);
   }
   return providerOf(await readAnswer(response, url), url);
 }
@@ -44,10 +44,10 @@ function providerOf(document: TokenAnswer, url: URL): OpenIdProvider {
   const issuer = textOf(document['issuer']);
   const tokenUrl = textOf(document['token_endpoint']);
   if (issuer === undefined || tokenUrl === undefined) {
-    throw refused(`${url.href} is no document of an OpenID provider`);
+    throw refused(`${url.href} is not the metadata of an OpenID provider`);
   }
   if (`${issuer.replace(/\/+$/, '')}${wellKnown}` !== url.href) {
-    throw refused(`${url.href} speaks for another issuer: ${issuer.slice(0, 200)}`);
+    throw refused(`${url.href} belongs to another issuer: ${issuer.slice(0, 200)}`);
   }
   const authorizationUrl = textOf(document['authorization_endpoint']);
   const deviceAuthorizationUrl = textOf(document['device_authorization_endpoint']);
@@ -80,7 +80,7 @@ export async function identityOf(
   if (typeof token !== 'string') return undefined;
   const { provider, clientId, nonce, fetch } = expected;
   if (provider.keysUrl === undefined) {
-    throw refused(`${provider.issuer} names no keys to verify identities with`);
+    throw refused(`${provider.issuer} publishes no keys to verify ID tokens`);
   }
   const { createRemoteJWKSet, customFetch, jwtVerify } = await import('jose');
   const keys = createRemoteJWKSet(protectedUrl(provider.keysUrl), { [customFetch]: fetch });
@@ -90,10 +90,10 @@ export async function identityOf(
     clockTolerance: 60,
   }).catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : 'unknown failure';
-    throw refused(`${provider.issuer} gave an identity that does not hold: ${why}`);
+    throw refused(`${provider.issuer} issued an invalid ID token: ${why}`);
   });
   if (nonce !== undefined && payload['nonce'] !== nonce) {
-    throw refused(`${provider.issuer} gave an identity for another login`);
+    throw refused(`${provider.issuer} issued an ID token for another login`);
   }
   return payload.sub;
 }

@@ -34,7 +34,7 @@ async function withTask<Answer>(
     if (capabilities.pushNotifications !== true) {
       throw new LegateError(
         'PUSH_NOTIFICATION_NOT_SUPPORTED',
-        `the card of ${JSON.stringify(name)} says that it calls no webhooks`,
+        `the card of ${JSON.stringify(name)} declares no push notifications`,
       );
     }
     const answer = await session.answered(ask({ taskId, client, session }));

@@ -73,7 +73,7 @@ export class Session {
   throwIfLate(): void {
     if (this.remainingMs > 0) return;
     const { timeoutMs = 0 } = this.choices;
-    throw new LegateError('REQUEST_TIMEOUT', `it did not end within ${timeoutMs} ms`);
+    throw new LegateError('REQUEST_TIMEOUT', `the call did not end within ${timeoutMs} ms`);
   }
 
   get signal(): AbortSignal {
@@ -286,15 +286,17 @@ export class Session {
 
   warnOfDanger(): void {
     for (const file of this.choices.exposedFiles) {
-      this.warn(`WARNING: ${file} holds a credential and others can read it; chmod 600 ${file}`);
+      this.warn(
+        `WARNING: ${file} contains a credential that other users can read; run chmod 600 ${file}`,
+      );
     }
     if (!this.choices.isInsecure) return;
     // Node reads it whenever it opens a connection.
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     this.warn(
       this.hasCredentials
-        ? 'WARNING: certificates are not verified (--insecure), and credentials are sent: anybody on the way can take them'
-        : 'WARNING: certificates are not verified (--insecure): anybody on the way can answer for the agent',
+        ? 'WARNING: certificates are not verified (--insecure), and credentials are sent: anyone on the network path can read them'
+        : 'WARNING: certificates are not verified (--insecure): anyone on the network path can impersonate the agent',
     );
   }
 }

@@ -25,7 +25,7 @@ export async function storedToken(
   }
   if (token.expiresAt === undefined || token.expiresAt > Date.now()) return token;
   if (token.refreshToken === undefined) {
-    session.warn('the token has run out; get another one: legate auth login');
+    session.warn('the token has expired; log in again: legate auth login');
     return undefined;
   }
   const { tokenUrl, clientId, secretPlace, refreshToken } = token;

@@ -326,7 +326,7 @@ test(
       'hi',
     ]);
     expect(code).toBe(0);
-    expect(err).toContain('does not stream');
+    expect(err).toContain('does not support streaming');
     expect(agent.requests.map(({ body }) => body.method)).not.toContain('SendStreamingMessage');
     const last = out.trimEnd().split('\n').at(-1) ?? '';
     expect(JSON.stringify(JSON.parse(last))).toContain('TASK_STATE_COMPLETED');

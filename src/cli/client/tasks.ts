@@ -96,7 +96,7 @@ export async function subscribe(
   });
 }
 
-export const notStreaming = 'the agent does not stream; it is asked again and again instead';
+export const notStreaming = 'the agent does not support streaming; polling instead';
 
 interface FollowedStream {
   readonly session: Session;
@@ -136,6 +136,6 @@ export async function followed(
 export function taskIdOf({ choices: { operands, setting } }: Session): string {
   const [id = setting('task-id'), ...rest] = operands;
   if (id === undefined) throw usage('which task? Give its id');
-  if (rest.length > 0) throw usage(`one task at a time; ${rest.join(' ')} is too much`);
+  if (rest.length > 0) throw usage(`one task at a time; ${rest.join(' ')} is too many`);
   return id;
 }

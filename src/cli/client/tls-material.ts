@@ -27,7 +27,7 @@ const largestFile = 1024 * 1024;
 /** Reads certificates and keys, and rejects unusable ones; undefined when none are given. */
 export function readTls({ cert, key, ca, passphrase }: TlsFiles): TlsMaterial | undefined {
   if (cert === undefined && key !== undefined) {
-    throw usage('--key goes with a certificate: name it with --cert');
+    throw usage('--key needs a certificate: give it with --cert');
   }
   if (cert === undefined && ca === undefined) return undefined;
   const certificate = cert === undefined ? undefined : readPem(cert, '--cert');
@@ -40,7 +40,7 @@ export function readTls({ cert, key, ca, passphrase }: TlsFiles): TlsMaterial | 
     createSecureContext({ cert: certificate, key: material.key, ca: material.ca });
   } catch (error) {
     throw usage(
-      `the certificate, its key or the authority cannot be used: ${reasonOf(error)}; they are PEM files, and the key is that of the certificate`,
+      `the certificate, its key or the authority is invalid: ${reasonOf(error)}; they must be PEM files, and the key must match the certificate`,
     );
   }
   return material;
@@ -63,7 +63,7 @@ function readPem(path: string, flag: string): string {
     throw usage(`${flag}: ${path} cannot be read: ${reasonOf(error)}`);
   }
   if (text.includes('-----BEGIN ')) return text;
-  throw usage(`${flag}: ${path} is no PEM file`);
+  throw usage(`${flag}: ${path} is not a PEM file`);
 }
 
 /** Decrypts the key: not every API that takes a key takes a passphrase. */
@@ -71,13 +71,13 @@ function readKey(path: string, passphrase: string | undefined): string {
   const text = readPem(path, '--key');
   const [pem] =
     /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^]*?-----END [A-Z ]+-----/.exec(text) ?? [];
-  if (pem === undefined) throw usage(`--key: ${path} holds no private key`);
+  if (pem === undefined) throw usage(`--key: ${path} contains no private key`);
   let key: KeyObject;
   try {
     key = createPrivateKey({ key: pem, ...(passphrase !== undefined && { passphrase }) });
   } catch {
     throw usage(
-      `--key: the private key of ${path} cannot be read; one that is encrypted needs A2ACLI_KEY_PASSPHRASE`,
+      `--key: the private key of ${path} cannot be read; for an encrypted key set A2ACLI_KEY_PASSPHRASE`,
     );
   }
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();

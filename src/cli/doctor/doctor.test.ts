@@ -39,7 +39,7 @@ test('a sound project is told so, and nothing is changed by looking', patient, a
   expect(of('Configuration')).toMatchObject({ outcome: 'passed', found: '5 flows, no errors' });
   expect(of('Store')).toMatchObject({
     outcome: 'passed',
-    found: expect.stringContaining('will be made'),
+    found: expect.stringContaining('will be created'),
   });
   const text = await legate(['doctor', folder.directory, '--port', '0']);
   expect(text.out).toMatch(/^passed {3}Node: 24/);
@@ -132,14 +132,14 @@ test(
     expect(right.of('Model here')).toMatchObject({ outcome: 'passed' });
     expect(right.of('Model other')).toMatchObject({
       outcome: 'failed',
-      fix: 'name one that it has: tiny',
+      fix: 'use one that it has: tiny',
     });
     expect(right.of('Model gone')).toMatchObject({ outcome: 'failed' });
     expect(right.of('Clock')).toMatchObject({ outcome: 'passed' });
     const refused = await examined(folder.directory, [], { KEY: 'not-right' });
     expect(refused.of('Model here')).toMatchObject({
       outcome: 'failed',
-      found: expect.stringContaining('refuses the key'),
+      found: expect.stringContaining('rejects the key'),
     });
     expect(JSON.stringify(refused.all)).not.toContain('not-right');
   },

@@ -65,10 +65,10 @@ function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> 
   }
   const { errors, warnings } = found.problems;
   for (const problem of errors) {
-    yield failed('Configuration', formatProblem(problem), 'see all of it: legate validate');
+    yield failed('Configuration', formatProblem(problem), 'list all problems: legate validate');
   }
   for (const problem of warnings) {
-    yield warning('Configuration', formatProblem(problem), 'see all of it: legate validate');
+    yield warning('Configuration', formatProblem(problem), 'list all problems: legate validate');
   }
   if (errors.length === 0) {
     const flows = [...found.project.flows.values()].filter((flow) => !flow.isPattern).length;

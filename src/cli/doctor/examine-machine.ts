@@ -25,12 +25,14 @@ export async function examinePort(port: number): Promise<readonly Diagnosis[]> {
   if (problem === undefined) {
     return [
       passed('Port', `${port} is free`),
-      skipped('Card', `nothing is served on port ${port}; "legate run" serves it`),
+      skipped('Card', `no server on port ${port}; start one with "legate run"`),
     ];
   }
   if (problem !== 'EADDRINUSE') {
     const fix =
-      problem === 'EACCES' ? 'choose a port from 1024 on: --port' : 'choose another: --port';
+      problem === 'EACCES'
+        ? 'choose a port above 1023 with --port'
+        : 'choose another port with --port';
     return [failed('Port', `${port} cannot be opened: ${problem}`, fix)];
   }
   const card = await cardAt(port);
@@ -55,7 +57,7 @@ async function cardAt(port: number): Promise<Diagnosis | undefined> {
   try {
     const signal = AbortSignal.timeout(patienceMs);
     const response = await fetch(url, { signal, headers: { 'A2A-Version': '1.0' } });
-    if (response.status === 401) return skipped('Card', 'the server shows it to its callers alone');
+    if (response.status === 401) return skipped('Card', 'the card requires authentication');
     if (!response.ok) return undefined;
     card = await response.json();
   } catch {
@@ -81,19 +83,23 @@ export function examineClock(
   seen: readonly { readonly server: string; readonly skewMs: number }[],
   now: number,
 ): Diagnosis {
-  const fix = 'set the clock, and keep it right with NTP ("timedatectl set-ntp true")';
+  const fix = 'set the clock, and synchronize it with NTP ("timedatectl set-ntp true")';
   for (const { server, skewMs } of seen) {
     if (Math.abs(skewMs) <= smallSkew) continue;
     const seconds = Math.round(Math.abs(skewMs) / 1000);
     const how = skewMs > 0 ? 'ahead of' : 'behind';
-    return failed('Clock', `${seconds} s ${how} ${server}: tokens and leases go wrong`, fix);
+    return failed(
+      'Clock',
+      `${seconds} s ${how} ${server}: tokens and leases expire at the wrong time`,
+      fix,
+    );
   }
   const late = ['config.yml', 'endpoints.yml', join('.legate', 'store.db')].find((name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false });
     return found !== undefined && found.mtimeMs > now + smallSkew;
   });
   if (late !== undefined) {
-    return warning('Clock', `${late} was written later than it is now`, fix);
+    return warning('Clock', `${late} has a modification time in the future`, fix);
   }
   const what = seen.length === 0 ? 'nothing to compare with' : `as ${seen[0]?.server ?? ''}`;
   return passed('Clock', `${new Date(now).toISOString()} (${what})`);

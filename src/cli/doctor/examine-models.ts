@@ -22,7 +22,7 @@ export async function examineModels(
   groups: ReadonlyMap<string, JsonObject>,
   environment: NodeJS.ProcessEnv,
 ): Promise<readonly ModelDiagnosis[]> {
-  if (groups.size === 0) return [{ diagnosis: skipped('Model', 'no model is named') }];
+  if (groups.size === 0) return [{ diagnosis: skipped('Model', 'no model is configured') }];
   const found: ModelDiagnosis[] = [];
   for (const [id, value] of groups) {
     try {
@@ -50,7 +50,7 @@ async function examineModel(id: string, endpoint: Endpoint): Promise<ModelDiagno
       redirect: 'error',
     });
   } catch (error) {
-    const fix = 'check api_base, the network and proxies; a model of your own must be running';
+    const fix = 'check api_base, the network and proxies; a local model must be running';
     return { diagnosis: failed(what, `${server}: ${wordsOf(error)}`, fix) };
   }
   const date = Date.parse(response.headers.get('Date') ?? '');
@@ -66,21 +66,21 @@ async function judge(
 ): Promise<Diagnosis> {
   const { status } = response;
   if (status === 401 || status === 403) {
-    return failed(what, `${server} refuses the key (${status})`, 'set the right key: api_key');
+    return failed(what, `${server} rejects the key (${status})`, 'set a valid api_key');
   }
   if (status === 404 || status === 405) {
     const found = `${server} answers, but does not list its models`;
-    return warning(what, found, 'if calls fail, check that api_base ends as the service wants it');
+    return warning(what, found, 'if calls fail, check the path of api_base');
   }
   if (!response.ok) {
-    return failed(what, `${server} answers ${status}`, 'see what the service says of its state');
+    return failed(what, `${server} answers ${status}`, 'check the status page of the service');
   }
   const names = await namesOf(response);
   if (names.length === 0 || names.includes(modelId)) return passed(what, `${modelId} at ${server}`);
   return failed(
     what,
     `${server} has no model ${modelId}`,
-    `name one that it has: ${names.slice(0, 5).join(', ')}`,
+    `use one that it has: ${names.slice(0, 5).join(', ')}`,
   );
 }
 

@@ -35,20 +35,24 @@ async function examineFile(path: string): Promise<Diagnosis> {
   try {
     accessSync(existsSync(path) ? path : folder, constants.R_OK | constants.W_OK);
   } catch {
-    const fix = `let this user write there ("chown"), or name another place: store.path`;
+    const fix = `make it writable for this user ("chown"), or set another store.path`;
     return failed('Store', `${path} cannot be written`, fix);
   }
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < littleSpace) {
     const left = Math.round((bavail * bsize) / mebibyte);
-    return failed('Store', `${left} MiB are left where ${path} is`, 'make room, or move it');
+    return failed(
+      'Store',
+      `${left} MiB are free on the disk of ${path}`,
+      'free some space, or set another store.path',
+    );
   }
-  if (!existsSync(path)) return passed('Store', `${path} will be made`);
+  if (!existsSync(path)) return passed('Store', `${path} will be created`);
   const problem = await fileProblem(path);
   if (problem === undefined) {
     return passed('Store', `${path}, ${Math.ceil(statSync(path).size / 1024)} KiB, whole`);
   }
-  return failed('Store', `${path}: ${problem}`, 'put back a copy of it, or move it away');
+  return failed('Store', `${path}: ${problem}`, 'restore a backup, or move the file away');
 }
 
 /** Reads without a lock, so as not to disturb a running server. */
@@ -80,16 +84,16 @@ async function examineDatabase(url: string): Promise<Diagnosis> {
       return warning(
         'Store',
         `the clock of this machine is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL`,
-        'set the clock, and keep it right with NTP ("timedatectl set-ntp true")',
+        'set the clock, and synchronize it with NTP ("timedatectl set-ntp true")',
       );
     }
     if (pending.length === 0) return passed('Store', `PostgreSQL, schema version ${current}`);
     const found = `PostgreSQL has schema version ${current} of ${latest}`;
     return current === 0
-      ? passed('Store', `${found}: it is made when the server starts`)
-      : failed('Store', found, 'bring it up to date: legate db migrate');
+      ? passed('Store', `${found}: the server migrates it when it starts`)
+      : failed('Store', found, 'migrate it: legate db migrate');
   } catch (error) {
-    const fix = 'check store.url (DATABASE_URL), and that the database runs and lets this user in';
+    const fix = 'check store.url (DATABASE_URL), and that the database runs and accepts this user';
     return failed('Store', `PostgreSQL: ${wordsOf(error)}`, fix);
   }
 }
@@ -101,13 +105,13 @@ export async function examineBroker(
 ): Promise<Diagnosis> {
   try {
     const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
-    if (place.bus === undefined) return skipped('Broker', 'no bus is named');
+    if (place.bus === undefined) return skipped('Broker', 'no bus is configured');
     if (place.bus['type'] === 'memory') return passed('Broker', 'in memory');
     const bus = await within(timeLimit, () => openBusAt(place, { logger: silentLogger }));
     await bus.close();
     return passed('Broker', 'reached');
   } catch (error) {
-    const fix = 'check bus.url (AMQP_URL), and that RabbitMQ runs and lets this user in';
+    const fix = 'check bus.url (AMQP_URL), and that RabbitMQ runs and accepts this user';
     return failed('Broker', wordsOf(error), fix);
   }
 }
