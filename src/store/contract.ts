@@ -259,7 +259,7 @@ export interface Swept {
  */
 export interface Store {
   readonly driver: 'memory' | 'sqlite' | 'postgres';
-  /** Whether other replicas may be at work on the same store. */
+  /** Whether other replicas may use the same store. */
   readonly shared: boolean;
   readonly clock: StoreClock;
   readonly health: StoreHealth;
@@ -313,16 +313,16 @@ export interface Store {
    * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive. With
    * `sparesExpired`, replicas whose lease has expired count as alive, unless they have retired.
    *
-   * With `atWork`, the keys whose turns it runs or is about to run, the replica is also given turns
-   * that run in its name under other keys, as they are: the answer to the call that claimed them was
-   * lost on its way, or their runner gave up. The replica itself knows which.
+   * `inFlight` are the keys whose turns the replica runs or is about to run. With it, the replica is
+   * also given turns that run in its name under other keys, as they are: the answer to their claim
+   * was lost, or their runner gave up. The replica itself knows which.
    */
   takeOver(query: {
     readonly agent: string;
     readonly replica: string;
     readonly limit: number;
     readonly sparesExpired?: boolean;
-    readonly atWork?: readonly string[];
+    readonly inFlight?: readonly string[];
   }): Promise<readonly TurnRecord[]>;
   /**
    * Puts a running turn of this replica back at the head of its queue, for others to take over. With

@@ -63,10 +63,10 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
 
   /** Turns, first of their keys, that nobody runs. */
   abandoned(query: TakeOver, leases: Leases): T[] {
-    const atWork = query.atWork && new Set(query.atWork);
+    const inFlight = query.inFlight && new Set(query.inFlight);
     const isAbandoned = ({ replica, key }: T): boolean => {
       if (replica === undefined) return true;
-      if (replica === query.replica) return atWork?.has(key) === false;
+      if (replica === query.replica) return inFlight?.has(key) === false;
       return !leases.isAlive(replica, query.sparesExpired);
     };
     const found: T[] = [];

@@ -120,7 +120,7 @@ export class Admissions {
     follow: boolean,
   ): Promise<Admitted> {
     const draft = this.#draft(request, call, owner, push);
-    using _ = this.#turns.atWork.claiming(draft.admission.key);
+    using _ = this.#turns.inFlight.claiming(draft.admission.key);
     const { store } = this.#settings;
     let outcome = await store.admit(draft.admission);
     const isOverLimit = outcome.kind === 'context-limit';
@@ -235,7 +235,7 @@ export class Admissions {
     const message = { ...request.message, contextId, taskId };
     const turnRequest = { ...this.#turnRequest(request, call), message };
     const key = agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`;
-    using _ = this.#turns.atWork.claiming(key);
+    using _ = this.#turns.inFlight.claiming(key);
     const outcome = await store.admit({
       agent: agent.name,
       owner,
@@ -334,8 +334,15 @@ export class Admissions {
   /** Nothing was written yet but the task itself, and nothing will be before the turn runs. */
   #reader(taskId: string): LogReader {
     const { store, agent } = this.#settings;
-    const mayVanish = agent.replies === 'message';
-    return new LogReader({ store, hub: this.#hub, taskId, cursor: 1, behind: false, mayVanish });
+    const isProvisional = agent.replies === 'message';
+    return new LogReader({
+      store,
+      hub: this.#hub,
+      taskId,
+      cursor: 1,
+      isLagging: false,
+      isProvisional,
+    });
   }
 }
 

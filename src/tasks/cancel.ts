@@ -66,7 +66,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
   return waitForTurn({ settings, hub, taskId: id, signal: call.signal }, check);
 }
 
-/** Notes the wish and has it followed, by whoever is at work on the task. */
+/** Stores the cancellation request and makes the runner of the task act on it. */
 export async function carryOutCancel(target: CancelTarget): Promise<void> {
   const wish = await target.settings.store.requestCancel(target.taskId);
   if (wish?.running === true) target.turns.stop(target.taskId, 'cancel');
@@ -90,7 +90,7 @@ async function cancelIdle(target: CancelTarget, isQueued: boolean): Promise<void
   const record = await store.load(taskId, owner);
   if (record === undefined || isTerminal(record.state)) return;
   // Its end, or the turn that abandons it, may bring a turn to this process.
-  using _ = target.turns.atWork.claiming(keyOf(target, record));
+  using _ = target.turns.inFlight.claiming(keyOf(target, record));
   if (agent.abandon !== undefined && !isQueued) return await abandon(target, record);
   const outcome = await appendEnd({
     settings,
@@ -103,7 +103,7 @@ async function cancelIdle(target: CancelTarget, isQueued: boolean): Promise<void
     if (outcome.next !== undefined) target.turns.follow(outcome.next);
   } else {
     target.turns.stop(taskId, 'cancel');
-    hub.nudge(taskId);
+    hub.wake(taskId);
   }
 }
 

@@ -94,7 +94,7 @@ export class Commands {
   async #queue(id: string, request: CommandRequest): ReturnType<CommandStore['queue']> {
     const { store, agent } = this.#settings;
     const key = this.#keyOf(request);
-    using _ = this.#turns.atWork.claiming(key);
+    using _ = this.#turns.inFlight.claiming(key);
     const queued = await store.commands.queue({
       agent: agent.name,
       key,
@@ -109,11 +109,11 @@ export class Commands {
   /** Ends all commands of a conversation without effect, and gives their ids. */
   async cancel(key: ContextKey): Promise<readonly string[]> {
     const name = this.#keyOf(key);
-    using _ = this.#turns.atWork.claiming(name);
+    using _ = this.#turns.inFlight.claiming(name);
     const { ids, next } = await this.#settings.store.commands.drop(name, this.#replica);
     for (const id of ids) {
       this.#turns.stop(id, 'lost');
-      this.#hub.nudge(id);
+      this.#hub.wake(id);
     }
     if (next !== undefined) this.#turns.follow(next);
     return ids;
@@ -143,7 +143,7 @@ export class Commands {
       settle: (answer) => {
         call.answer = answer;
         resolve(answer);
-        this.#hub.nudge(id);
+        this.#hub.wake(id);
       },
     };
     this.#calls.set(id, call);

@@ -204,7 +204,7 @@ export class Engine {
    */
   async #attach(taskId: string, request: SendMessageRequest, call: Call): Promise<EventStream> {
     const { store } = this.#settings;
-    if (this.#mayVanish && !(await this.#isTask(taskId, call.signal))) {
+    if (this.#isProvisional && !(await this.#isTask(taskId, call.signal))) {
       return this.stream(request, call);
     }
     const record = await store.load(taskId, this.#owner(call));
@@ -255,8 +255,8 @@ export class Engine {
   /** Reads the log after an event; it may have grown since that event was known. */
   #follow(taskId: string, cursor: number): LogReader {
     const { store } = this.#settings;
-    const mayVanish = this.#mayVanish;
-    return new LogReader({ store, hub: this.#hub, taskId, cursor, behind: true, mayVanish });
+    const isProvisional = this.#isProvisional;
+    return new LogReader({ store, hub: this.#hub, taskId, cursor, isLagging: true, isProvisional });
   }
 
   async getTask(request: GetTaskRequest, call: Call): Promise<Json<Task>> {
@@ -354,7 +354,7 @@ export class Engine {
     await this.#maintenance.stop();
   }
 
-  get #mayVanish(): boolean {
+  get #isProvisional(): boolean {
     return this.#settings.agent.replies === 'message';
   }
 
@@ -395,7 +395,7 @@ export class Engine {
   }
 
   #notice(taskId: string): void {
-    this.#hub.nudge(taskId);
+    this.#hub.wake(taskId);
     if (this.#turns.find(taskId) === undefined) return;
     this.#settings.store
       .load(taskId)

@@ -83,7 +83,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   /** Ends the stream after all events that are stored by now, the last one of the turn included. */
   finish(): void {
     this.#isFinishing = true;
-    this.#reader?.nudge();
+    this.#reader?.wake();
   }
 
   /** The next event if it is here already; undefined tells nothing of those to come. */

@@ -1,14 +1,14 @@
 import type { LogEvent } from '../store/index.ts';
 
-/** Somebody who follows one task. Must not throw and must not block. */
+/** A subscriber of one task. Must not throw and must not block. */
 export interface Follower {
   /** Events that were just stored, in order. */
   offer(events: readonly LogEvent[]): void;
   /** The log may hold more than was offered. */
-  nudge(): void;
+  wake(): void;
 }
 
-/** Who follows which task in this process. Holds no events: the log does. */
+/** The subscribers of each task in this process. Holds no events: the log does. */
 export class Hub {
   readonly #followers = new Map<string, Set<Follower>>();
 
@@ -34,15 +34,15 @@ export class Hub {
     for (const follower of followers) follower.offer(events);
   }
 
-  nudge(taskId: string): void {
+  wake(taskId: string): void {
     const followers = this.#followers.get(taskId);
     if (followers === undefined) return;
-    for (const follower of followers) follower.nudge();
+    for (const follower of followers) follower.wake();
   }
 
-  nudgeAll(): void {
+  wakeAll(): void {
     for (const followers of this.#followers.values()) {
-      for (const follower of followers) follower.nudge();
+      for (const follower of followers) follower.wake();
     }
   }
 

@@ -11,7 +11,7 @@ const pageSize = 128;
  * Reads one task's log in order, from a number on, for as long as its consumer takes.
  *
  * - **following**: the buffer holds everything after the cursor; offered events extend it.
- * - **behind**: something was offered that the buffer could not take, or another replica wrote. The
+ * - **lagging**: something was offered that the buffer could not take, or another replica wrote. The
  *   next wait reads the store from the cursor on, and following resumes at its end.
  * - **closed**: there is nothing to take, and nothing to wait for.
  *
@@ -23,11 +23,11 @@ const pageSize = 128;
 export class LogReader implements Follower {
   readonly #store: Store;
   readonly #taskId: string;
-  readonly #mayVanish: boolean;
+  readonly #isProvisional: boolean;
   readonly #unfollow: () => void;
   #cursor: number;
   #buffer: LogEvent[] = [];
-  #behind: boolean;
+  #isLagging: boolean;
   #closed = false;
   #wake: (() => void) | undefined;
 
@@ -37,15 +37,15 @@ export class LogReader implements Follower {
     taskId: string;
     cursor: number;
     /** The log may already hold events after `cursor`. */
-    behind: boolean;
+    isLagging: boolean;
     /** A plain message may still take the place of the task. */
-    mayVanish: boolean;
+    isProvisional: boolean;
   }) {
     this.#store = options.store;
-    this.#mayVanish = options.mayVanish;
+    this.#isProvisional = options.isProvisional;
     this.#taskId = options.taskId;
     this.#cursor = options.cursor;
-    this.#behind = options.behind;
+    this.#isLagging = options.isLagging;
     this.#unfollow = options.hub.follow(options.taskId, this);
   }
 
@@ -55,19 +55,19 @@ export class LogReader implements Follower {
     if (first === undefined) return;
     const expected = (this.#buffer.at(-1)?.sequence ?? this.#cursor) + 1;
     if (
-      !this.#behind &&
+      !this.#isLagging &&
       first.sequence === expected &&
       this.#buffer.length + events.length <= bufferLimit
     ) {
       for (const event of events) this.#buffer.push(event);
     } else {
-      this.#behind = true;
+      this.#isLagging = true;
     }
     this.#signal();
   }
 
-  nudge(): void {
-    this.#behind = true;
+  wake(): void {
+    this.#isLagging = true;
     this.#signal();
   }
 
@@ -77,7 +77,7 @@ export class LogReader implements Follower {
    */
   arrival(): Promise<void> {
     if (this.#closed || this.#buffer.length > 0) return Promise.resolve();
-    if (this.#behind) return this.#catchUp();
+    if (this.#isLagging) return this.#catchUp();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -85,7 +85,7 @@ export class LogReader implements Follower {
 
   /** Everything that was stored when the store was last read, or offered since, has been taken. */
   get isCurrent(): boolean {
-    return !this.#behind && this.#buffer.length === 0;
+    return !this.#isLagging && this.#buffer.length === 0;
   }
 
   /** The next event if it is here already. */
@@ -106,23 +106,23 @@ export class LogReader implements Follower {
     for (const event of offered) {
       if (event.sequence === (this.#buffer.at(-1)?.sequence ?? last) + 1) this.#buffer.push(event);
     }
-    if (events.length === pageSize) this.#behind = true;
+    if (events.length === pageSize) this.#isLagging = true;
   }
 
   async #read(): Promise<readonly LogEvent[]> {
-    this.#behind = false;
+    this.#isLagging = false;
     try {
       const events = await this.#store.readEvents(this.#taskId, this.#cursor, pageSize);
       // A plain message took the place of the task: nothing more will ever come.
       const isGone =
         events.length === 0 &&
         this.#cursor === 1 &&
-        this.#mayVanish &&
+        this.#isProvisional &&
         (await this.#store.load(this.#taskId)) === undefined;
       if (isGone) throw taskNotFound(this.#taskId);
       return events;
     } catch (error) {
-      this.#behind = true;
+      this.#isLagging = true;
       throw error;
     }
   }

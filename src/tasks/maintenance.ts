@@ -83,7 +83,7 @@ export class Maintenance {
 
   /** Looks for what notices would have told. */
   async #lookAgain(): Promise<void> {
-    this.#hub.nudgeAll();
+    this.#hub.wakeAll();
     if (this.#turns.size === 0) return;
     const canceled = await this.#settings.store.cancelRequests(this.#replica.id);
     for (const taskId of canceled) this.#turns.stop(taskId, 'cancel');

@@ -9,7 +9,7 @@ import { retry, sleep } from '../time/index.ts';
 export interface Scheduler extends Clock {
   /** Runs `callback` once after `delay` milliseconds. A timer alone keeps no process alive. */
   after(delay: number, callback: () => void): Timer;
-  /** Runs `callback` once the work at hand is done, before the next timer. */
+  /** Runs `callback` after the current work, before the next timer. */
   soon(callback: () => void): void;
   /** A new id; later ones sort after earlier ones, which keeps the store's indexes compact. */
   uuid(): string;
@@ -56,8 +56,8 @@ let time = Number.NaN;
 let count = 0;
 
 const lastCount = 0xfff;
-/** A clock that goes back by less, in milliseconds, is not followed. */
-const patience = 1_000;
+/** When the clock goes back by less than this, in milliseconds, ids keep the later time. */
+const maxRegression = 1_000;
 
 /**
  * A UUID of version 7: 48 bits of time in milliseconds, 12 bits that count from a random number on,
@@ -70,9 +70,9 @@ export function timeOrderedUuid(now: number): string {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  const isOfLastTime = now <= time && now > time - patience;
+  const isOfLastTime = now <= time && now > time - maxRegression;
   if (!isOfLastTime) begin(now);
-  // More than a millisecond has room for: they count as of the next one.
+  // The counter of this millisecond is full: continue in the next one.
   else if (count === lastCount) begin(time + 1);
   else count += 1;
   write(14, 0x70 | (count >> 8));

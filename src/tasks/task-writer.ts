@@ -223,7 +223,7 @@ export class TaskWriter {
     if (end?.snapshot !== undefined) this.#snapshotVersion = end.snapshot.version;
     if (outcome.cancelRequested) this.#onCancelRequested();
     if (outcome.deliveries) this.#onDeliveries();
-    if (reply !== undefined) this.#hub.nudge(this.task.id);
+    if (reply !== undefined) this.#hub.wake(this.task.id);
     else if (events.length > 0) this.#hub.publish(this.task.id, events);
     return outcome.next;
   }

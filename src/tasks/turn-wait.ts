@@ -36,7 +36,7 @@ export async function waitForTurn<T>(
     offer(events) {
       if (events.some(endsTurn)) touch();
     },
-    nudge: touch,
+    wake: touch,
   };
   const unfollow = hub.follow(taskId, follower);
   signal?.addEventListener('abort', touch, { once: true });

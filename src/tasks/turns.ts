@@ -2,7 +2,7 @@ import type { TurnEnd } from '../agents/index.ts';
 import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
 import { reportedOutage, type TaskRecord, type TurnRecord } from '../store/index.ts';
 import { decodeTurnRequest, type TurnRequest } from './turn-request.ts';
-import { AtWork } from './at-work.ts';
+import { InFlightTurns } from './in-flight.ts';
 import { carryOutCancel } from './cancel.ts';
 import { commandRequestOf } from './command-run.ts';
 import { Commands } from './commands.ts';
@@ -23,7 +23,7 @@ import { turnIdOf } from './turn-view.ts';
  * running under this replica in the store; what it leads to (the next turn of its key) runs here too.
  */
 export class Turns {
-  readonly atWork = new AtWork();
+  readonly inFlight = new InFlightTurns();
   readonly commands: Commands;
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
@@ -103,7 +103,7 @@ export class Turns {
 
   async #claim(limit: number, sparesExpired: boolean): Promise<number> {
     const { store, agent } = this.#settings;
-    const look = this.atWork.look();
+    const snapshot = this.inFlight.snapshot();
     const givenUp = this.#givenUp;
     this.#givenUp = new Map();
     try {
@@ -112,10 +112,10 @@ export class Turns {
         replica: this.#replica,
         limit,
         sparesExpired,
-        atWork: look.keys,
+        inFlight: snapshot.keys,
       });
       for (const turn of turns) {
-        if (await look.isStarted(turn)) continue;
+        if (await snapshot.isStarted(turn)) continue;
         const failed = givenUp.get(turn.id);
         if (failed === undefined) this.follow(turn);
         else this.#runAgain(turn, failed);
@@ -125,14 +125,14 @@ export class Turns {
       for (const [id, attempt] of givenUp) this.#givenUp.set(id, attempt);
       throw error;
     } finally {
-      look.end();
+      snapshot.end();
     }
   }
 
   /** Runs a turn of which only the store knows: one that was queued, or whose replica died. */
   async resume(turn: TurnRecord): Promise<void> {
     const { store, agent, maxAttempts, logger } = this.#settings;
-    using _ = this.atWork.running(turn);
+    using _ = this.inFlight.running(turn);
     this.#byKey.get(turn.key)?.stop('lost');
     const command = commandRequestOf(turn);
     if (command !== undefined) {
@@ -148,7 +148,7 @@ export class Turns {
     if (isTakenOver) {
       const { taskId, attempt } = turn;
       logger.warn({ taskId, turnId: turnIdOf(turn), attempt }, 'tasks.turn.taken_over');
-      // Awaited here: until the next turn is started, this process is at work on the key.
+      // Awaited here: until the next turn is started, the key is in flight here.
       const isLastResort = agent.abandon === undefined || attempt > maxAttempts;
       if (record.cancelRequested && isLastResort)
         return await this.#endWith(turn, record, { kind: 'canceled' });
@@ -199,8 +199,8 @@ export class Turns {
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     const timer = this.#settings.scheduler.after(graceMs, () => this.#close());
-    while (this.#isBusy || this.atWork.isClaiming) {
-      await this.atWork.claimed();
+    while (this.#isBusy || this.inFlight.isClaiming) {
+      await this.inFlight.claimed();
       await this.idle();
     }
     timer.cancel();
@@ -222,7 +222,7 @@ export class Turns {
   }
 
   async #execute(run: Run, turn: TurnRecord): Promise<TurnOutcome> {
-    const place = this.atWork.running(turn);
+    const place = this.inFlight.running(turn);
     // Another run of the key was taken for dead: the store gives a key to one turn at a time.
     this.#byKey.get(turn.key)?.stop('lost');
     this.#running.set(run.taskId, run);
@@ -325,7 +325,7 @@ export class Turns {
       : this.resume(turn);
   }
 
-  /** The next look for turns that nobody runs finds it again. */
+  /** The next take-over of abandoned turns finds it again. */
   #notStarted(turn: TurnRecord, error: unknown): void {
     const { store, logger } = this.#settings;
     const ids = { taskId: turn.taskId, turnId: turnIdOf(turn) };

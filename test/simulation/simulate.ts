@@ -199,7 +199,7 @@ async function checkLeaks(options: {
 }): Promise<void> {
   const { time, replicas, report } = options;
   const lives = replicas.flatMap(({ life }) => (life === undefined ? [] : [life]));
-  // Readers that were leaked look at the store whenever they are nudged. Webhooks are called again when
+  // Readers that were leaked look at the store whenever they are woken. Webhooks are called again when
   // the claim of a dead process ends, and a broker brings wishes to cancel again, for half a minute.
   await time.run(() => false, time.now + 45_000);
   const before = lives.map(({ store }) => store.reads);

@@ -81,7 +81,7 @@ const others = [
     replica,
     limit: small(3),
     sparesExpired: fc.boolean(),
-    atWork: maybe(fc.subarray([...taskIds, ...owners.map((each) => `${each}c0`)])),
+    inFlight: maybe(fc.subarray([...taskIds, ...owners.map((each) => `${each}c0`)])),
   }),
   fc.record({ kind: kind('cancelRequests'), replica }),
   fc.record({ kind: kind('loadTurn'), turn }),
@@ -162,14 +162,14 @@ export async function perform(step: Step, subject: Subject, world: World): Promi
     case 'retire':
       return store.retire(name(step.replica));
     case 'takeOver': {
-      const { limit, atWork } = step;
+      const { limit, inFlight } = step;
       const query = {
         agent: 'agent',
         replica: name(step.replica),
         limit,
         sparesExpired: step.sparesExpired,
       };
-      const taken = await store.takeOver(atWork === undefined ? query : { ...query, atWork });
+      const taken = await store.takeOver(inFlight === undefined ? query : { ...query, inFlight });
       return taken.map(place);
     }
     case 'cancelRequests':

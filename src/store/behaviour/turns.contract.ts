@@ -275,18 +275,18 @@ export function turnsBehaviour(current: CurrentStore, setTime: SetTime): void {
   describe('turns that run in the name of the asking replica', () => {
     const own = { ...takeOver, replica: 'r1' };
 
-    test('are given to it when it is not at work on their key', async () => {
+    test('are given to it when their key is not in flight', async () => {
       const store = current();
       const { turn } = await admit(store, { taskId: 'a', key: 'k' });
       await admit(store, { taskId: 'b', key: 'k' });
       await admit(store, { taskId: 'c', key: 'l' });
-      expect(await store.takeOver({ ...own, atWork: ['l'] })).toMatchObject([
+      expect(await store.takeOver({ ...own, inFlight: ['l'] })).toMatchObject([
         { id: turn.id, key: 'k', attempt: 1 },
       ]);
       await append(store, ending(turn, 1));
     });
 
-    test('stay as they are when it does not say what it is at work on', async () => {
+    test('stay as they are when it does not say which keys are in flight', async () => {
       const store = current();
       await admit(store);
       expect(await store.takeOver(own)).toEqual([]);
@@ -296,7 +296,7 @@ export function turnsBehaviour(current: CurrentStore, setTime: SetTime): void {
       const store = current();
       await store.heartbeat('r1', Infinity);
       await admit(store);
-      expect(await store.takeOver({ ...takeOver, atWork: [] })).toEqual([]);
+      expect(await store.takeOver({ ...takeOver, inFlight: [] })).toEqual([]);
     });
   });
 

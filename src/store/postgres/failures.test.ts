@@ -108,7 +108,7 @@ test('an admission whose answer was lost is found by the message when it comes a
     kind: 'duplicate',
     taskId: 't',
   });
-  const own = { agent: 'agent', replica: 'r1', now: 5000, limit: 10, atWork: [] };
+  const own = { agent: 'agent', replica: 'r1', now: 5000, limit: 10, inFlight: [] };
   expect(await store.takeOver(own)).toMatchObject([{ taskId: 't', attempt: 1 }]);
 });
 

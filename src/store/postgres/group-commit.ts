@@ -171,13 +171,13 @@ export class GroupCommit {
     return new Promise((resolve) => {
       const results: (readonly Row[])[] = [];
       let failure: unknown;
-      const patience = deadline(this.#answerMs, () => this.#link.cut(client));
+      const timeout = deadline(this.#answerMs, () => this.#link.cut(client));
       const fail = (error: Error | undefined): void => {
         // What follows the first failure only says that the transaction is over.
         failure ??= error;
       };
       const end = (error: Error | undefined): void => {
-        patience.end();
+        timeout.end();
         fail(error);
         // The last statement decides: when it was answered, so were all before it.
         resolve({ results, failure, isBroken: error !== undefined && isBreak(error) });

@@ -25,8 +25,8 @@ afterEach(async () => {
 });
 
 /** One that takes silence for solitude at once. */
-async function open(patience = 0): Promise<Notices> {
-  const notices = new Notices(placeOf({ url }), new TrafficCount(), patience);
+async function open(graceMs = 0): Promise<Notices> {
+  const notices = new Notices(placeOf({ url }), new TrafficCount(), graceMs);
   opened.push(notices);
   await notices.open();
   return notices;

@@ -18,21 +18,21 @@ const channel = 'legate';
 const notify: Statement = { name: 'notify', text: `SELECT pg_notify('${channel}', $1)` };
 /** Notices that may wait while the database is away; readers look again by themselves later. */
 const waitingLimit = 10_000;
-/** How often a store shows that it listens, and after how much silence it counts as gone. */
+/** How often a store announces that it listens, and after how much silence it counts as gone. */
 const greetingMs = 30_000;
 const silenceMs = 100_000;
 /** A connection over which a notice takes longer to be sent counts as dead. */
 const answerMs = 10_000;
-/** How long a store that has heard of nobody takes it that others are about to greet. */
-const patienceMs = 5_000;
+/** How long a new store assumes that others listen, before it has heard of any. */
+const startupGraceMs = 5_000;
 
 /**
- * Tells other replicas of changes, and this one of theirs, over a connection of its own. A notice is
- * sent after its change was committed, outside of any transaction: PostgreSQL lets transactions with
- * notices commit one by one only. Notices that come while others are under way go out together.
+ * Notifies other replicas of changes, and this one of theirs, over a connection of its own. A notice
+ * is sent after its change was committed, outside of any transaction: PostgreSQL commits transactions
+ * with notices one by one. Notices that come while others are in flight are sent together.
  *
- * Stores greet each other when they begin to listen and every now and then, so that one that is alone
- * tells nobody. All of this may be lost: whoever waits for a change looks for himself after a while.
+ * Stores announce themselves when they start to listen and every 30 s, so that a store without others
+ * sends nothing. Notices may be lost: readers that wait for a change also poll the store.
  */
 export class Notices {
   readonly #origin = crypto.randomUUID();
@@ -42,15 +42,15 @@ export class Notices {
   /** Other stores that listen, and when they were last heard of. */
   readonly #others = new Map<string, number>();
   readonly #greetings: NodeJS.Timeout;
-  /** On the monotonic clock: from then on, nobody heard of is nobody there. */
+  /** On the monotonic clock: after this time, a store that was not heard of does not exist. */
   readonly #quietFrom: number;
   #waiting = new Map<string, number>();
   #isSending = false;
   #wasOpen = false;
 
-  constructor(place: Place, traffic: TrafficCount, patience = patienceMs) {
+  constructor(place: Place, traffic: TrafficCount, graceMs = startupGraceMs) {
     this.#traffic = traffic;
-    this.#quietFrom = performance.now() + patience;
+    this.#quietFrom = performance.now() + graceMs;
     this.#link = new Link(place, { waitMs: 1_000, prepare: (client) => this.#listen(client) });
     this.#greetings = setInterval(() => this.#greetAgain(), greetingMs).unref();
   }
@@ -128,9 +128,9 @@ export class Notices {
 
   #sent(client: Client, payload: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const patience = deadline(answerMs, () => this.#link.cut(client));
+      const timeout = deadline(answerMs, () => this.#link.cut(client));
       send(client, notify, [payload], (error) => {
-        patience.end();
+        timeout.end();
         if (error === undefined) resolve();
         else reject(error);
       });

@@ -97,9 +97,9 @@ export class Pipeline {
     this.#traffic.roundTrips += 1;
     this.#traffic.statements += 1;
     return new Promise((resolve, reject) => {
-      const patience = deadline(this.#answerMs, () => link.cut(client));
+      const timeout = deadline(this.#answerMs, () => link.cut(client));
       send(client, statement, values, (error, rows) => {
-        patience.end();
+        timeout.end();
         if (error === undefined) resolve(rows);
         else reject(isBreak(error) ? new Broken(error) : error);
       });

@@ -258,8 +258,8 @@ export class PostgresStore implements Store {
   }
 
   async takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
-    const { agent, replica, limit, sparesExpired = false, atWork } = query;
-    const values = [agent, replica, sparesExpired, limit, atWork ?? null];
+    const { agent, replica, limit, sparesExpired = false, inFlight } = query;
+    const values = [agent, replica, sparesExpired, limit, inFlight ?? null];
     const rows = await this.#connections.upkeep.write(statements.takeOver, values);
     return rows
       .map((row) => ({

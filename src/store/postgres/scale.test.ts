@@ -168,7 +168,7 @@ test('no operation of a store reads a large table from end to end', async () => 
     await store.writeContext({ ...context, contextId: 'context-6' });
     await store.deleteContext(owner, `context-${round + 10}`);
     await store.heartbeat('r1', 0);
-    await store.takeOver({ agent: 'agent', replica: 'r2', limit: 10, atWork: [] });
+    await store.takeOver({ agent: 'agent', replica: 'r2', limit: 10, inFlight: [] });
     for (const listed of Object.values(queries)) await store.list(listed);
     await store.push.get('task-10', 'w');
     await store.push.list('task-10');

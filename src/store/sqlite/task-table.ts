@@ -7,7 +7,7 @@ import type { OpenContexts } from '../open-contexts.ts';
 import type { TaskRow } from '../tables.ts';
 import type { TaskCounts } from './task-counts.ts';
 
-/** Rows at hand: those of tasks at work, so that an event costs no lookup. */
+/** Cached rows of active tasks, so that an event costs no lookup. */
 const cacheLimit = 2_000;
 
 const columns = `number, id, agent, owner, context_id AS contextId, state, status_time AS statusTime, version,

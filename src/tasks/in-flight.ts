@@ -1,25 +1,25 @@
-/** A look into the store for turns that nobody runs. */
-export interface Look {
-  /** The keys this process was at work on when the look began. */
+/** What was in flight before the store is asked for abandoned turns. */
+interface InFlightSnapshot {
+  /** The keys with a turn or a claim in flight when the snapshot was taken. */
   readonly keys: readonly string[];
-  /** Whether this process has started a turn since, whose claim the look has found. */
+  /** Whether this process has started the turn since the snapshot was taken. */
   isStarted(turn: { readonly id: number; readonly key: string }): Promise<boolean>;
   end(): void;
 }
 
-/** Calls under way on one key. They are many and short, and nearly never waited for. */
+/** Claims in flight on one key. They are many and short, and are rarely waited for. */
 class Calls {
   #last = 0;
   #open = 0;
   #waiting: { readonly upTo: number; left: number; readonly resolve: () => void }[] | undefined;
 
-  begin(): number {
+  start(): number {
     this.#open += 1;
     this.#last += 1;
     return this.#last;
   }
 
-  /** Says whether it was the last one. */
+  /** Returns whether it was the last one. */
   end(call: number): boolean {
     this.#open -= 1;
     for (const waiter of this.#waiting ?? []) {
@@ -29,7 +29,7 @@ class Calls {
     return this.#open === 0;
   }
 
-  /** Resolves when those that are under way now have ended. */
+  /** Resolves when the calls in flight now have ended. */
   ended(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting ??= [];
@@ -39,23 +39,23 @@ class Calls {
 }
 
 /**
- * What this process is at work on, by key: turns that run here, and calls under way that may bring one
- * here. A turn that the store has running in our name under any other key was claimed by a call whose
- * answer never came, or was given up.
+ * The turns that run in this process and the calls that may claim one, by key. When the store shows a
+ * turn as running in this process under any other key, the answer to its claim was lost, or its runner
+ * gave up.
  *
- * A call that began after a look may claim a turn which the look then finds. So a look waits for the
- * calls under way on the key of what it found, and knows which turns were started meanwhile.
+ * A call that starts after a snapshot may claim a turn that the store then returns as abandoned.
+ * `isStarted` therefore waits for the calls in flight on that key and checks which turns they started.
  */
-export class AtWork {
+export class InFlightTurns {
   readonly #calls = new Map<string, Calls>();
   readonly #turns = new Map<string, number>();
-  readonly #looks = new Set<Set<number>>();
+  readonly #snapshots = new Set<Set<number>>();
 
-  /** To be held from before a call that may claim a turn of this key until the turn is started. */
+  /** Hold it from before a call that may claim a turn of this key until the turn has started. */
   claiming(key: string): Disposable {
     let calls = this.#calls.get(key);
     if (calls === undefined) this.#calls.set(key, (calls = new Calls()));
-    const call = calls.begin();
+    const call = calls.start();
     return {
       [Symbol.dispose]: () => {
         if (calls.end(call)) this.#calls.delete(key);
@@ -63,19 +63,19 @@ export class AtWork {
     };
   }
 
-  /** Whether calls are under way that may bring a turn here. */
+  /** Whether calls are in flight that may claim a turn. */
   get isClaiming(): boolean {
     return this.#calls.size > 0;
   }
 
-  /** Resolves once those that are under way now have ended. */
+  /** Resolves once the calls in flight now have ended. */
   async claimed(): Promise<void> {
     await Promise.all(Array.from(this.#calls.values(), (calls) => calls.ended()));
   }
 
-  /** To be held while a turn runs. */
+  /** Hold it while a turn runs. */
   running({ id, key }: { readonly id: number; readonly key: string }): Disposable {
-    for (const started of this.#looks) started.add(id);
+    for (const started of this.#snapshots) started.add(id);
     this.#turns.set(key, (this.#turns.get(key) ?? 0) + 1);
     return {
       [Symbol.dispose]: () => {
@@ -86,16 +86,16 @@ export class AtWork {
     };
   }
 
-  look(): Look {
+  snapshot(): InFlightSnapshot {
     const started = new Set<number>();
-    this.#looks.add(started);
+    this.#snapshots.add(started);
     return {
       keys: [...new Set([...this.#calls.keys(), ...this.#turns.keys()])],
       isStarted: async ({ id, key }) => {
         await this.#calls.get(key)?.ended();
         return started.has(id);
       },
-      end: () => void this.#looks.delete(started),
+      end: () => void this.#snapshots.delete(started),
     };
   }
 }
