@@ -18,8 +18,8 @@ import type {
 } from './transport.ts';
 
 /**
- * A binding beside the two over HTTP. It is given to the client, which so needs nothing of Node:
- * `grpcBinding()` makes the one for gRPC.
+ * A binding besides JSON-RPC and HTTP+JSON. It is passed to the client, so that the client itself
+ * needs no Node.js API. `grpcBinding()` creates the one for gRPC.
  * @example
  * const binding: ClientBinding = grpcBinding();
  * const client = await connect('https://agent.example', { bindings: [binding], binding: 'GRPC' });
@@ -28,7 +28,7 @@ export interface ClientBinding {
   readonly binding: 'GRPC';
   /**
    * Where an address of a card leads: `https` where the wire is encrypted, `http` where it is not,
-   * with host and port and nothing else. Undefined for what is no address of the binding.
+   * with host and port only. Undefined for an invalid address.
    */
   locate(address: string): URL | undefined;
   /** Connects with the first call, not before. */
@@ -45,14 +45,14 @@ export interface BindingLimits {
 }
 
 /**
- * What goes with a request.
+ * Headers and limits of a request.
  * @example const call: BindingCall = { headers: new Headers({ 'A2A-Version': '1.0' }), timeoutMs: 5_000 };
  */
 export interface BindingCall {
-  /** Credentials included: what may not be sent was refused before. */
+  /** Credentials included; they were checked before. */
   readonly headers: Headers;
   readonly signal?: AbortSignal | undefined;
-  /** What is left of the caller's time, in milliseconds. @default no limit */
+  /** The caller's remaining time, in milliseconds. @default no limit */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -70,11 +70,11 @@ export interface BindingChannel {
     json: unknown,
     call: BindingCall,
   ): Promise<AsyncIterable<unknown>>;
-  /** Lets go of the connection once the calls under way are over; a later call makes another. */
+  /** Closes the connection once the calls in flight are over; a later call opens a new one. */
   close(): void;
 }
 
-/** A binding that was given to the client: the channel carries JSON, all else is as over HTTP. */
+/** A transport over a custom binding, whose channel carries JSON. */
 export class BoundTransport implements Transport {
   readonly interface: AgentInterface;
   readonly #chosen: ChosenInterface;
@@ -144,7 +144,7 @@ export class BoundTransport implements Transport {
     }
   }
 
-  /** Credentials that are made on demand are made once more where the peer refuses them. */
+  /** Renews credentials from a provider once if the peer rejects them. */
   async #authenticated<T>(
     operation: CallOperation | StreamOperation,
     call: TransportStream,

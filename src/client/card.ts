@@ -6,14 +6,14 @@ import { decodeAnswer } from './operation-codecs.ts';
 import type { TransportCall } from './transport.ts';
 
 /**
- * A card with what is needed to ask for it again.
+ * A card with the URL and ETag to fetch it again.
  * @example
  * const known: FetchedCard = await fetchAgentCard('https://agent.example');
  * const isSame = (await fetchAgentCard(known)) === known; // asks with the ETag
  */
 export interface FetchedCard {
   readonly card: AgentCard;
-  /** As it came, for instance to check its signatures. */
+  /** The raw JSON, for instance to verify its signatures. */
   readonly json: unknown;
   readonly url: string;
   readonly etag?: string;
@@ -41,7 +41,7 @@ export async function fetchCard(
   );
 }
 
-/** The same card, or a newer one; a card that has not changed does not travel again. */
+/** Fetches a card again with its ETag; returns the same object if it hasn't changed. */
 export async function refetchCard(
   known: FetchedCard,
   http: Http,
@@ -103,12 +103,12 @@ async function requestCard(
   if (!response.ok) throw await failureOf(response, request, http, () => undefined);
   const etag = response.headers.get('ETag');
   const json = readJson(await readText(response, request, http));
-  const believed = await http.verifyCard(json);
-  const card = decodeAnswer(readAgentCard, believed, targetOf(request));
+  const verified = await http.verifyCard(json);
+  const card = decodeAnswer(readAgentCard, verified, targetOf(request));
   return { card, json, url: url.href, ...(etag !== null && { etag }) };
 }
 
-/** Cards are public as a rule, so credentials travel only where they are asked for. */
+/** Cards are usually public, so credentials are sent only if the server asks for them. */
 async function send(request: HttpRequest, http: Http): Promise<Response> {
   const response = await http.send({ ...request, isAnonymous: true });
   if (!http.credentials.exist || (response.status !== 401 && response.status !== 403)) {

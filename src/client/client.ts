@@ -34,14 +34,14 @@ import type {
   TransportCall,
 } from './transport.ts';
 
-/** Everything a client is made of; `connect` puts it together. */
+/** The parts of a client; `connect` assembles them. */
 export interface ClientParts {
   readonly settings: Settings;
   readonly http: Http;
   readonly card: AgentCard;
-  /** Where the card came from; absent where it was given. */
+  /** The fetched card; absent if the caller passed a card. */
   readonly fetched?: FetchedCard;
-  /** Speaks to the interface that a card offers. */
+  /** Creates the transport for the best interface of a card. */
   readonly transportFor: (card: AgentCard) => Transport;
 }
 
@@ -53,7 +53,7 @@ export interface ClientParts {
  */
 export class Client implements AsyncDisposable {
   readonly #parts: ClientParts;
-  /** Replaced as a whole, so that a call under way keeps the one it began with. */
+  /** Replaced as a whole, so that a call in flight keeps the one it started with. */
   #peer: Peer;
   #fetched: FetchedCard | undefined;
   readonly #cancelOnAbort = new CancelOnAbort();
@@ -80,8 +80,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Sends a message and gives what comes of it as it comes, resuming after breaks. Where the agent
-   * does not stream, its task is polled.
+   * Sends a message and streams the events of its task, resuming broken connections. Polls the task
+   * if the agent doesn't stream.
    */
   sendStreamingMessage(
     input: Sendable,
@@ -132,7 +132,7 @@ export class Client implements AsyncDisposable {
     return this.#call('cancelTask', byId(request), options);
   }
 
-  /** Follows an existing task: first as it is, then what happens to it. */
+  /** Follows an existing task: a snapshot first, then its events. */
   subscribeToTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
     const { lastEventId } = options;
     const delivery = new Delivery({
@@ -142,7 +142,7 @@ export class Client implements AsyncDisposable {
     return this.#follow(subscribing(this.#peer, taskId), delivery, options).events();
   }
 
-  /** As `subscribeToTask`, but a task that has ended is no error: it is delivered as it is. */
+  /** As `subscribeToTask`, but delivers a task that has ended instead of an error. */
   followTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
     return this.#await(taskId, options).events();
   }
@@ -154,7 +154,7 @@ export class Client implements AsyncDisposable {
     throw new LegateError('PEER_INVALID', `the peer answered with a message about task ${taskId}`);
   }
 
-  /** Registers a webhook. Repeated after a failure only where its id is given, lest there be two. */
+  /** Registers a webhook. Retried only if it has an id, to prevent duplicates. */
   createTaskPushNotificationConfig(
     config: TaskPushNotificationConfig,
     options: CallOptions = {},
@@ -183,14 +183,14 @@ export class Client implements AsyncDisposable {
     return this.#call('deleteTaskPushNotificationConfig', request, options);
   }
 
-  /** The card for authenticated callers; from then on it stands for the public one (13.3). */
+  /** The card for authenticated callers; it replaces the public one from then on (13.3). */
   async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
     const card = await this.#call('getExtendedAgentCard', {}, options);
     this.#peer = new Peer(this.#parts.settings, this.#peer.transport, card);
     return card;
   }
 
-  /** Asks for the card again, and changes over to what a new one offers. A card that was given stays. */
+  /** Fetches the card again and switches to its interfaces. A card passed to `connect` stays. */
   async refreshCard(options: CallOptions = {}): Promise<AgentCard> {
     const { settings, http, transportFor } = this.#parts;
     const known = this.#fetched;
@@ -254,7 +254,7 @@ export class Client implements AsyncDisposable {
     const { timeoutMs = this.#parts.settings.timeoutMs, signal, headers } = options;
     const { settings } = this.#parts;
     const limit = timeLimit(
-      `${operation} at ${placeOf(this.interface)} was not answered`,
+      `${operation} at ${originOf(this.interface)} was not answered`,
       timeoutMs,
     );
     const deadline = timeoutMs > 0 ? settings.clock.now() + timeoutMs : undefined;
@@ -262,8 +262,8 @@ export class Client implements AsyncDisposable {
   }
 }
 
-/** Without the path, which has no place in a text. Not every binding has addresses that are URLs. */
-function placeOf({ url }: AgentInterface): string {
+/** The origin, for messages. Addresses of custom bindings may not be URLs. */
+function originOf({ url }: AgentInterface): string {
   return /^https?:/i.test(url) ? new URL(url).origin : url;
 }
 

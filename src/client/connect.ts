@@ -24,13 +24,13 @@ import type { Transport } from './transport.ts';
  * @example const options: ConnectOptions = { auth: { bearer: 'secret' }, timeoutMs: 10_000 };
  */
 export interface ConnectOptions extends ClientOptions {
-  /** Ends the fetching of the card. */
+  /** Aborts the fetch of the card. */
   readonly signal?: AbortSignal;
 }
 
 /**
  * A client of the agent at an address, or of the agent that a card describes. Fetches the card
- * where an address is given, and calls nothing else yet.
+ * of an address, and sends no other request.
  * @example const client = await connect('https://agent.example', { auth: { bearer: token } })
  */
 export async function connect(
@@ -42,8 +42,8 @@ export async function connect(
   const transportFor = (card: AgentCard) =>
     transportOf(chooseInterface(card, settings), http, settings);
   if (typeof agent !== 'string' && !(agent instanceof URL)) {
-    const believed = await http.verifyCard(agent);
-    const card = decodeAnswer(readAgentCard, believed, 'the agent card');
+    const verified = await http.verifyCard(agent);
+    const card = decodeAnswer(readAgentCard, verified, 'the agent card');
     return new Client({ settings, http, card, transportFor });
   }
   const fetched = await fetchWithin(String(agent), http, settings, options);

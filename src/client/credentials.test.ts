@@ -105,7 +105,7 @@ test.each<[string, Auth]>([
   expect(failure).toMatchObject({
     code: 'CONFIGURATION_INVALID',
     message:
-      'credentials are not sent to http://agent.example, where anybody on the way could read them: use https, or a loopback address',
+      'credentials are not sent to http://agent.example over an unencrypted connection: use https, or a loopback address',
   });
   expect(fetched).toEqual([]);
 });

@@ -12,7 +12,7 @@ export interface ApiKey {
 }
 
 /**
- * What a header provider is told.
+ * The input of a header provider.
  * @example
  * const tokenFor = ({ url, isRejected }: CredentialRequest) =>
  *   isRejected ? tokens.renew(new URL(url).origin) : tokens.get(new URL(url).origin);
@@ -47,14 +47,14 @@ export type Auth =
   | { readonly apiKey: ApiKey }
   | { readonly headers: HeaderProvider };
 
-/** Shorter values would black out ordinary words. */
+/** Shorter values would redact ordinary words. */
 const shortestSecret = 4;
-const mostSecrets = 16;
+const MAX_SECRETS = 16;
 
-/** Puts credentials on requests, and keeps them off wires and out of texts where they do not belong. */
+/** Adds credentials to requests; refuses unencrypted connections and redacts errors. */
 export class Credentials {
   readonly #auth: Auth | undefined;
-  /** What was sent lately, to be blacked out where a peer repeats it. */
+  /** Recently sent secrets, redacted where a peer quotes them. */
   readonly #secrets: string[] = [];
 
   constructor(auth: Auth | undefined) {
@@ -91,7 +91,7 @@ export class Credentials {
     return url;
   }
 
-  /** The same error, with every credential a peer may have quoted blacked out. */
+  /** The same error with all credentials redacted. */
   redact(error: LegateError): LegateError {
     const clean = (text: string): string =>
       this.#secrets.reduce((result, secret) => result.replaceAll(secret, '[redacted]'), text);
@@ -121,7 +121,7 @@ export class Credentials {
     for (const secret of value === bare ? [value] : [value, bare]) {
       if (secret.length < shortestSecret || this.#secrets.includes(secret)) continue;
       this.#secrets.push(secret);
-      if (this.#secrets.length > mostSecrets) this.#secrets.shift();
+      if (this.#secrets.length > MAX_SECRETS) this.#secrets.shift();
     }
   }
 }
@@ -160,7 +160,7 @@ export function setHeader(headers: Headers, name: string, value: string): void {
 const credentialHeader =
   /^(?:authorization|proxy-authorization|cookie)$|api-?key|token|secret|password/i;
 
-/** Refuses credentials on a wire that anybody may read, whoever put them there. */
+/** Refuses credential headers over unencrypted connections, including those set by the caller. */
 export function refuseExposure(url: URL, headers: Headers): void {
   for (const name of headers.keys()) {
     if (credentialHeader.test(name)) refusePlainHttp(url);
@@ -171,7 +171,7 @@ function refusePlainHttp(url: URL): void {
   if (url.protocol === 'https:' || isLoopback(url.hostname)) return;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `credentials are not sent to ${url.origin}, where anybody on the way could read them: use https, or a loopback address`,
+    `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or a loopback address`,
   );
 }
 

@@ -10,7 +10,7 @@ import { TaskView } from './task-view.ts';
 import type { Frame, StreamEvent } from './transport.ts';
 
 export interface DeliveryStart {
-  /** The message that was sent: known to the consumer, so never told. */
+  /** The message that was sent: the consumer knows it, so it is not delivered. */
   readonly messageId?: string;
   /** The message answers a question, which the task may still show when the stream opens. */
   readonly isAnswer?: boolean;
@@ -21,11 +21,11 @@ export interface DeliveryStart {
 }
 
 /**
- * What a consumer has been given of a task, over all the connections it took. Decides for every
- * frame which events it amounts to, so that nothing is delivered twice and nothing is left out.
+ * Deduplicates the events of a task over all its connections: nothing is delivered twice, and
+ * nothing is lost.
  *
- * Whatever the artifacts of a `task` event hold was delivered as an `artifactUpdate` before it,
- * unless the `task` event is the first of all: a consumer never has to compare.
+ * Invariant: the artifacts of a `task` event were delivered as `artifactUpdate` events before it,
+ * unless the `task` event is the first of all. Consumers never have to compare.
  */
 export class Delivery {
   readonly #start: DeliveryStart;
@@ -53,7 +53,7 @@ export class Delivery {
     return this.#lastEventId;
   }
 
-  /** Nothing more is to come: the task or turn is over, a plain message came, or the peer said so. */
+  /** The task or turn has ended, a plain message arrived, or the peer sent its final event. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
@@ -63,7 +63,7 @@ export class Delivery {
     return this.#hasEnded || (this.#view !== undefined && isInterrupted(this.#view.status.state));
   }
 
-  /** What there is to show for it all: the plain message, or the task as told so far. */
+  /** The plain message, or the task as received so far. */
   get result(): SendMessageResponse | undefined {
     return this.#view === undefined ? this.#reply : { task: this.#view.toTask() };
   }
@@ -148,7 +148,7 @@ export class Delivery {
   }
 }
 
-/** The number that an id is, if it is one. */
+/** The id as a number, if it is one. */
 export function sequenceOf(id: string): number | undefined {
   return /^\d{1,15}$/.test(id) ? Number(id) : undefined;
 }

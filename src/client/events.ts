@@ -8,14 +8,14 @@ export function isEventStream(response: Response): boolean {
   return /^text\/event-stream\b/i.test(response.headers.get('Content-Type')?.trim() ?? '');
 }
 
-/** A stream of one: what a peer answered that does not stream after all. */
+/** A stream of one event, for a peer that doesn't stream. */
 export async function* singleFrame(response: StreamResponse): AsyncGenerator<Frame> {
   yield { response };
 }
 
 /**
- * Waits for the first frame, for peers may tell an error they knew beforehand as an event (in 0.3
- * they do): such a stream never opened. A connection that breaks did open, which the reader learns.
+ * Waits for the first frame: peers may send an error as the first event (0.3 does), and such a
+ * stream counts as not opened. A connection that breaks did open, and fails when it is read.
  */
 export async function afterFirst(frames: AsyncGenerator<Frame>): Promise<AsyncIterable<Frame>> {
   let first: IteratorResult<Frame> | undefined;
@@ -41,7 +41,7 @@ type Decode = (data: string, event: string) => Pick<Frame, 'response' | 'isFinal
 
 /**
  * Reads an event stream as it comes. Each frame is read only when it is asked for, so a slow
- * consumer holds the peer back instead of filling memory. Leaving the loop closes the connection.
+ * consumer applies backpressure. Leaving the loop closes the connection.
  */
 export async function* readFrames(
   response: Response,

@@ -20,7 +20,7 @@ export function sending(
     try {
       return { frames: await peer.sendStreaming(request, call, inFlight), canSubscribe: true };
     } catch (error) {
-      // The card promised too much; the message was not taken, so sending it plainly is safe.
+      // The card is wrong about streaming; the peer rejected the message, so resending is safe.
       if (isRefusal(error)) return sendUnstreamed(peer, request, call, inFlight);
       throw error;
     }
@@ -54,7 +54,7 @@ export function subscribing(peer: Peer, taskId: string): Followed {
   };
 }
 
-/** As subscribing, but a task that is over is no error. */
+/** As `subscribing`, but returns a task that has ended instead of an error. */
 export function awaiting(peer: Peer, taskId: string): Followed {
   const followed = subscribing(peer, taskId);
   return {
@@ -83,7 +83,7 @@ async function sendUnstreamed(
   call: TransportCall,
   inFlight: InFlightMessage | undefined,
 ): Promise<Opened> {
-  // A follow-up is sent blocking: the state returned at once might still be that of the question.
+  // A follow-up blocks: the state returned immediately might still show the question.
   const { returnImmediately = request.message.taskId === undefined } = request.configuration ?? {};
   const configuration = { ...request.configuration, returnImmediately };
   const response = await peer.send({ ...request, configuration }, call, inFlight);
@@ -95,7 +95,7 @@ async function fetchAsStream(peer: Peer, taskId: string, call: TransportCall): P
   return { frames: singleFrame({ task }), canSubscribe: false };
 }
 
-/** The peer understood, and does not do such a thing. */
+/** Whether the peer doesn't support the operation. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof LegateError &&

@@ -2,7 +2,7 @@ import { type ErrorCode, LegateError, parseJson } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 import { discard, type Http, type HttpRequest, targetOf, unreachable } from './http.ts';
 
-/** The text of an answer, as long as it stays within the bound. */
+/** Reads the text of a response, up to `maxBodySize`. */
 export async function readText(
   response: Response,
   request: HttpRequest,
@@ -40,7 +40,7 @@ function tooLarge(request: HttpRequest, limit: number): LegateError {
   );
 }
 
-/** JSON within its bounds, or undefined for what is none. */
+/** Parses JSON; undefined if it is invalid. */
 export function readJson(text: string): unknown {
   try {
     return parseJson(text);
@@ -49,7 +49,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** What a status means where the body does not say it better. */
+/** Error codes by HTTP status, for responses without an A2A error. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
@@ -62,8 +62,8 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The error that an answer without success stands for. `readError` reads the binding's own shape
- * and returns undefined for what is none; proxies and web servers answer in theirs.
+ * The error of an unsuccessful response. `readError` decodes the binding's own format and returns
+ * undefined for others, such as the error pages of proxies.
  */
 export async function failureOf(
   response: Response,
@@ -73,32 +73,32 @@ export async function failureOf(
 ): Promise<LegateError> {
   const { status } = response;
   const body = await readText(response, request, http);
-  const told = readError(body);
+  const decoded = readError(body);
   const code = codeOfStatus[status];
-  const retryAfter = told?.retryAfter ?? secondsOf(response, http.now());
-  const patience = retryAfter !== undefined && { retryAfter };
-  if (told === undefined) {
+  const retryAfter = decoded?.retryAfter ?? secondsOf(response, http.now());
+  const retryOption = retryAfter !== undefined && { retryAfter };
+  if (decoded === undefined) {
     const what = code === undefined ? ', which is not an A2A answer' : '';
     return new LegateError(
       code ?? 'PEER_INVALID',
       `${targetOf(request)} answered ${status}${what}${adviceFor(status)}`,
-      { metadata: { status: String(status) }, ...patience },
+      { metadata: { status: String(status) }, ...retryOption },
     );
   }
-  // A peer that has no code for what happened still has the right status.
-  const isVague = told.code === 'INTERNAL' && code !== undefined;
-  if (!isVague && retryAfter === told.retryAfter) return told;
-  return new LegateError(isVague ? code : told.code, told.message, {
-    ...(told.metadata !== undefined && { metadata: told.metadata }),
-    ...(told.violations !== undefined && { violations: told.violations }),
-    ...patience,
-    cause: told,
+  // A peer without a matching error code still sends the right status.
+  const isVague = decoded.code === 'INTERNAL' && code !== undefined;
+  if (!isVague && retryAfter === decoded.retryAfter) return decoded;
+  return new LegateError(isVague ? code : decoded.code, decoded.message, {
+    ...(decoded.metadata !== undefined && { metadata: decoded.metadata }),
+    ...(decoded.violations !== undefined && { violations: decoded.violations }),
+    ...retryOption,
+    cause: decoded,
   });
 }
 
 function adviceFor(status: number): string {
-  if (status === 401) return ': it asks for credentials, or for other ones';
-  if (status === 403) return ': these credentials do not suffice';
+  if (status === 401) return ': the credentials are missing or invalid';
+  if (status === 403) return ': the credentials lack the permission';
   if (status === 404) return ': check the address in the agent card';
   return '';
 }

@@ -24,17 +24,17 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Aborted, it keeps a request from leaving that has not left. */
+  /** Aborting it prevents a request that was not sent yet. */
   readonly sendUntil?: AbortSignal | undefined;
-  /** Leaves the credentials at home. @default false */
+  /** Sends no credentials. @default false */
   readonly isAnonymous?: boolean;
   /** Follows redirects that stay within the origin. @default false */
   readonly followsRedirects?: boolean;
 }
 
-const mostRedirects = 5;
+const MAX_REDIRECTS = 5;
 
-/** The one place from which a client's requests leave. */
+/** Sends all HTTP requests of a client. */
 export class Http {
   readonly credentials: Credentials;
   readonly #settings: Settings;
@@ -52,7 +52,7 @@ export class Http {
     return this.#settings.maxEventSize;
   }
 
-  /** What of a card may be believed. */
+  /** Returns the verified part of a card. */
   verifyCard(card: unknown): unknown {
     return this.#settings.verifyCard(card);
   }
@@ -61,7 +61,7 @@ export class Http {
     return this.#settings.clock.now();
   }
 
-  /** Resolves with whatever the peer answers; rejects only where there is no answer to read. */
+  /** Resolves with any response; rejects if there is none. */
   async send(request: HttpRequest): Promise<Response> {
     let { url } = request;
     for (let hops = 0; ; hops += 1) {
@@ -72,7 +72,7 @@ export class Http {
       if (
         request.followsRedirects !== true ||
         target?.origin !== url.origin ||
-        hops === mostRedirects
+        hops === MAX_REDIRECTS
       ) {
         throw refusedRedirect({ ...request, url }, target);
       }
@@ -90,8 +90,8 @@ export class Http {
   }
 
   /**
-   * The address and the headers of a request with all that goes along, credentials included. Refuses
-   * to put them on a wire that anybody may read.
+   * The URL and headers of a request, credentials included. Refuses to send credentials over
+   * unencrypted connections.
    */
   async prepare(
     request: Pick<HttpRequest, 'method' | 'url' | 'operation' | 'headers' | 'isAnonymous'>,
@@ -102,7 +102,7 @@ export class Http {
     for (const source of [this.#settings.headers, request.headers]) {
       for (const [name, value] of Object.entries(source)) setHeader(headers, name, value);
     }
-    // Before the credentials: whoever watches requests has no use for them.
+    // Called before credentials are added: observers must not see them.
     await this.#settings.onRequest?.({ method, url: request.url.href, operation, headers });
     const url =
       request.isAnonymous === true
@@ -121,7 +121,7 @@ export class Http {
       return await this.#settings.fetch(url.href, {
         method,
         headers,
-        // Followed by hand, so that nothing travels to an origin that was not meant.
+        // Followed manually, so that nothing is sent to another origin.
         redirect: 'manual',
         ...(body !== undefined && { body }),
         ...(signal !== undefined && { signal }),
@@ -132,12 +132,12 @@ export class Http {
   }
 }
 
-/** `GET https://host/path`: never the query, which may hold a key. */
+/** `GET https://host/path`, without the query, which may contain a key. */
 export function targetOf(request: Pick<HttpRequest, 'method' | 'url'>): string {
   return `${request.method} ${request.url.origin}${request.url.pathname}`;
 }
 
-/** What to throw when a connection fails: an abort as it is, all else as an unreachable peer. */
+/** The error of a failed connection: the reason of an abort, otherwise `PEER_UNREACHABLE`. */
 export function unreachable(
   request: Pick<HttpRequest, 'method' | 'url' | 'signal'>,
   error: unknown,
@@ -151,7 +151,7 @@ export function unreachable(
   );
 }
 
-/** fetch says only "fetch failed"; what went wrong is in its cause. */
+/** fetch only reports "fetch failed"; the cause has the details. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown failure';
   const { cause } = error;
@@ -164,7 +164,7 @@ function describe(error: unknown): string {
   return error.message;
 }
 
-/** Gives the connection back without reading what is left. */
+/** Releases the connection without reading the rest of the body. */
 export async function discard(response: Response): Promise<void> {
   // A body that broke by itself needs no cancelling.
   await response.body?.cancel().catch(() => undefined);

@@ -1,7 +1,7 @@
 import { type Dialect, LegateError, readAgentCard } from '../protocol/index.ts';
 import type { Exchanges, TransportStream } from './transport.ts';
 
-/** How one operation is spelled. */
+/** Encodes the request and decodes the response of one operation. */
 export interface OperationCodec<Request, Response> {
   readonly encode: (request: Request) => unknown;
   readonly decode: (wire: unknown) => Response;
@@ -10,10 +10,10 @@ export type OperationCodecs = {
   readonly [O in keyof Exchanges]: OperationCodec<Exchanges[O][0], Exchanges[O][1]>;
 };
 
-/** A peer that forgets the id of a message, or closes an artifact with no parts, is understood. */
+/** Accepts messages without an id and artifact updates without parts. */
 const lenient = { newMessageId: () => crypto.randomUUID(), allowEmptyParts: true };
 
-/** How a dialect spells each operation, seen from the client. */
+/** The codecs of a dialect, from the client's side. */
 export function operationCodecs(dialect: Dialect): OperationCodecs {
   const streamResponse = (wire: unknown) => dialect.streamResponse.decode(wire, lenient);
   const task = (wire: unknown) => dialect.task.decode(wire, lenient);
@@ -51,7 +51,7 @@ export function operationCodecs(dialect: Dialect): OperationCodecs {
     },
     deleteTaskPushNotificationConfig: {
       encode: (request) => dialect.deleteTaskPushNotificationConfigRequest.encode(request),
-      // Empty, `null`, `{}`: every SDK has its own way to say nothing.
+      // Empty, `null` or `{}`, depending on the SDK.
       decode: () => undefined,
     },
     getExtendedAgentCard: {
@@ -61,7 +61,7 @@ export function operationCodecs(dialect: Dialect): OperationCodecs {
   };
 }
 
-/** Decodes an answer; one that does not fit is the peer's fault, not the caller's. */
+/** Decodes a response; an invalid one becomes `PEER_INVALID`. */
 export function decodeAnswer<T>(decode: (wire: unknown) => T, wire: unknown, target: string): T {
   try {
     return decode(wire);
@@ -90,7 +90,7 @@ export function operationHeaders(
   };
 }
 
-/** An id that a header cannot carry is not sent: the peer then begins with the task as it is. */
+/** An id that isn't a valid header value is not sent: the peer then starts with a snapshot. */
 function isHeaderValue(id: string | undefined): id is string {
   return id !== undefined && /^[\x21-\x7e]{1,256}$/.test(id);
 }

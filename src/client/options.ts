@@ -4,13 +4,13 @@ import type { Auth } from './credentials.ts';
 import type { OutgoingRequest } from './http.ts';
 
 /**
- * How often and how patiently a call is repeated where repeating it is safe.
+ * How idempotent calls are retried.
  * @example const retry: RetryOptions = { attempts: 4, initialMs: 200 }; // pauses of up to 200, 400 and 800 ms
  */
 export interface RetryOptions {
-  /** Tries in all, the first included. @default 3 */
+  /** Attempts in total, the first included. @default 3 */
   readonly attempts?: number;
-  /** The first pause, in milliseconds; each further one doubles. @default 500 */
+  /** The first pause, in milliseconds; each next one doubles. @default 500 */
   readonly initialMs?: number;
   /** The longest pause, in milliseconds. @default 10_000 */
   readonly maximumMs?: number;
@@ -19,7 +19,7 @@ export interface RetryOptions {
 }
 
 /**
- * How a task is watched where streaming is not offered.
+ * How a task is polled if the agent doesn't stream.
  * @example const poll: PollOptions = { initialMs: 400, maximumMs: 1_000 }; // after 400, 600, 900, 1000, ... ms
  */
 export interface PollOptions {
@@ -61,14 +61,14 @@ export interface ClientOptions {
   readonly bindings?: readonly ClientBinding[];
   /** The only version to speak. @default the newest that the card offers */
   readonly version?: '1.0' | '0.3';
-  /** `false` tries everything once. */
+  /** `false` disables retries. */
   readonly retry?: RetryOptions | false;
-  /** How tasks are looked at that are not streamed. */
+  /** How tasks are polled that are not streamed. */
   readonly poll?: PollOptions;
-  /** Whether a broken stream is taken up again. @default true */
+  /** Whether broken streams are resumed. @default true */
   readonly resume?: boolean;
   /**
-   * The longest a call may take with all its repetitions, and a stream until it opens, in
+   * The longest a call may take with all its retries, and a stream until it opens, in
    * milliseconds. 0 for no limit. @default 300_000
    */
   readonly timeoutMs?: number;
@@ -83,19 +83,19 @@ export interface ClientOptions {
   readonly maxBodySize?: number;
   /** The most bytes of one event of a stream. @default 16 MiB */
   readonly maxEventSize?: number;
-  /** Sees every request before its credentials are added; may set headers such as `traceparent`. */
+  /** Called for every request before credentials are added; may set headers such as `traceparent`. */
   readonly onRequest?: (request: OutgoingRequest) => void | Promise<void>;
 
   /**
-   * Checks a card as it came, before anything is made of it: returns what of it may be believed, and
-   * rejects where nothing may. Asked for every card, fetched or given, save the extended one, which
-   * comes over a connection that the card led to. @default every card is believed
+   * Verifies the raw JSON of a card before it is used: returns the trusted part, or rejects. Called
+   * for every card, fetched or passed to `connect`, except the extended card, which comes over a
+   * connection that a verified card led to. @default every card is trusted
    * @example verifyCard: async (card) => (await verifyCard(card, { trusted: [{ keys }] })).card
    */
   readonly verifyCard?: (card: unknown) => unknown;
   /**
-   * Carries every request over HTTP, those for cards included: a guarded one keeps them to where the
-   * operator lets them go. @default globalThis.fetch
+   * Sends every HTTP request, those for cards included; a guarded one enforces a URL policy.
+   * @default globalThis.fetch
    * @example fetch: guardedFetch(sealedPolicy)
    */
   readonly fetch?: typeof globalThis.fetch;
@@ -108,7 +108,7 @@ export interface ClientOptions {
 }
 
 /**
- * What one call may set for itself.
+ * Options of one call.
  * @example const options: CallOptions = { timeoutMs: 2_000, headers: { 'X-Request-Id': 'r-17' } };
  */
 export interface CallOptions {
@@ -154,7 +154,7 @@ export interface CancelOnAbortOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The client's options with every default in its place. */
+/** The client's options with all defaults applied. */
 export interface Settings extends Required<
   Omit<ClientOptions, OptionalSetting | 'retry' | 'poll'>
 > {
@@ -189,8 +189,8 @@ export function withDefaults(options: ClientOptions): Settings {
     maxBodySize: options.maxBodySize ?? 16 * mebibyte,
     maxEventSize: options.maxEventSize ?? 16 * mebibyte,
     onRequest: options.onRequest,
-    // Browsers refuse a fetch that was torn from its window, hence the wrapping.
     verifyCard: options.verifyCard ?? ((card) => card),
+    // Browsers reject a fetch that is called without its window.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock: options.clock ?? Date,
     random: options.random ?? Math.random,

@@ -23,7 +23,7 @@ import type {
 /** A message that was just sent belongs to one of the newest tasks. */
 const MAX_PAGES_SEARCHED = 3;
 
-/** The agent as one client reaches it: every call carries its tenant and is repeated where that is safe. */
+/** The agent of one client: every call carries the tenant and is retried where that is safe. */
 export class Peer {
   readonly settings: Settings;
   readonly transport: Transport;
@@ -105,7 +105,7 @@ export class Peer {
       } catch (error) {
         const taskId = taskInFlight(error);
         if (taskId === undefined) throw error;
-        // Where that fails, the task has come to its end: the message itself brings it then.
+        // If that fails, the task has ended: a retry of the message returns it.
         return this.subscribe(taskId, call).catch(() => {
           throw error;
         });
@@ -113,7 +113,7 @@ export class Peer {
     });
   }
 
-  /** Not repeated here: whoever resumes counts for itself. */
+  /** Not retried here: `TaskFollower` counts its own attempts. */
   subscribe(id: string, call: TransportStream): Promise<AsyncIterable<Frame>> {
     return this.transport.stream(
       'subscribeToTask',
@@ -122,7 +122,7 @@ export class Peer {
     );
   }
 
-  /** With the tenant of the interface, exactly as the card has it, or with none (8.3.2). */
+  /** Sets the tenant of the card's interface, or removes the tenant (8.3.2). */
   #addressed<R extends { tenant?: string }>(request: R): R {
     const { tenant } = this.transport.interface;
     if (tenant !== undefined) return { ...request, tenant };
@@ -132,7 +132,7 @@ export class Peer {
   }
 }
 
-/** A key that the caller gives takes the place of ours. */
+/** A key set by the caller overrides ours. */
 function withKey<C extends TransportCall>(request: SendMessageRequest, call: C): C {
   const given = Object.keys(call.headers ?? {}).map((name) => name.toLowerCase());
   if (given.includes('idempotency-key')) return call;
@@ -140,7 +140,7 @@ function withKey<C extends TransportCall>(request: SendMessageRequest, call: C):
 }
 
 /**
- * What can be sent: a text, a message, or a whole request.
+ * The input of `sendMessage`: a text, a message, or a whole request.
  * @example
  * const question: Sendable = {
  *   message: message('Paint a sunset'),
@@ -165,6 +165,6 @@ export function idempotencyHeaders(request: SendMessageRequest): Record<string, 
   const { messageId } = request.message;
   const isHeaderValue = /^[\x21-\x7e]+$/.test(messageId);
   const key = isHeaderValue ? messageId : encodeURIComponent(messageId.toWellFormed());
-  // Servers read the message id as well, so a key that was cut is no worse.
+  // Servers deduplicate by the message id as well, so a truncated key does no harm.
   return { 'Idempotency-Key': key.slice(0, maxKeyLength) };
 }

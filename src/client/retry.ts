@@ -8,7 +8,7 @@ export function timeLimit(failure: string, milliseconds: number): TimeLimit {
   return { milliseconds, reason: () => new LegateError('REQUEST_TIMEOUT', text) };
 }
 
-/** Whether the same request may well succeed a little later. */
+/** Whether a retry of the same request may succeed. */
 export function isTransient(error: unknown): error is LegateError {
   return (
     error instanceof LegateError &&
@@ -20,8 +20,8 @@ export function isTransient(error: unknown): error is LegateError {
 }
 
 /**
- * The pause after failure number `failures`: doubling, half of it random, and as long as the peer
- * asked for. Throws the failure where the peer asked for more than is waited for.
+ * The pause after failure number `failures`: exponential with jitter, and at least `Retry-After`.
+ * Throws the failure if the peer's `Retry-After` is longer than `longestRetryAfterMs`.
  */
 export function pauseBefore(
   failures: number,
@@ -34,17 +34,17 @@ export function pauseBefore(
   return Math.max(asked, backoff(failures, { initialMs, maximumMs, random: settings.random }));
 }
 
-/** The pause before look number `look` (from 1) at a task that has not changed. */
+/** The pause before poll number `look` (from 1) of an unchanged task. */
 export function pollPause(look: number, poll: Required<PollOptions>): number {
   return backoff(look, { ...poll, factor: 1.5 });
 }
 
 /**
- * Repeats what failed for want of a connection or of capacity. Only for requests that do no harm
- * when the peer had carried out the first one and the answer was lost on the way.
+ * Retries transient failures (no connection, no capacity). For idempotent requests only: the peer
+ * may have handled the first one although its response was lost.
  *
- * A message that is still being worked on (`MESSAGE_IN_FLIGHT`) is no failure: the peer has it and
- * works, so asking goes on at the pace of polling until the signal aborts.
+ * `MESSAGE_IN_FLIGHT` is not counted as a failure: the peer works on the message, so the request is
+ * repeated at the polling interval until the signal aborts.
  */
 export async function withRetry<T>(
   settings: Settings,

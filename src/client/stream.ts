@@ -12,28 +12,28 @@ export interface Opened {
   readonly canSubscribe: boolean;
 }
 
-/** How a followed task is reached. */
+/** How a task is opened, resumed and polled. */
 export interface Followed {
   /** Known from the start where an existing task is followed. */
   readonly taskId?: string;
-  /** The first connection, by sending or subscribing, with the repetitions that are safe for it. */
+  /** Opens the first connection by sending or subscribing, with the retries that are safe. */
   open(call: TransportStream, context: SendContext): Promise<Opened>;
   subscribe(taskId: string, call: TransportStream): Promise<AsyncIterable<Frame>>;
   getTask(taskId: string, call: TransportCall): Promise<Task>;
 }
 
-/** What became of one connection. */
+/** How a connection ended. */
 type Outcome =
   | { readonly kind: 'ended' }
-  /** Over before the task was: was it of any use, and why it broke where that is known. */
+  /** Closed before the task ended. `wasUseful`: it delivered events. */
   | { readonly kind: 'broken'; readonly wasUseful: boolean; readonly failure?: LegateError }
-  /** The peer has no stream for this task. `isNews`: it said so just now, so the task may have ended. */
+  /** The peer has no stream for this task. `isNews`: it refused just now, so the task may have ended. */
   | { readonly kind: 'refused'; readonly isNews: boolean };
 
 /**
- * Follows a task to its end over as many connections as it takes, in these states:
+ * Follows a task to its end over any number of connections, in these states:
  *
- * - **opening**: the first connection is made. Its failure is the caller's to see.
+ * - **opening**: the first connection is opened. The caller gets its failure.
  * - **streaming**: frames arrive. A terminal event, a plain message, or a close while the task
  *   waits for its caller leads to **ended**; a break, a long silence or a close in mid-work to
  *   **resuming**.
@@ -113,7 +113,7 @@ export class TaskFollower {
     const silence = {
       milliseconds: silenceMs,
       reason: () => {
-        // Not every peer keeps its streams alive: a long silence is paced by itself, and no failure.
+        // Not every peer sends keep-alives: silence is not counted as a failure.
         wasUseful = true;
         return silent(silenceMs);
       },
@@ -127,7 +127,7 @@ export class TaskFollower {
       onActivity();
       for await (const frame of opened.frames) {
         frames += 1;
-        // A consumer that takes its time is not a peer that fell silent.
+        // A slow consumer must not count as a silent peer.
         deadline.lift();
         for (const event of this.#delivery.accept(frame)) {
           wasUseful = true;
@@ -175,7 +175,7 @@ export class TaskFollower {
     );
   }
 
-  /** Without the id of a task, or against the caller's wish, there is no taking up again. */
+  /** Throws if the task id is unknown or resuming is disabled. */
   #refuseLoss(reason: unknown): void {
     if (this.#taskId === undefined || !this.#settings.resume) throw reason;
   }
@@ -191,7 +191,7 @@ export class TaskFollower {
       if (look > 0) await this.#settings.sleep(pollPause(look, this.#settings.poll), signal);
       const task = await this.#look(taskId, signal);
       for (const event of this.#delivery.acceptSnapshot(task)) {
-        // What has moved is looked at more often again.
+        // A task that changed is polled at the shortest interval again.
         look = 0;
         yield event;
       }
@@ -208,7 +208,7 @@ function closedEarly(taskId: string | undefined): LegateError {
   return new LegateError(
     'PEER_UNREACHABLE',
     taskId === undefined
-      ? 'the peer closed its stream before the first event; it may have taken the message all the same'
-      : `the peer closed its stream before task ${taskId} came to an end`,
+      ? 'the peer closed its stream before the first event; it may have accepted the message'
+      : `the peer closed its stream before task ${taskId} ended`,
   );
 }

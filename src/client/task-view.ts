@@ -10,7 +10,7 @@ import {
 } from '../protocol/index.ts';
 
 /**
- * A task as its stream has told it so far, and what a snapshot tells beyond that.
+ * A task as received so far, and what a snapshot adds to it.
  * @example const view = new TaskView(task); view.apply(response); console.log(view.status.state);
  */
 export class TaskView {
@@ -40,10 +40,10 @@ export class TaskView {
   }
 
   /**
-   * The events that lead from this view to the snapshot, oldest first; none of them says what was
-   * told before. An agent's message that was missed comes as a `working` status, for the snapshot
-   * does not keep the state it was sent in. The status itself comes last, unless the task has ended:
-   * then the snapshot itself, which has it, is to be delivered.
+   * The events that lead from this view to the snapshot, oldest first, without duplicates. A missed
+   * message of the agent becomes a `working` status, because the snapshot doesn't record the state
+   * it was sent in. The status comes last, unless the task has ended: then the caller delivers the
+   * snapshot itself.
    */
   catchUp(task: Task): readonly StreamResponse[] {
     const missing = [...this.#missing(task)];
@@ -51,7 +51,7 @@ export class TaskView {
       this.apply({ task });
       return missing;
     }
-    // Artifacts only grow by what is delivered: a snapshot that is behind takes nothing back.
+    // Artifacts only grow: a lagging snapshot removes nothing.
     for (const response of missing) this.apply(response);
     const { artifacts: _, ...rest } = task;
     const { artifacts } = this.#fold.toTask();
@@ -89,8 +89,8 @@ export class TaskView {
   }
 
   /**
-   * Only what follows the last known message can be new: what comes before it is of earlier turns,
-   * which this stream never told.
+   * Only messages after the last known one can be new: earlier ones belong to turns before this
+   * stream.
    */
   #missedMessages(task: Task): readonly Message[] {
     const history = task.history ?? [];
@@ -104,16 +104,16 @@ export class TaskView {
 
   /** Peers may have joined or split chunks of text: only the content is compared. */
   #missingOf(artifact: Artifact): { artifact: Artifact; append: boolean } | undefined {
-    const told = this.#fold.partsOf(artifact.artifactId);
-    if (told === undefined) return { artifact, append: false };
-    const rest = ContentMark.of(told).rest(artifact.parts);
+    const delivered = this.#fold.partsOf(artifact.artifactId);
+    if (delivered === undefined) return { artifact, append: false };
+    const rest = ContentMark.of(delivered).rest(artifact.parts);
     if (rest !== undefined) {
       return rest.length === 0
         ? undefined
         : { artifact: { ...artifact, parts: rest }, append: true };
     }
-    const isBehind = ContentMark.of(artifact.parts).rest(told) !== undefined;
-    return isBehind ? undefined : { artifact, append: false };
+    const isLagging = ContentMark.of(artifact.parts).rest(delivered) !== undefined;
+    return isLagging ? undefined : { artifact, append: false };
   }
 }
 

@@ -18,7 +18,7 @@ import type {
   TaskPushNotificationConfig,
 } from '../protocol/index.ts';
 
-/** What each operation takes, and what it answers: once, or as often as its stream has events. */
+/** Request and response of each operation; a stream has one response per event. */
 export interface Exchanges {
   sendMessage: [SendMessageRequest, SendMessageResponse];
   sendStreamingMessage: [SendMessageRequest, StreamResponse];
@@ -48,21 +48,21 @@ export type CallOperation = Exclude<keyof Exchanges, StreamOperation>;
 
 export interface TransportCall {
   readonly signal?: AbortSignal | undefined;
-  /** Aborted, it keeps a request from leaving that has not left; one that has is not touched. */
+  /** Aborting it prevents a request that was not sent yet; a request in flight continues. */
   readonly sendUntil?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** When nobody waits any more, by the client's clock: for bindings that tell the peer. */
+  /** When the caller stops waiting, by the client's clock: for bindings that send it to the peer. */
   readonly deadline?: number | undefined;
 }
 
 export interface TransportStream extends TransportCall {
   readonly lastEventId?: string | undefined;
-  /** Told of every sign of life, keep-alive comments included. */
+  /** Called whenever bytes arrive, keep-alive comments included. */
   readonly onActivity?: () => void;
 }
 
 /**
- * One event of a stream, with the number it has in the task's log where the peer tells.
+ * One event of a stream, with its sequence number in the task's log if the peer sends it.
  * @example
  * const stateIn = ({ response }: StreamEvent) =>
  *   'statusUpdate' in response ? response.statusUpdate.status.state : undefined;
@@ -75,15 +75,15 @@ export interface StreamEvent {
   readonly sequence?: number;
 }
 
-/** An event as it came: `isFinal` where the peer says that its stream closes after it. */
+/** An event as received; `isFinal` if the peer announces that the stream closes after it. */
 export interface Frame extends StreamEvent {
   readonly isFinal?: boolean;
 }
 
 /**
- * One binding in one version. Makes each request once: repeating, resuming and waiting is the
- * client's business. Rejects with the error that the peer sent, `PEER_UNREACHABLE` where there was
- * no answer, `PEER_INVALID` where it was not A2A.
+ * One binding in one version. Sends each request once: the client retries, resumes and waits.
+ * Rejects with the peer's error, `PEER_UNREACHABLE` without a response, `PEER_INVALID` if the
+ * response is not A2A.
  */
 export interface Transport {
   readonly interface: AgentInterface;
@@ -98,6 +98,6 @@ export interface Transport {
     request: Exchanges[O][0],
     call: TransportStream,
   ): Promise<AsyncIterable<Frame>>;
-  /** Lets go of connections that are its own; a later call makes others. */
+  /** Closes its own connections; a later call opens new ones. */
   close?(): void;
 }

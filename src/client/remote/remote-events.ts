@@ -16,14 +16,14 @@ import type { ResumePoint } from './resume-point.ts';
 import type { RemoteFrame } from './task-transport.ts';
 
 /**
- * What happens to a task of another agent.
+ * An event of a task of another agent.
  * @example
  * for await (const event of task.events()) if (event.kind === 'progress') show(event.parts);
  */
 export type RemoteEvent =
   /** The task got its id. Comes before every other event of it. */
   | { readonly kind: 'known'; readonly taskId: string; readonly contextId: string }
-  /** What the agent says on the way; without parts, that it works. */
+  /** A status message; without parts, the task is working. */
   | { readonly kind: 'progress'; readonly parts: readonly Part[]; readonly metadata?: JsonObject }
   | {
       readonly kind: 'chunk';
@@ -45,40 +45,42 @@ export interface AnswerLimits {
 }
 
 export interface RemoteEventsOptions {
-  /** Marks of artifacts that earlier turns of the task passed on. */
+  /** Marks of artifacts that earlier turns of the task delivered. */
   readonly told?: ResumePoint['told'];
   readonly isLossy?: boolean;
   /** @default none */
   readonly limits?: AnswerLimits | undefined;
 }
 
-interface ToldArtifact {
+interface DeliveredArtifact {
   readonly mark: ContentMark;
-  readonly isSealed: boolean;
-  /** Artifacts that took what came after the last chunk. */
+  readonly isComplete: boolean;
+  /** How many copies took content that arrived after the last chunk. */
   readonly copies: number;
-  /** Passed on in an earlier turn, and not changed since. */
+  /** Delivered in an earlier turn, and unchanged since. */
   readonly isEarlier: boolean;
 }
 
-/** Stands before the marks of artifacts whose last chunk has come; no mark starts with it. */
-const sealed = '!';
+/** Prefix of the marks of complete artifacts; no mark starts with it. */
+const completeMark = '!';
 
 /**
- * Reduces the frames of one turn at another agent to events: each piece of an artifact comes once,
- * over snapshots, replays and gaps. What is added to an artifact after its last chunk goes into a
- * copy (`id~2`).
+ * Reduces the frames of one turn at another agent to events, without duplicates over snapshots,
+ * replays and gaps. Content added to an artifact after its last chunk goes into a copy (`id~2`).
+ *
+ * `Delivery` deduplicates the connections of one client and can compare contents. This class works
+ * across processes and lossy transports, and has only marks of what was delivered.
  */
 export class RemoteEvents {
   /** The message answers a question, which the task may still show when the stream opens. */
   isAnswer = false;
   readonly #options: RemoteEventsOptions;
-  readonly #told = new Map<string, ToldArtifact>();
+  readonly #told = new Map<string, DeliveredArtifact>();
   #fold: TaskFold | undefined;
   #contextId: string | undefined;
   #frames = 0;
-  /** Something was lost: artifacts are told by the next snapshot. */
-  #isBehind = false;
+  /** Updates were lost: artifacts wait for the next snapshot. */
+  #isLagging = false;
   #isWorking = false;
   #statusMessage: string | undefined;
   /** Of each artifact, and of all; counted only where there are limits. */
@@ -88,9 +90,9 @@ export class RemoteEvents {
   constructor(options: RemoteEventsOptions = {}) {
     this.#options = options;
     for (const [id, text] of Object.entries(options.told ?? {})) {
-      const isSealed = text.startsWith(sealed);
-      const mark = ContentMark.parse(isSealed ? text.slice(sealed.length) : text);
-      if (mark !== undefined) this.#told.set(id, { mark, isSealed, copies: 0, isEarlier: true });
+      const isComplete = text.startsWith(completeMark);
+      const mark = ContentMark.parse(isComplete ? text.slice(completeMark.length) : text);
+      if (mark !== undefined) this.#told.set(id, { mark, isComplete, copies: 0, isEarlier: true });
     }
   }
 
@@ -110,9 +112,9 @@ export class RemoteEvents {
   /** Marks of what each artifact holds, for the turn that continues the task. */
   get told(): ResumePoint['told'] {
     return Object.fromEntries(
-      [...this.#told].map(([id, { mark, isSealed }]) => [
+      [...this.#told].map(([id, { mark, isComplete }]) => [
         id,
-        `${isSealed ? sealed : ''}${mark.toString()}`,
+        `${isComplete ? completeMark : ''}${mark.toString()}`,
       ]),
     );
   }
@@ -121,8 +123,8 @@ export class RemoteEvents {
     const { response } = frame;
     const isFirst = this.#frames === 0;
     this.#frames += 1;
-    if (frame.isRestart === true) this.#isBehind = false;
-    if (frame.isGap === true) this.#isBehind = true;
+    if (frame.isRestart === true) this.#isLagging = false;
+    if (frame.isGap === true) this.#isLagging = true;
     if ('message' in response) {
       const { parts, role, contextId } = response.message;
       const isResult = this.#options.isLossy === true && frame.isFinal === true;
@@ -148,7 +150,7 @@ export class RemoteEvents {
       if (this.#fold === undefined) yield* this.#open(task);
       else this.#fold.apply({ task: completed(task, this.#fold.toTask()) });
       for (const artifact of task.artifacts ?? []) this.#count(artifact, false);
-      // A transport that loses nothing has told all of a later snapshot before.
+      // Over a lossless transport, a later snapshot has nothing new.
       if (isFirst || this.#options.isLossy === true) {
         for (const artifact of task.artifacts ?? []) {
           yield* this.#snapshot(artifact, frame.isFinal === true && this.#options.isLossy === true);
@@ -197,18 +199,18 @@ export class RemoteEvents {
   *#update(artifact: Artifact, append: boolean, lastChunk: boolean): Generator<RemoteEvent> {
     const before = this.#told.get(artifact.artifactId);
     if (this.#options.isLossy === true) {
-      const isMissed = (before?.isSealed === true && !before.isEarlier) || (append && !before);
-      if (isMissed) this.#isBehind = true;
-      if (this.#isBehind) return;
+      const isMissed = (before?.isComplete === true && !before.isEarlier) || (append && !before);
+      if (isMissed) this.#isLagging = true;
+      if (this.#isLagging) return;
     }
     yield* this.#chunk(artifact, append, lastChunk);
   }
 
-  /** What a snapshot says of an artifact beyond what was told. */
+  /** The part of an artifact in a snapshot that was not delivered yet. */
   *#snapshot(artifact: Artifact, lastChunk: boolean): Generator<RemoteEvent> {
     const before = this.#told.get(artifact.artifactId);
     const rest = before?.mark.rest(artifact.parts);
-    if (before?.isSealed === true) {
+    if (before?.isComplete === true) {
       if (before.isEarlier && rest?.length !== 0) yield* this.#chunk(artifact, false, lastChunk);
     } else if (rest === undefined) yield* this.#chunk(artifact, false, lastChunk);
     else yield* this.#chunk({ ...artifact, parts: rest }, true, lastChunk);
@@ -219,12 +221,12 @@ export class RemoteEvents {
     const { artifactId } = artifact;
     const before = this.#told.get(artifactId);
     // An artifact of an earlier turn may be replaced under its own id.
-    const isCopied = before?.isSealed === true && (append || !before.isEarlier);
+    const isCopied = before?.isComplete === true && (append || !before.isEarlier);
     const copies = (before?.copies ?? 0) + (isCopied ? 1 : 0);
     const continued = append && !isCopied ? before : undefined;
     const mark = continued?.mark ?? ContentMark.of([]);
     mark.add(artifact.parts);
-    this.#told.set(artifactId, { mark, isSealed: lastChunk, copies, isEarlier: false });
+    this.#told.set(artifactId, { mark, isComplete: lastChunk, copies, isEarlier: false });
     const id = copies === 0 ? artifactId : `${artifactId}~${copies + 1}`;
     yield {
       kind: 'chunk',
@@ -234,7 +236,7 @@ export class RemoteEvents {
     };
   }
 
-  /** Throws `PEER_INVALID` when there is more of an answer than is kept: half an answer is none. */
+  /** Throws `PEER_INVALID` if the answer exceeds the limits: it is never truncated. */
   #count({ artifactId, parts }: Artifact, append: boolean): void {
     const { limits } = this.#options;
     if (limits === undefined) return;

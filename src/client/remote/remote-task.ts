@@ -25,28 +25,28 @@ export interface RemoteTaskOptions {
   readonly signal: AbortSignal;
   /** The longest the turn may take, in milliseconds. @default no limit */
   readonly timeoutMs?: number;
-  /** The longest that the agent may tell nothing new, in milliseconds. @default no limit */
+  /** The longest that the agent may send nothing new, in milliseconds. @default no limit */
   readonly inactivityTimeoutMs?: number;
   /** How long a cancel may take to reach the agent, in milliseconds. @default 4_000 */
   readonly cancelTimeoutMs?: number;
-  /** When the task is left to itself, in milliseconds, but not before its id is known. @default never */
+  /** When to detach from the task, in milliseconds, but not before its id is known. @default never */
   readonly detachAfterMs?: number | undefined;
   /** How long a cancelled task may take for its last events, in milliseconds. @default 0 */
   readonly lastWordsMs?: number;
-  /** Whether another process goes on with the task, so that it isn't cancelled. @default never */
+  /** Whether another process continues the task, so that it isn't cancelled. @default never */
   readonly handsOver?: (reason: unknown) => boolean;
   /** Keeps the resume point: once the task is known, and when it asks. */
   readonly save?: (point: ResumePoint) => Promise<void>;
-  /** Told why a task that may still run was not cancelled. */
+  /** Gets the error if a task could not be cancelled and may still run. */
   readonly onCancelFailed?: (error: unknown) => void;
   /** @default none */
   readonly limits?: AnswerLimits | undefined;
 }
 
-/** Why the signal of a task that was left to itself is aborted. */
+/** The abort reason of a detached task. */
 class Detached extends Error {}
 
-/** Errors after which there is nothing to cancel: the task is gone, or the call may be tried again. */
+/** Errors after which nothing is cancelled: the task is gone, or the caller may retry. */
 const harmless: ReadonlySet<string> = new Set([
   'TASK_NOT_FOUND',
   'UNSUPPORTED_OPERATION',
@@ -55,12 +55,11 @@ const harmless: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * One turn at another agent: sends the message, or goes on where an earlier process left off, follows
- * the task to its end or its next question, and cancels it when nobody wants it any more. Over any
- * transport.
+ * One turn at another agent, over any transport: sends the message or resumes where an earlier
+ * process stopped, follows the task to its end or next question, and cancels an abandoned task.
  *
- * Invariants: a message that may have arrived is sent again only where the agent deduplicates it; no
- * piece is delivered twice; a task that nobody wants is cancelled.
+ * Invariants: a message that may have arrived is sent again only if the agent deduplicates it; no
+ * event is delivered twice; an abandoned task is cancelled.
  * @example
  * const task = new RemoteTask({ transport, request, signal });
  * for await (const event of task.events()) console.log(event.kind);
@@ -89,7 +88,7 @@ export class RemoteTask {
       ...timeLimit('the agent sent nothing new', inactivityTimeoutMs),
     });
     this.#detach = new Deadline({
-      // 0 would be no limit: who does not wait at all leaves the task as soon as it is known.
+      // 0 would be no limit; 1 ms detaches as soon as the task is known.
       milliseconds: options.detachAfterMs === undefined ? 0 : Math.max(1, options.detachAfterMs),
       reason: () => new Detached(),
     });
@@ -107,12 +106,12 @@ export class RemoteTask {
     return this.#silence.hasExpired ? 'inactivity' : undefined;
   }
 
-  /** Whether the task was left to itself: it goes on, and nobody follows it. */
+  /** Whether the task continues without being followed. */
   get isDetached(): boolean {
     return this.#silence.signal.reason instanceof Detached;
   }
 
-  /** Where the turn stands, for a process or a turn after this one. */
+  /** The resume point for the next process or turn. */
   get point(): ResumePoint {
     const { point, request } = this.#options;
     const { status, told } = this.#events;
@@ -220,7 +219,7 @@ export class RemoteTask {
 
   /** Whether there is nothing to cancel after an error of the agent. */
   #hasEnded(error: unknown): boolean {
-    // Who cannot be reached cannot be cancelled; and where only results count, an error is one.
+    // An unreachable agent can't be cancelled; over a lossy transport an error is the result.
     if (isTransient(error) || this.#options.transport.isLossy === true) return true;
     return error instanceof LegateError && harmless.has(error.code);
   }
@@ -246,7 +245,7 @@ export class RemoteTask {
     return signal.aborted && handsOver?.(reason) === true;
   }
 
-  /** An agent that cannot or will not stop is no reason for us not to. */
+  /** Failures are reported and otherwise ignored: the turn ends anyway. */
   async #cancel(): Promise<void> {
     const { transport, cancelTimeoutMs: timeoutMs = 4_000, onCancelFailed } = this.#options;
     // Before the task is known, the transport cancels the message that it gave up.
@@ -261,6 +260,6 @@ export class RemoteTask {
 function outcomeUnknown(messageId: string | undefined): LegateError {
   return new LegateError(
     'UNAVAILABLE',
-    `it is not known whether the agent took message ${messageId ?? ''}: the process that sent it stopped before it heard the answer; ask again if it matters`,
+    `it is not known whether the agent took message ${messageId ?? ''}: the process that sent it stopped before the answer arrived; send the request again if needed`,
   );
 }

@@ -29,7 +29,7 @@ export interface RemoteSend extends RemoteCall {
 export interface RemoteFrame extends Frame {
   /** Events before this one were lost: artifacts are incomplete until the next snapshot. */
   readonly isGap?: boolean;
-  /** A new telling of the task starts with this event. */
+  /** The agent sends the task's events from the start again. */
   readonly isRestart?: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface TaskTransport {
   ): Promise<void>;
 }
 
-/** Errors of agents that do not list tasks, or not to us. */
+/** Errors of agents that don't list tasks, or not to this caller. */
 const unlisted: ReadonlySet<string> = new Set([
   'UNSUPPORTED_OPERATION',
   'METHOD_NOT_FOUND',
@@ -95,7 +95,7 @@ export function clientTransport(client: Client): TaskTransport {
       const taskId = point.taskId ?? task?.id;
       if (taskId === undefined || (task && isTerminal(task.status.state))) return;
       await client.cancelTask(taskId, call).catch((error: unknown) => {
-        // It ended first.
+        // The task ended first.
         if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
       });
     },

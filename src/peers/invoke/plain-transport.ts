@@ -105,7 +105,7 @@ export class PlainTransport extends RemoteTransport {
     if (credential !== undefined && !isPrivate && credential.allowsPlainHttp !== true) {
       throw new LegateError(
         'CONFIGURATION_INVALID',
-        `credentials are not sent to ${url.origin}, where anybody on the way could read them: use https, or set allowsPlainHttp`,
+        `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or set allowsPlainHttp`,
       );
     }
     const fetching = directory.cards.fetchFor(
