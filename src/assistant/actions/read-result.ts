@@ -28,9 +28,9 @@ export function readResponse(body: string, where: string): BotMessage | undefine
 }
 
 function parse(body: string, where: string): JsonObject {
-  let answer: JsonValue;
+  let answer: unknown;
   try {
-    answer = JSON.parse(body) as JsonValue;
+    answer = JSON.parse(body);
   } catch (error) {
     throw new Error(`${where} answered with invalid JSON`, { cause: error });
   }

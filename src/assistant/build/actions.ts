@@ -111,7 +111,7 @@ function serverRemedy(module: string): string {
 }
 
 async function loadActions(path: string): Promise<readonly Action[]> {
-  const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  const module: object = await import(pathToFileURL(path).href);
   const actions = Object.values(module).flat().filter(isAction);
   if (actions.length > 0) return actions;
   throw new LegateError(
@@ -124,8 +124,10 @@ function isAction(value: unknown): value is Action {
   return (
     typeof value === 'object' &&
     value !== null &&
-    typeof (value as Action).name === 'string' &&
-    typeof (value as Action).run === 'function'
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'run' in value &&
+    typeof value.run === 'function'
   );
 }
 

@@ -11,6 +11,8 @@ import { appliedEvents } from '../tracker/applied.ts';
 import type { ApiCall, Routes } from './api.ts';
 import { reply, requireText } from './api-http.ts';
 import { toRest } from './rest.ts';
+import { isTrackerEvent } from '../tracker/events.ts';
+import { type TrackerEvent } from '../conversation.ts';
 
 /** Reading and changing conversations. */
 export const conversationRoutes: Routes = [
@@ -106,16 +108,20 @@ function readTime(text: string | null): number | undefined {
   throw invalidParams({ field: 'until', description: 'must be a time in seconds since 1970' });
 }
 
+function loggedEvents({ events }: JsonObject): readonly TrackerEvent[] {
+  return Array.isArray(events) ? events.filter(isTrackerEvent) : [];
+}
+
 /** The events since the last restart; earlier ones stay in the log. */
 function afterRestart(tracker: JsonObject): JsonObject {
-  const events = tracker['events'] as readonly JsonObject[];
+  const events = loggedEvents(tracker);
   const restart = events.findLastIndex(({ event }) => event === 'restart');
   return restart < 0 ? tracker : { ...tracker, events: events.slice(restart) };
 }
 
 /** The events without the ones undone by `rewind` and `undo`. */
 function applied(tracker: JsonObject): JsonObject {
-  const events = tracker['events'] as readonly (JsonObject & { readonly event: string })[];
+  const events = loggedEvents(tracker);
   return { ...tracker, events: appliedEvents(events) };
 }
 

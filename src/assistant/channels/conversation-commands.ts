@@ -11,8 +11,7 @@ import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { RecordWrite } from '../../store/index.ts';
 import type { Assistant, TurnRequest } from '../assistant.ts';
 import type { BotMessage } from '../bot-message.ts';
-import type { TrackerEvent } from '../conversation.ts';
-import type { EventDraft } from '../tracker/events.ts';
+import { type EventDraft, isTrackerEvent } from '../tracker/events.ts';
 import type { TurnResult } from '../turn-result.ts';
 
 /**
@@ -120,7 +119,7 @@ export async function speakerOf(
     tracker: await state.load(),
     ...(typeof userId === 'string' && { userId }),
     signal,
-    history: async (options) => (await state.log(options)) as readonly TrackerEvent[],
+    history: async (options) => (await state.log(options)).filter(isTrackerEvent),
   };
 }
 

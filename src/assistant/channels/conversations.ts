@@ -1,9 +1,8 @@
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { type JsonObject, LegateError, isJsonObject } from '../../protocol/index.ts';
 import type { Caller } from '../../agents/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
 import type { Call, ContextKey, Engine } from '../../tasks/index.ts';
 import type { BotMessage } from '../bot-message.ts';
-import type { TrackerEvent } from '../conversation.ts';
 import { formerTrackerJson } from '../tracker/former.ts';
 import { trackerJson } from '../tracker/json.ts';
 import {
@@ -14,6 +13,7 @@ import {
   type MessageUpdate,
 } from './conversation-commands.ts';
 import type { ModelHolder } from './model-holder.ts';
+import { isTrackerEvent } from '../tracker/events.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
 export const assistantName = 'assistant';
@@ -107,14 +107,12 @@ export class Conversations {
     const { withEvents = true, until } = options;
     const { assistant } = this.#models.require();
     const owner = this.#owner;
-    const saved = (await this.#host.store.loadContext(owner, id))?.value?.value as
-      | JsonObject
-      | undefined;
+    const saved = await this.#load(id);
     const value =
       saved ?? (await assistant.record({ senderId: id, tracker: undefined }, [])).tracker;
     const isRead = withEvents || until !== undefined;
     const log = isRead ? await this.#host.store.readContextLog(owner, id) : [];
-    const events = log.map((entry) => entry.value as TrackerEvent);
+    const events = log.map((entry) => entry.value).filter(isTrackerEvent);
     const { domain } = assistant;
     if (until === undefined) return trackerJson(value, events, domain);
     const former = formerTrackerJson(value, events, domain, until);
@@ -139,10 +137,15 @@ export class Conversations {
     return ended;
   }
 
-  async #hasBackgroundTasks(id: string): Promise<boolean> {
+  async #load(id: string): Promise<JsonObject | undefined> {
     const saved = (await this.#host.store.loadContext(this.#owner, id))?.value?.value;
+    return isJsonObject(saved) ? saved : undefined;
+  }
+
+  async #hasBackgroundTasks(id: string): Promise<boolean> {
+    const saved = await this.#load(id);
     const assistant = this.#models.current?.assistant;
-    return saved !== undefined && assistant?.hasBackgroundTasks(saved as JsonObject) === true;
+    return saved !== undefined && assistant?.hasBackgroundTasks(saved) === true;
   }
 
   /** Returns false when the task ended in the meantime. */

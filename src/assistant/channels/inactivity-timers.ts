@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
 import { z } from 'zod';
-import { Json, type JsonObject } from '../../protocol/index.ts';
+import { Json, isJsonObject } from '../../protocol/index.ts';
 import { Deadline, KeyedQueue, repeat } from '../../time/index.ts';
 import { ownerKey, type RecordWrite, type Store, type StoredRecord } from '../../store/index.ts';
 import type { Engine, Scheduler } from '../../tasks/index.ts';
@@ -155,8 +155,8 @@ export class InactivityTimers implements InactivityTimerFactory {
   async #inactiveAt({ id, tenant, subject, contextId }: Timer): Promise<number | undefined> {
     const owner = ownerKey({ agent: this.#options.agent, tenant, subject });
     const context = await this.#served?.store.loadContext(owner, contextId);
-    const tracker = context?.value?.value as JsonObject | undefined;
-    if (tracker === undefined || loadState(tracker).timer !== id) return undefined;
+    const tracker = context?.value?.value;
+    if (!isJsonObject(tracker) || loadState(tracker).timer !== id) return undefined;
     return this.#options.assistant()?.inactiveAt(tracker);
   }
 

@@ -1,5 +1,5 @@
 import type { FlowView, InspectedAssistant, StepView } from '../../http/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { Flow, Step } from '../model.ts';
 import type { Project } from '../project/model.ts';
 import type { Conversations } from './conversations.ts';
@@ -41,7 +41,8 @@ function subAgentsOf(project: Project): ReturnType<InspectedAssistant['subAgents
 function cardIn(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as JsonObject;
+    const card: unknown = JSON.parse(text);
+    return isJsonObject(card) ? card : undefined;
   } catch {
     // The loader of the project reports this error.
     return undefined;

@@ -64,7 +64,7 @@ function splitText(whole: string): { text: string; slots: JsonObject } {
 /** Text that only looks like slots stays part of the message. */
 function parse(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as JsonValue;
+    const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -138,7 +138,7 @@ function mergeCorrections(commands: readonly Command[]): readonly Command[] {
   if (first === undefined) return commands;
   const merged: Command = {
     command: 'correct slots',
-    slots: Object.assign({}, ...corrections.map((one) => one.slots)) as typeof first.slots,
+    slots: Object.fromEntries(corrections.flatMap((one) => Object.entries(one.slots))),
   };
   const others = commands.filter((one) => one.command !== 'correct slots');
   return [merged, ...others];

@@ -159,7 +159,7 @@ function isMeant(options: JsonObject, { entity, role, group }: Entity): boolean 
  */
 function readEntities(json: string): readonly Entity[] | undefined {
   try {
-    const value = JSON.parse(json) as JsonValue;
+    const value: unknown = JSON.parse(json);
     if (!isJsonObject(value)) return undefined;
     return Object.entries(value).flatMap(([entity, given]) => entitiesOf(entity, given));
   } catch {

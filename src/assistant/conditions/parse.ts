@@ -40,7 +40,7 @@ export function parseCondition(condition: string): Parsed {
   return { predicate, warnings: parser.warnings, unsupported: parser.unsupported };
 }
 
-const constants = new Set<string>(['true', 'false', 'null', 'undefined', 'empty']);
+const constants: readonly Constant[] = ['true', 'false', 'null', 'undefined', 'empty'];
 const symbols: Readonly<Record<string, Comparison>> = {
   '=': '=',
   '==': '=',
@@ -102,28 +102,30 @@ class Parser {
   #logic(): Predicate {
     this.#depth += 1;
     if (this.#depth > 100) this.#fail('nested too deeply');
-    const operands = [this.#not()];
-    const operators: { readonly operator: 'and' | 'or'; readonly offset: number }[] = [];
+    const chain: {
+      readonly left: Predicate;
+      readonly operator: 'and' | 'or';
+      readonly offset: number;
+    }[] = [];
+    let last = this.#not();
     for (;;) {
       const { offset } = this.#current;
       const operator = this.#acceptWord('and') ? 'and' : this.#acceptWord('or') ? 'or' : undefined;
       if (operator === undefined) break;
-      if (operators.length > 500) this.#fail('too many conditions in one chain');
-      operators.push({ operator, offset });
-      operands.push(this.#not());
+      if (chain.length > 500) this.#fail('too many conditions in one chain');
+      chain.push({ left: last, operator, offset });
+      last = this.#not();
     }
-    const mixed = operators.find(({ operator }) => operator !== operators[0]?.operator);
+    const mixed = chain.find(({ operator }) => operator !== chain[0]?.operator);
     if (mixed !== undefined) {
       const message = '"and" and "or" are mixed; they group from the right, so write parentheses';
       this.warnings.push({ offset: mixed.offset, message });
     }
     this.#depth -= 1;
-    let right = operands.pop() as Predicate;
-    for (let left = operands.pop(); left !== undefined; left = operands.pop()) {
-      const { operator, offset } = operators[operands.length] as (typeof operators)[number];
-      right = { kind: 'logic', operator, left, right, offset };
-    }
-    return right;
+    return chain.reduceRight(
+      (right, { left, operator, offset }) => ({ kind: 'logic', operator, left, right, offset }),
+      last,
+    );
   }
 
   #not(): Predicate {
@@ -197,9 +199,10 @@ class Parser {
       return this.#unexpected('a value');
     }
     this.#at += 1;
-    return constants.has(word)
-      ? { kind: 'constant', value: word as Constant, offset }
-      : { kind: 'identifier', name: token.value, offset };
+    const constant = constants.find((one) => one === word);
+    return constant === undefined
+      ? { kind: 'identifier', name: token.value, offset }
+      : { kind: 'constant', value: constant, offset };
   }
 
   #set(offset: number): Predicate {

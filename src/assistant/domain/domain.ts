@@ -72,7 +72,8 @@ class DomainReader {
       section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'write a flow instead' });
     }
     section.finishLeniently();
-    mergeRaw(this.#raw, section.field.value as JsonObject);
+    const { value } = section.field;
+    if (isJsonObject(value)) mergeRaw(this.#raw, value);
   }
 
   /** This domain, with what only the other has. */

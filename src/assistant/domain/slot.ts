@@ -1,5 +1,5 @@
 import { type Field, present, type Section } from '../../config/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { Slot, SlotMapping, SlotType } from '../model.ts';
 import { coerceSlotValue } from './coerce.ts';
 import { readRejection, readResponseName, type Use } from './uses.ts';
@@ -97,7 +97,7 @@ function readMapping(field: Field, uses: Use[]): readonly SlotMapping[] {
     return [{ type, allow_nlu_correction }];
   }
   if (type !== 'controlled' && type !== 'custom') {
-    const { type: _, ...options } = field.value as JsonObject;
+    const { type: _, ...options } = isJsonObject(field.value) ? field.value : {};
     return [{ type, options }];
   }
   if (type === 'custom') section.get('type')?.warn('"custom" is deprecated', 'write controlled');

@@ -2,6 +2,7 @@ import type { Position } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import type { Check, NameUse, TestTurn, Verdict } from './model.ts';
+import { objectOf } from '../tracker/events.ts';
 
 interface Expected {
   readonly kind: 'bot' | 'slot' | 'action' | 'flow';
@@ -129,12 +130,12 @@ function actionLine({ name }: TrackerEvent): string {
 
 /** The response that was said, if it was one. */
 export function utterOf(event: TrackerEvent): string | undefined {
-  const name = (event['metadata'] as JsonObject | undefined)?.['utter_action'];
+  const name = objectOf(event, 'metadata')['utter_action'];
   return typeof name === 'string' ? name : undefined;
 }
 
 export function buttonsOf(event: TrackerEvent): readonly JsonObject[] {
-  const buttons = (event['data'] as JsonObject | undefined)?.['buttons'];
+  const buttons = objectOf(event, 'data')['buttons'];
   return Array.isArray(buttons) ? (buttons as readonly JsonObject[]) : [];
 }
 

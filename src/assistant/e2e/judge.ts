@@ -2,11 +2,12 @@ import type { JSONSchema7, LanguageModelV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Field } from '../../config/index.ts';
 import { generateText, offersStructuredOutput } from '../../models/index.ts';
-import { type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
+import { type JsonValue, parseJson } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import { botLine, text, utterOf } from './checks.ts';
 import type { Check, TestTurn, Verdict } from './model.ts';
+import { objectOf } from '../tracker/events.ts';
 
 /** The input of a judge. */
 interface Question {
@@ -215,13 +216,13 @@ function answersIn(
 
 /** Where the words come from: a rephraser, a sub agent, whatever an action says of them. */
 function sourcesOf(event: TrackerEvent): readonly JsonValue[] {
-  const { utter_source: source, agent_id: agent } = (event['metadata'] ?? {}) as JsonObject;
+  const { utter_source: source, agent_id: agent } = objectOf(event, 'metadata');
   return [source, agent].filter((one) => one !== undefined);
 }
 
 /** What the message was made from, where it says so. */
 function foundTruth(event: TrackerEvent): string | undefined {
-  const results = ((event['metadata'] ?? {}) as JsonObject)['search_results'];
+  const results = objectOf(event, 'metadata')['search_results'];
   if (!Array.isArray(results) || results.length === 0) return undefined;
   return (results as readonly JsonValue[]).map(text).join('\n\n');
 }

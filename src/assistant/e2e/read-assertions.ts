@@ -14,6 +14,7 @@ import {
 } from './checks.ts';
 import { readGenerative } from './judge.ts';
 import type { Check, NameUse } from './model.ts';
+import { objectOf } from '../tracker/events.ts';
 
 type Reader = (field: Field, name: string) => readonly Check[];
 
@@ -41,7 +42,7 @@ export function readAssertions(list: readonly Field[]): readonly Check[] {
       return field === undefined ? [] : reader(field, name);
     });
     section.finish();
-    if (Object.keys(item.value as JsonObject).length === 0) item.error('an assertion is missing');
+    if (Object.keys(item.value ?? {}).length === 0) item.error('an assertion is missing');
     return checks;
   });
 }
@@ -110,7 +111,7 @@ function readClarification(field: Field, name: string): readonly Check[] {
 }
 
 function clarified(event: TrackerEvent): readonly string[] {
-  const commands = (event['parse_data'] as JsonObject | undefined)?.['commands'];
+  const commands = objectOf(event, 'parse_data')['commands'];
   if (event.event !== 'user' || !Array.isArray(commands)) return [];
   return (commands as readonly JsonObject[]).flatMap(({ command, options }) =>
     command === 'clarify' && Array.isArray(options) ? (options as readonly string[]) : [],

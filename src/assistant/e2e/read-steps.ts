@@ -84,7 +84,7 @@ function readExpectations(section: Section, item: Field): readonly Check[] {
     ...slotsOf(section.get('slot_was_not_set')).map((slot) => slotCheck('slot_was_not_set', slot)),
   ];
   section.finish();
-  if (Object.keys(item.value as JsonObject).length === 0) {
+  if (Object.keys(item.value ?? {}).length === 0) {
     item.error('an empty step', 'write user, bot, utter, slot_was_set or slot_was_not_set');
   }
   return checks;

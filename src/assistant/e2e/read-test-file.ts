@@ -1,5 +1,5 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { JudgeName, TestCase } from './model.ts';
 import { known, type NamedMetadata, readMetadataName, readSteps } from './read-steps.ts';
 
@@ -142,7 +142,7 @@ function readStubs(section: Section | undefined): ReadonlyMap<string, JsonObject
     answer?.get('events');
     answer?.get('responses');
     answer?.finish();
-    if (field.isMapping()) stubs.set(name, field.value as JsonObject);
+    if (isJsonObject(field.value)) stubs.set(name, field.value);
   }
   return stubs;
 }

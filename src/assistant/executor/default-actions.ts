@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../conversation.ts';
 import {
   isStarted,
@@ -105,7 +105,7 @@ function isNamed(dialogue: Dialogue, { root }: Segment, choice: string): boolean
 /** Applies the corrections of `context.corrected_slots`. */
 function correctFlowSlot(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
   const slots = frame === undefined ? {} : contextOf(frame)['corrected_slots'];
-  const corrected = typeof slots === 'object' && slots !== null ? (slots as JsonObject) : {};
+  const corrected = isJsonObject(slots) ? slots : {};
   return beneath(dialogue, frame, () => {
     correctSlots(dialogue, corrected);
     checkSlots(dialogue, Object.keys(corrected));

@@ -9,7 +9,7 @@ import { type Domain, type Flow, START, type Step } from '../model.ts';
 import { promptJson, type PromptNote } from '../prompt-note.ts';
 import type { Responder } from '../responses/responder.ts';
 import { isInner, replaceFrame, withoutPattern } from '../stack/stack.ts';
-import { botUttered } from '../tracker/events.ts';
+import { botUttered, objectOf } from '../tracker/events.ts';
 import { trackerJson } from '../tracker/json.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import type { WaitingAgent } from './agents.ts';
@@ -234,8 +234,8 @@ export function contextOf(frame: StackFrame): JsonObject {
 /** Removes prompts: they are large and for operators only. */
 function withoutPrompts(event: TrackerEvent): TrackerEvent {
   for (const field of ['parse_data', 'metadata'] as const) {
-    const holder = event[field] as JsonObject | undefined;
-    if (holder?.['prompts'] === undefined) continue;
+    const holder = objectOf(event, field);
+    if (holder['prompts'] === undefined) continue;
     const { prompts: _prompts, ...rest } = holder;
     return { ...event, [field]: rest };
   }

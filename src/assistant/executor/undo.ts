@@ -44,7 +44,7 @@ export function applyUndo(
   tracker.logStack();
   if (draft.event !== 'rewind') return tracker.undo(draft, former);
   const present = appliedEvents([...former, ...tracker.events]);
-  const remaining = appliedEvents([...present, draft as TrackerEvent]);
+  const remaining = appliedEvents([...present, draft]);
   const hasMessage = remaining.length < present.length;
   if (hasMessage) abandonAgents(dialogue, stackAfter(remaining));
   tracker.undo(draft, former);

@@ -9,6 +9,7 @@ import {
   type StepKind,
   stepKinds,
 } from './step.ts';
+import { isJsonObject } from '../../protocol/index.ts';
 
 interface FlowSteps {
   readonly steps: ReadonlyMap<string, Step>;
@@ -209,5 +210,5 @@ function readTarget(field: Field, context: NextContext): string {
 }
 
 function has(item: Field, key: string): boolean {
-  return item.isMapping() && Object.hasOwn(item.value as object, key);
+  return isJsonObject(item.value) && Object.hasOwn(item.value, key);
 }

@@ -1,6 +1,11 @@
 import type { Field, Section } from '../../config/index.ts';
 import { readModelGroup } from '../../models/index.ts';
-import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  isJsonObject,
+} from '../../protocol/index.ts';
 
 const secrets = ['api_key', 'aws_secret_access_key', 'aws_session_token'];
 const numbers = ['temperature', 'top_p', 'timeout', 'max_tokens', 'max_completion_tokens', 'seed'];
@@ -13,7 +18,11 @@ export function readModelGroups(items: readonly Field[]): ReadonlyMap<string, Js
     const id = section?.require('id')?.name();
     const models = section?.require('models')?.list();
     if (section === undefined || id === undefined || models === undefined) continue;
-    const group = { ...(item.value as JsonObject), id, models: models.flatMap(readModel) };
+    const group = {
+      ...(isJsonObject(item.value) && item.value),
+      id,
+      models: models.flatMap(readModel),
+    };
     if (groups.has(id)) section.get('id')?.error(`a group named "${id}" is there already`);
     else groups.set(id, group);
     check(section, group);
@@ -25,7 +34,7 @@ function readModel(item: Field): readonly JsonObject[] {
   const section = item.section();
   if (section === undefined) return [];
   section.require('provider', 'such as openai, azure, ollama or self-hosted');
-  const model: Record<string, JsonValue> = { ...(item.value as JsonObject) };
+  const model: Record<string, JsonValue> = { ...(isJsonObject(item.value) && item.value) };
   for (const key of secrets) section.secret(key);
   for (const key of numbers) {
     const number = section.number(key);

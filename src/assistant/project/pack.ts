@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { type Environment, Problems } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError, isJsonObject } from '../../protocol/index.ts';
 import { assemble, type LoadedProject } from './load-project.ts';
 import { fingerprint, fromEntries } from './package-entries.ts';
 import { readSource } from './project-folder.ts';
@@ -112,13 +112,13 @@ async function unpack(file: string): Promise<readonly TarEntry[]> {
 function readManifest(file: string, entries: readonly TarEntry[]): Manifest {
   const entry = entries.find(({ path }) => path === manifestPath);
   if (entry === undefined) throw invalid(file, `it has no ${manifestPath}`);
-  let manifest: Partial<Record<keyof Manifest, unknown>> | null;
+  let manifest: unknown;
   try {
-    manifest = JSON.parse(Buffer.from(entry.content).toString('utf8')) as typeof manifest;
+    manifest = JSON.parse(Buffer.from(entry.content).toString('utf8'));
   } catch (error) {
     throw invalid(file, `its ${manifestPath} is not JSON`, error);
   }
-  const { format, name, modelId } = manifest ?? {};
+  const { format, name, modelId } = isJsonObject(manifest) ? manifest : {};
   if (format !== 1) throw invalid(file, 'it was packed by another version');
   if (typeof name !== 'string' || typeof modelId !== 'string') {
     throw invalid(file, `its ${manifestPath} has no name or no modelId`);

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { z } from 'zod';
 
-/** The table as its file has it. */
-interface Table {
-  readonly openers: readonly string[];
-  readonly closers: readonly string[];
-  readonly topics: Readonly<Record<string, readonly string[]>>;
-}
+const tableSchema = z.object({
+  openers: z.array(z.string()),
+  closers: z.array(z.string()),
+  topics: z.record(z.string(), z.array(z.string())),
+});
 
 interface Topic {
   readonly name: string;
@@ -24,13 +24,13 @@ let known: SmallTalk | undefined;
 
 /** Loaded lazily: most CLI commands never need it. */
 function smallTalk(): SmallTalk {
-  known ??= compile(
-    parse(readFileSync(new URL('small-talk.yml', import.meta.url), 'utf8')) as Table,
-  );
+  if (known !== undefined) return known;
+  const file = new URL('small-talk.yml', import.meta.url);
+  known = compile(tableSchema.parse(parse(readFileSync(file, 'utf8'))));
   return known;
 }
 
-function compile(table: Table): SmallTalk {
+function compile(table: z.infer<typeof tableSchema>): SmallTalk {
   const anyOf = (phrases: readonly string[]): string =>
     `(?:${phrases.map(phrasePattern).join('|')})`;
   const opener = `^${anyOf(table.openers)}(?![\\p{L}\\p{N}'])[\\s,.!;:-]*`;

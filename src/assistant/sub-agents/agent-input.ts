@@ -6,6 +6,7 @@ import type { Slot } from '../model.ts';
 import type { SubAgent } from '../project/model.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';
+import { isTrackerEvent } from '../tracker/events.ts';
 
 /** The input of a call: everything but the engine's internal slots. */
 export async function agentInput(
@@ -14,7 +15,7 @@ export async function agentInput(
   facts: { readonly modelId: string },
 ): Promise<AgentInput> {
   const tracker = await call.tracker();
-  const events = (tracker['events'] ?? []) as readonly TrackerEvent[];
+  const events = Array.isArray(tracker['events']) ? tracker['events'].filter(isTrackerEvent) : [];
   return {
     id: idOf(agent, call, events),
     userMessage: call.userMessage,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/index.ts';
+import { isJsonObject } from '../../protocol/index.ts';
 import type { BotMessage } from '../bot-message.ts';
 import { compileCondition } from '../conditions/condition.ts';
 import type { Call, CallOutcome } from '../executor/call-handler.ts';
@@ -47,7 +47,7 @@ export function bounded(text: string): string {
 /** Hooks are user code: values that aren't events are ignored. */
 function usable({ logger, step }: Call, events: readonly unknown[]): readonly EventDraft[] {
   return events.filter((event): event is EventDraft => {
-    const isEvent = typeof (event as JsonObject | null)?.['event'] === 'string';
+    const isEvent = isJsonObject(event) && typeof event['event'] === 'string';
     if (!isEvent) logger.warn({ agent: step.target }, 'sub_agent.event.ignored');
     return isEvent;
   });

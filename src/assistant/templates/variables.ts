@@ -66,7 +66,7 @@ export function loopState(at: number, items: readonly JsonValue[], depth: number
     length: items.length,
     depth,
     depth0: depth - 1,
-    ...(at > 0 && { previtem: items[at - 1] as JsonValue }),
-    ...(at < items.length - 1 && { nextitem: items[at + 1] as JsonValue }),
+    ...(at > 0 && { previtem: items[at - 1] ?? null }),
+    ...(at < items.length - 1 && { nextitem: items[at + 1] ?? null }),
   };
 }

@@ -116,10 +116,21 @@ export function agentEvent(
   return { event: `agent_${event}`, flow_id: flowId, agent_id: agentId, ...fields };
 }
 
-/** A field that should be a text; empty when it is none. */
+/** A field that should be a text; empty when it isn't. */
 export function textOf(event: TrackerEvent, field: string): string {
   const value = event[field];
   return typeof value === 'string' ? value : '';
+}
+
+/** A field that should be an object; empty when it isn't. */
+export function objectOf(event: JsonObject, field: string): JsonObject {
+  const value = event[field];
+  return isJsonObject(value) ? value : {};
+}
+
+/** Whether a value is an event of the log; the tracker gave each of them a timestamp. */
+export function isTrackerEvent(value: unknown): value is TrackerEvent {
+  return isJsonObject(value) && typeof value['event'] === 'string';
 }
 
 /** Larger messages stay in the log and aren't saved with the conversation. */
@@ -134,7 +145,7 @@ export function boundedMessage(parseData: JsonValue | undefined, text: string): 
 
 /** The message that a `bot` event recorded. */
 export function botMessageOf(event: TrackerEvent): BotMessage {
-  const data = (event['data'] ?? {}) as Readonly<Record<string, JsonValue>>;
+  const data = objectOf(event, 'data');
   const fields: [keyof BotMessage, JsonValue | undefined][] = [
     ['text', event['text']],
     ['buttons', data['buttons']],

@@ -4,6 +4,7 @@ import type { Domain } from '../model.ts';
 import { trackerJson } from './json.ts';
 import { loadState } from './state.ts';
 import { Tracker } from './tracker.ts';
+import { objectOf } from './events.ts';
 
 /**
  * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then.
@@ -24,7 +25,7 @@ export function formerTrackerJson(
     former,
     { domain, clock: { now: () => startedAt * 1000 } },
   );
-  const session = (former.at(-1)?.['metadata'] as JsonObject | undefined)?.['session_id'];
+  const session = objectOf(former.at(-1) ?? {}, 'metadata')['session_id'];
   return {
     ...trackerJson(tracker.save().value, former, domain),
     current_session_id: session ?? sessionId,

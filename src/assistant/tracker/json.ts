@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import { startsSession } from './applied.ts';
@@ -76,14 +76,16 @@ export function stackLogged(stack: readonly StackFrame[]): EventDraft {
 }
 
 /** The stack in a `stack` event. */
-export function loggedStack(event: TrackerEvent): readonly StackFrame[] {
+export function loggedStack(event: EventDraft): readonly StackFrame[] {
   if (typeof event['update'] !== 'string') return [];
-  const [patch] = JSON.parse(event['update']) as readonly { readonly value: JsonObject[] }[];
-  return (patch?.value ?? []).map(frameOf);
+  const patches: unknown = JSON.parse(event['update']);
+  const patch: unknown = Array.isArray(patches) ? patches[0] : undefined;
+  const frames = isJsonObject(patch) ? patch['value'] : undefined;
+  return Array.isArray(frames) ? frames.filter(isJsonObject).map(frameOf) : [];
 }
 
 /** The stack after these events, according to the log. */
-export function stackAfter(events: readonly TrackerEvent[]): readonly StackFrame[] {
+export function stackAfter(events: readonly EventDraft[]): readonly StackFrame[] {
   const last = events.findLast((one) => one.event === 'stack' || startsSession(one));
   return last?.event === 'stack' ? loggedStack(last) : [];
 }

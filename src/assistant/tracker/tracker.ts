@@ -4,7 +4,7 @@ import type { Extractor } from '../command.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import { appliedEvents } from './applied.ts';
-import { botMessageOf, boundedMessage, type EventDraft, textOf } from './events.ts';
+import { botMessageOf, boundedMessage, type EventDraft, textOf, objectOf } from './events.ts';
 import { loggedStack, stackLogged } from './json.ts';
 import {
   emptyState,
@@ -186,11 +186,15 @@ export class Tracker {
 
   /** Puts an event in the log, as of now. */
   #note(draft: EventDraft): TrackerEvent {
-    const { timestamp, metadata } = draft as { timestamp?: number; metadata?: JsonObject };
+    const { timestamp } = draft;
     const event: TrackerEvent = {
       ...draft,
-      timestamp: timestamp ?? this.#clock.now() / 1000,
-      metadata: { session_id: this.#state.sessionId, ...this.#eventMetadata, ...metadata },
+      timestamp: typeof timestamp === 'number' ? timestamp : this.#clock.now() / 1000,
+      metadata: {
+        session_id: this.#state.sessionId,
+        ...this.#eventMetadata,
+        ...objectOf(draft, 'metadata'),
+      },
     };
     this.#events.push(event);
     this.#state.latestEventTime = event.timestamp;
@@ -263,7 +267,7 @@ export class Tracker {
 
   #say(event: TrackerEvent): void {
     const message = botMessageOf(event);
-    const agentId = (event['metadata'] as JsonObject | undefined)?.['agent_id'];
+    const agentId = objectOf(event, 'metadata')['agent_id'];
     const text = message.text ?? '';
     this.#state.spoken = extendSpoken(this.#state.heard ? [] : this.#state.spoken, message);
     this.#state.heard = false;
@@ -291,7 +295,7 @@ export class Tracker {
   }
 
   #startOver(event: TrackerEvent): void {
-    const sessionId = (event['metadata'] as JsonObject | undefined)?.['session_id'];
+    const sessionId = objectOf(event, 'metadata')['session_id'];
     const state = this.#state;
     if (typeof sessionId === 'string') state.sessionId = sessionId;
     state.followupAction = null;

@@ -7,7 +7,6 @@ import type { Reading } from './reading.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
 import type { Found } from './values/found.ts';
-import type { FoundNumber } from './values/numbers.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /** Longer answers are no values of the wrong form, but something else. */
@@ -54,7 +53,7 @@ export function otherFills(turn: Turn, reading: Reading): Command[] {
 function bestFitting(reading: Reading, asked: SlotProfile): Found<JsonValue> | undefined {
   const fitting = reading.fitting(asked, true);
   if (asked.kind === 'number') {
-    const numbers = fitting as readonly FoundNumber[];
+    const numbers = reading.fittingNumbers(true);
     const money = asked.isMoney ? numbers.find((one) => one.isMoney) : undefined;
     return money ?? numbers.find((one) => !one.isWeak) ?? numbers[0];
   }

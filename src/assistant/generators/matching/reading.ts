@@ -53,14 +53,13 @@ export class Reading {
   get numbers(): readonly FoundNumber[] {
     this.#numbers ??= findNumbers(this.message, this.#options.language);
     const others = [...findEmails(this.message), ...findIbans(this.message)];
-    const plain = free(this.#numbers, [...this.#taken, ...this.dates, ...this.times, ...others]);
-    return plain as FoundNumber[];
+    return free(this.#numbers, [...this.#taken, ...this.dates, ...this.times, ...others]);
   }
 
   /** Every number, those of dates included: for the answer to "how many days?". */
   get allNumbers(): readonly FoundNumber[] {
     this.#numbers ??= findNumbers(this.message, this.#options.language);
-    return free(this.#numbers, this.#taken) as FoundNumber[];
+    return free(this.#numbers, this.#taken);
   }
 
   /** Where typed values stand, for whatever slot. */
@@ -80,7 +79,7 @@ export class Reading {
     const { message } = this;
     switch (profile.kind) {
       case 'number':
-        return this.#numbersFor(isAsked);
+        return this.fittingNumbers(isAsked);
       case 'category':
         return free(findCategories(message, profile.slot.values ?? [], { isAsked }), this.#taken);
       case 'email':
@@ -104,7 +103,8 @@ export class Reading {
     }
   }
 
-  #numbersFor(isAsked: boolean): readonly FoundNumber[] {
+  /** As `fitting`, for slots of kind `number`. */
+  fittingNumbers(isAsked: boolean): readonly FoundNumber[] {
     const plain = this.numbers.filter((one) => isAsked || !one.isWeak);
     return plain.length > 0 || !isAsked ? plain : this.allNumbers;
   }

@@ -19,7 +19,7 @@ export function readAll<T>(
 }
 
 /** Those that share no character with what is taken already. */
-export function free<T>(found: readonly Found<T>[], taken: readonly Span[]): Found<T>[] {
+export function free<T extends Span>(found: readonly T[], taken: readonly Span[]): T[] {
   return found.filter((one) => !taken.some((span) => overlaps(one, span)));
 }
 
