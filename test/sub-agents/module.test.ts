@@ -197,7 +197,7 @@ test('a module that is not there, or has nothing to offer, is told at the start'
   await expect(talkWith('export const runs = 1;')).rejects.toThrow(
     /exports none of processInput, .*, tools/,
   );
-  await expect(talkWith('export const run = 1;')).rejects.toThrow(/run, which is no function/);
+  await expect(talkWith('export const run = 1;')).rejects.toThrow(/run, which isn't a function/);
   await expect(talkWith('export const tools = 1;')).rejects.toThrow(/tools, which is no list/);
 });
 

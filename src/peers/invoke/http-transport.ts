@@ -102,7 +102,8 @@ export class HttpTransport extends RemoteTransport {
     invocation: Invocation,
     frames: AsyncIterable<RemoteFrame>,
   ): AsyncGenerator<RemoteFrame> {
-    const kind = card.capabilities.streaming === true ? 'streaming_dispatch' : 'http_dispatch';
+    const streams = card.capabilities.streaming === true;
+    const kind = streams ? 'streaming_dispatch' : 'http_dispatch';
     const span = this.#telemetry.dispatch(kind, invocation, protocolVersion);
     let count = 0;
     try {
@@ -117,7 +118,8 @@ export class HttpTransport extends RemoteTransport {
         yield frame;
       }
     } finally {
-      span.setAttribute('legate.a2a.total_events', count).end();
+      if (streams) span.setAttribute('legate.a2a.total_events', count);
+      span.end();
     }
   }
 
