@@ -30,15 +30,15 @@ export interface CallsOptions {
 
 type Watcher = (news: { readonly invocation?: Invocation; readonly progress?: string }) => void;
 
-/** How often to look for what another process heard, in milliseconds. */
+/** The interval for polling the store for changes by other processes, in milliseconds. */
 const pollIntervalMs = 1_000;
 const longestTimerMs = 2 ** 31 - 1;
-/** Delays before the peer is told again to stop, in milliseconds. After the last one, a restart tells it. */
+/** Delays before a cancellation is sent again, in milliseconds. After the last one, the next start retries it. */
 const cancelDelaysMs = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
 
 /**
- * Calls to peers as this process sees them: what changes in the store is timed here, and told to
- * those here who wait for it.
+ * The calls to peers of this process: sets timers for changes in the store and notifies local
+ * waiters.
  */
 export class Calls {
   readonly #options: CallsOptions;
@@ -70,7 +70,7 @@ export class Calls {
     if (invocation.outcome !== undefined && !wasOver) {
       telemetry.ended(invocation, invocation.outcome, scheduler.now());
     }
-    this.#tell(id, { invocation });
+    this.#notify(id, { invocation });
     return changed;
   }
 
@@ -88,8 +88,8 @@ export class Calls {
   }
 
   /**
-   * The peer need not go on. One that cannot be told now is told later, by this process or the next;
-   * that is no reason to fail.
+   * Sends a cancellation to the peer. A failure is retried later, by this process or the next, and
+   * doesn't reject.
    */
   async cancelRemote(invocation: Invocation, attempt = 0): Promise<void> {
     const { telemetry, scheduler, logger, closing } = this.#options;
@@ -116,16 +116,16 @@ export class Calls {
     if (found !== undefined) return found;
     throw new LegateError(
       'PEER_UNREACHABLE',
-      `there is no way (${transportKind}) to reach ${agent} any more`,
+      `${agent} can't be reached: this process has no ${transportKind} transport any more`,
     );
   }
 
-  /** Tells those who wait what the peer says on its way. */
+  /** Passes a status message of the peer to local waiters. */
   progress(id: string, progress: string): void {
-    this.#tell(id, { progress });
+    this.#notify(id, { progress });
   }
 
-  /** Waits until an invocation is over or asks the user; undefined when it is not known. */
+  /** Waits until an invocation has ended or asks the user; undefined if it is unknown. */
   async wait(
     id: string,
     { onProgress }: WaitOptions,
@@ -162,7 +162,7 @@ export class Calls {
     this.#timers.clear();
   }
 
-  /** Sets the timer of an invocation anew; it may ring early where the time is very long. */
+  /** Resets the timer of an invocation; a very long one fires early. */
   time({ id, state, deadline }: Invocation): void {
     const { scheduler, closing, onDue } = this.#options;
     this.#timers.get(id)?.cancel();
@@ -175,7 +175,7 @@ export class Calls {
     );
   }
 
-  #tell(id: string, news: Parameters<Watcher>[0]): void {
+  #notify(id: string, news: Parameters<Watcher>[0]): void {
     for (const watcher of this.#watchers.get(id) ?? []) watcher(news);
   }
 }

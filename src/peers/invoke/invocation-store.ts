@@ -7,7 +7,7 @@ import type { Invocation, InvocationSession } from './invocation.ts';
 const attempts = 20;
 const day = 24 * 60 * 60 * 1000;
 
-/** What every reader of an invocation relies on. */
+/** The fields that every reader relies on. */
 const shape = z.looseObject({
   id: z.string(),
   agent: z.string(),
@@ -41,7 +41,7 @@ function fromVersion1(value: JsonValue): JsonValue {
 }
 const schema = z.custom<Invocation>((value) => shape.safeParse(value).success, 'not an invocation');
 
-/** What the index knows of an invocation; entries of earlier versions do not say whose it is. */
+/** The index entry of an invocation; entries of earlier versions have no process. */
 const openEntry = z
   .object({ isOver: z.boolean(), process: z.string().exactOptional() })
   .catch({ isOver: false });
@@ -56,7 +56,7 @@ type Entry = z.infer<typeof openEntry> & { readonly id: string };
  */
 export class InvocationStore {
   readonly #all: RecordSpace<Invocation>;
-  /** An entry for each that is not done, by conversation: those that are done are kept for a day. */
+  /** An entry for each unfinished invocation, by conversation. */
   readonly #open: RecordSpace<z.infer<typeof openEntry>>;
   readonly #prefix: string;
   readonly #clock: { now(): number };
@@ -79,14 +79,14 @@ export class InvocationStore {
     return (await this.#all.get(this.#prefix + id))?.value;
   }
 
-  /** False when there is one of this id already. */
+  /** False if the id exists already. */
   create(invocation: Invocation): Promise<boolean> {
     return this.#write(invocation, undefined);
   }
 
   /**
-   * Changes an invocation; the change sees it as it is now, and is made again when others change it
-   * meanwhile. Undefined from the change leaves it alone. Resolves with what there is in the end.
+   * Updates an invocation with optimistic locking: `change` runs again on a conflict, and returns
+   * undefined to keep the invocation. Resolves with the stored invocation.
    */
   async change(
     id: string,
@@ -102,25 +102,25 @@ export class InvocationStore {
     throw new LegateError('UNAVAILABLE', `invocation ${id} is being changed by others; try again`);
   }
 
-  /** Those of a conversation that are not over, at most `limit`. */
+  /** The open invocations of a conversation, at most `limit`. */
   async open(session: InvocationSession, limit: number): Promise<readonly Invocation[]> {
     const entries = await this.#entries(this.#openPrefix(session), limit);
     const found = await Promise.all(entries.map(({ id }) => this.find(id)));
     return found.filter((each) => each !== undefined).filter(({ state }) => state !== 'ended');
   }
 
-  /** How many of a conversation are not over, counted up to `limit`: the others are not read. */
+  /** The number of open invocations of a conversation, counted up to `limit`. */
   async countOpen(session: InvocationSession, limit: number): Promise<number> {
     const entries = await this.#entries(this.#openPrefix(session), limit);
     return entries.filter(({ isOver }) => !isOver).length;
   }
 
-  /** Those that are not done, over all conversations, and the replica that works on each. */
+  /** The unfinished invocations of all conversations, with the replica that claimed each. */
   unfinished(): Promise<readonly Entry[]> {
     return this.#entries(this.#prefix);
   }
 
-  /** All of them, those that are over included. */
+  /** All invocations, ended ones included. */
   all(): Promise<readonly Invocation[]> {
     return this.#all.values(this.#prefix);
   }
@@ -139,7 +139,7 @@ export class InvocationStore {
   #write(invocation: Invocation, before: SpaceRecord<Invocation> | undefined): Promise<boolean> {
     const { id, session, state, deadline, process } = invocation;
     const isOver = state === 'ended';
-    // One that is over is kept for answers that come late.
+    // An ended one is kept for late answers.
     const expiresAt = (isOver ? this.#clock.now() : deadline) + day;
     const ifVersion = before?.version ?? 0;
     const write = this.#all.toWrite(this.#prefix + id, invocation, { expiresAt, ifVersion });
@@ -159,7 +159,7 @@ export class InvocationStore {
   }
 }
 
-/** Nothing is left to do: it has ended, the conversation knows, and so does the peer. */
+/** Whether nothing is left to do: it has ended, and conversation and peer are notified. */
 export function isDone({ state, isNotified, mustCancel }: Invocation): boolean {
   return state === 'ended' && isNotified === true && mustCancel !== true;
 }

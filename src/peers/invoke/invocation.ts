@@ -19,11 +19,11 @@ export interface InvocationSession {
 }
 
 /**
- * What a peer wants to know before it goes on.
+ * A question of a peer that its task waits for.
  * @example
  * async function ask({ round, text, needsAuthorization }: PeerQuestion) {
- *   const wish = needsAuthorization ? 'Allow this?' : 'Please answer:';
- *   return terminal.question(`${round}. ${wish} ${text} `);
+ *   const prompt = needsAuthorization ? 'Allow this?' : 'Please answer:';
+ *   return terminal.question(`${round}. ${prompt} ${text} `);
  * }
  */
 export interface PeerQuestion {
@@ -47,7 +47,7 @@ export type InvocationEnd =
   | 'error';
 
 /**
- * What came of a call.
+ * The outcome of a call.
  * @example
  * const outcome: InvocationOutcome = {
  *   end: 'TASK_STATE_COMPLETED',
@@ -72,8 +72,8 @@ export interface InvocationOutcome {
  * - **sending**: a message is on its way: the first, or the answer to a question.
  * - **working**: the peer has it.
  * - **asking**: the peer waits for an answer, from a model or from the user.
- * - **ended**: it has an outcome; `isNotified` once the conversation knows, `mustCancel` until the peer
- *   knows that it need not go on.
+ * - **ended**: it has an outcome; `isNotified` once the conversation has it, `mustCancel` until the
+ *   peer has the cancellation.
  * @example
  * const { id, state, question }: Invocation = await invoker.wait('order-17');
  * if (state === 'asking') await invoker.answer(id, await terminal.question(question?.text));
@@ -85,16 +85,16 @@ export interface Invocation {
   readonly skill: string;
   readonly transportKind: TransportKind;
   readonly session: InvocationSession;
-  /** Whether the conversation is told the outcome, or somebody waits for it. */
+  /** Whether the conversation is notified of the outcome, or a caller waits for it. */
   readonly mode: 'notify' | 'wait';
   readonly state: 'sending' | 'working' | 'asking' | 'ended';
-  /** The process that has it in hand: others leave it alone while that one lives. */
+  /** The process that claimed it: others leave it alone while its lease is valid. */
   readonly process?: string;
   /** The peer's own ids. */
   readonly remote?: { readonly taskId?: string; readonly contextId?: string };
-  /** What was sent last. */
+  /** The last message sent. */
   readonly message: Message;
-  /** What was asked for, in words. */
+  /** The text of the request. */
   readonly request: string;
   readonly rounds: number;
   readonly question?: PeerQuestion & { readonly id: string };
@@ -105,12 +105,12 @@ export interface Invocation {
   readonly deadline: number;
   readonly outcome?: InvocationOutcome;
   readonly isNotified?: boolean;
-  /** The peer is to stop, and was not told yet. */
+  /** The cancellation has not reached the peer yet. */
   readonly mustCancel?: boolean;
 }
 
 /**
- * What happens to an invocation, as its transport tells it; with who proved to have sent it.
+ * An event of an invocation from its transport, with the authenticated sender.
  * @example
  * const event: PeerEvent = { kind: 'progress', text: 'Reading page 3 of 9', sender: 'bob' };
  */
@@ -125,7 +125,7 @@ export type PeerEvent = { readonly sender?: string } &
   );
 
 /**
- * Takes what a transport tells; false for invocations that are not ours, or no longer known.
+ * Handles an event of a transport; false for unknown invocations.
  * @example
  * const listener: PeerListener = async (invocationId, event) => {
  *   if (event.kind === 'progress') console.log(event.text);
@@ -135,7 +135,7 @@ export type PeerEvent = { readonly sender?: string } &
 export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<boolean>;
 
 /**
- * One way to reach peers.
+ * A transport to peers.
  * @example
  * const transports: readonly PeerTransport[] = [
  *   new BusTransport({ bus, name: 'desk', directory }),
@@ -146,15 +146,15 @@ export interface PeerTransport {
   readonly transportKind: TransportKind;
   /** Whether the peer deduplicates messages by id, so that one may be sent again. */
   readonly deduplicates: boolean;
-  /** Whether an agent can prove what it sends this way: what is not proved is then not believed. */
+  /** Whether the agent's messages are authenticated: others are then dropped. */
   proves?(invocation: Invocation): boolean;
-  /** From now on events go to the listener. */
+  /** Starts to pass events to the listener. */
   start(listener: PeerListener): Promise<void>;
-  /** Sends the invocation's message. Resolves once it is safely on its way; rejects when it did not leave. */
+  /** Sends the invocation's message. Resolves once it is sent; rejects if it was not. */
   send(invocation: Invocation): Promise<void>;
-  /** Takes up an invocation of a process that is gone. */
+  /** Continues an invocation of a dead process. */
   resume(invocation: Invocation): Promise<void>;
-  /** Asks the peer to stop; what was under way here is over. */
+  /** Cancels the task at the peer, and stops following it. */
   cancel(invocation: Invocation): Promise<void>;
   stop(): Promise<void>;
 }

@@ -847,7 +847,7 @@ test('what is open in a conversation is known after its deadline was moved, and 
   expect((await invoker.list(session)).map((each) => each.id).toSorted()).toEqual(
     [id, second.id].toSorted(),
   );
-  await expect(ask()).rejects.toThrow(/2 agent tasks of this conversation are under way/);
+  await expect(ask()).rejects.toThrow(/2 agent tasks of this conversation are in flight/);
   await invoker.cancel(id);
   expect((await invoker.list(session)).map((each) => each.id)).toEqual([second.id]);
   const elsewhere = { id: 'c1', caller: { ...caller, subject: 'somebody else' } };

@@ -39,21 +39,21 @@ import { Questions } from './questions.ts';
 import { Takeover } from './takeover.ts';
 
 /**
- * Whom, over what, and within which bounds peers are called.
+ * The options of an invoker: directory, transports and limits.
  * @example
  * const needed = { name: 'desk', directory, transports, store, memory };
  * const options: InvokerOptions = { ...needed, timeoutMs: 60_000, maxInFlight: 4 };
  */
 export interface InvokerOptions extends LoopLimits {
-  /** Our own name, by which peers know us. */
+  /** Our own agent name. */
   readonly name: string;
   readonly directory: Directory;
   readonly transports: readonly PeerTransport[];
-  /** Where calls and the leases of replicas are kept. */
+  /** Stores calls and the leases of replicas. */
   readonly store: Store;
-  /** Whose working memory takes the results of a caller's conversations. */
+  /** The working memory for the results of a caller's conversations. */
   readonly memory: (caller: Caller) => WorkingMemory;
-  /** Says which peers a model may answer by itself. @default none */
+  /** Decides which peers a model may answer. @default none */
   readonly trust?: TrustLedger;
   readonly conversations?: Conversations;
   /** How long a peer may take, in milliseconds. @default 5 minutes */
@@ -62,22 +62,22 @@ export interface InvokerOptions extends LoopLimits {
   readonly askTimeoutMs?: number;
   /** How long results are kept in working memory, in milliseconds. @default 1 hour */
   readonly resultTtlMs?: number;
-  /** Under whose lease this process calls peers: others take over its calls when it dies. @default a new one */
+  /** The lease of this process: other replicas take over its calls when it expires. @default a new one */
   readonly replica?: Replica;
-  /** Tasks of one conversation that may be under way. @default 16 */
+  /** The most tasks in flight per conversation. @default 16 */
   readonly maxInFlight?: number;
   readonly scheduler?: Scheduler;
   readonly logger?: Logger;
 }
 
 const minute = 60_000;
-/** More than a conversation may have under way by any sensible `maxInFlight`. */
-const mostListed = 1_000;
+/** Above any sensible `maxInFlight`. */
+const MAX_LISTED = 1_000;
 
 /**
- * Gives tasks to other agents and joins what comes back to the conversation that asked: over the
- * bus or HTTP, several at a time, across questions, restarts and late answers. The state of each is
- * in the store (see `Invocation`); whichever process hears an answer goes on from there.
+ * Sends tasks to other agents and returns their results to the conversation that asked: over any
+ * transport, concurrently, across questions, restarts and late answers. The state of each call is in
+ * the store (see `Invocation`), so any process can continue it.
  * @example
  * await invoker.start();
  * const { outcome } = await invoker.call({ agent: 'bob', skill: 'echo', message: 'hi' }, session);
@@ -90,7 +90,7 @@ export class Invoker {
   readonly #store: InvocationStore;
   readonly #replica: Replica;
   readonly #calls: Calls;
-  /** What happens to one invocation happens in order. */
+  /** Serializes the events of each invocation. */
   readonly #queue = new KeyedQueue();
   readonly #outcomes: Outcomes;
   readonly #questions: Questions;
@@ -150,7 +150,7 @@ export class Invoker {
     return this.#options.name;
   }
 
-  /** Starts to take answers, and takes up what an earlier process left. */
+  /** Starts the transports, and takes over the calls of dead processes. */
   async start(): Promise<void> {
     for (const transport of this.#options.transports) {
       await transport.start((id, event) => this.#accept(id, event));
@@ -158,7 +158,7 @@ export class Invoker {
     this.#leave = await this.#replica.join({ takeOver: () => this.#takeover.takeOver() });
   }
 
-  /** Takes no more answers. What is under way is taken up by the next process. */
+  /** Stops the transports. The next process continues open calls. */
   async stop(): Promise<void> {
     this.#closing.abort(shuttingDown());
     this.#calls.stop();
@@ -171,15 +171,15 @@ export class Invoker {
     return this.#store.find(id);
   }
 
-  /** Those that are not over; of one conversation, or all. */
+  /** Open invocations, of one conversation or all. */
   async list(session?: InvocationSession): Promise<readonly Invocation[]> {
-    if (session !== undefined) return this.#store.open(session, mostListed);
+    if (session !== undefined) return this.#store.open(session, MAX_LISTED);
     return (await this.#store.all()).filter(({ state }) => state !== 'ended');
   }
 
   /**
-   * Gives a task to a peer; resolves once it is on its way. In mode `wait` its outcome is for `wait`
-   * to return; otherwise the conversation is told. Rejects in words that help a model.
+   * Sends a task to a peer; resolves once it is sent. In mode `wait` the method `wait` returns the
+   * outcome; otherwise the conversation is notified. Error texts are written for models.
    */
   async invoke(
     request: InvokeRequest,
@@ -192,7 +192,7 @@ export class Invoker {
     const peer = await directory.require(request.agent.trim());
     const transportKind = this.#transportKindOf(peer);
     const skill = skillIdOf(peer, request.skill.trim());
-    await this.#checkRoom(session);
+    await this.#checkInFlight(session);
     const now = scheduler.now();
     const timeoutMs = request.timeoutMs ?? usual;
     const message = firstMessage(request, skill, scheduler.uuid());
@@ -218,13 +218,13 @@ export class Invoker {
     try {
       return await this.#calls.send(invocation);
     } catch (thrown) {
-      // The message may have left: the next process finds out, and goes on with it.
+      // The message may have been sent: the next process continues.
       this.#closing.signal.throwIfAborted();
-      // Whoever asked is told right here.
+      // The caller gets the error, so the conversation is not notified.
       const error = toLegateError(thrown);
       const outcome = { end: 'error', text: error.message, data: [] } as const;
       const ended = await this.#outcomes.close(invocation.id, outcome, { isQuiet: true });
-      // Its time was up, or it was cancelled, before it left: that is its end, and known.
+      // It timed out or was cancelled before it was sent.
       const known = ended === undefined ? await this.find(invocation.id) : undefined;
       if (known !== undefined) return known;
       throw error;
@@ -232,8 +232,7 @@ export class Invoker {
   }
 
   /**
-   * Waits until an invocation is over, or asks what only the user can answer. An abort cancels it,
-   * here and at the peer.
+   * Waits until an invocation has ended or asks the user. An abort cancels it, here and at the peer.
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Invocation> {
     const { signal } = options;
@@ -242,14 +241,14 @@ export class Invoker {
     try {
       const settled = await this.#calls.wait(id, options, either.signal);
       if (settled === undefined) throw unknown(id);
-      return settled.state === 'ended' ? await this.#heard(settled) : settled;
+      return settled.state === 'ended' ? await this.#received(settled) : settled;
     } catch (error) {
       if (signal?.aborted === true) await this.cancel(id);
       throw error;
     }
   }
 
-  /** Gives a task to a peer and waits for it: for sub agents, and for whoever has the time. */
+  /** Sends a task to a peer and waits for the outcome. */
   async call(
     request: InvokeRequest,
     session: InvocationSession,
@@ -259,7 +258,7 @@ export class Invoker {
     return this.wait(id, options);
   }
 
-  /** Answers the question of a peer, which then goes on in the same task and context. */
+  /** Answers the question of a peer, in the same task and context. */
   answer(id: string, content: string | readonly Part[]): Promise<Invocation> {
     return this.#queue.run(id, async () => {
       const asking = await this.find(id);
@@ -268,19 +267,19 @@ export class Invoker {
     });
   }
 
-  /** Ends an invocation, here and at the peer. One that is over is left alone. */
+  /** Cancels an invocation, here and at the peer. One that has ended stays unchanged. */
   async cancel(id: string): Promise<void> {
     const text = 'The task was cancelled.';
     const outcome = { end: 'TASK_STATE_CANCELED', text, data: [] } as const;
     await this.#outcomes.abandon(id, outcome, { isQuiet: true });
   }
 
-  async #checkRoom(session: InvocationSession): Promise<void> {
+  async #checkInFlight(session: InvocationSession): Promise<void> {
     const { maxInFlight = 16 } = this.#options;
     const count = await this.#store.countOpen(session, maxInFlight);
     if (count < maxInFlight) return;
     throw invalid(
-      `${count} agent tasks of this conversation are under way, and more are not allowed. Wait for their results before invoking another agent.`,
+      `${count} agent tasks of this conversation are in flight, which is the limit. Wait for their results before invoking another agent.`,
     );
   }
 
@@ -295,16 +294,16 @@ export class Invoker {
     );
   }
 
-  /** Whoever waited has the outcome: the conversation need not be told. */
-  async #heard(ended: Invocation): Promise<Invocation> {
+  /** The waiter has the outcome, so the conversation is not notified. */
+  async #received(ended: Invocation): Promise<Invocation> {
     if (ended.isNotified === true || ended.mode !== 'wait') return ended;
-    const heard = await this.#calls.change(ended.id, (current) =>
+    const changed = await this.#calls.change(ended.id, (current) =>
       current.isNotified === true ? undefined : { ...current, isNotified: true },
     );
-    return heard?.invocation ?? ended;
+    return changed?.invocation ?? ended;
   }
 
-  /** Takes what a transport tells. What belongs to one invocation is dealt with in order. */
+  /** Handles an event of a transport; the events of one invocation are handled in order. */
   #accept(id: string, event: PeerEvent): Promise<boolean> {
     return this.#queue.run(id, async () => {
       const invocation = await this.find(id);
@@ -317,7 +316,7 @@ export class Invoker {
     });
   }
 
-  /** Where a transport knows who speaks, nobody else answers for the peer. */
+  /** If the transport authenticates senders, only the peer itself may answer. */
   #isFrom({ sender }: PeerEvent, invocation: Invocation): boolean {
     if (sender !== undefined) return sender.toLowerCase() === invocation.agent.toLowerCase();
     return this.#calls.transportOf(invocation).proves?.(invocation) !== true;
@@ -352,7 +351,7 @@ export class Invoker {
     else if (isTerminal(state)) await this.#outcomes.finish(invocation, content);
   }
 
-  /** Not in the lane of the invocation: what holds that up may be the very thing that takes too long. */
+  /** Not queued: the queued work may be what takes too long. */
   #expire(id: string): void {
     const expire = async (): Promise<void> => {
       const invocation = await this.find(id);
@@ -375,5 +374,5 @@ function shuttingDown(): LegateError {
 }
 
 function unknown(id: string): LegateError {
-  return new LegateError('TASK_NOT_FOUND', `no agent task ${id} is known, or no longer`);
+  return new LegateError('TASK_NOT_FOUND', `agent task ${id} is unknown or has expired`);
 }

@@ -11,9 +11,9 @@ import { outcomeNotice } from './notices.ts';
 import { saveResult } from './results.ts';
 
 interface CloseOptions {
-  /** The conversation is not told. */
+  /** Doesn't notify the conversation. */
   readonly isQuiet?: boolean;
-  /** The peer has to be told to stop. */
+  /** The peer's task has to be cancelled. */
   readonly mustCancel?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface OutcomesOptions {
   readonly logger: Logger;
 }
 
-/** How invocations end, and how their conversations hear of it. */
+/** Ends invocations and notifies their conversations. */
 export class Outcomes {
   readonly #options: OutcomesOptions;
 
@@ -49,27 +49,27 @@ export class Outcomes {
             ...current,
             state: 'ended',
             outcome,
-            // Whoever waits in another process says so when it has heard of it.
+            // A waiter in another process sets it when it has the outcome.
             isNotified: isQuiet || (current.mode === 'wait' && current.process === replica.id),
-            // In the same write: a process that dies right now leaves no peer at work for nothing.
+            // In the same write, so that a crash doesn't leave the peer's task running.
             ...(mustCancel && { mustCancel }),
           },
     );
     if (ended?.isChanged !== true) return undefined;
     const { invocation } = ended;
     if (invocation.isNotified !== true && !(await this.#isWaitedFor(invocation)))
-      await this.tell(invocation);
+      await this.notify(invocation);
     return invocation;
   }
 
-  /** Whether another replica waits for the outcome; when it dies, its successor tells. */
+  /** Whether another replica waits for the outcome; if it dies, its successor notifies. */
   async #isWaitedFor({ mode, process }: Invocation): Promise<boolean> {
     const { replica } = this.#options;
     if (mode !== 'wait' || process === undefined || process === replica.id) return false;
     return (await replica.dead([process])).size === 0;
   }
 
-  /** Ends an invocation whose peer need not go on. */
+  /** Ends an invocation and cancels the peer's task. */
   async abandon(
     id: string,
     outcome: InvocationOutcome,
@@ -79,7 +79,7 @@ export class Outcomes {
     if (ended !== undefined) await this.#options.calls.cancelRemote(ended);
   }
 
-  /** The peer, or the way to it, failed. */
+  /** The peer or its transport failed. */
   async fail({ id, agent }: Invocation, thrown: Error): Promise<void> {
     const { message } = toLegateError(thrown);
     this.#options.logger.warn({ invocation: id, agent, error: thrown }, 'peers.invocation.failed');
@@ -92,8 +92,8 @@ export class Outcomes {
     await this.close(invocation.id, await this.#outcomeOf(invocation, content));
   }
 
-  /** Tells the conversation how an invocation ended. What cannot be told now is told after a restart. */
-  async tell(invocation: Invocation): Promise<void> {
+  /** Notifies the conversation of the outcome. A failure is retried after a restart. */
+  async notify(invocation: Invocation): Promise<void> {
     const { conversations, calls, logger } = this.#options;
     const { id, outcome } = invocation;
     if (outcome === undefined) return;
@@ -106,7 +106,7 @@ export class Outcomes {
     }
   }
 
-  /** A result after the time was up is still a result; that a peer stopped when told to is none. */
+  /** A result after the timeout still counts; a confirmed cancellation doesn't. */
   async #late(invocation: Invocation, content: AnswerContent): Promise<void> {
     const { calls, conversations } = this.#options;
     const isWanted =

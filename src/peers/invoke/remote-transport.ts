@@ -9,19 +9,19 @@ import type { TransportKind } from '../directory/index.ts';
 import { textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
-/** Nobody wants the task any more. A program that merely stops leaves it to the next. */
-class GivenUp extends Error {}
+/** The task was cancelled. A process that shuts down leaves it to the next one. */
+class Cancelled extends Error {}
 
 interface Running {
   readonly task: RemoteTask;
   readonly controller: AbortController;
-  /** The message is out and has brought no event yet. */
+  /** The message was sent, and no event has arrived yet. */
   isSending: boolean;
 }
 
 /**
- * Peers whose tasks this process follows itself, one `RemoteTask` for each invocation. A message
- * that the peer may have taken is never sent twice.
+ * A transport for tasks that this process follows itself, with one `RemoteTask` per invocation. A
+ * message that the peer may have got is never sent twice.
  */
 export abstract class RemoteTransport implements PeerTransport {
   abstract readonly transportKind: TransportKind;
@@ -35,7 +35,7 @@ export abstract class RemoteTransport implements PeerTransport {
     this.#logger = logger;
   }
 
-  /** How the tasks of a peer are reached now. */
+  /** The task transport to a peer. */
   protected abstract transportFor(invocation: Invocation): Promise<TaskTransport>;
 
   /** Runs what is done on behalf of an invocation. */
@@ -51,8 +51,8 @@ export abstract class RemoteTransport implements PeerTransport {
   }
 
   /**
-   * Resolves with the first event: what fails before it is the caller's to see. A peer that has no
-   * tasks tells nothing before its answer, and is not waited for.
+   * Resolves with the first event; the caller gets earlier failures. A peer without tasks sends
+   * nothing before its answer, and is not waited for.
    */
   async send(invocation: Invocation): Promise<void> {
     const point =
@@ -72,7 +72,7 @@ export abstract class RemoteTransport implements PeerTransport {
     return undefined;
   }
 
-  /** Goes on with what another process sent, or was sending. */
+  /** Continues what another process sent or was sending. */
   async resume(invocation: Invocation): Promise<void> {
     const transport = await this.transportFor(invocation);
     const isSending = invocation.state === 'sending' || invocation.remote?.taskId === undefined;
@@ -82,11 +82,11 @@ export abstract class RemoteTransport implements PeerTransport {
     void this.#follow(invocation, running, running.task.events());
   }
 
-  /** A task whose id the peer has not told yet is found and cancelled in the background. */
+  /** A task whose id is not known yet is found and cancelled in the background. */
   async cancel(invocation: Invocation): Promise<void> {
     const running = this.#running.get(invocation.id);
     const taskId = invocation.remote?.taskId ?? running?.task.taskId;
-    running?.controller.abort(new GivenUp());
+    running?.controller.abort(new Cancelled());
     if (taskId === undefined && running?.isSending === true) return;
     const transport = await this.transportFor(invocation);
     const point = { ...pointOf(invocation, 'working'), ...(taskId !== undefined && { taskId }) };
@@ -107,7 +107,7 @@ export abstract class RemoteTransport implements PeerTransport {
       point,
       signal: controller.signal,
       // Once its id is known, the task is cancelled by `cancel`.
-      handsOver: (reason) => !(reason instanceof GivenUp) || task.taskId !== undefined,
+      handsOver: (reason) => !(reason instanceof Cancelled) || task.taskId !== undefined,
       onCancelFailed: (error) =>
         this.#logger.warn({ invocation: id, agent, error }, 'peers.message.cancel_failed'),
     });
@@ -115,7 +115,7 @@ export abstract class RemoteTransport implements PeerTransport {
     // An answer takes the place of the stream on which its question came.
     this.#running.get(id)?.controller.abort();
     this.#running.set(id, running);
-    // What comes too late must not keep the program from stopping.
+    // A late start must not delay the shutdown.
     if (this.#isStopped) controller.abort();
     return running;
   }
@@ -130,9 +130,9 @@ export abstract class RemoteTransport implements PeerTransport {
     return this.within(invocation, async () => {
       try {
         let next = first ?? (await events.next());
-        for (; next.done !== true; next = await events.next()) await this.#tell(id, next.value);
+        for (; next.done !== true; next = await events.next()) await this.#notify(id, next.value);
       } catch (error) {
-        // What we ended ourselves is no failure of the peer.
+        // Our own abort is not a failure of the peer.
         if (this.#isStopped || running.controller.signal.aborted) return;
         const failure = error instanceof Error ? error : new Error(String(error));
         await this.#listener?.(id, { kind: 'error', error: failure });
@@ -144,7 +144,7 @@ export abstract class RemoteTransport implements PeerTransport {
     });
   }
 
-  async #tell(id: string, event: RemoteEvent): Promise<void> {
+  async #notify(id: string, event: RemoteEvent): Promise<void> {
     if (event.kind === 'known') await this.#listener?.(id, event);
     else if (event.kind === 'question') {
       await this.#listener?.(id, { kind: 'answer', response: { task: event.task } });
@@ -157,7 +157,7 @@ export abstract class RemoteTransport implements PeerTransport {
   }
 
   #release(id: string, running: Running): void {
-    // Another one goes on with the same task.
+    // A later run follows the same task.
     if (this.#running.get(id) !== running) return;
     this.#running.delete(id);
     this.released(id);

@@ -17,34 +17,34 @@ export interface TakeoverOptions {
   readonly closing: AbortSignal;
 }
 
-/** How a replica goes on with what dead replicas left behind. */
+/** Takes over the invocations of dead replicas. */
 export class Takeover {
   readonly #options: TakeoverOptions;
-  /** Invocations that this replica claimed and could not go on with. */
+  /** Invocations that this replica claimed and could not continue. */
   readonly #failed = new Set<string>();
 
   constructor(options: TakeoverOptions) {
     this.#options = options;
   }
 
-  /** What could not be taken up is tried again with the next call. */
+  /** Invocations that could not be taken over are retried with the next call. */
   async takeOver(): Promise<void> {
     const { store, replica, logger, closing } = this.#options;
     const unfinished = await store.unfinished();
     const holders = new Set(unfinished.flatMap(({ process }) => process ?? []));
     const dead = await replica.dead([...holders]);
     for (const { id, process } of unfinished) {
-      const isLeft = process === undefined || dead.has(process) || this.#failed.has(id);
-      if (!isLeft || closing.aborted) continue;
+      const isOrphaned = process === undefined || dead.has(process) || this.#failed.has(id);
+      if (!isOrphaned || closing.aborted) continue;
       this.#failed.delete(id);
-      await this.#takeUp(id, process).catch((error: unknown) => {
+      await this.#resume(id, process).catch((error: unknown) => {
         this.#failed.add(id);
         logger.error({ invocation: id, error }, 'peers.takeover.failed');
       });
     }
   }
 
-  async #takeUp(id: string, process: string | undefined): Promise<void> {
+  async #resume(id: string, process: string | undefined): Promise<void> {
     const { store, calls, outcomes, questions } = this.#options;
     const left = await store.find(id);
     // Another replica may have taken it over since the list was read.
@@ -53,7 +53,7 @@ export class Takeover {
     if (invocation === undefined) return;
     const { state } = invocation;
     if (state === 'ended') {
-      if (invocation.isNotified !== true) await outcomes.tell(invocation);
+      if (invocation.isNotified !== true) await outcomes.notify(invocation);
       if (invocation.mustCancel === true) await calls.cancelRemote(invocation);
       return;
     }
@@ -64,8 +64,8 @@ export class Takeover {
   }
 
   /**
-   * Of several that come to it, one goes on. Whoever waited for it is gone with its process, so that
-   * the conversation is told instead; but a question that was passed on is answered where it was put.
+   * One of several replicas succeeds. The waiter died with its process, so the conversation is
+   * notified instead; a question that was already asked is answered where it was asked.
    */
   async #claim(left: Invocation): Promise<Invocation | undefined> {
     const { calls, replica } = this.#options;
