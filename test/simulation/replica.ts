@@ -200,7 +200,7 @@ export class Replica {
         bus,
         name: agentName,
         announces: false,
-        tellsStates: false,
+        broadcastsStates: false,
         queue: { retryDelaysMs: [50, 200, 500] },
       });
       return { ...life, engine: host.engine, stop: (graceMs) => host.close({ graceMs }) };

@@ -1,5 +1,5 @@
 /**
- * What the bodies of the bus are: A2A 1.x as JSON, read within bounds.
+ * The bodies on the bus: A2A 1.x as JSON, decoded with limits.
  *
  * | type | body |
  * |---|---|
@@ -29,36 +29,36 @@ import {
 export const headerNames = {
   /** Proves who sent the message. */
   token: 'token',
-  /** Who the sender says it is, where it proves nothing. */
+  /** The name that an unauthenticated sender claims. */
   from: 'from',
   /** Which updates the sender wants: `all` (default), `status` or `none`. */
   updates: 'updates',
-  /** Which telling of a task an update belongs to: each delivery of its message tells it anew. */
+  /** The series of an update: each delivery of a task message starts a new one. */
   series: 'series',
   /** The number of an update in its series, from 0: a gap means that one was lost. */
   sequence: 'sequence',
-  /** `cancel` on the answer to a wish to cancel, which is not the task's result. */
+  /** `cancel` on the reply to a cancellation request, which is not the task's result. */
   answers: 'answers',
   /** `gone` on the last announcement of an agent. */
   presence: 'presence',
 } as const;
 
-/** Whether an agent is there, and when it said so. */
+/** Whether an agent is online, and when it announced that. */
 export interface Presence {
   readonly isGone: boolean;
-  /** Milliseconds since 1970, by the agent's clock; undefined where it does not say. */
+  /** Milliseconds since 1970, by the agent's clock; undefined if it is missing. */
   readonly at: number | undefined;
 }
 
 /**
- * The correlation of an announcement. Headers are not signed, and correlations are: what an agent
- * signed when it came cannot be sent once more as if it had gone.
+ * The correlation id of an announcement. Unlike headers it is signed, so an announcement can't be
+ * replayed as a departure.
  */
 export function presenceMark(isGone: boolean, at: number): string {
   return `${isGone ? 'gone' : 'here'} ${at}`;
 }
 
-/** Reads what `presenceMark` wrote; by the header alone where it wrote nothing. */
+/** Reads a `presenceMark`, or the header if there is none. */
 export function readPresence(
   correlationId: string | undefined,
   headers: Readonly<Record<string, string>>,

@@ -46,7 +46,7 @@ interface SignableMessage extends Omit<OutgoingMessage, 'id'> {
   readonly principal?: Principal | undefined;
 }
 
-/** Publishes under a name, signed where there is a key. */
+/** Publishes under a name, signed if there is a key. */
 export class Sender {
   readonly name: string;
   readonly #bus: Bus;
@@ -92,7 +92,7 @@ export class Sender {
 /** Which exchange a message belongs to, and where its answers go. */
 type Exchange = Pick<SignableMessage, 'correlationId' | 'replyTo' | 'principal' | 'headers'>;
 
-/** Sends a message to an agent; rejects with `PEER_UNREACHABLE` when there is no such agent. */
+/** Sends a message to an agent; rejects with `PEER_UNREACHABLE` if the agent has no queue. */
 export function sendTask(
   sender: Pick<Sender, 'send'>,
   agent: string,

@@ -19,7 +19,7 @@ export interface AnnouncerOptions {
   readonly logger: Logger;
 }
 
-/** Makes an agent known: when it comes, every so often while it stays, and when it goes. */
+/** Announces an agent at start, periodically, and when it stops. */
 export class Announcer {
   readonly #options: AnnouncerOptions;
   #body = '';
@@ -35,7 +35,7 @@ export class Announcer {
     this.#again();
   }
 
-  /** Announces now and not again: for agents that come only when there is work. */
+  /** Announces once: for agents that are started on demand. */
   async once(): Promise<void> {
     const { card, cardKeys } = this.#options;
     const shown = cardKeys === undefined ? card : await signCard(card, { keys: cardKeys });
@@ -82,8 +82,7 @@ export type AnnounceOnceOptions = Pick<
 >;
 
 /**
- * Makes an agent known that is not running: one that is started when there is work. Those who listen
- * know it for a day.
+ * Announces an agent that is started on demand. Directories keep it for a day.
  * @example await announceOnce(researcher, { bus })
  */
 export async function announceOnce(agent: Agent, options: AnnounceOnceOptions): Promise<void> {

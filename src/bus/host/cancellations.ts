@@ -20,7 +20,7 @@ import type { Replies } from './replies.ts';
 
 const oneDay = 24 * 60 * 60 * 1000;
 
-/** Cancellation requests for tasks that have not come out of the queue yet, in the store. */
+/** Stores cancellation requests for tasks that are still queued. */
 export class PendingCancellations {
   readonly #requests: RecordSpace<true>;
   readonly #scheduler: Scheduler;
@@ -71,15 +71,15 @@ export interface CancelConsumerOptions {
   readonly closing: AbortSignal;
 }
 
-/** Marks the copy of a request that is sent round once more. */
+/** Marks a request that is broadcast a second time. */
 const echo = 'echo';
 
 const { cancelTask } = serviceOperations;
 
 /**
- * Takes cancellation requests from the bus. Every process of an agent hears of each request, since one
- * of them may be at work on the task under a store of its own; and one of them is responsible, for
- * tasks that wait for their caller and for those that have not left the queue.
+ * Consumes cancellation requests. Every process of an agent gets a copy of each request, because one
+ * of them may run the task with a store of its own. A shared queue gives one process the request for
+ * tasks that wait for their caller or are still queued.
  */
 export class CancelConsumer {
   readonly #options: CancelConsumerOptions;
@@ -91,12 +91,14 @@ export class CancelConsumer {
   }
 
   /**
-   * Starts to consume, and handles the requests that waited before it resolves, so that no task is
-   * started that was cancelled already, as far as that can be told.
+   * Starts to consume, and handles waiting requests before it resolves, so that tasks that were
+   * already cancelled are not started (best effort).
    */
   async start(name: string, replica: string): Promise<readonly Consumption[]> {
     const { bus, scheduler } = this.#options;
-    const own = await bus.consume(ownCancelQueue(name, replica), (copy) => this.#overhear(copy));
+    const own = await bus.consume(ownCancelQueue(name, replica), (copy) =>
+      this.#handleOwnCopy(copy),
+    );
     const queue = cancelQueue(name);
     const waiting = (await bus.inspect(queue.name))?.messages ?? 0;
     const shared = await bus.consume(queue, async (delivery) => {
@@ -112,8 +114,8 @@ export class CancelConsumer {
     return [own, shared];
   }
 
-  /** A copy for this process: stops the turn if it runs here. Its end is told by the task's consumer. */
-  async #overhear(delivery: Delivery): Promise<AckDecision> {
+  /** This process's copy: stops the turn if it runs here. The task consumer sends the result. */
+  async #handleOwnCopy(delivery: Delivery): Promise<AckDecision> {
     const { service, jobs } = this.#options;
     try {
       const sender = await this.#identify(delivery);
@@ -123,13 +125,13 @@ export class CancelConsumer {
       else await cancelTask.perform(service, { id: job.ids.taskId }, this.#within(job.call));
       return done;
     } catch (error) {
-      // The copy that all share is answered; this one is not. A store that fails may be back.
+      // Only the shared copy is answered. A store failure is retried.
       if (error instanceof LegateError && error.code !== 'STORE_FAILED') return done;
       throw error;
     }
   }
 
-  /** The one copy that all processes share: it is answered. */
+  /** The shared copy, which is answered. */
   async #handle(delivery: Delivery): Promise<AckDecision> {
     const { service, jobs, replies } = this.#options;
     const { correlationId, headers, replyTo = '', topic } = delivery;
@@ -159,8 +161,8 @@ export class CancelConsumer {
   }
 
   /**
-   * Its caller does not know the task's id, nor do we: the message is still on its way. Whoever takes
-   * it from now on finds the request; whoever took it a moment ago hears of it once more.
+   * The task is unknown: its message is still queued. The process that takes it later finds the stored
+   * request; a process that took it just now gets the request a second time.
    */
   async #keep(delivery: Delivery, correlationId: string, sender: Caller): Promise<void> {
     const { bus, cancellations } = this.#options;

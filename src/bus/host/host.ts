@@ -62,7 +62,7 @@ export interface HostOptions
   /** Milliseconds between announcements. @default 120_000 */
   readonly announceIntervalMs?: number;
   /** Broadcasts the states of tasks, without contents, on `agent.task.status`. @default true */
-  readonly tellsStates?: boolean;
+  readonly broadcastsStates?: boolean;
   /** Takes one task, and closes when it is answered. @default false */
   readonly once?: boolean;
   /** With `once`: how long to wait for that task, in milliseconds. @default for ever */
@@ -115,7 +115,7 @@ const sevenDays = 7 * 24 * 60 * 60 * 1000;
  */
 export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hosting> {
   const { bus, queue, signer, cardKeys, once = false, idleTimeoutMs, ...tuning } = options;
-  const { announces = !once, announceIntervalMs = 120_000, tellsStates = true } = options;
+  const { announces = !once, announceIntervalMs = 120_000, broadcastsStates = true } = options;
   const { verifier, requireSigned = false } = options;
   const name = checkBusName(options.name ?? agent.name, 'the agent');
   const card = busCard(agent, { name, ...options.card });
@@ -149,7 +149,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const tasks = new TaskConsumer({
     ...common,
     unwanted,
-    tellsStates,
+    broadcastsStates,
     onAnswered(answer) {
       if (!once) return;
       outcome = { kind: 'answered', isSuccess: isSuccess(answer), answer };

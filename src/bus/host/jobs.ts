@@ -3,14 +3,14 @@ import type { SendMessageRequest, TaskState } from '../../protocol/index.ts';
 import type { Call } from '../../tasks/index.ts';
 import type { Delivery } from '../transport/index.ts';
 
-/** A task message in the hands of this process. */
+/** A task message that this process handles. */
 export interface Job {
   readonly delivery: Delivery;
   readonly request: SendMessageRequest;
   /** Who sent it, whatever tenant the request names. */
   readonly sender: Caller;
   readonly call: Call;
-  /** Numbers the updates of this delivery: each delivery of a message tells its task anew. */
+  /** Numbers the updates of this delivery: each delivery starts a new series. */
   readonly updates: { readonly series: string; sequence: number };
   /** Known once the message is admitted. */
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
@@ -31,7 +31,7 @@ export class Jobs {
 
   remove(job: Job): void {
     const key = keyOfJob(job);
-    // The broker may have given the same message out again meanwhile.
+    // The broker may have redelivered the same message meanwhile.
     if (this.#jobs.get(key) === job) this.#jobs.delete(key);
   }
 
@@ -44,7 +44,7 @@ function keyOfJob({ delivery, sender }: Job): string {
   return keyOf(delivery.correlationId ?? delivery.id, sender);
 }
 
-/** Correlation ids are the callers' to choose: the same one of two callers is two. */
+/** Callers choose correlation ids, so they are unique per caller only. */
 function keyOf(correlationId: string, { tenant, subject }: Caller): string {
   return JSON.stringify([tenant, subject, correlationId]);
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import { errorText, headerNames, type Sender } from '../exchange/index.ts';
 import { type BusMessage, type Delivery, isResponseTopic, topics } from '../transport/index.ts';
 
-/** Answers to those who sent a message and said where they listen. */
+/** Sends replies to the reply topics of messages. */
 export class Replies {
   readonly #sender: Sender;
   readonly #logger: Logger;
@@ -13,11 +13,11 @@ export class Replies {
     this.#logger = options.logger;
   }
 
-  /** What happens on the way. It may be lost: the result has all of it. */
+  /** Sends an update. It may be lost: the result has everything. */
   async update(
     delivery: Delivery,
     body: string,
-    place: { readonly series: string; readonly sequence: number },
+    position: { readonly series: string; readonly sequence: number },
   ): Promise<void> {
     const { replyTo, correlationId } = delivery;
     if (!isResponseTopic(replyTo)) return;
@@ -29,15 +29,15 @@ export class Replies {
         correlationId,
         persistent: false,
         headers: {
-          [headerNames.series]: place.series,
-          [headerNames.sequence]: String(place.sequence),
+          [headerNames.series]: position.series,
+          [headerNames.sequence]: String(position.sequence),
         },
       },
       { confirm: false },
     );
   }
 
-  /** Tells whoever listens which state a task has come to, without its contents. It may be lost. */
+  /** Broadcasts the state of a task without its contents. It may be lost. */
   broadcast(
     ids: { readonly taskId: string; readonly contextId: string },
     state: TaskState,
@@ -50,12 +50,12 @@ export class Replies {
     });
   }
 
-  /** Whether there was somebody to tell. */
+  /** False if the message has no reply topic, or nothing is bound to it. */
   result(delivery: Delivery, body: string, answers?: 'cancel'): Promise<boolean> {
     return this.#final(delivery, 'result', body, answers);
   }
 
-  /** Whether there was somebody to tell. */
+  /** False if the message has no reply topic, or nothing is bound to it. */
   error(delivery: BusMessage, error: unknown, answers?: 'cancel'): Promise<boolean> {
     return this.#final(delivery, 'error', errorText(error), answers);
   }
@@ -74,7 +74,7 @@ export class Replies {
       await this.#sender.send(replyTo, message, { mandatory: true });
       return true;
     } catch (error) {
-      // Whoever asked is gone for good, or never listened. The task and its result are stored.
+      // The caller's queue is gone or never existed. The task and its result are stored.
       if (!(error instanceof LegateError) || error.code !== 'PEER_UNREACHABLE') throw error;
       this.#logger.warn({ replyTo, correlationId, type }, 'bus.reply.unroutable');
       return false;

@@ -18,13 +18,13 @@ export interface SkillConversation {
 }
 
 const key = 'skill-conversation';
-const mostMessages = 100;
+const MAX_MESSAGES = 100;
 /** Characters of JSON. */
-const mostLength = 200_000;
+const MAX_LENGTH = 200_000;
 
 /**
- * Runs a turn that knows what was said in its conversation, also in other tasks of it: callers may
- * follow up by the context alone. What is said now is kept with the end of the turn. Files are not.
+ * Runs a turn with the history of its whole conversation, other tasks included: callers may follow up
+ * by the context alone. The turn's messages are saved at its end, without files.
  */
 export async function* remembering(
   turn: Turn,
@@ -47,7 +47,7 @@ export async function* remembering(
   };
   for await (const event of take({ history: async () => earlier })) {
     said.push(...partsOf(event).filter(isWords));
-    // After an end nobody pulls any more.
+    // The consumer stops after the end.
     if (isEnd(event)) keep();
     yield event;
   }
@@ -80,8 +80,8 @@ function isEnd(event: TurnEvent): boolean {
 
 /** The latest of it. */
 function bounded(messages: readonly Message[]): readonly Message[] {
-  let kept = messages.slice(-mostMessages);
-  while (kept.length > 0 && JSON.stringify(kept).length > mostLength) {
+  let kept = messages.slice(-MAX_MESSAGES);
+  while (kept.length > 0 && JSON.stringify(kept).length > MAX_LENGTH) {
     kept = kept.slice(Math.ceil(kept.length / 4));
   }
   return kept;

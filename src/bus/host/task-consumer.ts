@@ -38,25 +38,25 @@ export interface TaskConsumerOptions {
   readonly scheduler: Scheduler;
   /** Messages whose tasks were cancelled before they started: the agent is not asked. */
   readonly unwanted: Set<string>;
-  /** Broadcasts the states of tasks to whoever listens. */
-  readonly tellsStates: boolean;
-  /** Told how each message was answered. */
+  /** Broadcasts the states of tasks. */
+  readonly broadcastsStates: boolean;
+  /** Called with the reply to each message. */
   readonly onAnswered: (answer: TaskState | LegateError) => void;
 }
 
-/** The turn did not come to its end here. */
+/** The turn was interrupted by the shutdown. */
 class Stopping extends Error {}
 
-/** A message that can't be read, or whose sender can't be told: another attempt would not help. */
+/** A message that can't be decoded or authenticated: a retry would not help. */
 class Unusable extends Error {}
 
 const { sendMessage, sendStreamingMessage, getTask, subscribeToTask, cancelTask } =
   serviceOperations;
 
 /**
- * Takes tasks from the bus. A delivery is settled once its turn has ended, that end is stored, and its
- * caller was told: whatever fails before, the broker gives it out again, and the engine knows a
- * message that it has seen.
+ * Consumes tasks from the bus. A delivery is settled once its turn has ended, the end is stored, and
+ * the reply is sent. After an earlier failure the broker redelivers the message, and the engine
+ * deduplicates it.
  */
 export class TaskConsumer {
   readonly #options: TaskConsumerOptions;
@@ -67,7 +67,7 @@ export class TaskConsumer {
     this.#options = options;
   }
 
-  /** The host stops: what is not over is left for others. */
+  /** The host stops: unfinished deliveries are requeued. */
   stop(): void {
     this.#isStopped = true;
     for (const stream of this.#streams) stream.close();
@@ -96,7 +96,7 @@ export class TaskConsumer {
     }
   }
 
-  /** The transport did not hand it out: its sender is told why. */
+  /** The transport refused the message: its sender gets the reason. */
   async refused(message: BusMessage, reason: string): Promise<void> {
     await this.#options.replies.error(message, new LegateError('INVALID_REQUEST', reason));
   }
@@ -107,7 +107,7 @@ export class TaskConsumer {
     const call: Call = {
       caller: sender,
       version: '1.0',
-      // A first message without a context is known again by this when the broker repeats it.
+      // Deduplicates redeliveries of a first message without a context.
       ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
       ...(tracestate !== undefined && { tracestate }),
@@ -135,7 +135,7 @@ export class TaskConsumer {
     } catch (error) {
       const taskId = taskInFlight(error);
       if (taskId === undefined) throw error;
-      // It came before: whoever runs it, runs it once.
+      // A redelivery: the turn runs already.
       if (isUnwanted) job.isCancelled = true;
       return await this.#join(job, taskId);
     } finally {
@@ -200,7 +200,7 @@ export class TaskConsumer {
       if (this.#isStopped) stream.close();
       for await (const { body } of stream) {
         await this.#update(job, body.value, () => body.text);
-        // It may have come to this before anybody watched; or it waits for its turn still.
+        // The state may be older than the subscription, or the message may still be queued.
         const outcome = endsTurn(body.value) ? await this.#outcome(job) : undefined;
         if (outcome !== undefined) return outcome;
       }
@@ -243,8 +243,8 @@ export class TaskConsumer {
   }
 
   #broadcast(job: Job, state: TaskState): void {
-    const { tellsStates, replies } = this.#options;
-    if (!tellsStates || job.state === state || job.ids === undefined) return;
+    const { broadcastsStates, replies } = this.#options;
+    if (!broadcastsStates || job.state === state || job.ids === undefined) return;
     job.state = state;
     replies.broadcast(job.ids, state, job.delivery.correlationId);
   }
@@ -266,9 +266,9 @@ export class TaskConsumer {
       onAnswered(error);
       return { kind: 'retry', reason: error.message };
     }
-    const wasTold = await replies.error(delivery, error);
+    const wasSent = await replies.error(delivery, error);
     onAnswered(error);
-    return wasTold && !isUnusable ? done : { kind: 'dead', reason: error.message };
+    return wasSent && !isUnusable ? done : { kind: 'dead', reason: error.message };
   }
 }
 
@@ -307,7 +307,7 @@ function taskInFlight(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Errors that another attempt may not meet again. */
+/** Errors that a retry may resolve. */
 function isRetryable({ code }: LegateError): boolean {
   return code === 'INTERNAL' || code === 'STORE_FAILED' || code === 'UNAVAILABLE';
 }

@@ -84,9 +84,7 @@ test.each([
   ['place to answer to', { replyTo: 'agent.response.eve' }],
 ])('a token is of no use on a message with another %s', async (_what, change) => {
   const token = await signer.sign(message);
-  await expect(verifier.verify(token, { ...message, ...change })).rejects.toThrow(
-    /token of the message does not hold/,
-  );
+  await expect(verifier.verify(token, { ...message, ...change })).rejects.toThrow(/invalid token/);
 });
 
 test('a key of one sender does not make the tokens of another', async () => {
@@ -144,7 +142,7 @@ test('keys are read from the files that the configuration names', async () => {
     [{ signing_key: 'none.pem' }, /bus\.signing_key: the file none\.pem/],
     [{ trusted: [{ issuer: 'a', keys: 'no.json' }] }, /bus\.trusted\[0\]\.keys: no\.json/],
     [{ trusted: [{ issuer: 'a', key: 'own.jwks.json' }] }, /bus\.trusted\.0/],
-    [{ require_signed: true }, /nobody is trusted/],
+    [{ require_signed: true }, /no issuer is trusted/],
   ] as const) {
     await expect(read(section)).rejects.toThrow(words);
     await expect(read(section)).rejects.not.toThrow(/hunter2/);

@@ -8,7 +8,7 @@ import { MessageSigner } from './signer.ts';
 import { MessageVerifier, type TrustedIssuer } from './verifier.ts';
 
 /**
- * Who we are on the bus, and whom we believe.
+ * Our identity on the bus, and the trusted senders.
  * @example
  * const identity: BusIdentity = { signer, verifier, requireSigned: true };
  * await using network = await joinPeers({ name: 'desk', store, links: [busLink({ bus, ...identity })] });
@@ -75,7 +75,7 @@ export async function readBusIdentity(
     });
   }
   if (requireSigned === true && trusted === undefined) {
-    throw invalid('bus.require_signed: nobody is trusted; name at least one issuer in bus.trusted');
+    throw invalid('bus.require_signed: no issuer is trusted; add at least one in bus.trusted');
   }
   return {
     ...(keyFile !== undefined && {
@@ -93,7 +93,7 @@ function readKeySet(place: string, file: string, text: string): JSONWebKeySet {
   try {
     return keySet.parse(parseJson(text));
   } catch (cause) {
-    throw invalid(`${place}: ${file} is no set of public keys (JWKS)`, cause);
+    throw invalid(`${place}: ${file} is not a public key set (JWKS)`, cause);
   }
 }
 

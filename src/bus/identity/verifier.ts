@@ -8,7 +8,7 @@ import { claimsOf, type SignedMessage, tokenType } from './signer.ts';
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
 
 /**
- * A sender whose tokens are believed.
+ * A trusted sender.
  * @example
  * const gateway: TrustedIssuer = { issuer: 'gateway', keys: publicKeySet([key]), mayVouch: true };
  */
@@ -25,7 +25,7 @@ export interface TrustedIssuer {
 }
 
 /**
- * Whose signatures are believed.
+ * The trusted senders.
  * @example
  * const options: MessageVerifierOptions = {
  *   trusted: [{ issuer: 'bob', keys: JSON.parse(await readFile('bob.jwks.json', 'utf8')) }],
@@ -40,7 +40,7 @@ export interface MessageVerifierOptions {
 }
 
 /**
- * Tells who sent a message, by its token.
+ * Authenticates the sender of a message by its token.
  * @example
  * const trusted = [{ issuer: 'alice', keys: publicKeySet([alicesKey]) }];
  * const verifier = new MessageVerifier({ trusted });
@@ -71,8 +71,8 @@ export class MessageVerifier {
   }
 
   /**
-   * Whether somebody of this name, in any case of letters, can be proved: then whoever comes under it
-   * without a proof is not believed.
+   * Whether there is a trusted issuer of this name, ignoring case: messages under that name then need
+   * a token.
    */
   knows(name: string): boolean {
     const folded = name.toLowerCase();
@@ -125,7 +125,7 @@ export class MessageVerifier {
       throw refused(`${issuer} may speak for itself only`);
     }
     const stated = typeof scope === 'string' ? scope.split(' ').filter(Boolean) : undefined;
-    // Whoever speaks for itself only has the scopes that it was given here, and grants itself none.
+    // An issuer that may not vouch gets the configured scopes, whatever its token says.
     const scopes =
       known?.mayVouch === true
         ? stated?.filter((one) => known.scopes?.includes(one) ?? true)
@@ -140,7 +140,7 @@ export class MessageVerifier {
   }
 }
 
-/** Read before the signature is checked, to find the key that must hold. */
+/** Read before the signature is verified, to find the key. */
 function issuerOf(payload: unknown): string {
   try {
     const text = Buffer.from(String(payload), 'base64url').toString('utf8');
@@ -152,7 +152,7 @@ function issuerOf(payload: unknown): string {
 }
 
 function refused(why: string, cause?: unknown): LegateError {
-  return new LegateError('UNAUTHENTICATED', `the token of the message does not hold: ${why}`, {
+  return new LegateError('UNAUTHENTICATED', `the message has an invalid token: ${why}`, {
     cause,
   });
 }

@@ -45,16 +45,16 @@ export interface BusTransportOptions extends Identification {
   readonly directory: Directory;
   readonly signer?: MessageSigner;
   /**
-   * Where answers come to, by its one topic. Only one store may wait for answers there: an answer is
-   * taken once, and nobody else knows what it answers. @default responseQueue(name)
+   * The reply queue, with one topic. It must belong to one store only: another store couldn't match
+   * the replies to its calls. @default responseQueue(name)
    */
   readonly replies?: Queue;
   readonly logger?: Logger;
 }
 
 /**
- * Peers on the bus. Answers wait in a durable queue of our own until they are joined to what they
- * answer, so that those that come while we are away are heard too.
+ * A transport to peers on the bus. Replies wait in a durable queue, so that none is lost while this
+ * process is down.
  * @example
  * const transports = [new BusTransport({ bus, name: 'me', directory })];
  * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
@@ -66,7 +66,7 @@ export class BusTransport implements PeerTransport {
   readonly #sender: Sender;
   readonly #strayLogger: LogSummary;
   readonly #replies: Queue;
-  /** What is told of one task is heard in its order. */
+  /** Handles the replies of each task in order. */
   readonly #queue = new KeyedQueue();
   #listener: PeerListener | undefined;
   #consumption: Consumption | undefined;
@@ -86,7 +86,7 @@ export class BusTransport implements PeerTransport {
   async start(listener: PeerListener): Promise<void> {
     const { bus } = this.#options;
     this.#listener = listener;
-    const take = (delivery: Delivery): Promise<AckDecision> => this.#take(delivery);
+    const take = (delivery: Delivery): Promise<AckDecision> => this.#enqueue(delivery);
     this.#consumption = await bus.consume(this.#replies, take, { prefetch: 50 });
   }
 
@@ -99,7 +99,7 @@ export class BusTransport implements PeerTransport {
     await sendTask(this.#sender, await this.#nameOf(invocation), request, exchange);
   }
 
-  /** Nothing is to be done: what the peer answers waits in our queue. */
+  /** Nothing to do: the replies wait in the queue. */
   async resume(): Promise<void> {}
 
   async cancel(invocation: Invocation): Promise<void> {
@@ -126,14 +126,14 @@ export class BusTransport implements PeerTransport {
     throw new LegateError('PEER_UNREACHABLE', `${agent} is not on the bus any more`);
   }
 
-  async #take(delivery: Delivery): Promise<AckDecision> {
+  async #enqueue(delivery: Delivery): Promise<AckDecision> {
     const { correlationId } = delivery;
-    if (correlationId === undefined) return { kind: 'dead', reason: 'it answers nothing' };
-    return this.#queue.run(correlationId, () => this.#hear(delivery, correlationId));
+    if (correlationId === undefined) return { kind: 'dead', reason: 'missing correlationId' };
+    return this.#queue.run(correlationId, () => this.#handle(delivery, correlationId));
   }
 
-  async #hear(delivery: Delivery, correlationId: string): Promise<AckDecision> {
-    // The task was given up: how that went does not matter any more.
+  async #handle(delivery: Delivery, correlationId: string): Promise<AckDecision> {
+    // The reply to a cancellation is not needed.
     if (delivery.headers[headerNames.answers] !== undefined) return done;
     let events: readonly PeerEvent[];
     try {
@@ -145,7 +145,7 @@ export class BusTransport implements PeerTransport {
     }
     for (const event of events) {
       if (await this.#listener?.(correlationId, event)) continue;
-      // Not asked from this store, forgotten since, or sent by another than was asked.
+      // Not a call of this store, expired, or from another sender.
       const from = delivery.headers[headerNames.from];
       this.#strayLogger.warn({ correlationId, type: delivery.type, from }, 'bus.reply.unmatched');
     }
@@ -153,11 +153,12 @@ export class BusTransport implements PeerTransport {
   }
 }
 
-/** What a message tells; throws for what is no message of ours. */
+/** The events of a message; throws for other types. */
 function eventsOf({ type, body }: Delivery): readonly PeerEvent[] {
   if (type === 'result') return [{ kind: 'answer', response: readResult(body) }];
   if (type === 'error') return [{ kind: 'error', error: readError(body) }];
-  if (type !== 'update') throw new LegateError('INVALID_REQUEST', `"${type}" is no answer`);
+  if (type !== 'update')
+    throw new LegateError('INVALID_REQUEST', `unexpected message type "${type}"`);
   const update = readUpdate(body);
   if (!('statusUpdate' in update)) return [];
   const { taskId, contextId } = update.statusUpdate;

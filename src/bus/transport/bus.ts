@@ -1,18 +1,18 @@
 /**
- * The bus, as its users see it. Words used here:
+ * The interface of the bus. Terms:
  *
  * - **topic**: where a message is published to. It is copied to every queue bound to that topic.
  * - **queue**: where messages wait. Consumers of one queue share its messages among them.
- * - **delivery**: a message in the hands of a consumer. It stays the broker's until it is settled; a
- *   consumer that dies gives it back.
+ * - **delivery**: a message that a consumer has not settled yet. The broker redelivers it if the
+ *   consumer dies.
  * - **ack decision**: how a delivery is settled: done, released, retried later, or dead.
- * - **dead letter**: a message that was given up, kept with the reason beside its queue.
+ * - **dead letter**: a message that failed for good, kept with the reason in a queue of its own.
  *
- * Delivery is at least once: whoever takes messages must recognise one that comes again.
+ * Delivery is at least once: consumers must deduplicate.
  */
 
 /**
- * What a body is. All of them are A2A 1.x as JSON.
+ * The types of bodies. All of them are A2A 1.x as JSON.
  * @example messageTypes.includes('task');
  */
 export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
@@ -49,13 +49,13 @@ export interface OutgoingMessage {
 }
 
 /**
- * A message as it came.
+ * A message as received.
  * @example
  * const isQuestion = ({ type, replyTo }: BusMessage) => type === 'task' && replyTo !== undefined;
  */
 export interface BusMessage {
   readonly id: string;
-  /** As the sender says; a message of another make may say anything. */
+  /** As set by the sender; other software may send any text. */
   readonly type: string;
   readonly body: string;
   readonly topic: string;
@@ -65,7 +65,7 @@ export interface BusMessage {
 }
 
 /**
- * A message in the hands of its consumer.
+ * A message that its consumer has to settle.
  * @example
  * const take = async ({ id, isRedelivered, body }: Delivery) => {
  *   if (isRedelivered && (await ledger.has(id))) return done;
@@ -74,34 +74,34 @@ export interface BusMessage {
  * };
  */
 export interface Delivery extends BusMessage {
-  /** 1, and more after each decision `retry`. */
+  /** 1, and one more after each `retry`. */
   readonly attempt: number;
-  /** After another decision `retry` the message is dead. */
+  /** Another `retry` makes the message a dead letter. */
   readonly isLastAttempt: boolean;
-  /** It was in somebody's hands before, who may have done all or nothing of it. */
+  /** An earlier consumer got it, and may have handled it completely or not at all. */
   readonly isRedelivered: boolean;
 }
 
 /**
- * How a delivery is settled. Throwing is `retry`, with the error's words as the reason.
+ * How a delivery is settled. Throwing means `retry`, with the error's message as the reason.
  * @example
  * const later: AckDecision = { kind: 'retry', reason: 'the warehouse does not answer' };
  * const never: AckDecision = { kind: 'dead', reason: 'the body is not JSON' };
  */
 export type AckDecision =
   | { readonly kind: 'done' }
-  /** Given back at once and uncounted, for another consumer to take. */
+  /** Requeued immediately for another consumer, without counting an attempt. */
   | { readonly kind: 'release' }
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'dead'; readonly reason: string };
 
 /**
- * The message is done with.
+ * The message was handled.
  * @example await bus.consume(queue, async () => done);
  */
 export const done: AckDecision = Object.freeze({ kind: 'done' });
 /**
- * Gives a message back at once, for somebody else.
+ * Requeues a message immediately for another consumer.
  * @example await bus.consume(queue, async () => (isBusy ? release : done));
  */
 export const release: AckDecision = Object.freeze({ kind: 'release' });
@@ -118,7 +118,7 @@ export interface Queue {
   readonly maxMessages?: number;
   /** How long a message waits before it is dead, in milliseconds. @default for ever */
   readonly messageTtlMs?: number;
-  /** The queue goes, with what is in it, when nobody consumed it for so long. @default never */
+  /** Deletes the queue with its messages after so long without a consumer. @default never */
   readonly expiresAfterMs?: number;
   /** The pauses before each retry; their number is the number of retries. @default [1_000, 5_000, 30_000] */
   readonly retryDelaysMs?: readonly number[];
@@ -140,15 +140,15 @@ export interface DeadLetterLimits {
 }
 
 /**
- * What is promised of a message.
+ * Delivery guarantees of a message.
  * @example const options: PublishOptions = { mandatory: true, signal: AbortSignal.timeout(5_000) };
  */
 export interface PublishOptions {
   /** Rejects with `PEER_UNREACHABLE` when no queue is bound to the topic. @default false */
   readonly mandatory?: boolean;
   /**
-   * Resolves once the broker has taken the message on itself. Without it, as soon as the message is
-   * on its way; it may be lost. Messages of one bus keep their order either way. @default true
+   * Resolves once the broker has confirmed the message. Without it, as soon as the message is sent;
+   * it may be lost. Messages of one bus keep their order either way. @default true
    */
   readonly confirm?: boolean;
   readonly signal?: AbortSignal;
@@ -159,30 +159,30 @@ export interface PublishOptions {
  * @example const inOrder: ConsumeOptions = { prefetch: 20, concurrency: 1 };
  */
 export interface ConsumeOptions {
-  /** Deliveries in hand at one time. @default 10 */
+  /** The most unsettled deliveries. @default 10 */
   readonly prefetch?: number;
   /** Deliveries being handled at one time. @default prefetch */
   readonly concurrency?: number;
-  /** Takes so many and no more. @default no limit */
+  /** Stops after so many deliveries. @default no limit */
   readonly limit?: number;
   /**
-   * Told of a message that is not handed out, since it exceeds a bound or cannot be decoded: it has
-   * no body and no headers here, and becomes a dead letter. @default nobody is told
+   * Called for a message that is not delivered because it exceeds a limit or can't be decoded: it has
+   * no body and no headers here, and becomes a dead letter. @default ignored
    */
   readonly onRefused?: (message: BusMessage, reason: string) => Promise<void>;
 }
 
 /**
- * Takes messages until it is closed.
+ * Consumes messages until it is closed.
  * @example await using consumption: Consumption = await bus.consume(queue, take, { prefetch: 1 });
  */
 export interface Consumption extends AsyncDisposable {
-  /** Takes no more, gives back what was not begun, and waits for what was. */
+  /** Stops consuming, requeues deliveries that were not started, and waits for the others. */
   close(): Promise<void>;
 }
 
 /**
- * A message that was given up, and why.
+ * A message that failed for good, and the reason.
  * @example
  * const isOfToday = ({ diedAt }: DeadLetter) => diedAt > Date.now() - 24 * 60 * 60_000;
  * const ids = (await bus.deadLetters('invoices')).filter(isOfToday).map(({ id }) => id);
@@ -218,7 +218,7 @@ export interface QueueState {
  */
 export interface Bus extends AsyncDisposable {
   readonly type: 'memory' | 'rabbitmq';
-  /** Rejects with `UNAVAILABLE` when a queue is full or the broker stays away. */
+  /** Rejects with `UNAVAILABLE` if a queue is full or the broker is unreachable. */
   publish(topic: string, message: OutgoingMessage, options?: PublishOptions): Promise<void>;
   /** Makes the queue and its bindings, so that messages wait there from now on. */
   declare(queue: Queue): Promise<void>;
@@ -235,9 +235,9 @@ export interface Bus extends AsyncDisposable {
     queueName: string,
     options?: { readonly limit?: number },
   ): Promise<readonly DeadLetter[]>;
-  /** Puts dead letters back into their queue, with no attempts made, and says how many. */
+  /** Moves dead letters back into their queue with attempts reset; returns their number. */
   replay(queueName: string, options?: { readonly ids?: readonly string[] }): Promise<number>;
-  /** Closes what consumes, then the connection. */
+  /** Closes the consumers, then the connection. */
   close(): Promise<void>;
 }
 
@@ -257,7 +257,7 @@ export interface BusTuning {
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
 /**
- * The declaration with every default in its place.
+ * The declaration with all defaults applied.
  * @example
  * const settings: QueueSettings = withDefaults({ name: 'invoices', topics: ['shop.invoice'] });
  * settings.deadLetters?.maxMessages; // 10_000

@@ -14,7 +14,7 @@ export function checkQueueName(name: string): void {
   if (queueNamePattern.test(name)) return;
   throw new LegateError(
     'INVALID_PARAMS',
-    `${JSON.stringify(name.slice(0, 100))} is no name of a queue: use letters, digits, ".", "-" and "_"`,
+    `${JSON.stringify(name.slice(0, 100))} is not a queue name: use letters, digits, ".", "-" and "_"`,
   );
 }
 

@@ -35,7 +35,7 @@ export function checkTopic(topic: string): string {
   if (typeof topic === 'string' && topicPattern.test(topic)) return topic;
   throw new LegateError(
     'INVALID_PARAMS',
-    `${JSON.stringify(topic.slice(0, 100))} is no topic: words of letters, digits, "-" and "_" with dots between`,
+    `${JSON.stringify(topic.slice(0, 100))} is not a topic: use words of letters, digits, "-" and "_" with dots between`,
   );
 }
 
@@ -46,9 +46,9 @@ export function checkTopic(topic: string): string {
 export const topics = {
   /** Messages to an agent. */
   task: (agent: string): string => `agent.task.${checkBusName(agent, 'the agent')}`,
-  /** Wishes to cancel an agent's tasks. */
+  /** Cancellation requests for an agent's tasks. */
   cancel: (agent: string): string => `agent.task.cancel.${checkBusName(agent, 'the agent')}`,
-  /** The states that tasks go through, without their contents: for onlookers. */
+  /** State changes of tasks, without their contents: for monitoring. */
   status: 'agent.task.status',
   /** Answers to one caller, and what happens on the way to them. */
   response: (caller: string): string => `agent.response.${checkBusName(caller, 'the caller')}`,

@@ -5,10 +5,10 @@ import type { RabbitPublisher } from './publisher.ts';
 import { codeOf, deadQueueName, withChannel } from './topology.ts';
 import { fromWire, toEnvelopeAgain } from './wire.ts';
 
-/** Looked through at most, so that a replay cannot follow its own tail. */
-const mostLetters = 100_000;
+/** Limits a replay, so that it doesn't process its own dead letters forever. */
+const MAX_LETTERS = 100_000;
 
-/** Takes letters off the queue to look at them; closing the channel puts them back in their places. */
+/** Gets letters without acknowledging them; closing the channel requeues them in order. */
 export function listDeadLetters(
   connection: Connection,
   queueName: string,
@@ -27,7 +27,7 @@ export function listDeadLetters(
   );
 }
 
-/** Each letter leaves the dead only once its queue has confirmed that it is back. */
+/** Acknowledges each letter only after the broker has confirmed its new copy. */
 export function replayDeadLetters(
   connection: Connection,
   publisher: RabbitPublisher,
@@ -39,7 +39,7 @@ export function replayDeadLetters(
       const queue = deadQueueName(queueName);
       const { messageCount } = await channel.queueDeclare({ queue, passive: true });
       let replayed = 0;
-      for (let seen = 0; seen < Math.min(messageCount, mostLetters); seen += 1) {
+      for (let seen = 0; seen < Math.min(messageCount, MAX_LETTERS); seen += 1) {
         const received = await channel.basicGet({ queue });
         if (received === undefined) break;
         const { message, refusal } = fromWire(received, options);
