@@ -198,7 +198,7 @@ test('a module that is not there, or has nothing to offer, is told at the start'
     /exports none of processInput, .*, tools/,
   );
   await expect(talkWith('export const run = 1;')).rejects.toThrow(/run, which isn't a function/);
-  await expect(talkWith('export const tools = 1;')).rejects.toThrow(/tools, which is no list/);
+  await expect(talkWith('export const tools = 1;')).rejects.toThrow(/tools, which isn't an array/);
 });
 
 test('closing waits for the turn under way', async () => {
