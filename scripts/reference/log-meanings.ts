@@ -30,7 +30,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'audit.forbidden': 'Somebody known was refused (403)',
   'audit.limited':
     'A caller exceeded a limit (429): one line when it starts, then one in ten seconds with the number in `refused`',
-  'audit.unauthenticated_remote': 'The server listens for other machines and accepts anonymous callers',
+  'audit.unauthenticated_remote':
+    'The server listens for other machines and accepts anonymous callers',
   'audit.push.hosts_opened':
     'Webhooks may go to these hosts wherever they lead, private and loopback addresses included',
   'audit.push.revived': 'A dead webhook delivery was sent again by hand',

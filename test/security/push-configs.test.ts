@@ -399,7 +399,10 @@ describe('the default policy, by who can reach the server', () => {
     await start();
     if (server === undefined) throw new Error('not started');
     await using grpcServer = await serveGrpc(server.router);
-    using client = await GrpcClient.connect({ url: `127.0.0.1:${grpcServer.port}`, version: '1.0' });
+    using client = await GrpcClient.connect({
+      url: `127.0.0.1:${grpcServer.port}`,
+      version: '1.0',
+    });
     const request = {
       message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'ask' }] },
       configuration: { taskPushNotificationConfig: { url: 'http://127.0.0.1:8099/hook' } },

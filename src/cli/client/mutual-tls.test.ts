@@ -114,7 +114,11 @@ test('AUTH_009: over gRPC, too', patient, async () => {
     const only = {
       ...server.router.cards.current,
       supportedInterfaces: [
-        { url: `https://localhost:${grpcServer.port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+        {
+          url: `https://localhost:${grpcServer.port}`,
+          protocolBinding: 'GRPC',
+          protocolVersion: '1.0',
+        },
       ],
     };
     writeFileSync(place('grpc.json'), JSON.stringify(only));
