@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 const files = globSync(
   ['src/**/*.ts', 'inspector/src/**/*.{ts,tsx}', 'docs/**/*.md', 'README.md', 'ARCHITECTURE.md'],
   { cwd: root },
-).filter((file) => !file.startsWith('docs/decisions/'));
+).filter((file) => !/^docs\/decisions\/|\.test\.|\.contract\.|\/testing\//.test(file));
 
 /** What to write, and how to find what stood there. */
 const replaced: readonly (readonly [instead: string, found: RegExp])[] = [

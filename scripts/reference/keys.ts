@@ -401,7 +401,7 @@ export const keyTables: readonly KeyTable[] = [
       dtmf: ['', 'Has no effect: there is no voice channel'],
       exit_if: ['none', 'Conditions that end a sub agent'],
       mcp_server: ['', 'Of the tool'],
-      mapping: ['required for tools', 'What goes in, and what comes of it'],
+      mapping: ['required for tools', 'Input and output mappings'],
       'mapping.input': ['required', 'Parameters of the tool'],
       'mapping.input[].param': ['required', 'The parameter'],
       'mapping.input[].slot': ['required', 'The slot that fills it'],

@@ -30,7 +30,7 @@ export interface SignCardOptions {
 
 /**
  * The card with signatures of our own (specification 8.4). Former signatures are dropped: they are
- * for whoever signed last to make. Sign once for each version of a card and serve that.
+ * for the last signer to make. Sign once for each version of a card and serve that.
  * @example const signed = await signCard(card, { keys: [readSigningKey(pem)] })
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
@@ -69,7 +69,7 @@ export interface TrustedKeys {
  */
 export interface VerifyCardOptions {
   /**
-   * The roots of trust. A card's own `jku` is never followed: whoever forged the card wrote that
+   * The roots of trust. A card's own `jku` is never followed: the forger of a card wrote that
    * too.
    */
   readonly trusted: readonly TrustedKeys[];

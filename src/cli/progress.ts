@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 
 /** Shows nothing for shorter waits. */
-const patienceMs = 1_000;
+const delayMs = 1_000;
 const everyMs = 500;
 
 /**
@@ -22,7 +22,7 @@ export class Progress implements Disposable {
       this.#draw();
       this.#timer = setInterval(() => this.#draw(), everyMs);
       this.#timer.unref();
-    }, patienceMs);
+    }, delayMs);
     this.#timer.unref();
   }
 

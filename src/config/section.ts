@@ -3,7 +3,7 @@ import { didYouMean, suggest } from './did-you-mean.ts';
 import type { Field, NumberRule } from './field.ts';
 
 /**
- * A mapping of a document, read key by key. Whoever reads it asks for every key it knows and then
+ * A mapping of a document, read key by key. The reader asks for every key it knows and then
  * calls `finish()`, which reports the keys that nobody asked for.
  */
 export class Section {

@@ -15,7 +15,7 @@ import type { Drain } from './shut-down.ts';
  */
 export interface ServeOptions extends RouterOptions, ListenOptions {
   /**
-   * Shows what goes on as a page below `/inspect`: to whoever opens `inspectorUrl` of the server, and
+   * Shows what goes on as a page below `/inspect`: to users who open `inspectorUrl` of the server, and
    * to callers that may look. @default false
    */
   inspect?: boolean | InspectorOptions;

@@ -54,7 +54,7 @@ export async function discardBody(body: Readable, maxBytes: number): Promise<voi
       if (size > maxBytes) break;
     }
   } catch {
-    // The body broke off; whoever sent it has answered already.
+    // The body broke off; the receiver has answered already.
     body.destroy();
   }
 }

@@ -15,7 +15,7 @@ export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'
   /** Milliseconds without a byte of the body. @default 120_000 */
   readonly idleTimeout?: number;
   /**
-   * The most bytes of a body. Event streams have no end and are bounded event by event by whoever
+   * The most bytes of a body. Event streams have no end and are bounded event by event by the code that
    * reads them. @default 33_554_432
    */
   readonly maxResponseBytes?: number;

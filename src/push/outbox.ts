@@ -7,7 +7,7 @@ import type { UrlPolicy } from './policy.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
 /**
- * What is delivered, where to, and how patiently.
+ * What is delivered, where to, and with which retries.
  * @example
  * const options: PushDispatcherOptions = {
  *   store, taskAt, replica: crypto.randomUUID(), policy: httpsOrLoopbackPolicy,
@@ -32,7 +32,7 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
    * round. @default as many as there are
    */
   readonly allowance?: () => number;
-  /** Told of every call that came to its end, for whoever looks on. It must not throw. */
+  /** Called after every delivery attempt, for observers. It must not throw. */
   readonly onAttempt?: (attempt: PushAttempt) => void;
 }
 
@@ -147,7 +147,7 @@ export class PushDispatcher {
     return this.validateBy(this.#options.policy, config);
   }
 
-  /** The same by a narrower policy than that of deliveries, for whoever asks. */
+  /** The same by a narrower policy than that of deliveries, for one caller. */
   async validateBy(policy: UrlPolicy, config: TaskPushNotificationConfig): Promise<void> {
     validatePushConfig(config, policy);
     if (this.#options.resolveAtRegistration !== true) return;
@@ -183,7 +183,7 @@ export class PushDispatcher {
 
   /**
    * Claims nothing more and waits for the calls under way; those that outlast `drainTimeout`
-   * milliseconds are broken off and made again by whoever claims them next.
+   * milliseconds are broken off and repeated by the replica that claims them next.
    */
   async stop(options: { readonly drainTimeout?: number } = {}): Promise<void> {
     if (this.#state === 'stopping' || this.#state === 'stopped') return;

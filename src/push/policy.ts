@@ -107,7 +107,7 @@ export function checkUrl(text: string, policy: UrlPolicy, options: CheckUrlOptio
 
 function findProblem(text: string, policy: UrlPolicy): URL | string {
   if (text.length > maxUrlLength) return `must not be longer than ${maxUrlLength} characters`;
-  // The URL parser would silently drop or mend these, and what is shown would not be what is called.
+  // The URL parser would silently drop or correct these, and what is shown would not be what is called.
   if (/[\p{Cc}\p{Zs}\\]/u.test(text)) {
     return 'must not contain spaces, control characters or backslashes';
   }

@@ -89,7 +89,7 @@ export function traceOf(config: object): Readonly<Record<string, string>> {
 }
 
 /**
- * A configuration as it is shown: whoever reads it learns where it points, not how it proves itself.
+ * A configuration as it is shown: with its URL, without its credentials.
  * @example response.end(JSON.stringify(redactPushConfig(config)));
  */
 export function redactPushConfig<T extends TaskPushNotificationConfig>(config: T): T {

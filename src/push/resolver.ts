@@ -30,7 +30,7 @@ export interface ResolveOptions {
 
 /**
  * The addresses of a host, all of them checked: one that is not allowed refuses the host, because
- * whoever controls the name also controls the order of its answers.
+ * the owner of the name also controls the order of its answers.
  * @example await resolveChecked('example.com', { scheme: 'https', policy, resolver, dnsTimeout: 5_000 });
  */
 export async function resolveChecked(

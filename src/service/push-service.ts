@@ -26,7 +26,7 @@ export type PushOptions = Partial<
 export class PushService extends PushDispatcher implements PushHooks {
   readonly jwks: (() => PublicKeySet) | undefined;
   readonly #logger: Logger;
-  /** The operator said where webhooks may be, whoever asks. */
+  /** The operator configured allowed webhooks, for every caller. */
   readonly #hasPolicy: boolean;
   readonly #watchers: Set<(attempt: PushAttempt) => void>;
 

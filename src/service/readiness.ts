@@ -5,7 +5,7 @@ import type { Scheduler } from '../tasks/index.ts';
 /** How long one look at the store is believed, in milliseconds: anybody may ask. */
 const believedMs = 1_000;
 /** A store that takes longer to answer is not ready, in milliseconds. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 const leaving = 'the server is about to stop';
 
 /** What `/ready` says. */
@@ -59,12 +59,12 @@ export class Readiness {
   }
 
   async #ask(now: number): Promise<boolean> {
-    const patience = Promise.withResolvers<never>();
-    const timer = this.#scheduler.after(patienceMs, () =>
-      patience.reject(new LegateError('STORE_FAILED', 'the store does not answer')),
+    const expired = Promise.withResolvers<never>();
+    const timer = this.#scheduler.after(timeoutMs, () =>
+      expired.reject(new LegateError('STORE_FAILED', 'the store does not answer')),
     );
     try {
-      await Promise.race([this.#store.records.get('legate', 'readiness', now), patience.promise]);
+      await Promise.race([this.#store.records.get('legate', 'readiness', now), expired.promise]);
       return true;
     } catch {
       // The store reports its own failures; here only yes and no are asked for.

@@ -5,7 +5,7 @@
  *   (`ownerKey`). A task or context of another owner does not exist.
  * - **task record**: the row of a task: its state, its version, and a snapshot that may lag behind.
  * - **event**: one numbered entry of a task's log, 1, 2, 3 without gaps. The log is the truth.
- * - **version** of a task: the number of its last event. Every change appends; whoever appends names
+ * - **version** of a task: the number of its last event. Every change appends; the writer names
  *   the version it knows, and loses when it is not the current one.
  * - **turn**: one message being handled: `queued`, `running` under one replica, or `ended`. An ended
  *   turn is kept until it expires, so that a repeated message finds it.

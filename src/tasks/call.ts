@@ -4,7 +4,7 @@ import { invalidParams, LegateError, type Message } from '../protocol/index.ts';
 import type { Dedupe } from '../store/index.ts';
 
 /**
- * What a door knows about a request besides what it asks for.
+ * What a transport knows about a request besides its parameters.
  * @example
  * const call: Call = { caller: anonymous, version: '1.0', lastEventId: 12 };
  * await engine.subscribe({ id: 'task-17' }, call); // goes on with event 13

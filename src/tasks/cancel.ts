@@ -37,7 +37,7 @@ type CancelOptions = Pick<CancelTarget, 'settings' | 'hub' | 'turns' | 'replica'
 };
 
 /**
- * Cancels a task: the wish is stored first, so it survives a crash of whoever should follow it. A
+ * Cancels a task: the request is stored first, so it survives a crash of the replica that runs the turn. A
  * running turn is then asked to stop, wherever it runs; an idle task ends at once. Answers with the
  * task once it has ended.
  */
@@ -55,7 +55,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
     const current = await store.load(id, owner);
     if (current === undefined) throw taskNotFound(id);
     if (isTerminal(current.state)) return ended(current);
-    // The turn came to another end, and whoever ran it may have died before it followed the wish.
+    // The turn ended otherwise, and its replica may have died before it saw the request.
     const now = settings.scheduler.now();
     if (isInterrupted(current.state) && Math.abs(now - triedAt) >= settings.pollIntervalMs) {
       triedAt = now;

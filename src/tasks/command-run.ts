@@ -179,7 +179,7 @@ export class CommandRun implements Run {
     await this.#control.guard(written);
   }
 
-  /** An open turn is ours until somebody ends it: whoever takes a command over drops it. */
+  /** An open turn is ours until it ends: a replica that takes a command over drops it. */
   async #isOurs(): Promise<boolean> {
     return (await this.#settings.store.loadTurn(this.#turn.id)) !== undefined;
   }

@@ -39,7 +39,7 @@ import { Turns } from './turns.ts';
 export type SendOutcome = { readonly task: Json<Task> } | { readonly message: Json<Message> };
 
 /**
- * The task engine of one agent: every door drives it through these operations. All of them load the
+ * The task engine of one agent: every transport drives it through these operations. All of them load the
  * task once, for its owner; a foreign task is not found, like an absent one.
  *
  * @example

@@ -17,7 +17,7 @@ const pageSize = 128;
  *
  * A wait that fails changes nothing: the next one tries again.
  *
- * However slow the consumer, at most `bufferLimit + pageSize` events are in memory, and whoever
+ * However slow the consumer, at most `bufferLimit + pageSize` events are in memory, and a consumer that
  * offers never waits.
  */
 export class LogReader implements Follower {

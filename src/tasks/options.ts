@@ -74,7 +74,7 @@ export interface EngineOptions {
   maxRunningTurns?: number;
   /** How many times a turn may run again after its process died. @default 3 */
   maxAttempts?: number;
-  /** How long a replica counts as alive after its last sign of life, in milliseconds. @default 15_000 */
+  /** How long a replica counts as alive after it last renewed its lease, in milliseconds. @default 15_000 */
   leaseMs?: number;
   /** How often readers look for events of which no notice came, in milliseconds; shared stores only. @default 1_000 */
   pollIntervalMs?: number;

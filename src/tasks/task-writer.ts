@@ -250,7 +250,7 @@ export class TaskWriter {
       // Nothing but a reply makes an unfinished task vanish.
       return (await this.#store.load(taskId)) === undefined;
     }
-    // The first event alone does not tell: whoever took the turn over may have begun it the same way.
+    // The first event alone does not tell: the replica that took the turn over may have started it the same way.
     const stored = await this.#store.readEvents(taskId, version, events.length);
     return (
       events.length > 0 && events.every(({ body }, index) => body.text === stored[index]?.body.text)

@@ -61,7 +61,7 @@ export interface Run {
   /** Whom the turn belongs to, and who asked for it. */
   readonly owner: string;
   readonly caller: Caller;
-  /** W3C trace context of whoever asked. */
+  /** W3C trace context of the caller. */
   readonly traceparent: string | undefined;
   readonly tracestate: string | undefined;
   /** The number of the last event made. */

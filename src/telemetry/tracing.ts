@@ -15,7 +15,7 @@ import {
 export type { Attributes, Span };
 
 export interface SpanOptions {
-  /** W3C trace context of whoever asked. @default the active span */
+  /** W3C trace context of the caller. @default the active span */
   readonly traceparent?: string | undefined;
   /** What goes along with it. */
   readonly tracestate?: string | undefined;

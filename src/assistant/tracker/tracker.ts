@@ -22,7 +22,7 @@ export interface TrackerOptions {
   readonly eventMetadata?: JsonObject;
 }
 
-/** Whoever listens has done what was asked for before. */
+/** The listener has done what was asked for before. */
 const listening: ReadonlySet<string> = new Set([
   'action_listen',
   'action_agent_request_user_input',

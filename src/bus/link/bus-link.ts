@@ -108,7 +108,7 @@ export async function replyName(
 
 const place = { space: 'bus', key: 'store-id' } as const;
 
-/** Made by whoever asks first, and kept for as long as the store is. */
+/** Created on first use, and kept as long as the store. */
 async function storeId(records: RecordStore, scheduler: Scheduler): Promise<string> {
   const now = scheduler.now();
   const value = Json.of<JsonValue>(scheduler.uuid());

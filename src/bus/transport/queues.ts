@@ -108,7 +108,7 @@ export function discoveryQueue(listener: string): Queue {
 }
 
 /**
- * Where an onlooker hears of the states of all tasks.
+ * The queue of a subscriber to the states of all tasks.
  * @example
  * await bus.consume(statusQueue('dashboard'), async ({ body }) => {
  *   console.log(body);

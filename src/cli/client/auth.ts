@@ -16,7 +16,7 @@ import { type StoredToken, TokenFile } from './token-file.ts';
 import { usage } from '../usage.ts';
 
 /** How long a login in the browser may take, in milliseconds. */
-const patience = 300_000;
+const loginTimeoutMs = 300_000;
 
 /** Gets a token for an agent, and stores it for later calls. */
 export async function login(
@@ -102,7 +102,7 @@ async function granted(
     authorizationUrl: flow.authorizationUrl,
     ...(provider !== undefined && { issuer: provider.issuer }),
     ...present({ nonce, port: options.redirectPort }),
-    patienceMs: session.choices.timeoutMs ?? patience,
+    timeoutMs: session.choices.timeoutMs ?? loginTimeoutMs,
     tell: (url) => {
       ask(`open ${url} and confirm the login`);
       openPage(url);

@@ -13,7 +13,7 @@ export interface CodeRequest extends TokenRequest {
   /** The port of the redirect URI. @default any free port */
   readonly port?: number;
   /** Milliseconds to wait for the browser. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** Shows the login page to the user. */
   readonly tell: (url: string) => void;
 }
@@ -55,7 +55,7 @@ interface Inlet extends AsyncDisposable {
 
 /** Waits on the loopback interface for one redirect of the browser. */
 async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
-  const { signal, patienceMs } = request;
+  const { signal, timeoutMs } = request;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   // Awaited by the caller later; marked as handled so that an early failure does not end the process.
   promise.catch(() => undefined);
@@ -90,7 +90,7 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
     refused: (cause) =>
       refused(`the browser cannot be redirected to port ${port}: ${cause.message}`),
   });
-  const timer = setTimeout(() => reject(refused('the login in the browser timed out')), patienceMs);
+  const timer = setTimeout(() => reject(refused('the login in the browser timed out')), timeoutMs);
   const abort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   return {

@@ -252,7 +252,7 @@ test('AUTH_010: nobody who comes back, and a port that is taken, end it', async 
     signal: new AbortController().signal,
     now: Date.now,
     wait: () => Promise.resolve(),
-    patienceMs: 20,
+    timeoutMs: 20,
     tell: () => undefined,
   };
   await expect(byAuthorizationCode(request)).rejects.toThrow('the login in the browser timed out');

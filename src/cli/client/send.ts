@@ -21,11 +21,11 @@ export async function send(
     const { signal } = session;
     const { timeoutMs } = session.choices;
     const shown = request.configuration === undefined ? {} : { withHistory: true };
-    const patience = timeoutMs === undefined ? {} : { timeoutMs };
+    const limits = timeoutMs === undefined ? {} : { timeoutMs };
     if (isAsync(session, options)) {
       const configuration = { ...request.configuration, returnImmediately: true };
       output.response(
-        await client.sendMessage({ ...request, configuration }, { signal, ...patience }),
+        await client.sendMessage({ ...request, configuration }, { signal, ...limits }),
       );
       return;
     }
@@ -33,7 +33,7 @@ export async function send(
     if (isStream && client.card.capabilities.streaming !== true) {
       session.warn(notStreaming);
     }
-    const events = client.sendStreamingMessage(request, { signal, ...patience });
+    const events = client.sendStreamingMessage(request, { signal, ...limits });
     const isAnswer = request.message.taskId !== undefined;
     const what = 'agent';
     const result = await followed(events, { session, client, options, output, what, isAnswer });

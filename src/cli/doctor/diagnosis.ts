@@ -26,12 +26,12 @@ export function skipped(what: string, found: string): Diagnosis {
 }
 
 /** Timeout of each check, in milliseconds. */
-export const patienceMs = 5_000;
+export const probeTimeoutMs = 5_000;
 
 /** The time limit of each check. */
 export const timeLimit = {
-  milliseconds: patienceMs,
-  reason: () => new Error(`no answer within ${patienceMs} ms`),
+  milliseconds: probeTimeoutMs,
+  reason: () => new Error(`no answer within ${probeTimeoutMs} ms`),
 };
 
 /** The message of a failure, without user and password of URLs. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { cardProblems } from '../../protocol/index.ts';
-import { type Diagnosis, failed, passed, patienceMs, skipped, warning } from './diagnosis.ts';
+import { type Diagnosis, failed, passed, probeTimeoutMs, skipped, warning } from './diagnosis.ts';
 
 const neededNode = { major: 22, minor: 18 };
 
@@ -55,7 +55,7 @@ async function cardAt(port: number): Promise<Diagnosis | undefined> {
   const url = `http://localhost:${port}/.well-known/agent-card.json`;
   let card: unknown;
   try {
-    const signal = AbortSignal.timeout(patienceMs);
+    const signal = AbortSignal.timeout(probeTimeoutMs);
     const response = await fetch(url, { signal, headers: { 'A2A-Version': '1.0' } });
     if (response.status === 401) return skipped('Card', 'the card requires authentication');
     if (!response.ok) return undefined;

@@ -4,7 +4,7 @@ import {
   type Diagnosis,
   failed,
   passed,
-  patienceMs,
+  probeTimeoutMs,
   skipped,
   warning,
   wordsOf,
@@ -46,7 +46,7 @@ async function examineModel(id: string, endpoint: Endpoint): Promise<ModelDiagno
   try {
     response = await fetch(`${baseUrl}/models`, {
       headers: { ...headers, ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) },
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(probeTimeoutMs),
       redirect: 'error',
     });
   } catch (error) {

@@ -52,7 +52,7 @@ export class Connection {
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
       'grpc.enable_channelz': 0,
-      // Whoever else looked for the peer in vain does not make this one wait.
+      // A failed lookup by another call does not delay this one.
       'grpc.use_local_subchannel_pool': 1,
     });
   }

@@ -24,7 +24,7 @@ const maxNamed = 100;
 
 export interface AgentProxyOptions {
   readonly exposure: NetworkExposure;
-  /** Where calls may go, whoever can reach the server. @default by `exposure`, and by who asks */
+  /** Where calls may go, for every client. @default by `exposure` and by client */
   readonly policy?: UrlPolicy | undefined;
   /** @default the operating system's */
   readonly resolver?: Resolver;

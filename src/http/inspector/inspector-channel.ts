@@ -30,7 +30,7 @@ export interface InspectorChannel extends Channel {
 
 /**
  * The inspector: a page below `/inspect` that shows tasks, conversations, webhooks and other agents,
- * and talks to them. It is for operators: whoever opens its link, which has a token, and callers whom
+ * and talks to them. It is for operators: users who open its link, which has a token, and callers whom
  * the server knows as operators.
  * @example const { handler } = await router(agent, { channels: [inspectorChannel()] });
  */

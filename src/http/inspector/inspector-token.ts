@@ -58,7 +58,7 @@ export class InspectorToken {
   }
 
   /**
-   * `Set-Cookie` for whoever showed the token, until the browser closes. Without a path: browsers then
+   * `Set-Cookie` for the browser that showed the token, until the browser closes. Without a path: browsers then
    * take the folder of the page, which only they know where a proxy serves it below a path of its own.
    */
   cookieFor(request: IncomingMessage): string {

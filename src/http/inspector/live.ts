@@ -4,7 +4,7 @@ import type { Scheduler, Timer } from '../../tasks/index.ts';
 import type { ApiCall, Inspection, Routes } from './inspection.ts';
 import type { LiveNotice } from './model.ts';
 
-/** Whoever wants to be told, and of which conversations. */
+/** A subscriber, and its conversations. */
 export interface Viewer {
   /** Owner keys and context ids. */
   readonly contexts: readonly { readonly owner: string; readonly id: string }[];
@@ -73,7 +73,7 @@ export class Live {
     this.#timer?.cancel();
     this.#isLooking = true;
     this.#lookOnce()
-      // A store that fails is reported by whoever needs it; the next look may find it well.
+      // The operation that needs the store reports its failure; the next poll may succeed.
       .catch(() => {})
       .finally(() => {
         this.#isLooking = false;

@@ -91,7 +91,7 @@ export interface NetworkPicture {
 }
 
 /**
- * Whoever knows the network: a directory of peers and what they are trusted with.
+ * The network: a directory of peers and their trust.
  * @example
  * await serve(agent, { inspect: { network: { levels, peers: () => directory.list(), setTrust } } });
  */

@@ -26,7 +26,7 @@ const maxKept = 256 * 1024;
 const secretHeaders = new Set(['authorization', 'x-a2a-notification-token', 'cookie']);
 
 /**
- * Takes webhook calls and keeps the latest, so that what is pushed can be looked at. Whoever knows the
+ * Takes webhook calls and keeps the latest, so that what is pushed can be looked at. A client that knows the
  * key may call: senders of webhooks have no other credentials here.
  */
 export class WebhookReceiver {

@@ -8,7 +8,7 @@ export interface LoopLimits {
   readonly repetitionThreshold?: number;
 }
 
-/** Why a conversation with a peer was ended, in words that help whoever asks the next time. */
+/** Why a conversation with a peer was ended, in words that help the next caller. */
 export const loopTexts = {
   max_rounds:
     'The multi-turn conversation was terminated: max rounds exceeded. Consider breaking the request into smaller parts or providing more specific instructions.',

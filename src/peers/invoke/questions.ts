@@ -130,7 +130,7 @@ export class Questions {
     } catch (error) {
       // The answer may have left: the next process finds out.
       closing.throwIfAborted();
-      // The question stands, for as long as it did: whoever answered can try again.
+      // The question stays open for as long as before: the user can answer again.
       await calls.change(id, (current) =>
         current.state === 'sending'
           ? { ...asking, deadline: Math.max(asking.deadline, deadline) }

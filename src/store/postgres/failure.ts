@@ -30,7 +30,7 @@ export function sqlState(thrown: unknown): string | undefined {
   return thrown instanceof DatabaseError ? thrown.code : undefined;
 }
 
-/** What went wrong with the database at `place`, and how to mend it. */
+/** What went wrong with the database at `place`, and how to fix it. */
 export function storeFailure(place: string, thrown: unknown): LegateError {
   if (thrown instanceof LegateError) return thrown;
   const code = sqlState(thrown);

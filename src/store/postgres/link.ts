@@ -16,9 +16,9 @@ interface Waiter {
  * One connection that comes back after it broke.
  *
  * - **idle**: nobody has asked for it yet.
- * - **connecting**: attempts are made, with growing pauses, until one succeeds. Whoever asks waits,
+ * - **connecting**: attempts are made, with growing pauses, until one succeeds. Callers wait,
  *   but not longer than `waitMs` after the connection was lost.
- * - **open**: whoever asks gets it at once.
+ * - **open**: callers get it at once.
  * - **closed**: for good.
  */
 export class Link {

@@ -21,7 +21,7 @@ export interface MigrationStatus {
   readonly pending: readonly string[];
 }
 
-/** Whoever migrates holds this lock: several replicas may start at once. */
+/** The migrating replica holds this lock: several replicas may start at once. */
 const migrationLock = 1_279_739_204;
 const oldestServer = 130_000;
 

@@ -23,7 +23,7 @@ export function toPayloads(origin: string, changes: ReadonlyMap<string, number>)
   return [...payloads, `${payload}]`];
 }
 
-/** Undefined for what is no notice of ours: whoever has access to the database may notify. */
+/** Undefined for foreign notifications: every client of the database may notify. */
 export function fromPayload(payload: string): Notice | undefined {
   let value: unknown;
   try {

@@ -29,7 +29,7 @@ export function isConstraint(thrown: unknown): boolean {
 }
 
 /**
- * What went wrong with the file at `path`, and how to mend it. What is not the medium's fault is
+ * What went wrong with the file at `path`, and how to fix it. What is not the medium's fault is
  * ours, and waiting or trying again would not help.
  */
 export function storeFailure(path: string, thrown: unknown): unknown {

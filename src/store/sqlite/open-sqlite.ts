@@ -23,7 +23,7 @@ export interface SqliteOptions {
   /** The database file. Made where it is missing, readable for this user only, and so its directory. */
   readonly path: string;
   /**
-   * Joins a store that another process may have open, to look and to mend: it leaves running turns
+   * Joins a store that another process may have open, to inspect and to repair: it leaves running turns
    * alone, and neither makes nor migrates a file. @default false
    */
   readonly guest?: boolean;

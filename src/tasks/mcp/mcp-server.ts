@@ -111,7 +111,7 @@ export async function serveMcpStdio(
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
   const { Serving } = await import('./serving.ts');
   const serving = new Serving(agent, options);
-  // Whoever started this process is its one caller.
+  // The user who started this process is its only caller.
   const caller: Caller = { tenant: '', subject: 'stdio', method: 'stdio' };
   return serveStdio(() => serving.server(caller), {
     onerror: (error) => options.logger?.debug({ error }, 'mcp.server.error'),

@@ -47,14 +47,14 @@ export interface InvocationPlan {
 }
 
 /**
- * One run of an agent. It goes on as its events are taken; whoever stops taking them cancels it.
+ * One run of an agent. It advances as its events are consumed; a consumer that stops cancels it.
  * @example for await (const event of invocation) show(event); const { text } = await invocation.result();
  */
 export class Invocation implements AsyncIterable<TurnEvent> {
   readonly id: string;
   readonly sessionId: string;
   readonly #plan: InvocationPlan;
-  /** The agent is at most two events ahead of whoever takes them. */
+  /** The agent is at most two events ahead of the consumer. */
   readonly #channel = new EventChannel<ProgressEvent>(1);
   readonly #output = new TurnOutput();
   readonly #events: AsyncGenerator<TurnEvent>;

@@ -106,7 +106,7 @@ function commonEnvelope({
 }
 
 /**
- * What came from the broker, whoever sent it: fields of other types count as absent. Never throws.
+ * A message from the broker, from any sender: fields of other types count as absent. Never throws.
  * `topics` are those of its queue: a message that says it came by another one came by its routing key.
  */
 export function fromWire(
