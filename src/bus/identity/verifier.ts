@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Caller } from '../../agents/index.ts';
 import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
-import { checkBusName } from '../transport/index.ts';
+import { checkBusName, isBusName } from '../transport/index.ts';
 import { claimsOf, type SignedMessage, tokenType } from './signer.ts';
 
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
@@ -155,4 +155,21 @@ function refused(why: string, cause?: unknown): LegateError {
   return new LegateError('UNAUTHENTICATED', `the message has an invalid token: ${why}`, {
     cause,
   });
+}
+
+/** The prefix of subjects that nobody has proved; no verified subject can begin like this. */
+const unverified = 'unverified:';
+
+/**
+ * A sender that proved nothing: known by the name it gives itself, and by no other's.
+ * @example selfAsserted('alice').subject // 'unverified:alice'
+ */
+export function selfAsserted(name: string | undefined): Caller {
+  const shown = isBusName(name) ? name : 'unknown';
+  return {
+    tenant: '',
+    subject: `${unverified}${shown}`,
+    method: 'self-asserted',
+    displayName: shown,
+  };
 }

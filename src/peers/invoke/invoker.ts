@@ -8,10 +8,10 @@ import {
   toLegateError,
   toParts,
 } from '../../protocol/index.ts';
-import { Deadline, KeyedQueue } from '../../time/index.ts';
 import { Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { Deadline, KeyedQueue } from '../../time/index.ts';
 import {
   type Directory,
   type Peer,
@@ -23,9 +23,8 @@ import type { TrustLedger } from '../trust/index.ts';
 import { contentOf, textOfParts } from './answer-text.ts';
 import { Calls, type WaitOptions } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import { Outcomes } from './outcomes.ts';
-import type { Invocation, InvocationSession, PeerEvent, PeerTransport } from './invocation.ts';
 import { InvocationStore } from './invocation-store.ts';
+import type { Invocation, InvocationSession, PeerEvent, PeerTransport } from './invocation.ts';
 import {
   checkRequest,
   firstMessage,
@@ -34,8 +33,8 @@ import {
   skillIdOf,
 } from './invoke-request.ts';
 import { InvokeTelemetry } from './invoke-telemetry.ts';
-import type { LoopLimits } from './loop-guard.ts';
-import { Questions } from './questions.ts';
+import { Outcomes } from './outcomes.ts';
+import { type LoopLimits, Questions } from './questions.ts';
 import { Takeover } from './takeover.ts';
 
 /**
