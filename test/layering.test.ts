@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** The rooms, lowest first: a room may use those before it and no other. */
-const rooms = [
+/** The modules, lowest first: a module may use those before it and no other. */
+const modules = [
   'time',
   'protocol',
   'config',
@@ -37,7 +37,7 @@ interface Import {
   readonly target: string;
 }
 
-/** Imports that cross from one room into another. Tests may use the test support. */
+/** Imports that cross from one module into another. Tests may use the test support. */
 const crossings: Import[] = globSync('**/*.ts', { cwd: source }).flatMap((file) => {
   const text = readFileSync(join(source, file), 'utf8');
   return [...text.matchAll(specifiers)].flatMap(([, specifier = '']) => {
@@ -49,13 +49,13 @@ const crossings: Import[] = globSync('**/*.ts', { cwd: source }).flatMap((file) 
   });
 });
 
-test('every folder of src is a room with a place in the order', () => {
+test('every folder of src is a module with a place in the order', () => {
   const folders = globSync('*/', { cwd: source });
-  expect(folders.filter((folder) => !rooms.includes(folder))).toEqual([]);
+  expect(folders.filter((folder) => !modules.includes(folder))).toEqual([]);
 });
 
 test('imports point downwards only', () => {
-  const upwards = crossings.filter(({ from, to }) => rooms.indexOf(to) >= rooms.indexOf(from));
+  const upwards = crossings.filter(({ from, to }) => modules.indexOf(to) >= modules.indexOf(from));
   expect(upwards).toEqual([]);
 });
 
@@ -71,14 +71,14 @@ test('no transport imports another; the gateway joins two of them', () => {
   expect(between).toEqual([]);
 });
 
-test('a room is entered through its index.ts only', () => {
-  const burglaries = crossings.filter(
+test('a module is entered through its index.ts only', () => {
+  const bypassing = crossings.filter(
     ({ file, to, target }) => target !== join(to, 'index.ts') && !isTestSupport(file, target),
   );
-  expect(burglaries).toEqual([]);
+  expect(bypassing).toEqual([]);
 });
 
-/** Arbitraries and contract suites of a lower room are for tests only, and no part of its door. */
+/** Arbitraries and contract suites of a lower module are for tests only, and no part of its entry. */
 function isTestSupport(file: string, target: string): boolean {
   return file.endsWith('.test.ts') && /(?:[/\\]testing[/\\].*|\.contract)\.ts$/.test(target);
 }

@@ -7,7 +7,7 @@ import { artifact } from '../src/protocol/index.ts';
 import { Runner } from '../src/tasks/index.ts';
 import { describeStores, type StorePlace } from './support/stores.ts';
 
-describeStores('what the rooms keep', (openPlace) => {
+describeStores('what modules keep', (openPlace) => {
   let place: StorePlace;
   beforeEach(async () => {
     place = await openPlace();

@@ -26,8 +26,8 @@ export function offerOwnPackage(): void {
 }
 
 function ownModule(specifier: string): string | undefined {
-  const [, room] = /^legate(?:\/([a-z]+))?$/.exec(specifier) ?? [];
-  if (room === undefined && specifier !== 'legate') return undefined;
-  const path = room === undefined ? `../index${extension}` : `../${room}/index${extension}`;
+  const [, entry] = /^legate(?:\/([a-z]+))?$/.exec(specifier) ?? [];
+  if (entry === undefined && specifier !== 'legate') return undefined;
+  const path = entry === undefined ? `../index${extension}` : `../${entry}/index${extension}`;
   return new URL(path, import.meta.url).href;
 }

@@ -8,7 +8,7 @@ import { LegateError } from '../../protocol/index.ts';
 const shipped = join(import.meta.dirname, '../../inspector');
 /** The page's own source, in a checkout. */
 const checkout = join(import.meta.dirname, '../../../inspector');
-/** Whatever the page is made of: its own source, and the rooms it uses. */
+/** Whatever the page is made of: its own source, and the modules it imports. */
 const sources = ['inspector', 'src/client', 'src/protocol', 'src/http/inspector'];
 const isSource = /\.(?:tsx?|css|html|svg|json)$/;
 const isTest = /\.test\.tsx?$/;
