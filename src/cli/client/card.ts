@@ -61,7 +61,7 @@ function validate(session: Session, json: unknown): void {
 async function signatureOf(json: unknown, keys: PublicKeySet | undefined): Promise<string> {
   const signed = (json as { readonly signatures?: unknown } | null)?.signatures;
   if (!Array.isArray(signed) || signed.length === 0) return 'absent';
-  if (keys === undefined) return 'not verified: give the keys with --trusted-keys';
+  if (keys === undefined) return 'unverifiable: give the keys with --trusted-keys';
   try {
     const { kid } = await verifyCard(json, { trusted: [{ keys }] });
     return `verified with the key ${kid}`;
