@@ -142,9 +142,9 @@ async function compare(medium: Medium, steps: readonly Step[]): Promise<void> {
         await medium.setTime(world.now);
       } else if (each.kind === 'restart') {
         // To be opened again is to have lost all replicas, where a store has not outlived them.
-        for (const { store } of [memory, subject]) {
-          for (const name of replicas) await store.retire(`${name}.${world.generation}`);
-        }
+        const retired = replicas.map((name) => `${name}.${world.generation}`);
+        for (const name of retired) await memory.store.retire(name);
+        for (const name of retired) await subject.store.retire(name);
         await subject.store.close();
         subject.store = await medium.open(world);
         world.generation += 1;

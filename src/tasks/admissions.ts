@@ -109,7 +109,7 @@ export class Admissions {
       inline === undefined ? undefined : await this.#pushConfigs.registration(inline, call);
     return message.taskId === undefined
       ? this.#begin(request, call, owner, push, follow)
-      : this.#continue(request, message.taskId, call, owner, push, follow);
+      : this.#continue({ ...request, taskId: message.taskId }, call, owner, push, follow);
   }
 
   async #begin(
@@ -217,8 +217,7 @@ export class Admissions {
   }
 
   async #continue(
-    request: SendMessageRequest,
-    taskId: string,
+    { taskId, ...request }: SendMessageRequest & { readonly taskId: string },
     call: Call,
     owner: string,
     push: PushRegistration | undefined,

@@ -145,14 +145,10 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     scheduler,
     logger,
   });
-  const inspector =
-    inspect === false
-      ? undefined
-      : inspectorChannel({
-          ...(inspect === true ? {} : inspect),
-          assistant: inspectedAssistant(models, () => conversations),
-          access: apiTokenAccess(access),
-        });
+  const inspector = inspectorOf(inspect, {
+    assistant: inspectedAssistant(models, () => conversations),
+    access: apiTokenAccess(access),
+  });
   const serving = await serve(
     assistantAgent({
       assistant: () => models.current?.assistant,
@@ -241,6 +237,14 @@ function greeting(version: string): Channel {
       });
     },
   };
+}
+
+function inspectorOf(
+  inspect: NonNullable<ServeAssistantOptions['inspect']>,
+  shown: Parameters<typeof inspectorChannel>[0],
+): ReturnType<typeof inspectorChannel> | undefined {
+  if (inspect === false) return undefined;
+  return inspectorChannel({ ...(inspect === true ? {} : inspect), ...shown });
 }
 
 /** Administrators of the HTTP API may use the inspector. */

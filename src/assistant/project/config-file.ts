@@ -53,12 +53,13 @@ function componentName(item: Field): string | undefined {
   return name?.split('.').at(-1);
 }
 
+const whole = { minimum: 1, isInteger: true };
+
 function readGenerator(component: string, item: Field, uses: Use[]): GeneratorConfig {
   const section = item.isMapping() ? item.section() : undefined;
   section?.get('name');
   const retrieval = section?.section('flow_retrieval');
   const input = section?.section('user_input');
-  const whole = { minimum: 1, isInteger: true };
   const config: GeneratorConfig = {
     component,
     commands: generators.get(component) ?? 'v2',
@@ -68,12 +69,7 @@ function readGenerator(component: string, item: Field, uses: Use[]): GeneratorCo
       'template',
       uses,
     ),
-    flowRetrieval: {
-      isActive: retrieval?.boolean('active') ?? true,
-      numFlows: retrieval?.number('num_flows', whole) ?? 20,
-      turnsToEmbed: retrieval?.number('turns_to_embed', whole) ?? 1,
-      shouldEmbedSlots: retrieval?.boolean('should_embed_slots') ?? true,
-    },
+    flowRetrieval: readFlowRetrieval(retrieval),
     maxCharacters: input?.number('max_characters', whole) ?? 420,
     includeDateTime: section?.boolean('include_date_time') ?? true,
     timezone: section === undefined ? 'UTC' : readTimezone(section),
@@ -81,11 +77,20 @@ function readGenerator(component: string, item: Field, uses: Use[]): GeneratorCo
   section
     ?.get('minimize_num_calls')
     ?.keyWarn('"minimize_num_calls" has no effect: no classifier goes before the model');
-  // Flows are found by their words, so nothing has to be embedded.
-  retrieval?.get('embeddings');
   section?.get('trace_prompt_tokens');
   finishAll(retrieval, input, section);
   return config;
+}
+
+function readFlowRetrieval(section: Section | undefined): GeneratorConfig['flowRetrieval'] {
+  // Flows are found by their words, so nothing has to be embedded.
+  section?.get('embeddings');
+  return {
+    isActive: section?.boolean('active') ?? true,
+    numFlows: section?.number('num_flows', whole) ?? 20,
+    turnsToEmbed: section?.number('turns_to_embed', whole) ?? 1,
+    shouldEmbedSlots: section?.boolean('should_embed_slots') ?? true,
+  };
 }
 
 function finishAll(...sections: readonly (Section | undefined)[]): void {

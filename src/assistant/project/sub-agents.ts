@@ -37,12 +37,7 @@ export function readSubAgent(
     name: name ?? folder,
     description,
     folder,
-    module: configuration?.name('module'),
-    timeout: configuration?.number('timeout', { minimum: 0 }),
-    maxRetries: configuration?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
-    startupCheck:
-      configuration?.get('startup_check')?.oneOf(startupChecks) ??
-      (protocol === 'A2A' ? 'fail' : 'warn'),
+    ...readLimits(configuration, protocol === 'A2A' ? 'fail' : 'warn'),
   };
   const parts = { section, configuration, connections };
   const read =
@@ -54,6 +49,15 @@ export function readSubAgent(
   connections?.finish();
   if (name === undefined || nameField === undefined) return undefined;
   return { agent: read, field: nameField };
+}
+
+function readLimits(section: Section | undefined, startupCheck: (typeof startupChecks)[number]) {
+  return {
+    module: section?.name('module'),
+    timeout: section?.number('timeout', { minimum: 0 }),
+    maxRetries: section?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
+    startupCheck: section?.get('startup_check')?.oneOf(startupChecks) ?? startupCheck,
+  };
 }
 
 interface Parts {

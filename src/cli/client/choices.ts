@@ -56,9 +56,6 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
   refuseForeignAgent(options, settings);
   const files = tlsFilesOf(options, settings);
   const tls = readTls(files);
-  const output = options.json === true ? 'json' : (options.output ?? setting('output') ?? 'text');
-  if (output !== 'json' && output !== 'text')
-    throw usage(`--output is text or json, not ${output}`);
   const timeout = options.timeout ?? setting('timeout');
   const poll = options.pollInterval ?? setting('poll-interval');
   const bearer = options.bearer ?? setting('bearer');
@@ -78,12 +75,19 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
     ...(timeout !== undefined && { timeoutMs: durationOf(timeout, '--timeout') }),
     ...(poll !== undefined && { pollMs: Math.max(50, durationOf(poll, '--poll-interval')) }),
     isInsecure: options.insecure ?? isInsecure(settings),
-    isJson: output === 'json',
+    isJson: isJsonOutput(options, setting('output')),
     isVerbose: options.verbose ?? isOn(setting('verbose')),
     isDebug: options.debug ?? isOn(setting('debug')),
     exposedFiles: [...settings.exposed, ...exposedKeys(files)],
     setting,
   };
+}
+
+function isJsonOutput(options: Flags, configured: string | undefined): boolean {
+  const output = options.json === true ? 'json' : (options.output ?? configured ?? 'text');
+  if (output !== 'json' && output !== 'text')
+    throw usage(`--output is text or json, not ${output}`);
+  return output === 'json';
 }
 
 /** A folder may name an agent, but must not send the user's credentials to it. */
