@@ -284,7 +284,7 @@ test(
     await using broken = await brokenAgent();
     const text = await legate(['check', broken.url]);
     expect(text.code).toBe(1);
-    expect(text.out).toContain('FAIL  card: version is in order\n      version is missing');
+    expect(text.out).toContain('FAIL  card: version is valid\n      version is missing');
     expect(text.out).toContain('      fix: give the card a version');
     expect(text.out).not.toContain('\u001B');
     expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings, \d+ not tried\n$/);
