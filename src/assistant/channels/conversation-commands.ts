@@ -11,7 +11,8 @@ import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { RecordWrite } from '../../store/index.ts';
 import type { Assistant, TurnRequest } from '../assistant.ts';
 import type { BotMessage } from '../bot-message.ts';
-import { type EventDraft, isTrackerEvent } from '../tracker/events.ts';
+import { decodeEvents } from '../tracker/decode.ts';
+import { type EventDraft } from '../tracker/events.ts';
 import type { TurnResult } from '../turn-result.ts';
 
 /**
@@ -119,7 +120,7 @@ export async function speakerOf(
     tracker: await state.load(),
     ...(typeof userId === 'string' && { userId }),
     signal,
-    history: async (options) => (await state.log(options)).filter(isTrackerEvent),
+    history: async (options) => decodeEvents(await state.log(options)),
   };
 }
 

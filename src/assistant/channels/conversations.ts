@@ -13,7 +13,7 @@ import {
   type MessageUpdate,
 } from './conversation-commands.ts';
 import type { ModelHolder } from './model-holder.ts';
-import { isTrackerEvent } from '../tracker/events.ts';
+import { decodeEvents } from '../tracker/decode.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
 export const assistantName = 'assistant';
@@ -112,7 +112,7 @@ export class Conversations {
       saved ?? (await assistant.record({ senderId: id, tracker: undefined }, [])).tracker;
     const isRead = withEvents || until !== undefined;
     const log = isRead ? await this.#host.store.readContextLog(owner, id) : [];
-    const events = log.map((entry) => entry.value).filter(isTrackerEvent);
+    const events = decodeEvents(log.map((entry) => entry.value));
     const { domain } = assistant;
     if (until === undefined) return trackerJson(value, events, domain);
     const former = formerTrackerJson(value, events, domain, until);

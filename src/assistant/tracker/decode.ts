@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { BotMessage, Button } from '../bot-message.ts';
-import type { StackFrame } from '../conversation.ts';
+import type { StackFrame, TrackerEvent } from '../conversation.ts';
+import { isTrackerEvent } from './events.ts';
 import type { TrackerState, TranscriptEntry } from './state.ts';
 
 /** The schema of saved conversations. Opaque values are not checked. */
@@ -83,6 +84,17 @@ export function decodeState(value: JsonObject): TrackerState {
 /** @throws {LegateError} STORE_VERSION when the frame is none of ours. */
 export function decodeFrame(value: JsonObject): StackFrame {
   return decode(frame, value);
+}
+
+/** @throws {LegateError} STORE_VERSION when an entry of the log is not an event. */
+export function decodeEvents(entries: readonly unknown[]): readonly TrackerEvent[] {
+  return entries.map((entry, index) => {
+    if (isTrackerEvent(entry)) return entry;
+    throw new LegateError(
+      'STORE_VERSION',
+      `entry ${index + 1} of the conversation's log has no event name: another version of this program wrote it`,
+    );
+  });
 }
 
 function decode<T>(schema: z.ZodType<T>, value: JsonObject): T {

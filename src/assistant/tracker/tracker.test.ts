@@ -10,6 +10,7 @@ import {
   slotSet,
   userUttered,
 } from './events.ts';
+import { decodeEvents } from './decode.ts';
 import { formerTrackerJson } from './former.ts';
 import { trackerJson } from './json.ts';
 import { Tracker } from './tracker.ts';
@@ -248,4 +249,10 @@ test('section 7: an undo takes back what the last action did', () => {
   expect(tracker.filledBy('amount')).toBe('llm');
   expect(tracker.state).toMatchObject({ latestAction: null, spoken: [] });
   expect(tracker.state.latestMessage).toMatchObject({ text: 'five' });
+});
+
+test('a log with an entry that is not an event is refused, and the entry named', () => {
+  const bot = { event: 'bot', timestamp: 1 };
+  expect(decodeEvents([bot])).toEqual([bot]);
+  expect(() => decodeEvents([bot, { name: 'bot' }])).toThrow('entry 2');
 });
