@@ -49,7 +49,7 @@ test('a gateway vouches for its callers, whose names are never those of others',
   });
 });
 
-test("a peer that speaks for itself has the scopes of its entry and can't grant itself others", async () => {
+test('a peer that speaks for itself has the scopes of its entry and cannot grant itself others', async () => {
   const principal = { subject: 'alice', tenant: '', scopes: ['a', 'admin'] };
   const token = await signer.sign(message, principal);
   expect(await verifier.verify(token, message)).not.toHaveProperty('scopes');
