@@ -147,7 +147,10 @@ export class MemoryTasks {
   #addToIndexes(row: TaskRow): void {
     for (const name of indexesOf(row)) {
       const index = this.#indexes.get(name);
-      if (index === undefined) this.#indexes.set(name, [row]);
+      const last = index?.at(-1);
+      if (index === undefined || last === undefined) this.#indexes.set(name, [row]);
+      // A task that changes now is the latest: almost every row is appended.
+      else if (isBefore(last, row)) index.push(row);
       else index.splice(search(index, row), 0, row);
     }
   }
@@ -155,7 +158,9 @@ export class MemoryTasks {
   #removeFromIndexes(row: TaskRow): void {
     for (const name of indexesOf(row)) {
       const index = this.#indexes.get(name) ?? [];
-      index.splice(search(index, row), 1);
+      // Not splice: V8 trims the array to its length then, and the next push copies all of it.
+      const at = search(index, row);
+      index.copyWithin(at, at + 1).pop();
       if (index.length === 0) this.#indexes.delete(name);
     }
   }
@@ -172,7 +177,9 @@ function indexesOf({ owner, contextId, state }: TaskRow): readonly string[] {
 
 /** The position of the first task that is not before a cursor. */
 function search(index: readonly TaskRow[], cursor: Cursor): number {
-  return lowerBound(index, ({ statusTime, id }) =>
-    statusTime === cursor.statusTime ? id < cursor.id : statusTime < cursor.statusTime,
-  );
+  return lowerBound(index, (row) => isBefore(row, cursor));
+}
+
+function isBefore({ statusTime, id }: Cursor, other: Cursor): boolean {
+  return statusTime === other.statusTime ? id < other.id : statusTime < other.statusTime;
 }
