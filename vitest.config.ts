@@ -1,10 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const alone = [
-  'test/fuzz-bus.test.ts',
-  'test/replicas/**/*.test.ts',
-  'test/simulation/**/*.test.ts',
-];
+const alone = ['test/fuzz-bus.test.ts', 'test/replicas/**/*.test.ts'];
 /** Short runs of the fault kit, by `npm run test:faults`. */
 const faults = 'test/faults/**/*.test.ts';
 
@@ -12,7 +8,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     isolate: false,
-    // Two files at a time. Those that disturb others, or compare how long things take, run alone.
+    // Most files wait for processes and servers, so four at a time keep two cores busy. Those that disturb
+    // others, or compare how long things take, run alone.
     projects: [
       {
         extends: true,
@@ -20,7 +17,7 @@ export default defineConfig({
           name: 'parallel',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
           exclude: [...alone, faults],
-          maxWorkers: 2,
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
       },
