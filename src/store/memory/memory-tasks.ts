@@ -2,21 +2,31 @@ import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts
 import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
 import { lowerBound } from '../order.ts';
 import type { OpenContexts } from '../open-contexts.ts';
-import { scoped } from '../owner.ts';
 import type { TaskRow } from '../tables.ts';
 import type { MemoryEvents } from './memory-tables.ts';
 
 /** The position of a task in a list. */
 type Cursor = Pick<TaskRow, 'statusTime' | 'id'>;
 
+/** The tasks of one owner, each list in the order of `list`, but oldest first. */
+interface OwnedTasks {
+  readonly all: TaskRow[];
+  /**
+   * Emptied lists stay: a key that leaves and enters a Map again and again lengthens its chain in
+   * there until the whole Map is copied.
+   */
+  readonly byState: Map<TaskState, TaskRow[]>;
+  readonly byContext: Map<string, TaskRow[]>;
+}
+
 /**
- * Tasks by id, and indexes in the order of lists: oldest first, so that new tasks are appended. A
- * page costs a binary search and its own length, except where `page` has to filter.
+ * Tasks by id, and in the order of lists: oldest first, so that new tasks are appended. A page costs
+ * a binary search and its own length, except where `page` has to filter.
  */
 export class MemoryTasks {
   readonly #tasks = new Map<string, TaskRow>();
-  /** By the names that `indexesOf` gives. */
-  readonly #indexes = new Map<string, TaskRow[]>();
+  readonly #all: TaskRow[] = [];
+  readonly #owners = new Map<string, OwnedTasks>();
   readonly #events: MemoryEvents;
   readonly #openContexts: OpenContexts;
   readonly #hasPending: (task: TaskRow) => boolean;
@@ -110,24 +120,25 @@ export class MemoryTasks {
     };
   }
 
-  /** The narrowest index for a query, and what it doesn't cover. */
+  /** The narrowest list for a query, and what it doesn't cover. */
   #indexFor({ owner, contextId, state }: TaskQuery): {
     readonly index: readonly TaskRow[];
     readonly filter?: (row: TaskRow) => boolean;
   } {
-    const index = (name: string): readonly TaskRow[] => this.#indexes.get(name) ?? [];
     if (owner === undefined) {
-      if (contextId === undefined && state === undefined) return { index: index(allTasks) };
+      if (contextId === undefined && state === undefined) return { index: this.#all };
       const filter = (row: TaskRow): boolean =>
         (contextId ?? row.contextId) === row.contextId && (state ?? row.state) === row.state;
-      return { index: index(allTasks), filter };
+      return { index: this.#all, filter };
     }
+    const owned = this.#owners.get(owner);
+    if (owned === undefined) return { index: [] };
     if (contextId === undefined) {
-      return { index: index(state === undefined ? ofOwner(owner) : ofState(owner, state)) };
+      return { index: state === undefined ? owned.all : (owned.byState.get(state) ?? []) };
     }
     // A context has few tasks.
     return {
-      index: index(ofContext(owner, contextId)),
+      index: owned.byContext.get(contextId) ?? [],
       ...(state !== undefined && { filter: (row) => row.state === state }),
     };
   }
@@ -145,34 +156,45 @@ export class MemoryTasks {
   }
 
   #addToIndexes(row: TaskRow): void {
-    for (const name of indexesOf(row)) {
-      const index = this.#indexes.get(name);
-      const last = index?.at(-1);
-      if (index === undefined || last === undefined) this.#indexes.set(name, [row]);
-      // A task that changes now is the latest: almost every row is appended.
-      else if (isBefore(last, row)) index.push(row);
-      else index.splice(search(index, row), 0, row);
+    let owned = this.#owners.get(row.owner);
+    if (owned === undefined) {
+      owned = { all: [], byState: new Map(), byContext: new Map() };
+      this.#owners.set(row.owner, owned);
     }
+    insertInOrder(this.#all, row);
+    insertInOrder(owned.all, row);
+    insertInOrder(listIn(owned.byState, row.state), row);
+    insertInOrder(listIn(owned.byContext, row.contextId), row);
   }
 
   #removeFromIndexes(row: TaskRow): void {
-    for (const name of indexesOf(row)) {
-      const index = this.#indexes.get(name) ?? [];
-      // Not splice: V8 trims the array to its length then, and the next push copies all of it.
-      const at = search(index, row);
-      index.copyWithin(at, at + 1).pop();
-      if (index.length === 0) this.#indexes.delete(name);
-    }
+    removeInOrder(this.#all, row);
+    const owned = this.#owners.get(row.owner);
+    if (owned === undefined) return;
+    removeInOrder(owned.all, row);
+    removeInOrder(owned.byState.get(row.state), row);
+    const ofContext = owned.byContext.get(row.contextId);
+    removeInOrder(ofContext, row);
+    if (ofContext?.length === 0) owned.byContext.delete(row.contextId);
+    if (owned.all.length === 0) this.#owners.delete(row.owner);
   }
 }
 
-const allTasks = 'all';
-const ofOwner = (owner: string): string => `owner:${owner}`;
-const ofState = (owner: string, state: TaskState): string => `${state}:${owner}`;
-const ofContext = (owner: string, contextId: string): string => scoped(owner, contextId);
+function listIn<K>(lists: Map<K, TaskRow[]>, key: K): TaskRow[] {
+  let list = lists.get(key);
+  if (list === undefined) lists.set(key, (list = []));
+  return list;
+}
 
-function indexesOf({ owner, contextId, state }: TaskRow): readonly string[] {
-  return [allTasks, ofOwner(owner), ofState(owner, state), ofContext(owner, contextId)];
+function insertInOrder(list: TaskRow[], row: TaskRow): void {
+  const last = list.at(-1);
+  // A task that changes now is the latest: almost every row is appended.
+  if (last === undefined || isBefore(last, row)) list.push(row);
+  else list.splice(search(list, row), 0, row);
+}
+
+function removeInOrder(list: TaskRow[] | undefined, row: TaskRow): void {
+  list?.splice(search(list, row), 1);
 }
 
 /** The position of the first task that is not before a cursor. */
