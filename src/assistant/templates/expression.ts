@@ -1,9 +1,42 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import { filters } from './filters.ts';
 import { methods } from './methods.ts';
-import type { Arguments, BinaryOperator, Expression } from './syntax.ts';
-import { describe, type Tokens } from './tokens.ts';
-import { tests } from './value.ts';
+import { type BinaryOperator, entriesOf, operate, range, slice, toOperand } from './operators.ts';
+import { type Binding, type Evaluate, Macro, Namespace } from './rendering.ts';
+import { describe, globals, type Tokens } from './tokens.ts';
+import {
+  type Call,
+  isList,
+  isTruthy,
+  member,
+  type Operation,
+  tests,
+  toText,
+  Tuple,
+} from './value.ts';
+
+/** A parsed expression. */
+export interface Expression {
+  /** Where it stands in the template, for errors while rendering. */
+  readonly offset: number;
+  readonly evaluate: Evaluate;
+  /** `['a', 'b']` for `a.b`. */
+  readonly path?: readonly string[];
+  readonly literal?: JsonValue;
+  /** What `set` binds where that is more than a value: a namespace. */
+  readonly bind?: Evaluate<Binding>;
+}
+
+/** Each evaluation is one step of the rendering. */
+function expression(offset: number, evaluate: Evaluate): Expression {
+  return {
+    offset,
+    evaluate: (variables) => {
+      variables.rendering.spend(1);
+      return evaluate(variables);
+    },
+  };
+}
 
 const constants: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ['true', true],
@@ -25,8 +58,19 @@ export function parseExpression(tokens: Tokens): Expression {
     if (!tokens.accept('if', 'name')) return yes;
     const condition = parseOr(tokens);
     const no = tokens.accept('else', 'name') ? parseExpression(tokens) : undefined;
-    return { kind: 'choice', condition, yes, no, offset };
+    return expression(offset, (variables) =>
+      (isTruthy(condition.evaluate(variables)) ? yes : no)?.evaluate(variables),
+    );
   });
+}
+
+/** `a` or, without parentheses, the tuple `a, b`. */
+export function parseTuple(tokens: Tokens): Expression {
+  const first = parseExpression(tokens);
+  if (!tokens.is(',')) return first;
+  const items = [first];
+  while (tokens.accept(',') && tokens.current.kind !== 'end') items.push(parseExpression(tokens));
+  return tuple(items, first.offset);
 }
 
 /** An expression without `x if y`: what stands between `in` and `if` of a loop. */
@@ -46,14 +90,32 @@ function parseLeft(
     );
     if (operator === undefined) return left;
     const { offset } = tokens.take();
-    left = { kind: 'binary', operator, left, right: operand(), offset };
+    left = binary(operator, left, operand(), offset);
   }
+}
+
+function binary(
+  operator: BinaryOperator,
+  left: Expression,
+  right: Expression,
+  offset: number,
+): Expression {
+  return expression(offset, (variables) => {
+    const first = left.evaluate(variables);
+    if (operator === 'and' || operator === 'or') {
+      return isTruthy(first) === (operator === 'or') ? first : right.evaluate(variables);
+    }
+    const second = right.evaluate(variables);
+    variables.rendering.offset = offset;
+    return operate(operator, first, second, variables.rendering);
+  });
 }
 
 function parseNot(tokens: Tokens): Expression {
   if (!tokens.is('not', 'name')) return parseComparison(tokens);
   const { offset } = tokens.take();
-  return { kind: 'not', of: tokens.nested(() => parseNot(tokens)), offset };
+  const of = tokens.nested(() => parseNot(tokens));
+  return expression(offset, (variables) => !isTruthy(of.evaluate(variables)));
 }
 
 const comparisons = ['==', '!=', '<', '<=', '>', '>='] as const;
@@ -67,11 +129,8 @@ function parseComparison(tokens: Tokens): Expression {
     const operator = comparisonOperator(tokens);
     if (operator === undefined) return result ?? left;
     const right = parseSum(tokens);
-    const comparison: Expression = { kind: 'binary', operator, left, right, offset };
-    result =
-      result === undefined
-        ? comparison
-        : { kind: 'binary', operator: 'and', left: result, right: comparison, offset };
+    const comparison = binary(operator, left, right, offset);
+    result = result === undefined ? comparison : binary('and', result, comparison, offset);
     left = right;
   }
 }
@@ -102,7 +161,12 @@ function parseSigned(tokens: Tokens): Expression {
   if (tokens.accept('+')) return tokens.nested(() => parseSigned(tokens));
   if (!tokens.is('-')) return parsePostfix(tokens);
   const { offset } = tokens.take();
-  return { kind: 'minus', of: tokens.nested(() => parseSigned(tokens)), offset };
+  const of = tokens.nested(() => parseSigned(tokens));
+  return expression(offset, (variables) => {
+    const value = of.evaluate(variables);
+    variables.rendering.offset = offset;
+    return -toOperand(value);
+  });
 }
 
 /** On one value, so that evaluating it cannot exhaust the call stack. */
@@ -116,10 +180,12 @@ function parsePostfix(tokens: Tokens): Expression {
     const { offset } = tokens.current;
     if (tokens.accept('.')) of = parseDot(tokens, of, offset);
     else if (tokens.accept('[')) of = parseIndex(tokens, of, offset);
-    else if (tokens.is('(') && of.kind === 'name') {
-      of = { kind: 'call', name: of.name, arguments: parseArguments(tokens), offset: of.offset };
-    } else if (tokens.is('(')) tokens.fail('only macros and the methods of values can be called');
-    else return of;
+    else if (tokens.is('(') && of.path?.length === 1) of = parseCall(tokens, of);
+    else if (tokens.is('(')) tokens.fail('only macros and the methods of values can be called');
+    else {
+      tokens.names.read(of.path);
+      return of;
+    }
   }
 }
 
@@ -130,54 +196,143 @@ export function parseFilters(tokens: Tokens, first: Expression): Expression {
     if (count > maximumSuffixes) tokens.fail('too many accesses and filters on one value');
     const { offset } = tokens.current;
     if (tokens.accept('|')) of = parseFilter(tokens, of, offset);
-    else if (tokens.accept('is', 'name')) {
-      const negated = tokens.accept('not', 'name');
-      const name = known(tokens, 'test', tests);
-      of = { kind: 'test', of, name, negated, arguments: parseTestArguments(tokens), offset };
-    } else return of;
+    else if (tokens.accept('is', 'name')) of = parseTest(tokens, of, offset);
+    else return of;
   }
 }
 
 /** The name of a filter and its arguments, without the `|` before it. */
 export function parseFilter(tokens: Tokens, of: Expression, offset: number): Expression {
-  const name = known(tokens, 'filter', filters);
-  return { kind: 'filter', of, name, arguments: parseArguments(tokens), offset };
+  return applied(known(tokens, 'filter', filters), of, parseArguments(tokens), offset);
 }
 
-function known(tokens: Tokens, what: string, table: Readonly<Record<string, unknown>>): string {
+function parseTest(tokens: Tokens, subject: Expression, offset: number): Expression {
+  const isNegated = tokens.accept('not', 'name');
+  const test = known(tokens, 'test', tests);
+  const argumentsOf = parseTestArguments(tokens);
+  return expression(offset, (variables) => {
+    const { rendering } = variables;
+    const value = subject.evaluate(variables);
+    const { positional } = argumentsOf(variables);
+    if (positional.length > 0) rendering.spend(rendering.size(value));
+    rendering.offset = offset;
+    return test(value, positional[0]) !== isNegated;
+  });
+}
+
+function known<T>(tokens: Tokens, what: string, table: Readonly<Record<string, T>>): T {
   const { offset } = tokens.current;
   const name = tokens.expectName(`the name of a ${what}`);
-  return Object.hasOwn(table, name) ? name : tokens.fail(`no ${what} named ${name}`, offset);
+  const found = Object.hasOwn(table, name) ? table[name] : undefined;
+  return found ?? tokens.fail(`no ${what} named ${name}`, offset);
+}
+
+/** A filter or a method of a value. */
+function applied(
+  operation: Operation,
+  of: Expression,
+  argumentsOf: Evaluate<Call>,
+  offset: number,
+): Expression {
+  return expression(offset, (variables) => {
+    const { rendering } = variables;
+    const value = of.evaluate(variables);
+    const call = argumentsOf(variables);
+    rendering.spend(rendering.size(value));
+    rendering.offset = offset;
+    return rendering.bounded(operation(value, call));
+  });
 }
 
 function parseDot(tokens: Tokens, of: Expression, offset: number): Expression {
   if (tokens.current.kind === 'number') {
-    const key = Number(tokens.take().value);
-    return { kind: 'member', of, key: { kind: 'literal', value: key, offset }, offset };
+    return memberOf(of, literal(Number(tokens.take().value), offset), offset);
   }
   const { offset: at } = tokens.current;
   const name = tokens.expectName('a name after the dot');
-  if (tokens.is('(')) {
-    if (!Object.hasOwn(methods, name)) tokens.fail(`no method named ${name}`, at);
-    return { kind: 'method', of, name, arguments: parseArguments(tokens), offset };
-  }
-  return { kind: 'member', of, key: { kind: 'literal', value: name, offset }, offset };
+  if (!tokens.is('(')) return memberOf(of, literal(name, offset), offset);
+  tokens.names.read(of.path);
+  if (name === 'append') return append(of, parseArguments(tokens), offset);
+  const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
+  if (method === undefined) return tokens.fail(`no method named ${name}`, at);
+  return applied(method, of, parseArguments(tokens), offset);
+}
+
+function memberOf(of: Expression, key: Expression, offset: number): Expression {
+  const access = expression(offset, (variables) =>
+    member(of.evaluate(variables), key.evaluate(variables)),
+  );
+  if (of.path === undefined || key.literal === undefined) return access;
+  return { ...access, path: [...of.path, toText(key.literal)] };
 }
 
 function parseIndex(tokens: Tokens, of: Expression, offset: number): Expression {
   const part = () =>
     tokens.is(':') || tokens.is(']') ? undefined : tokens.nested(() => parseExpression(tokens));
   const from = part();
-  if (from !== undefined && tokens.accept(']')) return { kind: 'member', of, key: from, offset };
+  if (from !== undefined && tokens.accept(']')) {
+    if (from.literal === undefined) tokens.names.read(of.path);
+    return memberOf(of, from, offset);
+  }
+  tokens.names.read(of.path);
   tokens.expect(':');
   const to = part();
   const step = tokens.accept(':') ? part() : undefined;
   tokens.expect(']');
-  return { kind: 'slice', of, from, to, step, offset };
+  return expression(offset, (variables) => {
+    const value = of.evaluate(variables);
+    const [first, last, by = 1] = [from, to, step].map((one) => {
+      const number = one?.evaluate(variables);
+      return typeof number === 'number' ? Math.trunc(number) : undefined;
+    });
+    variables.rendering.offset = offset;
+    return slice(value, { first, last, by }, variables.rendering);
+  });
+}
+
+/** A macro of the template, or one of `range`, `dict` and `namespace`. */
+function parseCall(tokens: Tokens, { path, offset }: Expression): Expression {
+  const name = path?.[0] ?? '';
+  tokens.names.call(name, offset);
+  const argumentsOf = parseArguments(tokens);
+  const call = expression(offset, (variables) => {
+    const { rendering } = variables;
+    if (!globals.has(name) || variables.holder(name) !== undefined) {
+      const macro = variables.macro(name, offset);
+      return macro.call(argumentsOf(variables));
+    }
+    const given = argumentsOf(variables);
+    rendering.offset = offset;
+    return name === 'range' ? range(given, rendering) : Object.fromEntries(entriesOf(given));
+  });
+  if (name !== 'namespace') return call;
+  return { ...call, bind: (variables) => new Namespace(entriesOf(argumentsOf(variables))) };
+}
+
+const appendHelp = 'append works on a variable or on a list of a namespace';
+
+/**
+ * `names.append(x)`. Values never change: the variable gets a longer list, so that no list can
+ * hold itself.
+ */
+function append(of: Expression, argumentsOf: Evaluate<Call>, offset: number): Expression {
+  return expression(offset, (variables) => {
+    const { rendering } = variables;
+    const list = of.evaluate(variables);
+    const { positional } = argumentsOf(variables);
+    rendering.offset = offset;
+    if (!isList(list)) throw new RangeError('append needs a list');
+    const longer = rendering.bounded([...list, positional[0] ?? null]);
+    const [name, key, ...deeper] = of.path ?? [];
+    if (name === undefined || deeper.length > 0) throw new RangeError(appendHelp);
+    if (key === undefined) (variables.holder(name) ?? variables).set(name, longer);
+    else variables.namespace(name, appendHelp).values.set(key, longer);
+    return null;
+  });
 }
 
 /** `is divisibleby 3` has its argument without parentheses. */
-function parseTestArguments(tokens: Tokens): Arguments {
+function parseTestArguments(tokens: Tokens): Evaluate<Call> {
   const { kind, value } = tokens.current;
   const isOperand =
     kind === 'number' ||
@@ -185,14 +340,14 @@ function parseTestArguments(tokens: Tokens): Arguments {
     (kind === 'name' && !reserved.has(value)) ||
     (kind === 'operator' && (value === '[' || value === '{'));
   if (!isOperand) return parseArguments(tokens);
-  return { positional: [parsePostfix(tokens)], named: new Map() };
+  return callWith([parsePostfix(tokens)], new Map());
 }
 
 /** Empty when there are no parentheses. */
-export function parseArguments(tokens: Tokens): Arguments {
+export function parseArguments(tokens: Tokens): Evaluate<Call> {
   const positional: Expression[] = [];
   const named = new Map<string, Expression>();
-  if (!tokens.accept('(')) return { positional, named };
+  if (!tokens.accept('(')) return callWith(positional, named);
   while (!tokens.is(')')) {
     if (tokens.current.kind === 'name' && tokens.peek().value === '=') {
       const name = tokens.take().value;
@@ -202,32 +357,70 @@ export function parseArguments(tokens: Tokens): Arguments {
     if (!tokens.accept(',')) break;
   }
   tokens.expect(')');
-  return { positional, named };
+  return callWith(positional, named);
+}
+
+function callWith(
+  positional: readonly Expression[],
+  named: ReadonlyMap<string, Expression>,
+): Evaluate<Call> {
+  return (variables) => {
+    const { rendering } = variables;
+    const { spend } = rendering;
+    const call = {
+      positional: positional.map((one) => one.evaluate(variables)),
+      named: new Map([...named].map(([name, one]) => [name, one.evaluate(variables)])),
+      spend,
+    };
+    for (const value of [...call.positional, ...call.named.values()]) spend(rendering.size(value));
+    return call;
+  };
 }
 
 function parsePrimary(tokens: Tokens): Expression {
   const { kind, value, offset } = tokens.current;
   if (kind === 'number') {
     tokens.take();
-    return { kind: 'literal', value: Number(value.replaceAll('_', '')), offset };
+    return literal(Number(value.replaceAll('_', '')), offset);
   }
   if (kind === 'text') {
     let text = tokens.take().value;
     // Texts side by side are one text.
     while (tokens.current.kind === 'text') text += tokens.take().value;
-    return { kind: 'literal', value: text, offset };
+    return literal(text, offset);
   }
   if (kind === 'name' && !reserved.has(value)) {
     tokens.take();
     const constant = constants.get(value);
-    return constant === undefined
-      ? { kind: 'name', name: value, offset }
-      : { kind: 'literal', value: constant, offset };
+    return constant === undefined ? variable(value, offset) : literal(constant, offset);
   }
   if (tokens.accept('(')) return parseParenthesised(tokens, offset);
-  if (tokens.accept('[')) return { kind: 'list', items: parseItems(tokens, ']'), offset };
+  if (tokens.accept('[')) {
+    const items = parseItems(tokens, ']');
+    return expression(offset, (variables) => items.map((one) => one.evaluate(variables) ?? null));
+  }
   if (tokens.accept('{')) return parseMapping(tokens, offset);
   return tokens.fail(`expected a value, found ${describe(tokens.current)}`);
+}
+
+function literal(value: JsonValue, offset: number): Expression {
+  return { ...expression(offset, () => value), literal: value };
+}
+
+function variable(name: string, offset: number): Expression {
+  const lookUp = expression(offset, (variables) => {
+    const found = variables.get(name);
+    // As a value a namespace is a copy, so that no value can hold itself.
+    if (found instanceof Namespace) return Object.fromEntries(found.values);
+    return found instanceof Macro ? true : found;
+  });
+  return { ...lookUp, path: [name] };
+}
+
+function tuple(items: readonly Expression[], offset: number): Expression {
+  return expression(offset, (variables) =>
+    Tuple.make(items.map((item) => item.evaluate(variables) ?? null)),
+  );
 }
 
 /** `(a)` is a, `(a, b)` and `(a,)` are tuples. */
@@ -237,7 +430,7 @@ function parseParenthesised(tokens: Tokens, offset: number): Expression {
   if (first !== undefined && tokens.accept(')')) return first;
   if (first !== undefined) tokens.expect(',');
   const items = parseItems(tokens, ')');
-  return { kind: 'tuple', items: first === undefined ? items : [first, ...items], offset };
+  return tuple(first === undefined ? items : [first, ...items], offset);
 }
 
 function parseItems(tokens: Tokens, close: string): Expression[] {
@@ -259,5 +452,12 @@ function parseMapping(tokens: Tokens, offset: number): Expression {
     if (!tokens.accept(',')) break;
   }
   tokens.expect('}');
-  return { kind: 'mapping', entries, offset };
+  return expression(offset, (variables) =>
+    Object.fromEntries(
+      entries.map(({ key, value }) => [
+        toText(key.evaluate(variables)),
+        value.evaluate(variables) ?? null,
+      ]),
+    ),
+  );
 }

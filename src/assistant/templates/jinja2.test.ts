@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { TemplateScope } from './evaluator.ts';
+import type { TemplateScope } from './rendering.ts';
 import { compileTemplate } from './template.ts';
 
 interface Recorded {

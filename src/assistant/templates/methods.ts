@@ -1,9 +1,18 @@
 import { isJsonObject } from '../../protocol/index.ts';
-import { filters, pairs } from './filters.ts';
-import { argument, type Operation, toList, toNumber } from './operation.ts';
+import { capitalize, pad, pairs, replace, strip } from './filters.ts';
 import { formatBraces, strftime } from './python-format.ts';
-import { capitalize, pad, replace, strip } from './text-filters.ts';
-import { isEqual, isList, member, toText, Tuple, type Value } from './value.ts';
+import {
+  argument,
+  isEqual,
+  isList,
+  member,
+  type Operation,
+  toList,
+  toNumber,
+  toText,
+  Tuple,
+  type Value,
+} from './value.ts';
 
 /** Whether a text has characters, and all are of a class. */
 const all =
@@ -49,8 +58,8 @@ const index: Operation = (value, call) => {
 const partition: Operation = (value, call) => {
   const [text, by] = [toText(value), toText(call.positional[0])];
   const at = text.indexOf(by);
-  if (by === '' || at === -1) return Tuple.named([], [text, '', '']);
-  return Tuple.named([], [text.slice(0, at), by, text.slice(at + by.length)]);
+  if (by === '' || at === -1) return Tuple.make([text, '', '']);
+  return Tuple.make([text.slice(0, at), by, text.slice(at + by.length)]);
 };
 
 /** `startswith(('a', 'b'))`: any of several. */
@@ -62,8 +71,6 @@ const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => 
 
 /** The methods that templates call on texts, mappings and lists; those of Python. */
 export const methods: Readonly<Record<string, Operation>> = {
-  /** The evaluator does it, since it changes a variable. */
-  append: () => undefined,
   capitalize: (value) => capitalize(toText(value)),
   casefold: (value) => toText(value).toLowerCase(),
   center: (value, call) => pad(value, call, 'both'),
@@ -91,7 +98,7 @@ export const methods: Readonly<Record<string, Operation>> = {
   },
   keys: (value) => (isJsonObject(value) ? Object.keys(value) : []),
   ljust: (value, call) => pad(value, call, 'left'),
-  lower: filters['lower'] as Operation,
+  lower: (value) => toText(value).toLowerCase(),
   lstrip: (value, call) => strip(value, call.positional[0], 'start'),
   partition,
   removeprefix: (value, call) => {
@@ -120,7 +127,7 @@ export const methods: Readonly<Record<string, Operation>> = {
       letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase(),
     ),
   title,
-  upper: filters['upper'] as Operation,
+  upper: (value) => toText(value).toUpperCase(),
   values: (value) => (isJsonObject(value) ? Object.values(value) : []),
   zfill: (value, call) => pad(value, call, 'right', '0'),
 };

@@ -1,17 +1,31 @@
-import { argument, type Budget, type Operation, toNumber } from './operation.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { formatPercent } from './python-format.ts';
-import type { BinaryOperator } from './syntax.ts';
-import { contains, isEqual, isList, order, toText, Tuple, type Value } from './value.ts';
+import type { Rendering } from './rendering.ts';
+import {
+  type Call,
+  contains,
+  isEqual,
+  isList,
+  order,
+  toList,
+  toText,
+  Tuple,
+  type Value,
+} from './value.ts';
+
+type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in';
+type Arithmetic = '~' | '+' | '-' | '*' | '/' | '//' | '%' | '**';
+export type BinaryOperator = 'and' | 'or' | Comparison | Arithmetic;
 
 /** What an operator other than `and` and `or` makes of two values. */
 export function operate(
   operator: Exclude<BinaryOperator, 'and' | 'or'>,
   left: Value,
   right: Value,
-  budget: Budget,
+  rendering: Rendering,
 ): Value {
   if (typeof left === 'object' || typeof right === 'object' || operator === '~') {
-    budget.spend(budget.size(left) + budget.size(right));
+    rendering.spend(rendering.size(left) + rendering.size(right));
   }
   switch (operator) {
     case '==':
@@ -31,21 +45,21 @@ export function operate(
     case 'not in':
       return !contains(right, left);
     case '~':
-      return budget.bounded(toText(left) + toText(right));
+      return rendering.bounded(toText(left) + toText(right));
     case '+':
       if (typeof left === 'string' && typeof right === 'string') {
-        return budget.bounded(left + right);
+        return rendering.bounded(left + right);
       }
-      if (isList(left) && isList(right)) return budget.bounded([...left, ...right]);
+      if (isList(left) && isList(right)) return rendering.bounded([...left, ...right]);
       return toOperand(left) + toOperand(right);
     case '*':
-      if (typeof left === 'string' || isList(left)) return repeat(left, right, budget);
-      if (typeof right === 'string' || isList(right)) return repeat(right, left, budget);
+      if (typeof left === 'string' || isList(left)) return repeat(left, right, rendering);
+      if (typeof right === 'string' || isList(right)) return repeat(right, left, rendering);
       return toOperand(left) * toOperand(right);
     case '%':
       if (typeof left === 'string') {
         const positional = right instanceof Tuple ? right : [right];
-        return budget.bounded(formatPercent(left, { positional, spend: budget.spend }));
+        return rendering.bounded(formatPercent(left, { positional, spend: rendering.spend }));
       }
       return arithmetic(operator, toOperand(left), toOperand(right));
     default:
@@ -56,13 +70,13 @@ export function operate(
 function repeat(
   value: Extract<Value, string | readonly unknown[]>,
   by: Value,
-  budget: Budget,
+  rendering: Rendering,
 ): Value {
   const times = Math.max(0, Math.trunc(toOperand(by)));
   // Before it is made, so that no template can ask for more memory than there is.
-  budget.spend(value.length * times + times);
-  if (typeof value === 'string') return budget.bounded(value.repeat(times));
-  return budget.bounded(Array.from({ length: times }, () => value).flat());
+  rendering.spend(value.length * times + times);
+  if (typeof value === 'string') return rendering.bounded(value.repeat(times));
+  return rendering.bounded(Array.from({ length: times }, () => value).flat());
 }
 
 function arithmetic(operator: '-' | '/' | '//' | '%' | '**', left: number, right: number): number {
@@ -81,31 +95,48 @@ export function toOperand(value: Value): number {
   throw new RangeError(`expected a number, found ${found}`);
 }
 
-/**
- * The filter `round`. Like Python, `common` rounds what the binary number really is (2.675 is a
- * little less), and an exact half to the even neighbour.
- */
-export const round: Operation = (value, call) => {
-  const digits = Math.min(15, Math.max(-15, toNumber(argument(call, 0, 'precision'), 0)));
-  const method = toText(argument(call, 1, 'method')) || 'common';
-  const number = toNumber(value, 0);
-  if (method === 'common') return nearest(number, digits);
-  const operation = { floor: Math.floor, ceil: Math.ceil }[method];
-  if (operation === undefined) throw new RangeError('round knows common, floor and ceil');
-  return operation(number * 10 ** digits) / 10 ** digits;
-};
+/** `value[first:last:by]`. */
+export function slice(
+  value: Value,
+  { first, last, by }: { first: number | undefined; last: number | undefined; by: number },
+  rendering: Rendering,
+): Value {
+  if (typeof value !== 'string' && !isList(value)) return undefined;
+  rendering.spend(value.length);
+  if (by === 1) return value.slice(first, last);
+  if (by === 0) throw new RangeError('the step of a slice is zero');
+  // With a negative step from the end to the start.
+  const list = toList(value);
+  const items = by > 0 ? list.slice(first, last) : backwards(list, first, last);
+  const taken = items.filter((_, at) => at % Math.abs(by) === 0);
+  return typeof value === 'string' ? taken.map(toText).join('') : taken;
+}
 
-function nearest(number: number, digits: number): number {
-  if (Math.abs(number) >= 1e21) return number;
-  if (digits < 0) return nearest(number * 10 ** digits, 0) / 10 ** digits;
-  const rounded = Number(number.toFixed(digits));
-  const isNearHalf = Math.abs(((Math.abs(number) * 10 ** digits) % 1) - 0.5) < 1e-6;
-  if (!isNearHalf) return rounded;
-  const behind = number.toFixed(100).split('.')[1]?.slice(digits) ?? '';
-  if (!/^50*$/.test(behind)) return rounded;
-  const last = Number(Math.abs(rounded).toFixed(digits).at(-1));
-  // A half that `toFixed` took away from zero to an odd digit belongs to the other neighbour.
-  return last % 2 === 0
-    ? rounded
-    : Number((rounded - Math.sign(number) * 10 ** -digits).toFixed(digits));
+function backwards(
+  list: readonly JsonValue[],
+  from: number | undefined,
+  to: number | undefined,
+): readonly JsonValue[] {
+  const at = (index: number) => (index < 0 ? list.length + index : index);
+  const last = from === undefined ? list.length - 1 : Math.min(at(from), list.length - 1);
+  const end = to === undefined ? -1 : Math.max(-1, at(to));
+  return list.slice(end + 1, last + 1).toReversed();
+}
+
+export function range({ positional }: Call, rendering: Rendering): Value {
+  const [first = 0, second, step = 1] = positional.map(toOperand);
+  const [from, to] = second === undefined ? [0, first] : [first, second];
+  if (step === 0) throw new RangeError('the step of range is zero');
+  const length = Math.max(0, Math.ceil((to - from) / step));
+  rendering.spend(length);
+  return rendering.bounded(Array.from({ length }, (_, at) => from + at * step));
+}
+
+/** What `dict` and `namespace` are made of: a mapping or pairs, and named arguments. */
+export function entriesOf({ positional, named }: Call): (readonly [string, JsonValue])[] {
+  const [first] = positional;
+  const given = isJsonObject(first)
+    ? Object.entries(first)
+    : toList(first).map((pair) => [toText(toList(pair)[0]), toList(pair)[1] ?? null] as const);
+  return [...given, ...[...named].map(([name, value]) => [name, value ?? null] as const)];
 }

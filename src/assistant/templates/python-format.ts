@@ -1,5 +1,4 @@
-import { attributeOf, type Call } from './operation.ts';
-import { toText, type Value } from './value.ts';
+import { attributeOf, type Call, toText, type Value } from './value.ts';
 
 /** `'Hi {}, {0} and {name.first}'.format(...)`, without format specifications. */
 export function formatBraces(text: string, call: Call): string {

@@ -1,10 +1,24 @@
-import type { JsonValue } from '../../protocol/index.ts';
-import { entriesOf, Evaluator, type TemplateScope } from './evaluator.ts';
-import { Budget, type Call, type RenderLimits, toList } from './operation.ts';
-import { blockName, type Expression, type Statement, type Target } from './syntax.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import { TemplateError } from './tokens.ts';
-import { isList, isTruthy, Tuple, type Value } from './value.ts';
-import { type Binding, loopState, Macro, Namespace, Variables } from './variables.ts';
+import { type Call, isList, toText, Tuple, type Value } from './value.ts';
+
+/** What a template can see; only own properties count. */
+export type TemplateScope = Readonly<Record<string, JsonValue | undefined>>;
+
+/** A part of a template, compiled to a function of the variables that it sees. */
+export type Evaluate<T = Value> = (variables: Variables) => T;
+
+export interface RenderLimits {
+  /** Characters of the result, and of every text and list on the way. @default 1_000_000 */
+  readonly output: number;
+  /** Passes of all loops together. @default 100_000 */
+  readonly iterations: number;
+  /**
+   * Steps of the renderer, and characters and items that operators, filters and methods handle.
+   * @default 5_000_000
+   */
+  readonly work: number;
+}
 
 /** How deep macros may call each other, so that they cannot exhaust the call stack. */
 const maximumCalls = 100;
@@ -12,182 +26,201 @@ const maximumCalls = 100;
 /** Of a macro, in steps of the renderer. */
 const callCost = 10;
 
-/** One rendering of one template: counts what it uses, and stops when it is too much. */
+/** One rendering of one template: counts what it uses; everything beyond its limits is a `RangeError`. */
 export class Rendering {
-  readonly #template: string;
-  readonly #budget: Budget;
-  readonly #evaluator: Evaluator;
-  #loops = 0;
-  #calls = 0;
+  readonly #limits: RenderLimits;
+  readonly #sizes = new WeakMap<object, number>();
+  #work = 0;
+  #written = 0;
+  #iterations = 0;
+  readonly scope: TemplateScope;
+  /** Where the operation stands that was started last. */
+  offset = 0;
+  /** Loops that are open. */
+  loops = 0;
+  /** Macros that are open. */
+  calls = 0;
 
-  constructor(template: string, scope: TemplateScope, limits: RenderLimits) {
-    this.#template = template;
-    this.#budget = new Budget(limits);
-    this.#evaluator = new Evaluator(scope, this.#budget, (macro, call) => this.#macro(macro, call));
+  constructor(scope: TemplateScope, limits: Partial<RenderLimits> = {}) {
+    this.scope = scope;
+    this.#limits = { output: 1_000_000, iterations: 100_000, work: 5_000_000, ...limits };
   }
 
-  /** @throws {TemplateError} with the place of what cannot be done. */
-  render(statements: readonly Statement[]): string {
-    return this.#located(() => this.#run(statements, new Variables()));
-  }
-
-  /** @throws {TemplateError} with the place of what cannot be done. */
-  evaluate(expression: Expression): Value {
-    return this.#located(() => this.#evaluator.evaluate(expression, new Variables()));
-  }
-
-  #located<T>(work: () => T): T {
+  /** @throws {TemplateError} with the position of the operation that failed. */
+  run<T>(template: string, evaluate: Evaluate<T>): T {
     try {
-      return work();
+      return evaluate(new Variables(this));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       const isOverflow = error.message.includes('call stack');
       const reason = isOverflow ? 'the values are nested too deeply' : error.message;
-      throw new TemplateError(this.#template, this.#evaluator.offset, reason, error);
+      throw new TemplateError(template, this.offset, reason, error);
     }
   }
 
-  #run(statements: readonly Statement[], variables: Variables): string {
-    let output = '';
-    for (const statement of statements) output += this.#statement(statement, variables);
-    return output;
+  /** An arrow function, since operations get it without the rendering. */
+  readonly spend = (amount: number): void => {
+    this.#work += amount;
+    if (!(this.#work <= this.#limits.work)) {
+      throw new RangeError('the template does too much: its values are too long or too many');
+    }
+  };
+
+  iterate(): void {
+    this.#iterations += 1;
+    if (this.#iterations > this.#limits.iterations) throw new RangeError('the loops never end');
   }
 
-  #statement(statement: Statement, variables: Variables): string {
-    switch (statement.kind) {
-      case 'text':
-        return this.#budget.write(statement.text);
-      case 'output': {
-        const value = this.#evaluator.evaluate(statement.expression, variables);
-        this.#evaluator.offset = statement.expression.offset;
-        return this.#budget.write(this.#evaluator.text(value));
-      }
-      case 'if': {
-        const branch = statement.branches.find(
-          ({ condition }) =>
-            condition === undefined || isTruthy(this.#evaluator.evaluate(condition, variables)),
-        );
-        return branch === undefined ? '' : this.#run(branch.body, variables);
-      }
-      case 'for':
-        return this.#for(statement, variables);
-      case 'set':
-        this.#assign(statement.target, this.#binding(statement.value, variables), variables);
-        return '';
-      case 'capture': {
-        const text = this.#run(statement.body, new Variables(variables));
-        this.#assign(
-          statement.target,
-          this.#filtered(statement.filter, text, variables),
-          variables,
-        );
-        return '';
-      }
-      case 'filtered': {
-        const text = this.#run(statement.body, new Variables(variables));
-        const value = this.#filtered(statement.filter, text, variables);
-        return this.#budget.write(this.#evaluator.text(value));
-      }
-      case 'with': {
-        const inside = new Variables(variables);
-        for (const { name, value } of statement.assignments) {
-          inside.set(name, this.#binding(value, variables));
-        }
-        return this.#run(statement.body, inside);
-      }
-      case 'macro':
-        variables.set(statement.name, new Macro(statement, variables));
-        return '';
-      case 'callblock': {
-        const { call } = statement;
-        const macro = this.#evaluator.binding(call, variables);
-        const caller = new Macro(statement.body, variables);
-        const values = this.#evaluator.arguments(call.arguments, variables);
-        return this.#budget.write(this.#macro(macro, values, caller));
-      }
-    }
+  /** The text that the template writes for a value. */
+  write(value: Value): string {
+    if (typeof value === 'object') this.spend(this.size(value));
+    const text = toText(value);
+    this.#written += text.length;
+    if (this.#written > this.#limits.output) throw new RangeError('the result is too long');
+    return text;
   }
 
-  #for(statement: Extract<Statement, { kind: 'for' }>, outer: Variables): string {
-    const { target, filter, offset } = statement;
-    const bind = (item: JsonValue): Variables => {
-      const variables = new Variables(outer);
-      this.#assign(target, item, variables);
-      return variables;
-    };
-    let items = toList(this.#evaluator.evaluate(statement.over, outer));
-    if (filter !== undefined) {
-      items = items.filter((item) => isTruthy(this.#evaluator.evaluate(filter, bind(item))));
-    }
-    if (items.length === 0) return this.#run(statement.otherwise, outer);
-    this.#loops += 1;
-    let output = '';
-    for (const [at, item] of items.entries()) {
-      this.#evaluator.offset = offset;
-      this.#budget.iterate();
-      const variables = bind(item);
-      variables.set('loop', loopState(at, items, this.#loops));
-      output += this.#run(statement.body, variables);
-    }
-    this.#loops -= 1;
-    return output;
+  bounded<T extends Value>(value: T): T {
+    if (typeof value !== 'string' && !isList(value)) return value;
+    this.spend(value.length);
+    if (value.length > this.#limits.output) throw new RangeError('the result is too long');
+    return value;
   }
 
-  #filtered(filter: Expression | undefined, text: string, outer: Variables): Value {
-    this.#budget.spend(text.length);
-    if (filter === undefined) return text;
-    const variables = new Variables(outer);
-    variables.set(blockName, text);
-    return this.#evaluator.evaluate(filter, variables);
+  /**
+   * Characters and items in a value, to the bottom. Values that hold one value many times are
+   * counted in full, though not walked again: their text would be as long.
+   */
+  size(value: Value): number {
+    if (typeof value === 'string') return value.length + 1;
+    if (typeof value !== 'object' || value === null) return 1;
+    const known = this.#sizes.get(value);
+    if (known !== undefined) return known;
+    let size = 1;
+    if (isList(value)) for (const item of value) size += this.size(item);
+    else if (isJsonObject(value)) {
+      for (const [key, item] of Object.entries(value)) size += key.length + this.size(item);
+    }
+    this.#sizes.set(value, size);
+    return size;
+  }
+}
+
+/** Variables that `set`, loops and macros make, over what the caller gave. */
+export class Variables {
+  readonly rendering: Rendering;
+  readonly #outer: Variables | undefined;
+  readonly #own = new Map<string, Binding>();
+
+  constructor(rendering: Rendering, outer?: Variables) {
+    this.rendering = rendering;
+    this.#outer = outer;
   }
 
-  /** The value of `set`: only there can a namespace be made. */
-  #binding(expression: Expression, variables: Variables): Binding {
-    if (expression.kind !== 'call' || expression.name !== 'namespace') {
-      return this.#evaluator.evaluate(expression, variables);
-    }
-    return new Namespace(entriesOf(this.#evaluator.arguments(expression.arguments, variables)));
+  /** Variables of a block inside of this one. */
+  inner(): Variables {
+    return new Variables(this.rendering, this);
   }
 
-  #assign(target: Target, value: Binding, variables: Variables): void {
-    if ('namespace' in target) {
-      const namespace = variables.get(target.namespace);
-      if (!(namespace instanceof Namespace)) {
-        throw new RangeError(`${target.namespace} is not a namespace`);
-      }
-      const isPlain = !(value instanceof Macro || value instanceof Namespace);
-      namespace.values.set(target.key, isPlain ? (value ?? null) : null);
-      return;
-    }
-    const [only, ...more] = target.names;
-    if (!target.isList && more.length === 0 && only !== undefined) {
-      variables.set(only, value);
-      return;
-    }
-    const items = value instanceof Macro || value instanceof Namespace ? undefined : value;
-    for (const [at, name] of target.names.entries()) {
-      variables.set(name, isList(items) ? items[at] : undefined);
-    }
+  set(name: string, value: Binding): void {
+    this.#own.set(name, value);
   }
 
-  #macro(macro: Macro, call: Call, caller?: Macro): string {
-    this.#calls += 1;
-    this.#budget.spend(callCost);
-    if (this.#calls > maximumCalls) throw new RangeError('the macros call each other too deeply');
-    const { parameters, body } = macro.syntax;
-    const variables = new Variables(macro.outer);
+  /** The innermost level that has a variable of this name. */
+  holder(name: string): Variables | undefined {
+    if (this.#own.has(name)) return this;
+    return this.#outer?.holder(name);
+  }
+
+  get(name: string): Binding {
+    const holder = this.holder(name);
+    if (holder !== undefined) return holder.#own.get(name);
+    const { scope } = this.rendering;
+    return Object.hasOwn(scope, name) ? scope[name] : undefined;
+  }
+
+  namespace(name: string, otherwise: string): Namespace {
+    const found = this.get(name);
+    if (found instanceof Namespace) return found;
+    throw new RangeError(otherwise);
+  }
+
+  macro(name: string, offset: number): Macro {
+    const found = this.get(name);
+    this.rendering.offset = offset;
+    if (found instanceof Macro) return found;
+    throw new RangeError(`the macro ${name} is not known here`);
+  }
+}
+
+export type Binding = Value | Macro | Namespace;
+
+/** What `namespace()` makes: values that `set` changes from inside a loop. */
+export class Namespace {
+  readonly values: Map<string, JsonValue>;
+
+  constructor(values: Iterable<readonly [string, JsonValue]>) {
+    this.values = new Map(values);
+  }
+}
+
+export interface MacroSyntax {
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly fallback: Evaluate | undefined;
+  }[];
+  readonly body: Evaluate<string>;
+}
+
+/** A macro, or the body of a call block, with the variables around its definition. */
+export class Macro {
+  readonly #syntax: MacroSyntax;
+  readonly #outer: Variables;
+
+  constructor(syntax: MacroSyntax, outer: Variables) {
+    this.#syntax = syntax;
+    this.#outer = outer;
+  }
+
+  /** `caller`: the body of the call block that calls it. */
+  call(call: Call, caller?: Macro): string {
+    const { rendering } = this.#outer;
+    rendering.calls += 1;
+    rendering.spend(callCost);
+    if (rendering.calls > maximumCalls) {
+      throw new RangeError('the macros call each other too deeply');
+    }
+    const { parameters, body } = this.#syntax;
+    const variables = this.#outer.inner();
     const rest = new Map(call.named);
     for (const [at, { name, fallback }] of parameters.entries()) {
       const given = call.positional[at] ?? rest.get(name);
       rest.delete(name);
-      variables.set(name, given ?? (fallback && this.#evaluator.evaluate(fallback, variables)));
+      variables.set(name, given ?? fallback?.(variables));
     }
     const more = call.positional.slice(parameters.length).map((one) => one ?? null);
-    variables.set('varargs', Tuple.named([], more));
+    variables.set('varargs', Tuple.make(more));
     variables.set('kwargs', Object.fromEntries([...rest].map(([key, one]) => [key, one ?? null])));
     variables.set('caller', caller);
-    const text = this.#run(body, variables);
-    this.#calls -= 1;
+    const text = body(variables);
+    rendering.calls -= 1;
     return text;
   }
+}
+
+/** The properties of `loop` inside a loop. */
+export function loopState(at: number, items: readonly JsonValue[], depth: number): JsonObject {
+  return {
+    index: at + 1,
+    index0: at,
+    revindex: items.length - at,
+    revindex0: items.length - at - 1,
+    first: at === 0,
+    last: at === items.length - 1,
+    length: items.length,
+    depth,
+    depth0: depth - 1,
+    ...(at > 0 && { previtem: items[at - 1] ?? null }),
+    ...(at < items.length - 1 && { nextitem: items[at + 1] ?? null }),
+  };
 }

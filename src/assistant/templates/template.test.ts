@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TemplateScope } from './evaluator.ts';
+import type { TemplateScope } from './rendering.ts';
 import { compileTemplate, evaluateExpression } from './template.ts';
 import { TemplateError } from './tokens.ts';
 

@@ -1,13 +1,9 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import { BoundedCache } from '../cache.ts';
-import type { TemplateScope } from './evaluator.ts';
-import { parseExpression } from './expression.ts';
-import { checkCalls, namesOf } from './names.ts';
-import { defaultLimits, type RenderLimits } from './operation.ts';
-import { Rendering } from './rendering.ts';
+import { type Expression, parseExpression } from './expression.ts';
+import { Rendering, type RenderLimits, type TemplateScope } from './rendering.ts';
 import { parseTemplate } from './statement.ts';
-import type { Expression } from './syntax.ts';
-import { scan, TemplateError, Tokens } from './tokens.ts';
+import { Names, scan, TemplateError, Tokens } from './tokens.ts';
 import { toText } from './value.ts';
 
 /** A parsed template; rendering changes nothing in it. */
@@ -33,12 +29,11 @@ const expressions = new BoundedCache<Expression>(1_000);
 export function compileTemplate(text: string): Template {
   return templates.get(text, () => {
     if (text.length > maximumLength) throw new TemplateError('', 0, 'the template is too long');
-    const statements = parseTemplate(text);
+    const { render, references } = parseTemplate(text);
     return {
       text,
-      references: namesOf(statements),
-      render: (scope, limits) =>
-        new Rendering(text, scope, { ...defaultLimits, ...limits }).render(statements),
+      references,
+      render: (scope, limits) => new Rendering(scope, limits).run(text, render),
     };
   });
 }
@@ -49,18 +44,18 @@ export function compileTemplate(text: string): Template {
  * @throws {TemplateError} with the place of the mistake.
  */
 export function evaluateExpression(text: string, scope: TemplateScope): JsonValue | undefined {
-  const expression = compileExpression(text);
-  return new Rendering(text, scope, defaultLimits).evaluate(expression);
+  return new Rendering(scope).run(text, compileExpression(text).evaluate);
 }
 
 /** Parses one expression, to find its mistakes early. */
 export function compileExpression(text: string): Expression {
   return expressions.get(text, () => {
     if (text.length > maximumLength) throw new TemplateError('', 0, 'the expression is too long');
-    const tokens = new Tokens(text, scan(text, 0, undefined).tokens);
+    const names = new Names();
+    const tokens = new Tokens(text, scan(text, 0, undefined).tokens, names);
     const expression = parseExpression(tokens);
     tokens.expectEnd();
-    checkCalls(text, [{ kind: 'output', expression, offset: 0 }]);
+    names.checkCalls(text);
     return expression;
   });
 }

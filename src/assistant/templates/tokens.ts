@@ -28,16 +28,68 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ...['\\', "'", '"'].map((char) => [char, char] as const),
 ]);
 
+/** Functions that every template can call. */
+export const globals: ReadonlySet<string> = new Set(['range', 'dict', 'namespace']);
+
+/** The names that a template uses, collected while it is parsed. */
+export class Names {
+  /** Paths that the template reads from its scope, without the variables that it makes itself. */
+  readonly references = new Set<string>();
+  readonly #macros = new Set<string>();
+  readonly #calls: { readonly name: string; readonly offset: number }[] = [];
+  /** The template's own variables that exist at this point. */
+  #own = new Set<string>();
+
+  read(path: readonly string[] | undefined): void {
+    if (path === undefined || this.#own.has(path[0] ?? '')) return;
+    this.references.add(path.join('.'));
+  }
+
+  declare(names: readonly string[]): void {
+    for (const name of names) this.#own.add(name);
+  }
+
+  macro(name: string): void {
+    this.#macros.add(name);
+    this.#own.add(name);
+  }
+
+  call(name: string, offset: number): void {
+    this.#calls.push({ name, offset });
+  }
+
+  /** Parses a block with variables of its own. */
+  inside<T>(names: readonly string[], parse: () => T): T {
+    const outer = this.#own;
+    this.#own = new Set([...outer, ...names]);
+    const result = parse();
+    this.#own = outer;
+    return result;
+  }
+
+  /** @throws {TemplateError} when the template calls what is no macro of its own. */
+  checkCalls(template: string): void {
+    const isKnown = (name: string) =>
+      globals.has(name) || name === 'caller' || this.#macros.has(name);
+    const unknown = this.#calls.find(({ name }) => !isKnown(name));
+    if (unknown === undefined) return;
+    const reason = `no macro named ${unknown.name}; only macros and the methods of values can be called`;
+    throw new TemplateError(template, unknown.offset, reason);
+  }
+}
+
 /** Tokens of one expression or statement, read once from left to right. */
 export class Tokens {
   readonly template: string;
+  readonly names: Names;
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
 
-  constructor(template: string, tokens: readonly Token[]) {
+  constructor(template: string, tokens: readonly Token[], names: Names) {
     this.template = template;
     this.#tokens = tokens;
+    this.names = names;
   }
 
   get current(): Token {
@@ -173,7 +225,7 @@ const endRaw = /\{%[-+]?\s*endraw\s*(-?)\+?%\}/g;
  * Cuts a template into plain text, `{{ outputs }}` and `{% statements %}`, with comments gone and
  * the white space dropped that `-` at a mark asks to drop.
  */
-export function* segments(template: string): Generator<Segment, undefined> {
+export function* segments(template: string, names: Names): Generator<Segment, undefined> {
   // One line break at the very end belongs to the file, not to the text.
   const end = template.length - (/\r?\n$|\r$/.exec(template)?.[0].length ?? 0);
   let at = 0;
@@ -218,7 +270,7 @@ export function* segments(template: string): Generator<Segment, undefined> {
     }
     yield {
       kind: isOutput ? 'output' : 'statement',
-      tokens: new Tokens(template, tokens),
+      tokens: new Tokens(template, tokens, names),
       offset,
     };
   }
