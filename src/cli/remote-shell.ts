@@ -1,9 +1,8 @@
 import type { Client, StreamEvent } from '../client/index.ts';
 import { LegateError, message, type Part } from '../protocol/index.ts';
-import { afterAuthorization, authorizationPlaces } from './client/authorization.ts';
 import { calling } from './client/calling.ts';
-import { follow } from './client/following.ts';
-import { partsOf } from './client/parts.ts';
+import { afterAuthorization, authorizationUrls, follow } from './client/following.ts';
+import { partsOf } from './client/send.ts';
 import { Session } from './client/session.ts';
 import { plain, stateWords } from './client/text.ts';
 import type { ClientCommandOptions } from './commands/options.ts';
@@ -145,7 +144,7 @@ class RemoteConversation {
       : 'a message without a task';
     if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${stateWords(state)})`);
     if (isTask && state === 'TASK_STATE_AUTH_REQUIRED') {
-      const places = authorizationPlaces(result.task.status).map((place) => `Open ${place}; `);
+      const places = authorizationUrls(result.task.status).map((place) => `Open ${place}; `);
       this.#note(`${places.join('')}/wait continues after you have signed in`);
     }
   }

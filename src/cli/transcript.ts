@@ -1,7 +1,6 @@
 import { isInterrupted, isTerminal, type Message, type Part } from '../protocol/index.ts';
 import type { StreamResponse, Task } from '../protocol/index.ts';
-import { buttonsOf, type ShownButton, shownParts } from './client/shown-parts.ts';
-import { plain } from './client/text.ts';
+import { buttonsOf, plain, type ShownButton, shownParts } from './client/text.ts';
 
 /** Number of lines to keep for replay. */
 const mostLines = 2_000;

@@ -12,3 +12,18 @@ export function readNamedFile(file: string, flag?: string): Promise<string> {
     throw usage(`${flag === undefined ? '' : `${flag}: `}${file} cannot be read`, cause);
   });
 }
+
+/** The whole stream; undefined when it is longer than `maxBytes`. */
+export async function readAtMost(
+  stream: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -33,7 +33,7 @@ export async function login(
     const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
     progress.clear();
     session.redactor.add(token.accessToken);
-    const file = new TokenFile(process.env);
+    const file = new TokenFile();
     file.set(origin, token);
     const until = token.expiresAt === undefined ? null : new Date(token.expiresAt).toISOString();
     const kept = { agent: origin, expiresAt: until, ...(subject !== undefined && { subject }) };
@@ -62,7 +62,7 @@ async function granted(
   const { clientId } = options;
   const { provider, tokenUrl } = flow;
   const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
-  if (clientSecret !== undefined) session.redactor.add(clientSecret);
+  session.redactor.add(clientSecret);
   const isCode = flow.kind === 'authorization-code';
   const nonce =
     provider !== undefined && isCode ? randomBytes(16).toString('base64url') : undefined;
@@ -118,7 +118,7 @@ export async function logout(
 ): Promise<void> {
   await calling(options, agent, async (session) => {
     const origin = await originOf(session);
-    const isForgotten = new TokenFile(process.env).delete(origin);
+    const isForgotten = new TokenFile().delete(origin);
     new Output(session).document({ agent: origin, isForgotten }, (text) => {
       text.field('Agent', origin);
       text.field('Token', isForgotten ? 'deleted' : 'there was none');

@@ -1,10 +1,11 @@
 import type { BindingName } from '../../client/index.ts';
 import { present } from '../../config/index.ts';
 import { isJsonObject, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import type { SendCommandOptions } from '../commands/agents.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { CommandFailure } from './failure.ts';
-import { type SettingName, Settings } from './setting.ts';
-import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls-material.ts';
+import { type SettingName, Settings } from './settings.ts';
+import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls.ts';
 import { usage } from '../usage.ts';
 
 /** The settings of a call, from flags, environment, files and defaults, in that order. */
@@ -23,26 +24,32 @@ export interface Choices {
   readonly extensions: readonly string[];
   readonly timeoutMs?: number;
   readonly pollMs?: number;
+  readonly contextId?: string;
+  readonly taskId?: string;
+  readonly metadata?: JsonObject;
+  readonly historyLength?: number;
+  readonly awaitsAuthorization: boolean;
   readonly isInsecure: boolean;
   readonly isJson: boolean;
   readonly isVerbose: boolean;
   readonly isDebug: boolean;
   /** Files with credentials that other users can read. */
   readonly exposedFiles: readonly string[];
-  /** A setting that has no flag in this command. */
-  readonly setting: (name: SettingName) => string | undefined;
+  /** Whether a flag is set outside of the command line. */
+  readonly isSet: (name: 'async' | 'wait') => boolean;
 }
 
 /** The options of all client commands, and those that only some of them have. */
-type Flags = ClientCommandOptions & { readonly pollInterval?: string };
+type Flags = ClientCommandOptions &
+  Pick<
+    SendCommandOptions,
+    'pollInterval' | 'contextId' | 'taskId' | 'metadata' | 'history' | 'awaitAuth'
+  >;
 
 /** `given`: the operands of the command, or its only one. */
 export function choicesOf(options: Flags, given: readonly string[] | string | undefined): Choices {
   const operands = typeof given === 'string' ? [given] : (given ?? []);
-  const settings = new Settings(process.env, {
-    directory: process.cwd(),
-    ...(options.config !== undefined && { config: options.config }),
-  });
+  const settings = new Settings(options.config);
   const setting = (name: SettingName): string | undefined => settings.get(name)?.value;
   const flagged = options.agentCard ?? setting('agent-card');
   const agent = flagged ?? operands[0];
@@ -55,18 +62,24 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
   }
   refuseForeignAgent(options, settings);
   const files = tlsFilesOf(options, settings);
-  const tls = readTls(files);
   const timeout = options.timeout ?? setting('timeout');
   const poll = options.pollInterval ?? setting('poll-interval');
-  const bearer = options.bearer ?? setting('bearer');
-  const apiKey = options.apiKey ?? setting('api-key');
   return {
     agent,
     operands: flagged === undefined ? operands.slice(1) : operands,
     agentFlag: `-a ${quoted(agent)}`,
     transports: transportsOf(options.transport ?? list(setting('transport'))),
     version: versionOf(options.a2aVersion ?? setting('a2a-version')),
-    ...present({ bearer, apiKey, tls }),
+    ...present({
+      bearer: options.bearer ?? setting('bearer'),
+      apiKey: options.apiKey ?? setting('api-key'),
+      tls: readTls(files),
+      contextId: options.contextId ?? setting('context-id'),
+      taskId: options.taskId ?? setting('task-id'),
+      metadata: metadataOf(options.metadata ?? setting('metadata')),
+      historyLength: historyOf(options.history ?? setting('history')),
+    }),
+    awaitsAuthorization: options.awaitAuth ?? isOn(setting('await-auth')),
     serviceParameters: parametersOf([
       ...(options.svcParam ?? list(setting('svc-param'))),
       ...(options.header ?? []),
@@ -79,7 +92,7 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
     isVerbose: options.verbose ?? isOn(setting('verbose')),
     isDebug: options.debug ?? isOn(setting('debug')),
     exposedFiles: [...settings.exposed, ...exposedKeys(files)],
-    setting,
+    isSet: (name) => isOn(setting(name)),
   };
 }
 
@@ -133,7 +146,7 @@ function isInsecure(settings: Settings): boolean {
   return setting !== undefined && !setting.isFound && isOn(setting.value);
 }
 
-export function isOn(value: string | undefined): boolean {
+function isOn(value: string | undefined): boolean {
   return value !== undefined && /^(?:1|true|yes|on)$/i.test(value);
 }
 
@@ -142,14 +155,14 @@ export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-export function historyOf(text: string | undefined): number | undefined {
+function historyOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const count = Number(text);
   if (Number.isSafeInteger(count) && count >= 0 && text.trim() !== '') return count;
   throw usage(`--history ${text} is not a number of messages`);
 }
 
-export function metadataOf(text: string | undefined): JsonObject | undefined {
+function metadataOf(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
   try {
     const value = parseJson(text);
@@ -199,11 +212,11 @@ function parametersOf(pairs: readonly string[]): Record<string, string> {
   return parameters;
 }
 
-const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** `500ms`, `30s`, `5m`, `1h`, or seconds without a unit; in milliseconds. */
 function durationOf(text: string, flag: string): number {
   const [, number, unit = 's'] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
-  if (number !== undefined) return Math.round(Number(number) * units[unit as keyof typeof units]);
+  if (number !== undefined) return Math.round(Number(number) * (units[unit] ?? 1));
   throw usage(`${flag} ${JSON.stringify(text)} is not a duration; write 500ms, 30s, 5m or 1h`);
 }

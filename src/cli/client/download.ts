@@ -2,20 +2,15 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Part } from '../../protocol/index.ts';
 import type { DownloadCommandOptions } from '../commands/tasks.ts';
-import { calling } from './calling.ts';
-import { taskIdOf } from './tasks.ts';
-import { Output } from './output.ts';
 import { usage } from '../usage.ts';
+import { callingTask } from './tasks.ts';
 
 /** Saves the artifacts of a task, one file for each part. The agent chooses names, the user the folder. */
-export async function download(
+export function download(
   operands: readonly string[],
   options: DownloadCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
-    const id = taskIdOf(session);
-    const client = await session.connect();
-    const { signal } = session;
+  return callingTask(operands, options, async ({ id, client, session, signal, output }) => {
     const task = await session.answered(client.getTask({ id, historyLength: 0 }, { signal }));
     mkdirSync(options.directory, { recursive: true });
     const taken = new Set<string>();
@@ -35,7 +30,7 @@ export async function download(
         saved.push(path);
       }
     }
-    new Output(session).document({ files: saved }, (text) => {
+    output.document({ files: saved }, (text) => {
       for (const path of saved) text.field('File', path);
     });
     if (saved.length === 0) session.warn(`task ${id} has no artifacts to save`);

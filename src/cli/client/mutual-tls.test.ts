@@ -13,7 +13,7 @@ import { serve, type Serving } from '../../http/index.ts';
 import { artifact } from '../../protocol/index.ts';
 import { fieldsOf, legate, patient } from '../testing/legate-process.ts';
 import { rawCard } from '../testing/raw-agent.ts';
-import { tlsFetch } from './tls-fetch.ts';
+import { tlsFetch } from './tls.ts';
 
 const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
 const issue = (commonName: string) =>

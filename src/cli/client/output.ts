@@ -4,10 +4,9 @@ import {
   type StreamResponse,
   type Task,
 } from '../../protocol/index.ts';
-import { authorizationPlaces } from './authorization.ts';
+import { authorizationUrls } from './following.ts';
 import { quoted } from './choices.ts';
 import type { Session } from './session.ts';
-import { StreamText } from './stream-text.ts';
 import { TextWriter } from './text.ts';
 
 /** What to show of a task besides its result. */
@@ -18,7 +17,6 @@ interface Shown {
 /** Prints results on standard output, in the requested format. */
 export class Output {
   readonly text: TextWriter;
-  readonly #stream: StreamText;
   readonly #session: Session;
   readonly #indent: number | undefined;
 
@@ -27,9 +25,7 @@ export class Output {
     this.#session = session;
     this.#indent = isStream ? undefined : 2;
     const { isVerbose } = session.choices;
-    const write = (text: string): void => void process.stdout.write(text);
-    this.text = new TextWriter({ write: (line) => write(`${line}\n`), isVerbose });
-    this.#stream = new StreamText({ write, isVerbose });
+    this.text = new TextWriter({ write: (text) => void process.stdout.write(text), isVerbose });
   }
 
   get isJson(): boolean {
@@ -48,20 +44,16 @@ export class Output {
     else render(this.text);
   }
 
-  /** One event of a stream; call `closeStream` or `endStream` after the last. */
+  /** One event of a stream; call `endStream` after the last. */
   event(response: StreamResponse): void {
-    this.line(response, () => this.#stream.event(response));
+    this.line(response, (text) => text.event(response));
   }
 
   /** Prints the state of the task at the end of its stream, and the next step for the caller. */
   endStream(task: Task): void {
-    this.closeStream();
-    if (!this.isJson) this.text.place(task.id, task.contextId, task.status);
+    this.text.closeBlock();
+    if (!this.isJson) this.text.status(task.id, task.contextId, task.status);
     this.next(task);
-  }
-
-  closeStream(): void {
-    this.#stream.close();
   }
 
   response(response: SendMessageResponse, shown: Shown = {}): void {
@@ -100,7 +92,7 @@ export class Output {
   /** Where to authorize, and how to wait for the rest: the agent may continue by itself (A2A 7.6). */
   #authorize({ id, status }: Pick<Task, 'id' | 'status'>): void {
     const { agentFlag } = this.#session.choices;
-    for (const place of authorizationPlaces(status)) this.#hint('Authorize', place);
+    for (const url of authorizationUrls(status)) this.#hint('Authorize', url);
     if (this.#session.schemes.some(({ kind }) => /^(?:oauth2|openIdConnect)/.test(kind))) {
       this.#hint('Login', `legate auth login ${agentFlag}`);
     }

@@ -1,34 +1,36 @@
-const censored = '[redacted]';
+const redacted = '[redacted]';
 
 /** Shorter values would redact ordinary words. */
-const shortestSecret = 3;
+const minSecretLength = 3;
 
 /** Redacts credentials in all output about a call; no flag turns it off. */
 export class Redactor {
   readonly #secrets: string[] = [];
 
   /** In every encoding that may occur on the wire. */
-  add(secret: string): void {
-    if (secret.length < shortestSecret) return;
-    const spellings = new Set([
-      secret,
-      encodeURIComponent(secret.toWellFormed()),
-      new URLSearchParams([['', secret]]).toString().slice(1),
-      JSON.stringify(secret).slice(1, -1),
-      Buffer.from(secret).toString('base64'),
-    ]);
-    this.#secrets.push(...spellings);
+  add(...secrets: readonly (string | undefined)[]): void {
+    for (const secret of secrets) {
+      if (secret === undefined || secret.length < minSecretLength) continue;
+      const encodings = new Set([
+        secret,
+        encodeURIComponent(secret.toWellFormed()),
+        new URLSearchParams([['', secret]]).toString().slice(1),
+        JSON.stringify(secret).slice(1, -1),
+        Buffer.from(secret).toString('base64'),
+      ]);
+      this.#secrets.push(...encodings);
+    }
     // The longest first: a secret that contains another one must be redacted as a whole.
     this.#secrets.sort((left, right) => right.length - left.length);
   }
 
   clean(text: string): string {
-    return this.#secrets.reduce((result, secret) => result.replaceAll(secret, censored), text);
+    return this.#secrets.reduce((result, secret) => result.replaceAll(secret, redacted), text);
   }
 
   /** The value of a header; headers that carry credentials by their name are never shown. */
   header(name: string, value: string): string {
-    return credentialHeader.test(name) ? censored : this.clean(value);
+    return credentialHeader.test(name) ? redacted : this.clean(value);
   }
 }
 

@@ -22,7 +22,7 @@ import {
 import { type Choices, choicesOf, quoted } from './choices.ts';
 import { CommandFailure, type DeclaredScheme } from './failure.ts';
 import { Redactor } from './redactor.ts';
-import { tlsFetch } from './tls-fetch.ts';
+import { tlsFetch } from './tls.ts';
 import { WireLog } from './wire-log.ts';
 
 /** One run of a client command: its agent, its settings, and its output. */
@@ -49,10 +49,8 @@ export class Session {
     this.choices = choicesOf(options, operands);
     const { bearer, apiKey, serviceParameters, tls, isDebug } = this.choices;
     const passphrase = process.env['A2ACLI_KEY_PASSPHRASE'];
-    for (const secret of [bearer, apiKey, passphrase])
-      if (secret !== undefined) this.redactor.add(secret);
     // Any service parameter may contain a credential.
-    for (const value of Object.values(serviceParameters)) this.redactor.add(value);
+    this.redactor.add(bearer, apiKey, passphrase, ...Object.values(serviceParameters));
     const own = tls === undefined ? globalThis.fetch : tlsFetch(tls);
     const watched: typeof fetch = async (input, init) => {
       const response = await own(input, init);

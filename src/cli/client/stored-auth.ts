@@ -17,12 +17,10 @@ export async function storedToken(
   session: Pick<Session, 'fetch' | 'signal' | 'redactor' | 'warn'>,
 ): Promise<StoredToken | undefined> {
   const { fetch, signal, redactor } = session;
-  const file = new TokenFile(process.env);
+  const file = new TokenFile();
   const token = file.get(origin);
   if (token === undefined) return undefined;
-  for (const secret of [token.accessToken, token.refreshToken]) {
-    if (secret !== undefined) redactor.add(secret);
-  }
+  redactor.add(token.accessToken, token.refreshToken);
   if (token.expiresAt === undefined || token.expiresAt > Date.now()) return token;
   if (token.refreshToken === undefined) {
     session.warn('the token has expired; log in again: legate auth login');
@@ -30,7 +28,7 @@ export async function storedToken(
   }
   const { tokenUrl, clientId, secretPlace, refreshToken } = token;
   const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
-  if (clientSecret !== undefined) redactor.add(clientSecret);
+  redactor.add(clientSecret);
   const renewed = await refreshed(
     {
       fetch,

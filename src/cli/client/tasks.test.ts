@@ -130,7 +130,7 @@ test('TASK_LIST_001: tasks are listed by page, by state and by context', patient
   );
   const wrong = await legate(['list', server.url, '--status', 'complete']);
   expect(wrong).toMatchObject({ code: 2, out: '' });
-  expect(wrong.err).toContain('did you mean completed?');
+  expect(wrong.err).toContain('did you mean "completed"?');
 });
 
 test(

@@ -1,37 +1,54 @@
-import type { Client, StreamEvent } from '../../client/index.ts';
-import { present } from '../../config/index.ts';
-import { LegateError, type SendMessageResponse } from '../../protocol/index.ts';
+import type { Client } from '../../client/index.ts';
+import { present, suggest } from '../../config/index.ts';
+import { LegateError, type Task, type TaskState, taskStates } from '../../protocol/index.ts';
+import type { ClientCommandOptions } from '../commands/options.ts';
 import type {
   CancelCommandOptions,
   GetCommandOptions,
+  ListCommandOptions,
   SubscribeCommandOptions,
 } from '../commands/tasks.ts';
 import { Progress } from '../progress.ts';
-import { authorized, throughAuthorization } from './authorization.ts';
+import { usage } from '../usage.ts';
 import { calling } from './calling.ts';
-import { historyOf, isOn, metadataOf } from './choices.ts';
-import { follow } from './following.ts';
+import { authorized, followed } from './following.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { usage } from '../usage.ts';
+import { stateWords, type TextWriter } from './text.ts';
+
+/** A task, and the agent that has it. */
+export interface TaskCall {
+  readonly id: string;
+  readonly client: Client;
+  readonly session: Session;
+  readonly signal: AbortSignal;
+  readonly output: Output;
+}
+
+/** Runs a command about one task. */
+export function callingTask(
+  operands: readonly string[],
+  options: ClientCommandOptions & { readonly stream?: boolean },
+  run: (call: TaskCall) => Promise<void>,
+): Promise<void> {
+  return calling(options, operands, async (session) => {
+    const { operands: ids, taskId } = session.choices;
+    const [id = taskId, ...rest] = ids;
+    if (id === undefined) throw usage('which task? Give its id');
+    if (rest.length > 0) throw usage(`one task at a time; ${rest.join(' ')} is too many`);
+    const output = new Output(session, { isStream: options.stream === true });
+    await run({ id, client: await session.connect(), session, signal: session.signal, output });
+  });
+}
 
 /** Prints a task, now or once it ends. */
-export async function getTask(
-  operands: readonly string[],
-  options: GetCommandOptions,
-): Promise<void> {
-  await calling(options, operands, async (session) => {
-    const id = taskIdOf(session);
-    const { setting, timeoutMs } = session.choices;
-    const historyLength = historyOf(options.history ?? setting('history'));
-    const { stream: isStream = false } = options;
-    const client = await session.connect();
-    const { signal } = session;
-    const call = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-    if (options.wait ?? isOn(setting('wait'))) {
+export function getTask(operands: readonly string[], options: GetCommandOptions): Promise<void> {
+  return callingTask(operands, options, async ({ id, client, session, signal, output }) => {
+    const { historyLength, timeoutMs, awaitsAuthorization, isSet } = session.choices;
+    const call = { signal, ...present({ timeoutMs }) };
+    if (options.wait ?? isSet('wait')) {
       session.waitsFor(id);
       using _progress = new Progress('Waiting for the task');
-      const awaitsAuthorization = options.awaitAuth ?? isOn(setting('await-auth'));
       for (;;) {
         const { status } = await client.waitForEnd(id, call);
         if (!awaitsAuthorization || status.state !== 'TASK_STATE_AUTH_REQUIRED') break;
@@ -39,26 +56,21 @@ export async function getTask(
       }
     }
     // Fetched after the wait, with the requested history length.
-    const request = { id, ...(historyLength !== undefined && { historyLength }) };
-    const task = await session.answered(client.getTask(request, call));
-    new Output(session, { isStream }).task(
-      task,
-      historyLength === undefined ? {} : { withHistory: true },
+    const task = await session.answered(
+      client.getTask({ id, ...present({ historyLength }) }, call),
     );
+    output.task(task, historyLength === undefined ? {} : { withHistory: true });
   });
 }
 
 /** Cancels a task and prints its state. */
-export async function cancelTask(
+export function cancelTask(
   operands: readonly string[],
   options: CancelCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
-    const id = taskIdOf(session);
-    const metadata = metadataOf(options.metadata ?? session.choices.setting('metadata'));
-    const client = await session.connect();
-    const { signal } = session;
-    const request = { id, ...(metadata !== undefined && { metadata }) };
+  return callingTask(operands, options, async ({ id, client, session, signal, output }) => {
+    const { metadata } = session.choices;
+    const request = { id, ...present({ metadata }) };
     const canceling = client.cancelTask(request, { signal }).catch(async (error: unknown) => {
       // Cancel is idempotent: a task that is already canceled is a success.
       if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
@@ -66,76 +78,84 @@ export async function cancelTask(
       if (task.status.state === 'TASK_STATE_CANCELED') return task;
       throw error;
     });
-    const { stream: isStream = false } = options;
-    new Output(session, { isStream }).task(await session.answered(canceling));
+    output.task(await session.answered(canceling));
   });
 }
 
 /** Follows a task until it ends or asks for something. */
-export async function subscribe(
+export function subscribe(
   operands: readonly string[],
   options: SubscribeCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
-    const id = taskIdOf(session);
+  return callingTask(operands, options, async ({ id, client, session, signal, output }) => {
     const { timeoutMs } = session.choices;
-    const { lastEventId, stream: isStream = false } = options;
-    const client = await session.connect();
-    const output = new Output(session);
+    const { lastEventId } = options;
     if (client.card.capabilities.streaming !== true) session.warn(notStreaming);
-    const events = client.subscribeToTask(id, {
-      signal: session.signal,
-      ...present({ timeoutMs, lastEventId }),
-    });
+    const events = client.subscribeToTask(id, { signal, ...present({ timeoutMs, lastEventId }) });
     const result = await followed(events, { session, client, options, output, what: 'task' });
     if (!('task' in result)) {
       throw new LegateError('PEER_INVALID', `the agent answered with a message about task ${id}`);
     }
-    if (isStream) output.endStream(result.task);
+    if (options.stream === true) output.endStream(result.task);
     else output.task(result.task);
   });
 }
 
 export const notStreaming = 'the agent does not support streaming; polling instead';
 
-interface FollowedStream {
-  readonly session: Session;
-  readonly client: Client;
-  readonly options: Pick<SubscribeCommandOptions, 'stream' | 'awaitAuth'>;
-  readonly output: Output;
-  /** What the command waits for, for progress output. */
-  readonly what: 'agent' | 'task';
-  /** See `follow`. */
-  readonly isAnswer?: boolean;
-}
-
-/** Reads a stream to its end, prints its events if requested, and returns the result. */
-export async function followed(
-  events: AsyncIterable<StreamEvent>,
-  { session, client, options, output, what, isAnswer = false }: FollowedStream,
-): Promise<SendMessageResponse> {
-  using progress = new Progress(`Waiting for the ${what}`);
-  const awaitsAuthorization = options.awaitAuth ?? isOn(session.choices.setting('await-auth'));
-  const all = awaitsAuthorization ? throughAuthorization(events, client, session) : events;
-  const result = await follow(all, {
-    isAnswer,
-    awaitsAuthorization,
-    onEvent: (response, task) => {
-      progress.clear();
-      if (options.stream === true) output.event(response);
-      if (task === undefined) return;
-      session.waitsFor(task.id);
-      progress.say(`Waiting for the ${what}: ${task.status.state}`);
-    },
+/** Prints the caller's tasks, the newest first. */
+export async function listTasks(
+  agent: string | undefined,
+  options: ListCommandOptions,
+): Promise<void> {
+  await calling(options, agent, async (session) => {
+    const { contextId, historyLength = 0 } = session.choices;
+    const { status, after, pageSize, pageToken, artifacts, all = false, stream = false } = options;
+    const request = {
+      ...present({ contextId, statusTimestampAfter: after, pageSize, pageToken }),
+      ...(status !== undefined && { status: stateOf(status) }),
+      historyLength,
+      ...(artifacts === true && { includeArtifacts: true }),
+    };
+    const client = await session.connect();
+    const { signal } = session;
+    const output = new Output(session);
+    if (all && (stream || !output.isJson)) {
+      for await (const task of client.listAllTasks(request, { signal })) {
+        output.line(task, (text) => summary(text, task));
+      }
+      return;
+    }
+    const page = await session.answered(client.listTasks(request, { signal }));
+    const tasks = [...page.tasks];
+    if (all && page.nextPageToken !== '') {
+      const rest = { ...request, pageToken: page.nextPageToken };
+      for await (const task of client.listAllTasks(rest, { signal })) tasks.push(task);
+    }
+    if (stream) {
+      for (const task of tasks) output.line(task, (text) => summary(text, task));
+      return;
+    }
+    const merged = all ? { nextPageToken: '', pageSize: tasks.length } : {};
+    output.document({ ...page, tasks, ...merged }, (text) => {
+      for (const task of tasks) summary(text, task);
+      text.field('Tasks', `${tasks.length} of ${page.totalSize}`);
+      text.field('Next page', page.nextPageToken);
+    });
   });
-  progress.clear();
-  return result;
 }
 
-/** The task id: the only operand, or the setting. */
-export function taskIdOf({ choices: { operands, setting } }: Session): string {
-  const [id = setting('task-id'), ...rest] = operands;
-  if (id === undefined) throw usage('which task? Give its id');
-  if (rest.length > 0) throw usage(`one task at a time; ${rest.join(' ')} is too many`);
-  return id;
+function summary(text: TextWriter, task: Task): void {
+  text.task(task);
+  text.blank();
+}
+
+/** `input-required` and `TASK_STATE_INPUT_REQUIRED` are the same. */
+function stateOf(text: string): TaskState {
+  const wordsOf = (state: string): string => stateWords(state).replaceAll(' ', '-');
+  const words = taskStates.map(wordsOf);
+  const state = taskStates[words.indexOf(wordsOf(text.toUpperCase().replaceAll('-', '_')))];
+  if (state !== undefined) return state;
+  const near = suggest(text.toLowerCase(), words, `use ${words.join(', ')}`);
+  throw usage(`--status ${text} is not a state; ${near}`);
 }

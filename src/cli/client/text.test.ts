@@ -6,9 +6,9 @@ import { Redactor } from './redactor.ts';
 import { TextWriter } from './text.ts';
 
 function linesOf(task: Task, isVerbose: boolean): readonly string[] {
-  const lines: string[] = [];
-  new TextWriter({ write: (line) => lines.push(line), isVerbose }).task(task);
-  return lines;
+  let text = '';
+  new TextWriter({ write: (piece) => (text += piece), isVerbose }).task(task);
+  return text.split('\n');
 }
 
 test('A2A CLI 11.2: whatever an agent sends, a line is a field, a label, a block or blank', () => {

@@ -1,33 +1,50 @@
-import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/index.ts';
-import { buttonsOf, shownParts } from './shown-parts.ts';
+import {
+  appendParts,
+  type Artifact,
+  isJsonObject,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+  type TaskStatus,
+} from '../../protocol/index.ts';
 
 /**
  * Text for people that programs can parse too (A2A CLI specification 11.2): one `Label: value` a
- * line; longer values are blocks below their label, indented and closed by a blank line.
+ * line; longer values are blocks below their label, indented and closed by a blank line. In a
+ * stream, the chunks of a text form one block that grows; any other event closes it.
  * Control sequences from agents are escaped.
  */
 export class TextWriter {
-  readonly #write: (line: string) => void;
+  readonly #write: (text: string) => void;
   readonly #isVerbose: boolean;
+  /** Task and artifact of the open block, or of the last one. */
+  #artifact: string | undefined;
+  /** The content of the open block; undefined when none is open. */
+  #block: string | undefined;
+  /** The state of the task, as last shown by an event. */
+  #state: string | undefined;
+  /** Texts that were streamed: the final message may repeat them. */
+  readonly #streamed = new Set<string>();
 
-  constructor(options: { readonly write: (line: string) => void; readonly isVerbose: boolean }) {
+  constructor(options: { readonly write: (text: string) => void; readonly isVerbose: boolean }) {
     this.#write = options.write;
     this.#isVerbose = options.isVerbose;
   }
 
   field(label: string, value: string | number | boolean | undefined): void {
     if (value === undefined || value === '') return;
-    this.#write(`${label}: ${plain(String(value)).replaceAll(/\s*\n\s*/g, ' ')}`);
+    this.#write(`${label}: ${plain(String(value)).replaceAll(/\s*\n\s*/g, ' ')}\n`);
   }
 
   block(label: string, content: string): void {
-    this.#write(`${label}:`);
-    for (const line of plain(content).split('\n')) this.#write(`  ${line}`);
-    this.#write('');
+    this.#write(`${label}:\n`);
+    for (const line of plain(content).split('\n')) this.#write(`  ${line}\n`);
+    this.blank();
   }
 
   blank(): void {
-    this.#write('');
+    this.#write('\n');
   }
 
   /** Shows the result; the history only on request. */
@@ -35,17 +52,15 @@ export class TextWriter {
     task: Task,
     { withHistory = this.#isVerbose }: { readonly withHistory?: boolean } = {},
   ): void {
-    this.place(task.id, task.contextId, task.status);
+    this.status(task.id, task.contextId, task.status);
     if (withHistory) for (const message of task.history ?? []) this.message(message);
     if (task.status.message !== undefined) this.message(task.status.message);
-    for (const artifact of task.artifacts ?? []) this.artifact(artifact);
-    if (this.#isVerbose && task.metadata !== undefined) {
-      this.block('Metadata', JSON.stringify(task.metadata, undefined, 2));
-    }
+    for (const artifact of task.artifacts ?? []) this.#showArtifact(artifact);
+    this.#metadata(task.metadata);
   }
 
   /** The id and the state of a task. */
-  place(taskId: string, contextId: string, status: TaskStatus): void {
+  status(taskId: string, contextId: string, status: TaskStatus): void {
     this.field('Task', taskId);
     this.field('Context', contextId);
     this.field('State', status.state);
@@ -55,20 +70,7 @@ export class TextWriter {
   message(message: Message): void {
     this.field('Message', message.role === 'ROLE_USER' ? 'user' : 'agent');
     if (this.#isVerbose) this.field('Message id', message.messageId);
-    this.parts(message.parts);
-  }
-
-  artifact(artifact: Artifact): void {
-    this.field('Artifact', artifact.name ?? artifact.artifactId);
-    if (this.#isVerbose) {
-      this.field('Artifact id', artifact.artifactId);
-      this.field('Description', artifact.description);
-    }
-    this.parts(artifact.parts);
-  }
-
-  parts(parts: readonly Part[]): void {
-    for (const part of this.#isVerbose ? parts : joined(shownParts(parts))) this.#part(part);
+    this.#parts(message.parts);
   }
 
   /** A message without a task. */
@@ -77,42 +79,131 @@ export class TextWriter {
     this.message(message);
   }
 
+  /** One event of a stream; call `closeBlock` after the last. */
+  event(response: StreamResponse): void {
+    if ('artifactUpdate' in response) {
+      const { taskId, artifact, append, lastChunk } = response.artifactUpdate;
+      const { artifactId, name = artifactId } = artifact;
+      const key = `${taskId}/${artifactId}`;
+      if (append !== true || this.#artifact !== key) {
+        this.closeBlock();
+        this.#artifact = key;
+        this.field('Artifact', name);
+      }
+      for (const part of artifact.parts) this.#chunk(part);
+      if (lastChunk === true) this.closeBlock();
+      return;
+    }
+    this.closeBlock();
+    this.#artifact = undefined;
+    if ('task' in response) {
+      this.task(response.task);
+      this.#state = response.task.status.state;
+    } else if ('message' in response) {
+      this.reply(response.message);
+    } else {
+      const { state, message } = response.statusUpdate.status;
+      if (state !== this.#state) this.field('State', state);
+      const parts = shownParts(message?.parts ?? [], this.#streamed);
+      if (message !== undefined && parts.length > 0) this.message({ ...message, parts });
+      this.#state = state;
+    }
+  }
+
+  /** Closes the open block, so that other output can follow. */
+  closeBlock(): void {
+    if (this.#block === undefined) return;
+    if (this.#block.trim() !== '') this.#streamed.add(this.#block.trim());
+    this.#block = undefined;
+    this.#write('\n\n');
+  }
+
+  #chunk(part: Part): void {
+    if (part.text === undefined) {
+      this.closeBlock();
+      this.#parts([part]);
+    } else if (part.text !== '') {
+      if (this.#block === undefined) this.#write('Text:\n  ');
+      this.#block = (this.#block ?? '') + part.text;
+      this.#write(plain(part.text).replaceAll('\n', '\n  '));
+    }
+  }
+
+  #showArtifact(artifact: Artifact): void {
+    this.field('Artifact', artifact.name ?? artifact.artifactId);
+    if (this.#isVerbose) {
+      this.field('Artifact id', artifact.artifactId);
+      this.field('Description', artifact.description);
+    }
+    this.#parts(artifact.parts);
+  }
+
+  #parts(parts: readonly Part[]): void {
+    const joined: Part[] = [];
+    // Agents may send one text as many parts.
+    for (const part of shownParts(parts)) appendParts(joined, [part]);
+    for (const part of this.#isVerbose ? parts : joined) this.#part(part);
+  }
+
   #part(part: Part): void {
     const { text, raw, url, data, filename, mediaType } = part;
-    if (text !== undefined) {
+    if (text !== undefined || data !== undefined) {
       if (this.#isVerbose) this.field('Media type', mediaType);
-      this.block('Text', text);
-    } else if (data !== undefined) {
-      if (this.#isVerbose) this.field('Media type', mediaType);
-      this.block('Data', JSON.stringify(data, undefined, 2));
+      if (text === undefined) this.block('Data', JSON.stringify(data, undefined, 2));
+      else this.block('Text', text);
     } else {
       const size = raw === undefined ? undefined : `${Buffer.byteLength(raw, 'base64')} bytes`;
       const facts = [mediaType, size, url].filter((fact) => fact !== undefined);
       this.field('File', `${filename ?? 'without a name'} (${facts.join(', ')})`);
     }
     for (const { title } of this.#isVerbose ? [] : buttonsOf(part)) this.field('Choice', title);
-    if (this.#isVerbose && part.metadata !== undefined) {
-      this.block('Metadata', JSON.stringify(part.metadata, undefined, 2));
-    }
+    this.#metadata(part.metadata);
+  }
+
+  #metadata(metadata: Part['metadata']): void {
+    if (!this.#isVerbose || metadata === undefined) return;
+    this.block('Metadata', JSON.stringify(metadata, undefined, 2));
   }
 }
 
-/** Joins the chunks of one text. */
-function joined(parts: readonly Part[]): readonly Part[] {
-  const result: Part[] = [];
-  for (const part of parts) {
-    const last = result.at(-1);
-    if (last?.text !== undefined && part.text !== undefined && isBare(last) && isBare(part)) {
-      result[result.length - 1] = { text: last.text + part.text };
-    } else {
-      result.push(part);
-    }
-  }
-  return result;
+/**
+ * The parts of a message to show to a person: without the state that assistants attach for orchestrators
+ * (state, flow and slots as data), and without texts that were streamed already.
+ */
+export function shownParts(
+  parts: readonly Part[],
+  streamed: ReadonlySet<string> = new Set(),
+): readonly Part[] {
+  // A message that contains only data was sent for its data.
+  if (parts.every(isConversationState)) return parts;
+  return parts.filter(
+    (part) => !isConversationState(part) && !streamed.has(part.text?.trim() ?? ''),
+  );
 }
 
-function isBare({ filename, mediaType, metadata }: Part): boolean {
-  return filename === undefined && mediaType === undefined && metadata === undefined;
+/** Whether a part is the conversation state that assistants attach. */
+function isConversationState({ data }: Part): boolean {
+  return isJsonObject(data) && typeof data['state'] === 'string' && isJsonObject(data['slots']);
+}
+
+/** A button of an assistant. */
+export interface ShownButton {
+  readonly title: string;
+  /** The message that it sends. */
+  readonly payload: string;
+}
+
+/** The buttons of an assistant's message. */
+export function buttonsOf(part: Part): readonly ShownButton[] {
+  const carrier = part.text === undefined ? part.data : part.metadata;
+  const message = isJsonObject(carrier) ? carrier['message'] : undefined;
+  const buttons = isJsonObject(message) ? message['buttons'] : undefined;
+  if (!Array.isArray(buttons)) return [];
+  return buttons.flatMap((button: unknown) => {
+    if (!isJsonObject(button) || typeof button['title'] !== 'string') return [];
+    const { title, payload } = button;
+    return [{ title, payload: typeof payload === 'string' ? payload : title }];
+  });
 }
 
 /** Keeps line feeds and tabs; escapes other control characters and marks that reorder text. */

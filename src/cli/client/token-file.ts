@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isJsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
+import { settingsFolder } from './settings.ts';
 
 /** A token for one agent, and the data to refresh it. */
 export interface StoredToken {
@@ -15,19 +15,9 @@ export interface StoredToken {
   readonly secretPlace?: 'basic' | 'post';
 }
 
-/** The folder of the user's settings. */
-export function settingsFolder(environment: NodeJS.ProcessEnv): string {
-  const base = environment['XDG_CONFIG_HOME'] ?? join(environment['HOME'] ?? homedir(), '.config');
-  return join(base, 'a2a-cli');
-}
-
 /** Tokens by origin of their agent, in a file that only its owner can read. */
 export class TokenFile {
-  readonly path: string;
-
-  constructor(environment: NodeJS.ProcessEnv) {
-    this.path = join(settingsFolder(environment), 'tokens.json');
-  }
+  readonly path = join(settingsFolder(), 'tokens.json');
 
   /** Undefined when the entry is not a token: users may edit the file. */
   get(origin: string): StoredToken | undefined {

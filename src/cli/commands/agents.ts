@@ -221,7 +221,7 @@ export function configCommand(): Command {
     notes: `Precedence: flags, environment, the nearest .env file in this or a parent folder (or --config),
 ~/.config/a2a-cli/.env, defaults. Credentials are not printed.`,
     examples: ['A2ACLI_AGENT_CARD=agent.example legate config show'],
-    run: async () => (await import('../client/config.ts')).showConfig,
+    run: async () => (await import('../client/settings.ts')).showConfig,
   });
   return command('config', {
     summary: 'print the settings for calls, and where each comes from',

@@ -72,7 +72,7 @@ export function listCommand(): Command {
       'legate task list -a agent.example --status input-required',
       'legate list -a agent.example --all --json --stream | jq -r .id',
     ],
-    run: async () => (await import('../client/list.ts')).listTasks,
+    run: async () => (await import('../client/tasks.ts')).listTasks,
   });
 }
 
@@ -206,7 +206,7 @@ calls, or on Ctrl+C.`,
           `${legate} listen http://localhost:8000 01a1…`,
           `${legate} listen -a agent.example --json --url https://me.example/hook 01a1…`,
         ],
-        run: async () => (await import('../client/listen.ts')).listen,
+        run: async () => (await load()).listen,
       }),
     ],
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Part, Task } from '../../protocol/index.ts';
 import { fieldsOf, legate, patient } from '../testing/legate-process.ts';
 import { type RawAgent, rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
-import { authorizationPlaces } from './authorization.ts';
+import { authorizationUrls } from './following.ts';
 
 const page = 'https://calendar.example/grant?task=1';
 
@@ -139,7 +139,7 @@ test('AUTH_011: in a conversation /wait waits for it', patient, async () => {
 
 test('addresses are found in words, parts and data, and nothing else is', () => {
   const placesOf = (parts: readonly Part[]) =>
-    authorizationPlaces({
+    authorizationUrls({
       state: 'TASK_STATE_AUTH_REQUIRED',
       message: { messageId: 'm', role: 'ROLE_AGENT', parts },
     });
