@@ -87,7 +87,6 @@ export {
   sequential,
   type SequentialOptions,
   type Session,
-  sessionOf,
   type StoredArtifact,
   textOf,
   type Tool,

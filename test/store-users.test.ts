@@ -1,6 +1,6 @@
 /** Trackers, sessions, the directory and trust are kept by whatever store there is, over a restart too. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { agent, sessionOf } from '../src/agents/index.ts';
+import { agent } from '../src/agents/index.ts';
 import { served } from '../src/assistant/channels/testing/served.ts';
 import { busInterface, Directory, readTrustName, TrustLedger } from '../src/peers/index.ts';
 import { artifact } from '../src/protocol/index.ts';
@@ -30,8 +30,7 @@ describeStores('what modules keep', (openPlace) => {
   });
 
   test('the state of a session', async () => {
-    const counting = agent({ name: 'counter' }, async function* (turn) {
-      const session = sessionOf(turn);
+    const counting = agent({ name: 'counter' }, async function* ({ session }) {
       const count = Number((await session.get('user:count')) ?? 0) + 1;
       session.set('user:count', count);
       yield artifact(`${count}`);

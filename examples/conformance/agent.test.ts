@@ -40,6 +40,7 @@ function turn(incoming: Message, history: readonly Message[] = [], signal?: Abor
     attempt: 1,
     history: async () => history,
     state: { load: async () => undefined, log: async () => [] },
+    session: { get: async () => undefined, set() {}, delete() {}, entries: async () => new Map() },
     signal: signal ?? new AbortController().signal,
     clock: { now: () => 0 },
     logger: silentLogger,

@@ -102,8 +102,8 @@ export interface Turn {
   /** Earlier messages of this task, oldest first, without the present one. */
   history(): Promise<readonly Message[]>;
   readonly state: ContextState;
-  /** Values that outlive the turn, by scope; absent where the driver of the agent stores none. */
-  readonly session?: Session | undefined;
+  /** Values that outlive the turn, by scope. */
+  readonly session: Session;
   /** The journal of a turn that may run again after its process died; absent where it never does. */
   readonly journal?: Journal | undefined;
   /** Aborts on cancel, timeout and shutdown; `reason` says which. */

@@ -1,7 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, type Message } from '../protocol/index.ts';
-import type { Caller, Clock, ContextState, Journal, Session, Turn } from './agent.ts';
-import type { Logger } from '../telemetry/index.ts';
-import { sessionOf } from './sessions/transient-session.ts';
+import { isJsonObject, type JsonObject, type Message } from '../protocol/index.ts';
+import type { ContextState, Journal, Turn } from './agent.ts';
 
 export interface ChildTurnOptions {
   /** Unique among the children: names the child's part of the log and of the journal. */
@@ -22,7 +20,7 @@ export interface ChildTurnOptions {
    */
   readonly sharesConversation?: boolean;
   /** @default the parent's */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Filtering a shared log must not cost more with its length. */
@@ -32,67 +30,44 @@ const maxLogEntries = 500;
  * A turn as one agent gives it to another: the same task, caller and session, but its own message,
  * its own saved value, and its own part of log and journal.
  */
-export class ChildTurn implements Turn {
-  readonly message: Message;
-  readonly taskId: string;
-  readonly contextId: string;
-  readonly caller: Caller;
-  readonly metadata: JsonObject;
-  readonly acceptedOutputModes: readonly string[];
-  readonly extensions: readonly string[];
-  readonly isContinuation: boolean;
-  readonly attempt: number;
-  readonly state: ContextState;
-  readonly session: Session;
-  readonly journal?: Journal;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly #parent: Turn;
-  readonly #options: ChildTurnOptions;
-
-  constructor(parent: Turn, options: ChildTurnOptions) {
-    this.#parent = parent;
-    this.#options = options;
-    this.message = options.message ?? parent.message;
-    this.taskId = parent.taskId;
-    this.contextId = parent.contextId;
-    this.caller = parent.caller;
-    this.metadata = parent.metadata;
-    this.acceptedOutputModes = parent.acceptedOutputModes;
-    this.extensions = parent.extensions;
-    this.isContinuation = options.isContinuation ?? parent.isContinuation;
-    this.attempt = parent.attempt;
-    this.state = childState(parent, options);
-    this.session = sessionOf(parent);
-    if (parent.journal !== undefined)
-      this.journal = childJournal(parent.journal, options.journalName ?? options.name);
-    this.signal = options.signal ?? parent.signal;
-    this.clock = parent.clock;
-  }
-
-  get logger(): Logger {
-    return this.#parent.logger.child({ agent: this.#options.name });
-  }
-
-  async history(): Promise<readonly Message[]> {
-    return this.#options.message === undefined ? this.#parent.history() : [];
-  }
+export function childTurn(parent: Turn, options: ChildTurnOptions): Turn {
+  const { name, journalName = name, message, isContinuation, signal } = options;
+  const { taskId, contextId, caller, metadata, acceptedOutputModes, extensions } = parent;
+  const { attempt, session, journal, clock } = parent;
+  return {
+    message: message ?? parent.message,
+    taskId,
+    contextId,
+    caller,
+    metadata,
+    acceptedOutputModes,
+    extensions,
+    isContinuation: isContinuation ?? parent.isContinuation,
+    attempt,
+    state: childState(parent, options),
+    session,
+    journal: journal && childJournal(journal, journalName),
+    signal: signal ?? parent.signal,
+    clock,
+    get logger() {
+      return parent.logger.child({ agent: name });
+    },
+    history: async () => (message === undefined ? parent.history() : []),
+  };
 }
 
 function childState(parent: Turn, options: ChildTurnOptions): ContextState {
-  const { name, value, sharesConversation, pendingLog = [] } = options;
+  const { name, value, sharesConversation = false, pendingLog = [] } = options;
   return {
     load: async () => value,
-    log: async ({ last } = {}) => {
-      if (sharesConversation === true) {
-        return parent.state.log(last === undefined ? undefined : { last });
-      }
+    log: async (range) => {
+      if (sharesConversation) return parent.state.log(range);
       const entries = await parent.state.log({ last: maxLogEntries });
       const stored = entries.flatMap(({ branch, entry }) =>
         branch === name && isJsonObject(entry) ? [entry] : [],
       );
       const own = [...stored, ...pendingLog];
-      return last === undefined ? own : own.slice(Math.max(0, own.length - last));
+      return range?.last === undefined ? own : own.slice(Math.max(0, own.length - range.last));
     },
   };
 }
@@ -103,10 +78,9 @@ export function inBranch(name: string, log: readonly JsonObject[]): readonly Jso
 }
 
 function childJournal(parent: Journal, name: string): Journal {
-  const own = (key: string): string => `${name}/${key}`;
   return {
-    read: (key) => parent.read(own(key)),
-    claim: (key, value: JsonValue) => parent.claim(own(key), value),
-    write: (key, value: JsonValue) => parent.write(own(key), value),
+    read: (key) => parent.read(`${name}/${key}`),
+    claim: (key, value) => parent.claim(`${name}/${key}`, value),
+    write: (key, value) => parent.write(`${name}/${key}`, value),
   };
 }

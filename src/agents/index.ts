@@ -29,11 +29,10 @@ export {
   type CallResult,
   cutResult,
   type Entry,
-  toPrompt,
 } from './tool-loop/conversation.ts';
 export { llmAgent } from './llm/llm-agent.ts';
 export type { ToolCallInfo } from './tool-loop/call-runner.ts';
-export { type ModelAnswer, toFunctionTool, toModelAnswer } from './tool-loop/model-answer.ts';
+export { type ModelAnswer, toFunctionTool, toModelAnswer, toPrompt } from './tool-loop/prompt.ts';
 export { runToolLoop } from './tool-loop/tool-loop.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings } from './llm/options.ts';
 export { noUsage, type Usage } from './usage.ts';
@@ -51,7 +50,6 @@ export { LazyClient } from './remote/lazy-client.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
-export { sessionOf } from './sessions/transient-session.ts';
 export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';
 export { askUser } from './tools/ask-user.ts';
 export type {

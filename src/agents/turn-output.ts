@@ -1,11 +1,5 @@
-import {
-  appendParts,
-  type Artifact,
-  type JsonObject,
-  LegateError,
-  type Part,
-} from '../protocol/index.ts';
-import type { ArtifactChunk, TurnEnd, TurnEvent } from './agent.ts';
+import { appendParts, type Artifact, LegateError, type Part } from '../protocol/index.ts';
+import type { TurnEnd, TurnEvent } from './agent.ts';
 
 interface AccumulatedArtifact {
   head: Artifact;
@@ -76,19 +70,4 @@ export type ProgressEvent = Exclude<TurnEvent, TurnEnd | { kind: 'message' }>;
 
 export function isEnd(event: TurnEvent): event is Exclude<TurnEvent, ProgressEvent> {
   return 'kind' in event && event.kind !== 'chunk' && event.kind !== 'working';
-}
-
-/** The artifact that an event is about, if any, under another id and with more metadata. */
-export function renameArtifact(
-  event: Artifact | ArtifactChunk,
-  rename: (id: string) => string,
-  metadata: JsonObject,
-): Artifact | ArtifactChunk {
-  const artifact = 'kind' in event ? event.artifact : event;
-  const renamed = {
-    ...artifact,
-    artifactId: rename(artifact.artifactId),
-    metadata: { ...artifact.metadata, ...metadata },
-  };
-  return 'kind' in event ? { ...event, artifact: renamed } : renamed;
 }

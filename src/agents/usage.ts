@@ -1,37 +1,42 @@
-import { isJsonObject, type JsonObject } from '../protocol/index.ts';
+import { z } from 'zod';
+import type { JsonObject } from '../protocol/index.ts';
+
+export const usage = z
+  .object({
+    input: z.number(),
+    output: z.number(),
+    cachedInput: z.number(),
+    reasoning: z.number(),
+    /** Answers of models. */
+    calls: z.number(),
+  })
+  .readonly();
 
 /**
  * What a turn cost, in tokens; part of the metadata of its end.
  * @example const atFullPrice = ({ input, cachedInput }: Usage) => input - cachedInput;
  */
-export interface Usage {
-  readonly input: number;
-  readonly output: number;
-  readonly cachedInput: number;
-  readonly reasoning: number;
-  /** Answers of models. */
-  readonly calls: number;
-}
+export type Usage = z.infer<typeof usage>;
 
 export const noUsage: Usage = { input: 0, output: 0, cachedInput: 0, reasoning: 0, calls: 0 };
-const fields = ['input', 'output', 'cachedInput', 'reasoning', 'calls'] as const;
+const reported = usage.unwrap().partial().catch({});
 
-export function addUsage(one: Usage, other: Partial<Usage>): Usage {
-  const sum = { ...one };
-  for (const field of fields) sum[field] += other[field] ?? 0;
-  return sum;
+export function addUsage(one: Usage, other: z.infer<typeof reported>): Usage {
+  return {
+    input: one.input + (other.input ?? 0),
+    output: one.output + (other.output ?? 0),
+    cachedInput: one.cachedInput + (other.cachedInput ?? 0),
+    reasoning: one.reasoning + (other.reasoning ?? 0),
+    calls: one.calls + (other.calls ?? 0),
+  };
 }
 
 /** Reads the usage from the metadata of another agent's end. */
-export function usageOf(metadata: JsonObject | undefined): Partial<Usage> {
-  const usage = metadata?.['usage'];
-  if (!isJsonObject(usage)) return {};
-  return Object.fromEntries(
-    fields.flatMap((field) => (typeof usage[field] === 'number' ? [[field, usage[field]]] : [])),
-  );
+export function usageOf(metadata: JsonObject | undefined): Usage {
+  return addUsage(noUsage, reported.parse(metadata?.['usage']));
 }
 
 /** As metadata; nothing where nothing was used. */
-export function usageMetadata(usage: Usage): { readonly usage?: JsonObject } {
-  return usage.calls === 0 ? {} : { usage: { ...usage } };
+export function usageMetadata(used: Usage): { readonly usage?: JsonObject } {
+  return used.calls === 0 ? {} : { usage: { ...used } };
 }

@@ -110,7 +110,7 @@ export async function readJson(
   limits: RequestLimits,
 ): Promise<JsonValue> {
   const text = await readBody(request, limits);
-  return text === '' ? {} : (parseJson(text, { maxDepth: limits.maxJsonDepth }) as JsonValue);
+  return text === '' ? {} : parseJson(text, { maxDepth: limits.maxJsonDepth });
 }
 
 /** The same, for a body that must be an object. */

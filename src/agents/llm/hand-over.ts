@@ -1,12 +1,48 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Agent, Turn, TurnEnd } from '../agent.ts';
-import { ChildTurn, inBranch } from '../child-turn.ts';
+import { childTurn, inBranch } from '../child-turn.ts';
 import { drive, isPause } from '../drive.ts';
-import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import { type Entry, toLog } from '../tool-loop/conversation.ts';
-import { type Delegation, delegate, delegationOf, conversationalAgents } from './delegation.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import type { LlmSettings } from './options.ts';
 import type { SavedState } from './saved-state.ts';
+
+type Target = Pick<Agent, 'name' | 'description'>;
+
+/** Lets an agent that received a conversation transfer it to another agent. */
+interface Delegation {
+  /** Possible targets, beside the agent's own sub agents. */
+  readonly targets: readonly Target[];
+  /** The target that the agent chose. */
+  requested?: string;
+}
+
+const delegations = new WeakMap<Turn, Delegation>();
+
+export function delegationOf(turn: Turn): Delegation | undefined {
+  return delegations.get(turn);
+}
+
+/** Agents that share their parent's conversation: they log it, and can transfer it. */
+export const conversationalAgents = new WeakSet<Agent>();
+
+export const transferName = 'transfer_to_agent';
+
+/** The tool by which a model transfers the conversation; the loop handles the call itself. */
+export function transferTool(targets: readonly Target[]): Tool {
+  const list = targets.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
+  return tool({
+    name: transferName,
+    description: `Hands the conversation to another agent, who then answers the user. The agents:\n${list}`,
+    input: {
+      type: 'object',
+      properties: { agent_name: { type: 'string', enum: targets.map(({ name }) => name) } },
+      required: ['agent_name'],
+    },
+    run: () => 'transferred',
+  });
+}
 
 export interface HandOverOptions {
   readonly settings: LlmSettings;
@@ -19,7 +55,7 @@ export interface HandOverOptions {
   readonly transfers: number;
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
-  readonly say: (event: ProgressEvent) => Promise<void>;
+  readonly emit: (event: ProgressEvent) => Promise<void>;
 }
 
 export interface HandedOver {
@@ -32,11 +68,11 @@ export interface HandedOver {
 
 /** Runs the turn in a sub agent and saves its state. */
 export async function handOver(options: HandOverOptions): Promise<HandedOver> {
-  const { settings, turn: parent, saved, child, isContinued, transfers, signal, say } = options;
-  const { name, description, subAgents } = settings;
+  const { settings, turn: parent, saved, child, isContinued, transfers, signal, emit } = options;
+  const { name, description = name, subAgents } = settings;
   const branch = `agent/${child.name}`;
   const sharesConversation = conversationalAgents.has(child);
-  const turn = new ChildTurn(parent, {
+  const turn = childTurn(parent, {
     name: branch,
     journalName: `${branch}/${transfers}`,
     value: saved.children.get(child.name),
@@ -44,18 +80,14 @@ export async function handOver(options: HandOverOptions): Promise<HandedOver> {
     sharesConversation,
     signal,
   });
-  const delegation: Delegation = {
-    roster: [
-      { name, description: description ?? name },
-      ...subAgents.filter((each) => each !== child),
-      ...(delegationOf(parent)?.roster ?? []),
-    ],
-  };
-  delegate(turn, delegation);
+  const others = subAgents.filter((each) => each !== child);
+  const outside = delegationOf(parent)?.targets ?? [];
+  const delegation: Delegation = { targets: [{ name, description }, ...others, ...outside] };
+  delegations.set(turn, delegation);
   const output = new TurnOutput();
   const events = drive(child, turn, output);
   let next = await events.next();
-  for (; next.done !== true; next = await events.next()) await say(next.value);
+  for (; next.done !== true; next = await events.next()) await emit(next.value);
   const end = next.value;
   const { value, log = [] } = end.context ?? {};
   if (value !== undefined) saved.children.set(child.name, value);
@@ -63,10 +95,10 @@ export async function handOver(options: HandOverOptions): Promise<HandedOver> {
   saved.active = sharesConversation ? child.name : undefined;
   const { requested } = delegation;
   if (sharesConversation) return { end, log, requested };
-  const heard: Entry[] = [
+  const exchange: Entry[] = [
     { role: 'user', parts: parent.message.parts },
     { role: 'assistant', text: output.text() },
   ];
-  const said = isPause(end) ? [] : [toLog(child.name, heard)];
-  return { end, log: [...inBranch(branch, log), ...said], requested };
+  const logged = isPause(end) ? [] : [toLog(child.name, exchange)];
+  return { end, log: [...inBranch(branch, log), ...logged], requested };
 }

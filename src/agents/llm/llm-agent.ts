@@ -1,9 +1,10 @@
-import type { Agent, Turn, TurnEnd } from '../agent.ts';
-import { ChildTurn } from '../child-turn.ts';
-import { agent } from '../define.ts';
+import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import type { Agent, Turn, TurnEnd } from '../agent.ts';
+import { childTurn } from '../child-turn.ts';
+import { agent } from '../define.ts';
 import { resolveTools } from '../tools/tool-set.ts';
-import { conversationalAgents } from './delegation.ts';
+import { conversationalAgents } from './hand-over.ts';
 import { type LlmAgentOptions, type LlmSettings, resolveOptions } from './options.ts';
 import { SavedState } from './saved-state.ts';
 
@@ -21,25 +22,15 @@ import { SavedState } from './saved-state.ts';
 export function llmAgent(options: LlmAgentOptions): Agent {
   const settings = resolveOptions(options);
   checkNames(settings);
-  const { name, skills, inputModes, outputModes, serialise, onInterrupted, supersedes } = options;
+  const { name, description, skills, inputModes, outputModes } = options;
+  const { serialise, onInterrupted, supersedes } = options;
+  const card = { name, description, skills, inputModes, outputModes };
   const made: Agent = {
-    ...agent(
-      {
-        name,
-        ...(options.description !== undefined && { description: options.description }),
-        ...(skills !== undefined && { skills }),
-        ...(inputModes !== undefined && { inputModes }),
-        ...(outputModes !== undefined && { outputModes }),
-        ...(serialise !== undefined && { serialise }),
-        ...(onInterrupted !== undefined && { onInterrupted }),
-        ...(supersedes !== undefined && { supersedes }),
-      },
-      async function* (turn) {
-        // Models are not loaded before one is asked.
-        const { LlmRun } = await import('./llm-run.ts');
-        yield* new LlmRun(settings, turn).events();
-      },
-    ),
+    ...agent(present({ ...card, serialise, onInterrupted, supersedes }), async function* (turn) {
+      // Models are not loaded before one is asked.
+      const { LlmRun } = await import('./llm-run.ts');
+      yield* new LlmRun(settings, turn).events();
+    }),
     abandon: (turn) => abandon(settings, turn),
   };
   conversationalAgents.add(made);
@@ -67,7 +58,7 @@ async function abandon(
   const child = settings.subAgents.find(({ name }) => name === pause.delegate);
   if (child?.abandon !== undefined) {
     const value = saved.children.get(child.name);
-    const end = await child.abandon(new ChildTurn(turn, { name: `agent/${child.name}`, value }));
+    const end = await child.abandon(childTurn(turn, { name: `agent/${child.name}`, value }));
     if (end?.context?.value !== undefined) saved.children.set(child.name, end.context.value);
   }
   const asking = (pause.calls ?? []).flatMap(({ name, ask }) =>

@@ -1,33 +1,24 @@
-import {
-  artifact,
-  data,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  LegateError,
-} from '../../protocol/index.ts';
+import { artifact, data, isJsonObject } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { working } from '../define.ts';
 import { failure, isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
-import { sessionOf } from '../sessions/transient-session.ts';
+import type { CallPolicy } from '../tool-loop/call-runner.ts';
+import type { CallState, LoopState } from '../tool-loop/call-state.ts';
+import { type CallResult, loadHistory, toLog } from '../tool-loop/conversation.ts';
+import { type ModelAnswer, toPrompt } from '../tool-loop/prompt.ts';
+import { type LoopPolicy, runToolLoop } from '../tool-loop/tool-loop.ts';
 import { type ValueSchema, valueSchema } from '../tools/schema.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import { resolveTools } from '../tools/tool-set.ts';
 import type { ProgressEvent } from '../turn-output.ts';
-import type { CallPolicy } from '../tool-loop/call-runner.ts';
-import type { CallState, LoopState } from '../tool-loop/call-state.ts';
-import { type CallResult, loadHistory, toLog, toPrompt } from '../tool-loop/conversation.ts';
-import type { ModelAnswer } from '../tool-loop/model-answer.ts';
-import { type LoopPolicy, runToolLoop } from '../tool-loop/tool-loop.ts';
 import { addUsage, noUsage, usageMetadata, usageOf } from '../usage.ts';
-import { readAnswers } from './answers.ts';
-import { delegationOf, transferName, transferTool } from './delegation.ts';
-import { handOver } from './hand-over.ts';
+import { delegationOf, handOver, transferName, transferTool } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
 import { ModelCaller, ModelCallError } from './model-caller.ts';
 import type { LlmSettings } from './options.ts';
-import { askingEnd } from './questions.ts';
+import { askingEnd, readAnswers } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
 import { formatInstruction, readOutput, responseFormat } from './structured-output.ts';
 
@@ -37,9 +28,7 @@ const maxTransfers = 8;
 const maxRepairs = 2;
 
 /** What follows a step: the end, or a transfer to another agent. */
-type Next =
-  | { readonly kind: 'end'; readonly end: TurnEnd }
-  | { readonly kind: 'transfer'; readonly target: string };
+type Next = TurnEnd | { readonly kind: 'transfer'; readonly target: string };
 
 /**
  * One turn of an agent with a model: the tool loop with this agent's prompt and tools, in these
@@ -56,41 +45,39 @@ export class LlmRun {
   /** Carries all events: a chain of nested generators would cost one step per level and event. */
   readonly #channel = new EventChannel<ProgressEvent>();
   readonly #stopping = new AbortController();
+  /** Aborts with the turn, or when the consumer of its events leaves. */
+  readonly #signal: AbortSignal;
   readonly #schema: ValueSchema | undefined;
   readonly #log: JsonObject[] = [];
   #saved = new SavedState(undefined);
-  #state = stateOf({ entries: [], iteration: 0, usage: noUsage });
+  #state = initialState();
   #repairs = 0;
 
   constructor(settings: LlmSettings, turn: Turn) {
     this.#settings = settings;
     this.#turn = turn;
+    this.#signal = AbortSignal.any([turn.signal, this.#stopping.signal]);
     this.#schema = settings.output === undefined ? undefined : valueSchema(settings.output);
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
-    const { signal } = this.#turn;
-    const follow = (): void => this.#stopping.abort(signal.reason);
-    if (signal.aborted) follow();
-    else signal.addEventListener('abort', follow, { once: true });
-    let isHeard = false;
+    let isSettled = false;
     try {
       const end = yield* this.#channel.during(this.#run());
-      isHeard = true;
+      isSettled = true;
       yield end;
     } catch (error) {
-      isHeard = true;
+      isSettled = true;
       if (!(error instanceof ModelCallError)) throw error;
       this.#turn.logger.error({ error: error.cause }, 'agents.model.failed');
       yield this.#failed(error.errorType, 'The language model could not answer.', error.details);
     } finally {
-      signal.removeEventListener('abort', follow);
       // A consumer that leaves early aborts the model call.
-      if (!isHeard) this.#stopping.abort();
+      if (!isSettled) this.#stopping.abort();
     }
   }
 
-  readonly #say = (event: ProgressEvent): Promise<void> => this.#channel.push(event);
+  readonly #emit = (event: ProgressEvent): Promise<void> => this.#channel.push(event);
 
   async #run(): Promise<TurnEnd> {
     const { state, taskId, isContinuation } = this.#turn;
@@ -107,7 +94,7 @@ export class LlmRun {
         child === undefined
           ? await this.#converse(transfers === 0 ? pause : undefined)
           : await this.#handOver(child, isContinued, transfers);
-      if (next.kind === 'end') return next.end;
+      if (next.kind !== 'transfer') return next;
       if (!this.#knows(next.target)) return this.#handOutside(next.target);
       target = next.target;
       isContinued = false;
@@ -121,15 +108,19 @@ export class LlmRun {
   async #converse(pause: Pause | undefined): Promise<Next> {
     const { message } = this.#turn;
     this.#saved.active = undefined;
-    const { iteration, usage } = this.#state;
-    const start = { entries: [{ role: 'user' as const, parts: message.parts }], iteration, usage };
-    this.#state = stateOf(pause ?? start);
+    if (pause === undefined) {
+      const { iteration, usage } = this.#state;
+      const entries = [{ role: 'user' as const, parts: message.parts }];
+      this.#state = { ...initialState(), entries, iteration, usage };
+      return runToolLoop(await this.#policy(), this.#state);
+    }
+    const { calls, text, delegate: _, ...state } = pause;
+    this.#state = state;
     const policy = await this.#policy();
-    if (pause?.calls === undefined) return runToolLoop(policy, this.#state);
-    const { note, ...answers } = readAnswers(message, pause.calls);
-    const text = pause.text ?? '';
+    if (calls === undefined) return runToolLoop(policy, state);
+    const { note, ...answers } = readAnswers(message, calls);
     if (note !== undefined) return this.#pause(answers.calls, text, note);
-    return runToolLoop(policy, this.#state, { ...answers, text, message });
+    return runToolLoop(policy, state, { ...answers, text, message });
   }
 
   async #policy(): Promise<LoopPolicy<Next>> {
@@ -138,8 +129,8 @@ export class LlmRun {
     const tools = await this.#resolveTools();
     const history = await loadHistory(turn, settings.name, settings.historyTurns);
     const system = await this.#instruction();
-    const passing = { signal: this.#stopping.signal, say: this.#say };
-    const model = new ModelCaller({ settings, turn, tools, schema: this.#schema, ...passing });
+    const streaming = { signal: this.#signal, emit: this.#emit };
+    const model = new ModelCaller({ settings, turn, tools, schema: this.#schema, ...streaming });
     return {
       calls: this.#calls(tools),
       limits: { iterations: settings.maxIterations, tokens: settings.maxTokens },
@@ -155,7 +146,7 @@ export class LlmRun {
   #calls(tools: ReadonlyMap<string, Tool>): CallPolicy<ToolContext> {
     const settings = this.#settings;
     const turn = this.#turn;
-    const { signal } = this.#stopping;
+    const signal = this.#signal;
     const { name: agent, beforeTool, afterTool } = settings;
     return {
       tools,
@@ -172,8 +163,8 @@ export class LlmRun {
         callId: id,
         agent,
         turn,
-        session: sessionOf(turn),
-        emit: this.#say,
+        session: turn.session,
+        emit: this.#emit,
         ...controls,
         ...(credential !== undefined && { credential }),
       }),
@@ -192,11 +183,12 @@ export class LlmRun {
     };
   }
 
-  async #onCalls(answer: ModelAnswer): Promise<Next | undefined> {
-    const target = this.#transferTarget(answer);
-    if (target !== undefined) return { kind: 'transfer', target };
-    const { text } = answer;
-    if (text !== '' && this.#settings.showsFillers) await this.#say(working(text));
+  async #onCalls({ text, calls }: ModelAnswer): Promise<Next | undefined> {
+    const call = calls.find(({ name }) => name === transferName);
+    const target = isJsonObject(call?.input) ? call.input['agent_name'] : undefined;
+    if (typeof target === 'string' && this.#targets.some(({ name }) => name === target))
+      return { kind: 'transfer', target };
+    if (text !== '' && this.#settings.showsFillers) await this.#emit(working(text));
     return undefined;
   }
 
@@ -204,41 +196,26 @@ export class LlmRun {
     const { iteration, endsTurn, escalates } = this.#state;
     const isOver =
       endsTurn || (await this.#settings.stopWhen?.({ results, iteration }, this.#turn)) === true;
-    if (!isOver) return undefined;
-    return { kind: 'end', end: await this.#completed(text, escalates ? { escalate: true } : {}) };
+    return isOver ? this.#completed(text, escalates ? { escalate: true } : {}) : undefined;
   }
 
-  #pause(calls: readonly CallState[], text: string, note?: string): Next {
-    const { endsTurn, escalates, ...state } = this.#state;
-    this.#saved.stop(this.#turn.taskId, {
-      ...state,
-      calls,
-      text,
-      ...(endsTurn && { endsTurn }),
-      ...(escalates && { escalates }),
-    });
-    const end = this.#withUsage(askingEnd(calls, note));
-    return { kind: 'end', end: { ...end, context: this.#patch() } };
+  #pause(calls: readonly CallState[], text: string, note?: string): TurnEnd {
+    this.#saved.stop(this.#turn.taskId, { ...this.#state, calls, text });
+    return { ...this.#withUsage(askingEnd(calls, note)), context: this.#patch() };
   }
 
-  #overLimit(limit: 'iterations' | 'tokens'): Next {
+  #overLimit(limit: 'iterations' | 'tokens'): TurnEnd {
     const { maxIterations, maxTokens, name } = this.#settings;
-    const end =
-      limit === 'iterations'
-        ? this.#failed(
-            'iteration_limit',
-            `The agent ${name} did not come to an end in ${maxIterations} steps.`,
-          )
-        : this.#failed('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
-    return { kind: 'end', end };
+    if (limit === 'tokens')
+      return this.#failed('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
+    const why = `The agent ${name} did not come to an end in ${maxIterations} steps.`;
+    return this.#failed('iteration_limit', why);
   }
-
-  // ---- the model ----------------------------------------------------------------------------------
 
   async #instruction(): Promise<string> {
     const { instruction, model } = this.#settings;
     const template = typeof instruction === 'string' ? instruction : await instruction(this.#turn);
-    const text = await renderInstruction(template, sessionOf(this.#turn));
+    const text = await renderInstruction(template, this.#turn.session);
     if (this.#schema === undefined || responseFormat(model, this.#schema) !== undefined)
       return text;
     return `${text}\n\n${formatInstruction(this.#schema)}`.trimStart();
@@ -246,7 +223,7 @@ export class LlmRun {
 
   async #resolveTools(): Promise<ReadonlyMap<string, Tool>> {
     const found = await resolveTools(this.#settings.tools, this.#turn);
-    const targets = [...this.#settings.subAgents, ...(delegationOf(this.#turn)?.roster ?? [])];
+    const targets = this.#targets;
     if (targets.length === 0) return found;
     if (found.has(transferName)) {
       const message = `agent "${this.#settings.name}": the name "${transferName}" is taken by the tool that hands the conversation on`;
@@ -257,30 +234,28 @@ export class LlmRun {
 
   // ---- the end ------------------------------------------------------------------------------------
 
-  async #conclude(answer: ModelAnswer): Promise<Next | undefined> {
-    const { text, finishReason } = answer;
-    if (text === '' && finishReason === 'content-filter') {
-      return { kind: 'end', end: this.#failed('content_filter', 'The model refused to answer.') };
-    }
-    if (this.#schema === undefined) return { kind: 'end', end: await this.#completed(text) };
+  async #conclude({ text, finishReason }: ModelAnswer): Promise<Next | undefined> {
+    if (text === '' && finishReason === 'content-filter')
+      return this.#failed('content_filter', 'The model refused to answer.');
+    if (this.#schema === undefined) return this.#completed(text);
     const output = await readOutput(text, this.#schema);
     if (output.ok) {
-      await this.#say(artifact(data(output.value), { artifactId: this.#settings.artifactId }));
-      return { kind: 'end', end: await this.#completed(output.value) };
+      await this.#emit(artifact(data(output.value), { artifactId: this.#settings.artifactId }));
+      return this.#completed(output.value);
     }
     this.#repairs += 1;
     if (this.#repairs > maxRepairs) {
       const why = `The model's answer is not valid: ${output.problem}`;
-      return { kind: 'end', end: this.#failed('invalid_output', why) };
+      return this.#failed('invalid_output', why);
     }
     const complaint = `Your answer is not valid: ${output.problem}. ${formatInstruction(this.#schema)}`;
     this.#state.entries.push({ role: 'user', parts: [{ text: complaint }] });
     return undefined;
   }
 
-  async #completed(output: JsonValue, metadata: JsonObject = {}): Promise<TurnEnd> {
+  #completed(output: JsonValue, metadata: JsonObject = {}): TurnEnd {
     const { outputKey, name } = this.#settings;
-    if (outputKey !== undefined) sessionOf(this.#turn).set(outputKey, output);
+    if (outputKey !== undefined) this.#turn.session.set(outputKey, output);
     this.#log.push(toLog(name, this.#state.entries));
     return this.#withUsage({ kind: 'completed', metadata, context: this.#patch() });
   }
@@ -292,9 +267,8 @@ export class LlmRun {
     return value === undefined ? end : { ...end, context: { value } };
   }
 
-  #withUsage(end: TurnEnd): TurnEnd {
-    const metadata = { ...end.metadata, ...usageMetadata(this.#state.usage) };
-    const { metadata: _, ...rest } = end;
+  #withUsage({ metadata: own, ...rest }: TurnEnd): TurnEnd {
+    const metadata = { ...own, ...usageMetadata(this.#state.usage) };
     return Object.keys(metadata).length === 0 ? rest : { ...rest, metadata };
   }
 
@@ -308,14 +282,9 @@ export class LlmRun {
 
   // ---- sub agents ---------------------------------------------------------------------------------
 
-  /** The agent that the model transfers the conversation to, if any. */
-  #transferTarget(answer: ModelAnswer): string | undefined {
-    const call = answer.calls.find(({ name }) => name === transferName);
-    const target = isJsonObject(call?.input) ? call.input['agent_name'] : undefined;
-    if (typeof target !== 'string') return undefined;
-    const outside = delegationOf(this.#turn)?.roster ?? [];
-    const isKnown = [...this.#settings.subAgents, ...outside].some(({ name }) => name === target);
-    return isKnown ? target : undefined;
+  /** The agents that the model may transfer the conversation to. */
+  get #targets() {
+    return [...this.#settings.subAgents, ...(delegationOf(this.#turn)?.targets ?? [])];
   }
 
   #knows(target: string): boolean {
@@ -339,8 +308,8 @@ export class LlmRun {
       child,
       isContinued,
       transfers,
-      signal: this.#stopping.signal,
-      say: this.#say,
+      signal: this.#signal,
+      emit: this.#emit,
     });
     this.#log.push(...log);
     // The child reports its usage of the whole task, over all turns, so the sum is not stored here.
@@ -348,14 +317,13 @@ export class LlmRun {
     this.#state.usage = addUsage(own, usageOf(end.metadata));
     if (requested !== undefined) return { kind: 'transfer', target: requested };
     if (isPause(end)) {
-      const pause = { entries: [], iteration, usage: own, delegate: child.name };
+      const pause = { ...initialState(), iteration, usage: own, text: '', delegate: child.name };
       this.#saved.stop(this.#turn.taskId, pause);
     }
-    return { kind: 'end', end: { ...this.#withUsage(end), context: this.#patch() } };
+    return { ...this.#withUsage(end), context: this.#patch() };
   }
 }
 
-function stateOf(start: Pick<Pause, keyof LoopState>): LoopState {
-  const { entries, iteration, usage, endsTurn = false, escalates = false } = start;
-  return { entries: [...entries], iteration, usage, endsTurn, escalates };
+function initialState(): LoopState {
+  return { entries: [], iteration: 0, usage: noUsage, endsTurn: false, escalates: false };
 }

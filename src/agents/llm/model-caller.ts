@@ -1,14 +1,22 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { generateText, type OnText } from '../../models/index.ts';
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import type { ArtifactChunk, Turn } from '../agent.ts';
 import { chunk } from '../define.ts';
-import { type ModelAnswer, toFunctionTool, toModelAnswer } from '../tool-loop/model-answer.ts';
+import {
+  type ModelAnswer,
+  modelAnswer,
+  toFunctionTool,
+  toModelAnswer,
+} from '../tool-loop/prompt.ts';
 import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
 import { noUsage } from '../usage.ts';
 import type { LlmSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
+
+const journaledAnswer = new StoredFormat({ name: 'journal entry', schema: modelAnswer });
 
 export interface ModelCallerOptions {
   readonly settings: LlmSettings;
@@ -17,7 +25,7 @@ export interface ModelCallerOptions {
   readonly schema: ValueSchema | undefined;
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
-  readonly say: (chunk: ArtifactChunk) => Promise<void>;
+  readonly emit: (chunk: ArtifactChunk) => Promise<void>;
 }
 
 /**
@@ -35,13 +43,14 @@ export class ModelCaller {
   async ask(prompt: LanguageModelV4Prompt, number: number): Promise<ModelAnswer> {
     const { journal } = this.#options.turn;
     const key = `model ${number}`;
-    const journaled = (await journal?.read(key)) as ModelAnswer | undefined;
+    const journaled = await journal?.read(key);
     if (journaled !== undefined) {
-      await this.#show(journaled.text, true);
-      return journaled;
+      const answer = journaledAnswer.decode(journaled, key);
+      await this.#show(answer.text, true);
+      return answer;
     }
     const answer = await this.#answer(prompt);
-    await journal?.write(key, answer as unknown as JsonObject);
+    await journal?.write(key, journaledAnswer.encode(answer).value);
     return answer;
   }
 
@@ -95,9 +104,9 @@ export class ModelCaller {
 
   /** Text goes into the answer's artifact; an answer with a schema is shown once it is checked. */
   readonly #show: OnText = (text, isStart) => {
-    const { settings, schema, say } = this.#options;
+    const { settings, schema, emit } = this.#options;
     if (text === '' || schema !== undefined) return;
-    return say(chunk(settings.artifactId, text, { append: !isStart }));
+    return emit(chunk(settings.artifactId, text, { append: !isStart }));
   };
 
   #call(prompt: LanguageModelV4Prompt): LanguageModelV4CallOptions {

@@ -8,7 +8,7 @@ import type { ToolContext } from '../tools/tool.ts';
 import type { ToolSource } from '../tools/tool-set.ts';
 import type { ToolCallInfo } from '../tool-loop/call-runner.ts';
 import type { CallOutput, CallResult } from '../tool-loop/conversation.ts';
-import type { ModelAnswer } from '../tool-loop/model-answer.ts';
+import type { ModelAnswer } from '../tool-loop/prompt.ts';
 
 /**
  * Settings of model calls; unset ones are left to the model.

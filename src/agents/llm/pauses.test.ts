@@ -437,3 +437,28 @@ test('with a journal, answers and results are taken as noted: nothing is asked o
   });
   expect(left).toEqual([]);
 });
+
+test('a pause that another version wrote is refused with a clear error', async () => {
+  const { transfer } = bank();
+  const conversation = new Conversation(clerk(scriptedModel(['Done']), [transfer]));
+  conversation.value = { pauses: { 'task-1': { v: 2, entries: 'compressed' } } };
+  await expect(conversation.say('yes', { taskId: 'task-1' })).rejects.toMatchObject({
+    code: 'STORE_VERSION',
+    message: expect.stringContaining(`can't read pause of task "task-1" (version 2)`),
+  });
+});
+
+test('a journal entry that is no call is refused with a clear error', async () => {
+  const { transfers, transfer } = bank();
+  const small = { name: 'transfer', input: { amount: 5 }, id: 'c1' };
+  const agent = clerk(scriptedModel([calling(small)]), [transfer], { onInterrupted: 'run-again' });
+  const conversation = new Conversation(agent);
+  const turn = conversation.turn('Send 5', { messageId: 'm1', taskId: 't1' });
+  await turn.journal?.claim('call 1.0', { call: 'done' });
+  const rerun = { messageId: 'm1', taskId: 't1', attempt: 2 };
+  await expect(conversation.say('Send 5', rerun)).rejects.toMatchObject({
+    code: 'STORE_VERSION',
+    message: expect.stringContaining('value.call'),
+  });
+  expect(transfers).toEqual([]);
+});

@@ -1,12 +1,25 @@
-import type { JsonObject, Part } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type Part,
+} from '../../protocol/index.ts';
 import type { TurnEnd } from '../agent.ts';
-import { type Ask, type Asking, type CallState, isAsking } from '../tool-loop/call-state.ts';
+import { textOf } from '../define.ts';
+import {
+  answered,
+  type Ask,
+  type Asking,
+  type CallState,
+  isAsking,
+} from '../tool-loop/call-state.ts';
 
 /**
  * The calls whose questions are put to the caller now: all that the agent itself asks, or else the
  * first that a tool asks, for a tool's question may look like anything.
  */
-export function presented(calls: readonly CallState[]): readonly Asking[] {
+function presented(calls: readonly CallState[]): readonly Asking[] {
   const asking = calls.filter(isAsking);
   const own = asking.filter(({ ask }) => ask.request !== 'answer');
   return own.length > 0 ? own : asking.slice(0, 1);
@@ -45,4 +58,153 @@ function wordsOf({ name, ask }: Asking): readonly string[] {
     case 'answer':
       return [];
   }
+}
+
+export interface Answered {
+  readonly calls: readonly CallState[];
+  /** Calls whose tools go on with the message themselves. */
+  readonly resuming: readonly string[];
+  /** Text beside the answers, passed to the model. */
+  readonly said: readonly Part[];
+  /** Why questions remain open that the caller may think are answered. */
+  readonly note?: string;
+}
+
+const yes = new Set(
+  'yes y yeah yep ok okay sure confirm confirmed approve approved proceed true ja si sí oui sim da да はい 是 好 예 네 evet tak'.split(
+    ' ',
+  ),
+);
+const no = new Set(
+  'no n nope deny denied reject rejected cancel stop false nein non não nao нет いいえ 不 否 아니요 hayır nie'.split(
+    ' ',
+  ),
+);
+
+/**
+ * Matches a message to the open questions. Data parts answer by `callId`, which may be left out
+ * where one question is open: `{confirmed}`, `{result}`, `{error}` or `{credential}`. Text answers
+ * what is left. Nothing but a clear yes confirms, and one yes confirms one call.
+ */
+export function readAnswers(message: Message, calls: readonly CallState[]): Answered {
+  const asking = presented(calls);
+  const only = asking.length === 1 ? asking[0] : undefined;
+  if (only?.ask.request === 'answer') return toTool(message, calls, only.id, only.ask);
+
+  const changes = new Map<string, CallState>();
+  const given = answersIn(message.parts);
+  for (const answer of given) {
+    const id = answer['callId'];
+    const call = id === undefined ? only : asking.find((each) => each.id === id);
+    if (call === undefined || changes.has(call.id)) continue;
+    const changed = applyData(call, call.ask, answer);
+    if (changed !== undefined) changes.set(call.id, changed);
+  }
+
+  const text = textOf(message).trim();
+  const left = asking.filter(({ id }) => !changes.has(id));
+  // Beside data, text is a remark; alone, it is the answer.
+  if (changes.size > 0) return finish(calls, changes, text);
+  const isFree =
+    only?.ask.request === 'result' && given.every(({ callId }) => callId === undefined);
+  if (given.length > 0 && text === '' && !isFree) {
+    const note = 'This answers no open question: please answer each with its callId.';
+    return { calls, resuming: [], said: [], note };
+  }
+  const reply = text.toLowerCase().replaceAll(/[\s.,!;:。！]+$/g, '');
+  const confirmations = left.filter(({ ask }) => ask.request === 'confirmation');
+  if (yes.has(reply) && confirmations.length > 1) {
+    const note = 'Several calls wait for confirmation: please answer each with its callId.';
+    return { calls, resuming: [], said: [], note };
+  }
+  let isUnderstood = yes.has(reply) || no.has(reply);
+  for (const call of left) {
+    const { ask } = call;
+    if (ask.request === 'confirmation') {
+      changes.set(call.id, yes.has(reply) ? answered(call, { isConfirmed: true }) : denied(call));
+    } else if (ask.request === 'credential') {
+      changes.set(call.id, answered(call, { consents: (call.consents ?? 0) + 1 }));
+      isUnderstood = true;
+    } else if (left.length === 1) {
+      changes.set(call.id, answered(call, { output: { type: 'value', value: resultOf(message) } }));
+      isUnderstood = true;
+    }
+  }
+  return finish(calls, changes, isUnderstood ? '' : text);
+}
+
+function finish(
+  calls: readonly CallState[],
+  changes: ReadonlyMap<string, CallState>,
+  text: string,
+): Answered {
+  return {
+    calls: calls.map((call) => changes.get(call.id) ?? call),
+    resuming: [],
+    said: text === '' ? [] : [{ text }],
+  };
+}
+
+function toTool(
+  message: Message,
+  calls: readonly CallState[],
+  id: string,
+  ask: Extract<Ask, { request: 'answer' }>,
+): Answered {
+  if (ask.resumes) return { calls, resuming: [id], said: [] };
+  const output = { type: 'value' as const, value: resultOf(message) };
+  return {
+    calls: calls.map((call) =>
+      call.id === id && isAsking(call) ? answered(call, { output }) : call,
+    ),
+    resuming: [],
+    said: [],
+  };
+}
+
+function applyData(call: CallState, ask: Ask, answer: JsonObject): CallState | undefined {
+  switch (ask.request) {
+    case 'confirmation':
+      if (answer['confirmed'] === true) return answered(call, { isConfirmed: true });
+      return answer['confirmed'] === false ? denied(call, answer['reason']) : undefined;
+    case 'credential': {
+      const reference = answer['credential'];
+      if (typeof reference !== 'string') return undefined;
+      return answered(call, { reference, consents: (call.consents ?? 0) + 1 });
+    }
+    case 'result':
+      if (typeof answer['error'] === 'string') {
+        return answered(call, { output: { type: 'error', value: answer['error'] } });
+      }
+      if (answer['result'] === undefined) return undefined;
+      return answered(call, { output: { type: 'value', value: answer['result'] } });
+    case 'answer':
+      return undefined;
+  }
+}
+
+function denied(call: CallState, reason?: JsonValue): CallState {
+  const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
+  const value = `The user did not confirm this call, so it was not carried out${why}`;
+  return answered(call, { output: { type: 'denied', value } });
+}
+
+/** The objects in a message's data parts, alone or in lists. */
+function answersIn(parts: readonly Part[]): readonly JsonObject[] {
+  return parts.flatMap(({ data }) => {
+    return (isList(data) ? data : [data]).filter(isJsonObject);
+  });
+}
+
+function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** A whole message as the result of a call. */
+function resultOf(message: Message): JsonValue {
+  const only = message.parts.length === 1 ? message.parts[0] : undefined;
+  if (only?.data !== undefined) return only.data;
+  const text = textOf(message);
+  const data = message.parts.flatMap((part) => (part.data === undefined ? [] : [part.data]));
+  return data.length === 0 ? text : { text, data };
 }

@@ -1,22 +1,22 @@
+import { z } from 'zod';
 import type { JsonObject } from '../../protocol/index.ts';
-import { SavedTasks } from '../saved-tasks.ts';
-import type { CallState, LoopState } from '../tool-loop/call-state.ts';
-import { type Entry, withoutBytes } from '../tool-loop/conversation.ts';
+import { StoredFormat } from '../../store/index.ts';
+import { SavedTasks } from '../stored.ts';
+import { callState, loopState } from '../tool-loop/call-state.ts';
+import { withoutBytes } from '../tool-loop/conversation.ts';
 
 /** Where a task stopped to ask. */
-export interface Pause
-  extends
-    Pick<LoopState, 'iteration' | 'usage'>,
-    Partial<Pick<LoopState, 'endsTurn' | 'escalates'>> {
-  readonly entries: readonly Entry[];
+const pause = loopState.extend({
   /** The calls of the last step. */
-  readonly calls?: readonly CallState[];
+  calls: z.array(callState).readonly().exactOptional(),
   /** What the model said beside them. */
-  readonly text?: string;
+  text: z.string().default(''),
   /** The sub agent that asks. */
-  readonly delegate?: string;
-}
+  delegate: z.string().exactOptional(),
+});
+export type Pause = z.infer<typeof pause>;
 
+const format = new StoredFormat({ name: 'pause of task', schema: pause });
 const maxPauseSize = 2 * 1024 * 1024;
 
 /** The saved state of a conversation, beside its log. */
@@ -27,15 +27,15 @@ export class SavedState extends SavedTasks<Pause> {
 
   constructor(value: JsonObject | undefined) {
     const { pauses, children, active } = value ?? {};
-    super(pauses, children);
+    super(format, pauses, children);
     this.active = typeof active === 'string' ? active : undefined;
     this.#isNew = value === undefined;
   }
 
   /** Drops the bytes of files from a pause that is too large. */
-  override stop(taskId: string, pause: Pause): void {
-    const isLarge = JSON.stringify(pause).length > maxPauseSize;
-    super.stop(taskId, isLarge ? withoutFiles(pause) : pause);
+  override stop(taskId: string, stopped: Pause): void {
+    const isLarge = JSON.stringify(stopped).length > maxPauseSize;
+    super.stop(taskId, isLarge ? withoutFiles(stopped) : stopped);
   }
 
   /** The value to save; undefined where there is nothing to save and nothing was. */
@@ -46,9 +46,9 @@ export class SavedState extends SavedTasks<Pause> {
   }
 }
 
-function withoutFiles(pause: Pause): Pause {
-  const entries = pause.entries.map((entry) =>
+function withoutFiles(stopped: Pause): Pause {
+  const entries = stopped.entries.map((entry) =>
     entry.role === 'user' ? { ...entry, parts: entry.parts.map(withoutBytes) } : entry,
   );
-  return { ...pause, entries };
+  return { ...stopped, entries };
 }

@@ -1,17 +1,17 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { offersStructuredOutput } from '../../models/index.ts';
 import { type JsonValue, LegateError, parseJson } from '../../protocol/index.ts';
-import type { Parsed, ValueSchema } from '../tools/schema.ts';
+import { type Parsed, toJsonSchema7, type ValueSchema } from '../tools/schema.ts';
 
 type ResponseFormat = NonNullable<LanguageModelV4CallOptions['responseFormat']>;
 
 /** The schema as response format, for models that take one. */
 export function responseFormat(
   model: LanguageModelV4,
-  schema: ValueSchema,
+  { jsonSchema }: ValueSchema,
 ): ResponseFormat | undefined {
   if (!offersStructuredOutput(model)) return undefined;
-  return { type: 'json', name: 'answer', schema: schema.jsonSchema as never };
+  return { type: 'json', name: 'answer', schema: toJsonSchema7(jsonSchema) };
 }
 
 /** The instruction for models without structured output. */
@@ -24,11 +24,15 @@ export async function readOutput(text: string, schema: ValueSchema): Promise<Par
   const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1];
   let value: JsonValue;
   try {
-    value = parseJson(fenced ?? text) as JsonValue;
+    value = parseJson(fenced ?? text);
   } catch (error) {
     const why = error instanceof LegateError ? error.message : 'unreadable';
     return { ok: false, problem: `it is not JSON: ${why}` };
   }
   const parsed = await schema.parse(value);
-  return parsed.ok ? { ok: true, value: parsed.value as JsonValue } : parsed;
+  return parsed.ok ? { ok: true, value: toJsonValue(parsed.value) } : parsed;
+}
+
+function toJsonValue(value: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(value ?? null));
 }

@@ -121,7 +121,7 @@ async function toolsOf(options: OpenApiToolsOptions = {}, document = pets) {
     callId: 'c',
     agent: 'a',
     turn,
-    session: turn.session as never,
+    session: turn.session,
     signal: new AbortController().signal,
     emit: async () => undefined,
     endTurn: () => undefined,

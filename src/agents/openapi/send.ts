@@ -94,7 +94,7 @@ export async function readAnswer(response: Response, maxBytes: number): Promise<
 function fromJson(text: string): JsonValue {
   if (text === '') return null;
   try {
-    return parseJson(text) as JsonValue;
+    return parseJson(text);
   } catch {
     // Declared as JSON but invalid: the model may still read it.
     return text;

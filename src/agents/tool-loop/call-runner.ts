@@ -1,9 +1,6 @@
-import {
-  type JsonObject,
-  type JsonValue,
-  LegateError,
-  type Message,
-} from '../../protocol/index.ts';
+import { z } from 'zod';
+import { type JsonValue, LegateError, type Message } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import { counter, endSpan, inSpan, type Logger, startSpan } from '../../telemetry/index.ts';
 import { type DeadlineOptions, within } from '../../time/index.ts';
 import type { Journal } from '../agent.ts';
@@ -11,7 +8,14 @@ import type { Credential } from '../tools/credentials.ts';
 import type { Tool } from '../tools/tool.ts';
 import { ToolPause } from '../tools/tool-pause.ts';
 import { addUsage, type Usage } from '../usage.ts';
-import { answered, type Ask, type CallState, isDone, type LoopState } from './call-state.ts';
+import {
+  answered,
+  type Ask,
+  type CallState,
+  callState,
+  isDone,
+  type LoopState,
+} from './call-state.ts';
 import type { CallOutput } from './conversation.ts';
 
 /**
@@ -127,6 +131,8 @@ export class CallRunner<Context> {
       return await this.#attempt({ call, key, tool, input: parsed.value, answer });
     } catch (error) {
       signal.throwIfAborted();
+      // Without its journal a call could run twice: the turn fails, not the tool.
+      if (error instanceof LegateError && error.code.startsWith('STORE_')) throw error;
       logger.warn({ tool: call.name, error }, 'agents.tool.failed');
       return fail(call, reasonOf(error));
     }
@@ -159,11 +165,11 @@ export class CallRunner<Context> {
     const { journal, logger } = this.#policy;
     const state = this.#state;
     if (journal !== undefined && !(await journal.claim(key, {}))) {
-      const journaled = ((await journal.read(key)) ?? {}) as Partial<JournaledCall>;
-      if (journaled.call !== undefined) {
-        state.endsTurn ||= journaled.endsTurn === true;
-        state.escalates ||= journaled.escalates === true;
-        return journaled.call;
+      const earlier = journaledCall.decode((await journal.read(key)) ?? {}, key);
+      if (earlier.call !== undefined) {
+        state.endsTurn ||= earlier.endsTurn;
+        state.escalates ||= earlier.escalates;
+        return earlier.call;
       }
       if (!tool.isIdempotent) {
         logger.warn({ tool: call.name }, 'agents.tool.outcome_unknown');
@@ -175,7 +181,7 @@ export class CallRunner<Context> {
     }
     const done = await this.#run(attempt, context);
     const { endsTurn, escalates } = state;
-    await journal?.write(key, { call: done as unknown as JsonObject, endsTurn, escalates });
+    await journal?.write(key, journaledCall.encode({ call: done, endsTurn, escalates }).value);
     return done;
   }
 
@@ -236,12 +242,15 @@ export class CallRunner<Context> {
   }
 }
 
-/** A call in the journal, once its outcome is known. */
-interface JournaledCall {
-  readonly call: CallState;
-  readonly endsTurn: boolean;
-  readonly escalates: boolean;
-}
+/** A call in the journal: empty from its start until its outcome is known. */
+const journaledCall = new StoredFormat({
+  name: 'journal entry',
+  schema: z.object({
+    call: callState.optional(),
+    endsTurn: z.boolean().default(false),
+    escalates: z.boolean().default(false),
+  }),
+});
 
 interface Attempt<Context> {
   readonly call: CallState;
@@ -314,5 +323,5 @@ function toJson(value: unknown, maxCharacters: number): JsonValue {
   if (text.length > maxCharacters) {
     return `${text.slice(0, maxCharacters)}\n[cut after ${maxCharacters} of ${text.length} characters]`;
   }
-  return typeof value === 'string' ? value : (JSON.parse(text) as JsonValue);
+  return typeof value === 'string' ? value : JSON.parse(text);
 }

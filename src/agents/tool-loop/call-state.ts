@@ -1,44 +1,54 @@
-import type { JsonValue, Part } from '../../protocol/index.ts';
-import type { Usage } from '../usage.ts';
-import type { CallOutput, CallResult, Entry, RequestedCall } from './conversation.ts';
+import { z } from 'zod';
+import { json, part } from '../stored.ts';
+import { usage } from '../usage.ts';
+import { callOutput, type CallResult, entry, requestedCall } from './conversation.ts';
 
 /** What a call waits for. */
-export type Ask =
-  | { readonly request: 'confirmation'; readonly hint?: string }
-  | {
-      readonly request: 'credential';
-      readonly scheme: string;
-      readonly scopes?: readonly string[];
-      readonly authorizationUrl?: string;
-      readonly hint?: string;
-    }
+const ask = z.discriminatedUnion('request', [
+  z.object({ request: z.literal('confirmation'), hint: z.string().exactOptional() }).readonly(),
+  z
+    .object({
+      request: z.literal('credential'),
+      scheme: z.string(),
+      scopes: z.array(z.string()).readonly().exactOptional(),
+      authorizationUrl: z.string().exactOptional(),
+      hint: z.string().exactOptional(),
+    })
+    .readonly(),
   /** The tool started its work; the caller sends the result. */
-  | { readonly request: 'result'; readonly ticket: JsonValue }
+  z.object({ request: z.literal('result'), ticket: json }).readonly(),
   /** The tool asks by itself. */
-  | {
-      readonly request: 'answer';
-      readonly question: readonly Part[];
-      readonly isAuthorization: boolean;
-      readonly state: JsonValue;
+  z
+    .object({
+      request: z.literal('answer'),
+      question: z.array(part).readonly(),
+      isAuthorization: z.boolean(),
+      state: json,
       /** Whether the tool goes on itself, or the answer is its result. */
-      readonly resumes: boolean;
-    };
+      resumes: z.boolean(),
+    })
+    .readonly(),
+]);
+export type Ask = z.infer<typeof ask>;
 
 /**
  * One call of a step, as plain JSON. It is **open** at first, **asking** while it waits for the
  * caller, and **done** once it has an output.
  */
-export interface CallState extends RequestedCall {
-  readonly isConfirmed?: boolean;
-  /** The credential that the caller named. */
-  readonly reference?: string;
-  /** How often consent was asked for. */
-  readonly consents?: number;
-  readonly ask?: Ask;
-  readonly output?: CallOutput;
-}
+export const callState = requestedCall
+  .extend({
+    isConfirmed: z.boolean().exactOptional(),
+    /** The credential that the caller named. */
+    reference: z.string().exactOptional(),
+    /** How often consent was asked for. */
+    consents: z.number().exactOptional(),
+    ask: ask.exactOptional(),
+    output: callOutput.exactOptional(),
+  })
+  .readonly();
+export type CallState = z.infer<typeof callState>;
 
-export function isDone(call: CallState): call is CallState & { readonly output: CallOutput } {
+export function isDone(call: CallState): boolean {
   return call.output !== undefined;
 }
 
@@ -60,15 +70,17 @@ export function toResult(call: CallState): CallResult {
   return { id: call.id, name: call.name, output };
 }
 
-/** The state of a loop, over all turns of its task. */
-export interface LoopState {
+export const loopState = z.object({
   /** The conversation, from the caller's first message on. */
-  readonly entries: Entry[];
+  entries: z.array(entry),
   /** Answers of the model so far. */
-  iteration: number;
-  usage: Usage;
+  iteration: z.number(),
+  usage,
   /** A tool asked to end the turn after its step. */
-  endsTurn: boolean;
+  endsTurn: z.boolean().default(false),
   /** A loop around the agent ends, too. */
-  escalates: boolean;
-}
+  escalates: z.boolean().default(false),
+});
+
+/** The state of a loop, over all turns of its task. */
+export type LoopState = z.infer<typeof loopState>;

@@ -1,40 +1,38 @@
-import type {
-  LanguageModelV4FilePart,
-  LanguageModelV4Message,
-  LanguageModelV4Prompt,
-  LanguageModelV4TextPart,
-  LanguageModelV4ToolResultOutput,
-  SharedV4ProviderOptions,
-} from '@ai-sdk/provider';
-import type { JsonObject, JsonValue, Part } from '../../protocol/index.ts';
+import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import { z } from 'zod';
+import { isJsonObject, type JsonObject, type Part } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import type { Turn } from '../agent.ts';
+import { json, part } from '../stored.ts';
 
-/** A conversation as an agent keeps it: plain JSON, whatever the model. */
-export type Entry =
-  | { readonly role: 'user'; readonly parts: readonly Part[] }
-  | {
-      readonly role: 'assistant';
-      readonly text?: string;
-      /** Sent back to the model during its turn; never logged or shown. */
-      readonly thoughts?: readonly Thought[];
-      readonly calls?: readonly RequestedCall[];
-    }
-  | { readonly role: 'tool'; readonly results: readonly CallResult[] };
+const provider = z.custom<SharedV4ProviderMetadata>(isJsonObject).exactOptional();
 
-export interface Thought {
-  readonly text: string;
-  readonly provider?: JsonObject;
-}
+export const thought = z.object({ text: z.string(), provider }).readonly();
 
 /** A call as the model asked for it. */
-export interface RequestedCall {
-  readonly id: string;
-  readonly name: string;
-  readonly input: JsonValue;
+export const requestedCall = z.object({
+  id: z.string(),
+  name: z.string(),
+  input: json,
   /** Why the input could not be read. */
-  readonly problem?: string;
-  readonly provider?: JsonObject;
-}
+  problem: z.string().exactOptional(),
+  provider,
+});
+export type RequestedCall = Readonly<z.infer<typeof requestedCall>>;
+
+export const callOutput = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('value'), value: json }).readonly(),
+  z.object({ type: z.literal('error'), value: z.string() }).readonly(),
+  z.object({ type: z.literal('denied'), value: z.string() }).readonly(),
+]);
+
+/**
+ * The output of a tool: a result, an error or a denial.
+ * @example const output: CallOutput = { type: 'error', value: 'unknown order A-17' };
+ */
+export type CallOutput = z.infer<typeof callOutput>;
+
+const callResult = z.object({ id: z.string(), name: z.string(), output: callOutput }).readonly();
 
 /**
  * A tool call with its output.
@@ -42,52 +40,51 @@ export interface RequestedCall {
  * const isOrdered = ({ name, output }: CallResult) => name === 'place_order' && output.type === 'value';
  * llmAgent({ name: 'clerk', model, stopWhen: ({ results }) => results.some(isOrdered) });
  */
-export interface CallResult {
-  readonly id: string;
-  readonly name: string;
-  readonly output: CallOutput;
-}
+export type CallResult = z.infer<typeof callResult>;
 
-/**
- * The output of a tool: a result, an error or a denial.
- * @example const output: CallOutput = { type: 'error', value: 'unknown order A-17' };
- */
-export type CallOutput =
-  | { readonly type: 'value'; readonly value: JsonValue }
-  | { readonly type: 'error'; readonly value: string }
-  | { readonly type: 'denied'; readonly value: string };
+export const entry = z.discriminatedUnion('role', [
+  z.object({ role: z.literal('user'), parts: z.array(part).readonly() }).readonly(),
+  z
+    .object({
+      role: z.literal('assistant'),
+      text: z.string().exactOptional(),
+      /** Sent back to the model during its turn; never logged or shown. */
+      thoughts: z.array(thought).readonly().exactOptional(),
+      calls: z.array(requestedCall.readonly()).readonly().exactOptional(),
+    })
+    .readonly(),
+  z.object({ role: z.literal('tool'), results: z.array(callResult).readonly() }).readonly(),
+]);
 
-/** One turn in the context's log. */
-interface LoggedTurn {
-  readonly agent: string;
-  readonly entries: readonly Entry[];
-}
+/** A message of the conversation as an agent keeps it: plain JSON, whatever the model. */
+export type Entry = z.infer<typeof entry>;
+
+/** One turn in the context's log, beside the name of its agent. */
+const loggedTurn = new StoredFormat({
+  name: 'log of conversation',
+  schema: z.array(entry).readonly(),
+});
 
 /** Of all turns that are read. */
 const maxCharacters = 200_000;
 const maxLoggedResultLength = 4_000;
 
 /**
- * The calls under ids that no other call of the turn has. Some models restart their ids with every answer, and an answer to an old question must not match
- * a new one.
+ * The calls under ids that no other call of the turn has. Some models restart their ids with every
+ * answer, and an answer to an old question must not match a new one.
  */
 export function withOwnIds(
   calls: readonly RequestedCall[],
   entries: readonly Entry[],
 ): readonly RequestedCall[] {
-  const taken = new Set(
-    entries.flatMap((entry) => (entry.role === 'assistant' ? (entry.calls ?? []) : [])).map(idOf),
-  );
+  const earlier = entries.flatMap((each) => (each.role === 'assistant' ? (each.calls ?? []) : []));
+  const taken = new Set(earlier.map(({ id }) => id));
   return calls.map((call) => {
     let { id } = call;
     for (let number = 2; taken.has(id); number += 1) id = `${call.id}_${number}`;
     taken.add(id);
     return id === call.id ? call : { ...call, id };
   });
-}
-
-function idOf({ id }: RequestedCall): string {
-  return id;
 }
 
 /** The history for one agent: its own turns in full, the visible text of other agents' turns. */
@@ -97,31 +94,33 @@ export async function loadHistory(
   turns: number,
 ): Promise<readonly Entry[]> {
   if (turns === 0) return [];
-  const logged = (await turn.state.log({ last: turns })).flatMap((entry) => readLogged(entry));
+  const logged = await turn.state.log({ last: turns });
   const kept: (readonly Entry[])[] = [];
   let size = 0;
   for (const { agent: author, entries } of logged.toReversed()) {
-    const heard = author === agent ? entries : visibleEntries(entries);
-    size += JSON.stringify(heard).length;
+    // Logs of sub agents with a conversation of their own have no entries.
+    if (entries === undefined) continue;
+    const stored = loggedTurn.decode(entries, turn.contextId);
+    const visible = author === agent ? stored : visibleEntries(stored);
+    size += JSON.stringify(visible).length;
     if (size > maxCharacters) break;
-    kept.push(heard);
+    kept.push(visible);
   }
   return kept.toReversed().flat();
 }
 
 /** A turn for the log: without thoughts, with files by their names only, and long results cut. */
 export function toLog(agent: string, entries: readonly Entry[]): JsonObject {
-  const slim = entries.map((entry): Entry => {
-    if (entry.role === 'user') return { role: 'user', parts: entry.parts.map(withoutBytes) };
-    if (entry.role === 'tool') {
-      const results = entry.results.map((each) => cutResult(each, maxLoggedResultLength));
+  const slim = entries.map((each): Entry => {
+    if (each.role === 'user') return { role: 'user', parts: each.parts.map(withoutBytes) };
+    if (each.role === 'tool') {
+      const results = each.results.map((result) => cutResult(result, maxLoggedResultLength));
       return { role: 'tool', results };
     }
-    const { thoughts: _, ...said } = entry;
+    const { thoughts: _, ...said } = each;
     return said;
   });
-  const logged: LoggedTurn = { agent, entries: slim };
-  return logged as unknown as JsonObject;
+  return { agent, entries: loggedTurn.encode(slim).value };
 }
 
 /** The result as text of so many characters, where it is longer. */
@@ -132,111 +131,16 @@ export function cutResult(result: CallResult, longest: number): CallResult {
   return { ...result, output: { type: output.type, value: `${text.slice(0, longest)} [cut]` } };
 }
 
-function readLogged(entry: JsonObject): readonly LoggedTurn[] {
-  const { agent, entries } = entry as { agent?: unknown; entries?: unknown };
-  if (typeof agent !== 'string' || !Array.isArray(entries)) return [];
-  return [{ agent, entries: entries as readonly Entry[] }];
-}
-
 function visibleEntries(entries: readonly Entry[]): readonly Entry[] {
-  return entries.flatMap((entry): readonly Entry[] => {
-    if (entry.role === 'user') return [entry];
-    if (entry.role === 'tool' || (entry.text ?? '') === '') return [];
-    return [{ role: 'assistant', text: entry.text ?? '' }];
+  return entries.flatMap((each): readonly Entry[] => {
+    if (each.role === 'user') return [each];
+    if (each.role === 'tool' || (each.text ?? '') === '') return [];
+    return [{ role: 'assistant', text: each.text ?? '' }];
   });
 }
 
 /** Replaces the bytes of a file by its name. */
-export function withoutBytes(part: Part): Part {
-  if (part.raw === undefined) return part;
-  return { text: `[file ${part.filename ?? part.mediaType ?? 'without a name'}]` };
-}
-
-/** Converts the conversation to a prompt of the AI SDK. */
-export function toPrompt(system: string, entries: readonly Entry[]): LanguageModelV4Prompt {
-  const prompt: LanguageModelV4Message[] = [];
-  if (system !== '') prompt.push({ role: 'system', content: system });
-  for (const entry of entries) {
-    const message = toMessage(entry);
-    if (message !== undefined) prompt.push(message);
-  }
-  return prompt;
-}
-
-function toMessage(entry: Entry): LanguageModelV4Message | undefined {
-  switch (entry.role) {
-    case 'user':
-      return { role: 'user', content: entry.parts.map(toContent) };
-    case 'tool':
-      return {
-        role: 'tool',
-        content: entry.results.map(({ id, name, output }) => ({
-          type: 'tool-result',
-          toolCallId: id,
-          toolName: name,
-          output: toOutput(output),
-        })),
-      };
-    case 'assistant': {
-      const content = [
-        ...(entry.thoughts ?? []).map(({ text, provider }) => ({
-          type: 'reasoning' as const,
-          text,
-          ...providerOptions(provider),
-        })),
-        ...((entry.text ?? '') === '' ? [] : [{ type: 'text' as const, text: entry.text ?? '' }]),
-        ...(entry.calls ?? []).map(({ id, name, input, provider }) => ({
-          type: 'tool-call' as const,
-          toolCallId: id,
-          toolName: name,
-          input,
-          ...providerOptions(provider),
-        })),
-      ];
-      return content.length === 0 ? undefined : { role: 'assistant', content };
-    }
-  }
-}
-
-function providerOptions(provider: JsonObject | undefined): {
-  providerOptions?: SharedV4ProviderOptions;
-} {
-  return provider === undefined
-    ? {}
-    : { providerOptions: provider as unknown as SharedV4ProviderOptions };
-}
-
-function toOutput(output: CallOutput): LanguageModelV4ToolResultOutput {
-  if (output.type === 'error') return { type: 'error-text', value: output.value };
-  // Not every provider supports denials; all support errors.
-  if (output.type === 'denied') return { type: 'error-text', value: output.value };
-  if (typeof output.value === 'string') return { type: 'text', value: output.value };
-  return { type: 'json', value: output.value as never };
-}
-
-const readable = /^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript))/;
-const seen = /^(?:image|audio|video)\/|^application\/pdf$/;
-
-function toContent(part: Part): LanguageModelV4TextPart | LanguageModelV4FilePart {
-  const { filename, mediaType = '' } = part;
-  const name = filename === undefined ? {} : { filename };
-  if (part.text !== undefined) return { type: 'text', text: part.text };
-  if (part.raw !== undefined) {
-    if (readable.test(mediaType)) {
-      const text = Buffer.from(part.raw, 'base64').toString('utf8');
-      return { type: 'text', text: filename === undefined ? text : `${filename}:\n${text}` };
-    }
-    if (seen.test(mediaType)) {
-      return { type: 'file', mediaType, data: { type: 'data', data: part.raw }, ...name };
-    }
-    return { type: 'text', text: withoutBytes(part).text ?? '' };
-  }
-  if (part.url !== undefined) {
-    const url = URL.parse(part.url);
-    if (url !== null && mediaType.startsWith('image/') && url.protocol === 'https:') {
-      return { type: 'file', mediaType, data: { type: 'url', url }, ...name };
-    }
-    return { type: 'text', text: `[file ${filename ?? ''} at ${part.url}]` };
-  }
-  return { type: 'text', text: JSON.stringify(part.data) };
+export function withoutBytes(given: Part): Part {
+  if (given.raw === undefined) return given;
+  return { text: `[file ${given.filename ?? given.mediaType ?? 'without a name'}]` };
 }

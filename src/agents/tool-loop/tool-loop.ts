@@ -4,7 +4,7 @@ import { addUsage } from '../usage.ts';
 import { type CallPolicy, CallRunner } from './call-runner.ts';
 import { type CallState, isAsking, type LoopState, toResult } from './call-state.ts';
 import { type CallResult, type Entry, withOwnIds } from './conversation.ts';
-import type { ModelAnswer } from './model-answer.ts';
+import type { ModelAnswer } from './prompt.ts';
 
 /** The calls of a step that waited for the caller, with the caller's answer. */
 export interface ResumedStep {

@@ -6,7 +6,7 @@ import {
   type Message,
 } from '../../protocol/index.ts';
 import type { Agent, TurnEnd } from '../agent.ts';
-import { ChildTurn } from '../child-turn.ts';
+import { childTurn } from '../child-turn.ts';
 import { textOf } from '../define.ts';
 import { drive, isPause } from '../drive.ts';
 import { usageOf } from '../usage.ts';
@@ -44,7 +44,7 @@ export type AgentToolOptions = Partial<
  */
 export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
   const run = async (call: Call, context: ToolContext): Promise<unknown> => {
-    const turn = new ChildTurn(context.turn, {
+    const turn = childTurn(context.turn, {
       name: `call/${context.callId}`,
       message: call.message,
       value: call.value,
@@ -80,7 +80,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
     resume: ({ message: answer, state }, context) =>
       run({ message: answer, value: valueIn(state), isContinuation: true }, context),
     abandon: async (state, turn) => {
-      await agent.abandon?.(new ChildTurn(turn, { name: 'call', value: valueIn(state) }));
+      await agent.abandon?.(childTurn(turn, { name: 'call', value: valueIn(state) }));
     },
   });
 }

@@ -1,3 +1,4 @@
+import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 
 /**
@@ -68,6 +69,12 @@ export function valueSchema(source: Schema | JsonObject): ValueSchema {
     jsonSchema: jsonSchema as JsonObject,
     parse: async (value) => toParsed(await standard.validate(value)),
   };
+}
+
+/** JSON Schema as the AI SDK types it. */
+export function toJsonSchema7(schema: JsonObject): LanguageModelV4FunctionTool['inputSchema'] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- models check their schemas themselves
+  return schema as LanguageModelV4FunctionTool['inputSchema'];
 }
 
 function isSchema(source: Schema | JsonObject): source is Schema {

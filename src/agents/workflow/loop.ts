@@ -1,11 +1,12 @@
-import type { Artifact, JsonObject, Part } from '../../protocol/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { z } from 'zod';
+import { type Artifact, type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { type Tool, tool } from '../tools/tool.ts';
-import { stepEvents } from './step-events.ts';
-import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
+import { artifact, part } from '../stored.ts';
+import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
  * The result of one round of a loop.
@@ -37,14 +38,17 @@ export interface LoopOptions extends AgentOptions {
   readonly shows?: 'result' | 'all';
 }
 
-interface Checkpoint {
-  readonly iteration: number;
-  /** The step that waits. */
-  readonly at: number;
-  /** What the step before it made. */
-  readonly made: readonly Part[];
-  readonly result: readonly Artifact[];
-}
+const checkpointFormat = new StoredFormat({
+  name: 'checkpoint of task',
+  schema: checkpointBase.extend({
+    iteration: z.number(),
+    /** The step that waits. */
+    at: z.number(),
+    /** What the step before it made. */
+    made: z.array(part).readonly(),
+    result: z.array(artifact).readonly(),
+  }),
+});
 
 /**
  * Agents one after the other, again and again: the first works on what the last one made. The loop
@@ -61,7 +65,7 @@ export function loop(options: LoopOptions): Agent {
   }
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const run = await WorkflowRun.open<Checkpoint>(turn);
+    const run = await WorkflowRun.open(turn, checkpointFormat);
     const { checkpoint } = run;
     let made = checkpoint?.made ?? turn.message.parts;
     let result = checkpoint?.result ?? [];
@@ -79,15 +83,12 @@ export function loop(options: LoopOptions): Agent {
           key,
           message: isFirst ? turn.message : stepMessage(turn, key, made),
           isContinuation: isFirst && checkpoint !== undefined,
+          shows: shows === 'all' ? 'own' : 'none',
         });
         isFirst = false;
-        const { end, artifacts, parts } = yield* stepEvents(
-          step,
-          events,
-          shows === 'all' ? 'own' : 'none',
-        );
+        const { end, artifacts, parts } = yield* events;
         if (isPause(end)) {
-          yield run.pause(end, { iteration, at: index, made, result });
+          yield run.pause(end, { iteration, at: index, made, result, usage: run.usage });
           return;
         }
         if (end.kind !== 'completed') {
@@ -114,7 +115,7 @@ export function loop(options: LoopOptions): Agent {
 
   return {
     ...agent(rest, take),
-    abandon: (turn) => WorkflowRun.abandon<Checkpoint>(turn, ({ at }) => [steps[at]]),
+    abandon: (turn) => WorkflowRun.abandon(turn, checkpointFormat, ({ at }) => [steps[at]]),
   };
 }
 

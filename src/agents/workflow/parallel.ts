@@ -1,12 +1,13 @@
-import { data, type JsonObject, type Part, text } from '../../protocol/index.ts';
+import { z } from 'zod';
+import { data, text } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import { Deadline } from '../../time/index.ts';
-import type { Agent, EndKind, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { agent, type AgentOptions, textOf, working } from '../define.ts';
+import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import { agent, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import type { ProgressEvent } from '../turn-output.ts';
-import { labelled } from './step-events.ts';
-import { checkSteps, escalates, WorkflowRun } from './workflow-run.ts';
+import { checkpointBase, checkSteps, escalates, storedEnd, WorkflowRun } from './workflow-run.ts';
 
 /**
  * What runs side by side.
@@ -19,17 +20,18 @@ export interface ParallelOptions extends AgentOptions {
 }
 
 /** How a branch ended. */
-interface Outcome {
-  readonly kind: EndKind;
-  readonly parts?: readonly Part[];
-  readonly metadata?: JsonObject;
-}
+const outcome = storedEnd.omit({ context: true });
+type Outcome = z.infer<typeof outcome>;
 
-interface Checkpoint {
-  readonly outcomes: Readonly<Record<string, Outcome>>;
-  /** The branch whose question the caller was asked. */
-  readonly asking: string;
-}
+const checkpointFormat = new StoredFormat({
+  name: 'checkpoint of task',
+  schema: checkpointBase.extend({
+    outcomes: z.record(z.string(), outcome),
+    /** The branch whose question the caller was asked. */
+    asking: z.string(),
+  }),
+});
+type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
 
 /**
  * Agents side by side on the same message, each with a conversation of its own. Their artifacts are
@@ -42,7 +44,7 @@ export function parallel(options: ParallelOptions): Agent {
   checkSteps(options.name, branches);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const run = await WorkflowRun.open<Checkpoint>(turn);
+    const run = await WorkflowRun.open(turn, checkpointFormat);
     const { checkpoint } = run;
     const outcomes = new Map(Object.entries(checkpoint?.outcomes ?? {}));
     const due = branches.filter(({ name }) =>
@@ -53,22 +55,13 @@ export function parallel(options: ParallelOptions): Agent {
     const channel = new EventChannel<ProgressEvent>();
     const work = async (branch: Agent): Promise<void> => {
       const isContinuation = checkpoint !== undefined;
-      const events = run.step(branch, { message: turn.message, isContinuation, signal });
-      const index = branches.indexOf(branch);
-      await channel.push(working(undefined, { agent: branch.name }));
-      for (;;) {
-        const next = await events.next();
-        if (next.done !== true) {
-          await channel.push(labelled(next.value, branch.name, index));
-          continue;
-        }
-        const { end, artifacts, isReplayed } = next.value;
-        if (isReplayed) {
-          for (const each of artifacts) await channel.push(labelled(each, branch.name, index));
-        }
-        outcomes.set(branch.name, toOutcome(end));
-        return;
-      }
+      const position = { shows: 'own', branch: branches.indexOf(branch) } as const;
+      const options = { message: turn.message, isContinuation, signal, ...position };
+      const events = run.step(branch, options);
+      let next = await events.next();
+      for (; next.done !== true; next = await events.next()) await channel.push(next.value);
+      const { context: _, ...ended } = next.value.end;
+      outcomes.set(branch.name, ended);
     };
     try {
       yield* channel.during(Promise.all(due.map(work)));
@@ -84,12 +77,13 @@ export function parallel(options: ParallelOptions): Agent {
     const question = next === undefined ? undefined : outcomes.get(next.name);
     if (next !== undefined && question !== undefined) {
       const metadata = { ...question.metadata, agent: next.name };
-      const kept = { outcomes: Object.fromEntries(outcomes), asking: next.name };
+      const { usage } = run;
+      const kept = { outcomes: Object.fromEntries(outcomes), asking: next.name, usage };
       return run.pause({ ...question, metadata }, kept);
     }
     const failures = branches.flatMap(({ name }) => {
-      const outcome = outcomes.get(name);
-      return outcome === undefined || outcome.kind === 'completed' ? [] : [{ name, outcome }];
+      const ended = outcomes.get(name);
+      return ended === undefined || ended.kind === 'completed' ? [] : [{ name, ...ended }];
     });
     const isCompleted =
       requires === 'any' ? failures.length < branches.length : failures.length === 0;
@@ -97,17 +91,18 @@ export function parallel(options: ParallelOptions): Agent {
     const isEscalated = [...outcomes.values()].some(escalates);
     const escalation = isEscalated ? { escalate: true } : {};
     if (failures.length === 0) {
-      return run.end({ kind, ...said(branches, outcomes), metadata: escalation });
+      const parts = branches.flatMap(({ name }) => outcomes.get(name)?.parts ?? []);
+      return run.end({ kind, ...(parts.length > 0 && { parts }), metadata: escalation });
     }
-    const reports = failures.map(({ name, outcome }) => ({
-      agent: name,
-      state: outcome.kind,
-      reason: textOf({ parts: outcome.parts ?? [] }),
+    const reports = failures.map((each) => ({
+      agent: each.name,
+      state: each.kind,
+      reason: textOf({ parts: each.parts ?? [] }),
     }));
-    const words = reports.map((each) =>
+    const lines = reports.map((each) =>
       `${each.agent} ended as ${each.state}. ${each.reason}`.trim(),
     );
-    const parts = [data({ failures: reports }), text(words.join('\n'))];
+    const parts = [data({ failures: reports }), text(lines.join('\n'))];
     const metadata = isCompleted ? escalation : { error_type: 'branch_failed' };
     return run.end({ kind, parts, metadata });
   }
@@ -115,25 +110,8 @@ export function parallel(options: ParallelOptions): Agent {
   return {
     ...agent(rest, take),
     abandon: (turn) =>
-      WorkflowRun.abandon<Checkpoint>(turn, ({ outcomes }) =>
+      WorkflowRun.abandon(turn, checkpointFormat, ({ outcomes }) =>
         branches.filter(({ name }) => isPause(outcomes[name] ?? { kind: 'completed' })),
       ),
   };
-}
-
-function toOutcome({ kind, parts, metadata }: TurnEnd): Outcome {
-  return {
-    kind,
-    ...(parts !== undefined && { parts }),
-    ...(metadata !== undefined && { metadata }),
-  };
-}
-
-/** The parts of the branches' ends, in branch order. */
-function said(
-  branches: readonly Agent[],
-  outcomes: ReadonlyMap<string, Outcome>,
-): { readonly parts?: readonly Part[] } {
-  const parts = branches.flatMap(({ name }) => outcomes.get(name)?.parts ?? []);
-  return parts.length === 0 ? {} : { parts };
 }

@@ -1,9 +1,10 @@
-import type { Part } from '../../protocol/index.ts';
+import { z } from 'zod';
+import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
-import { stepEvents } from './step-events.ts';
-import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
+import { part } from '../stored.ts';
+import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
  * What runs one after the other.
@@ -20,14 +21,17 @@ export interface SequentialOptions extends AgentOptions {
   readonly shows?: 'last' | 'all';
 }
 
-interface Checkpoint {
-  /** The step that waits. */
-  readonly at: number;
-  /** The caller's first message. */
-  readonly asked: readonly Part[];
-  /** What the steps before it made. */
-  readonly made: readonly (readonly Part[])[];
-}
+const checkpointFormat = new StoredFormat({
+  name: 'checkpoint of task',
+  schema: checkpointBase.extend({
+    /** The step that waits. */
+    at: z.number(),
+    /** The caller's first message. */
+    asked: z.array(part).readonly(),
+    /** What the steps before it made. */
+    made: z.array(z.array(part).readonly()).readonly(),
+  }),
+});
 
 /**
  * Runs agents in sequence: each works on the output of the step before it. The first step that does
@@ -40,7 +44,7 @@ export function sequential(options: SequentialOptions): Agent {
   checkSteps(options.name, steps);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const run = await WorkflowRun.open<Checkpoint>(turn);
+    const run = await WorkflowRun.open(turn, checkpointFormat);
     const { checkpoint } = run;
     const asked = checkpoint?.asked ?? turn.message.parts;
     const made = [...(checkpoint?.made ?? [])];
@@ -50,19 +54,18 @@ export function sequential(options: SequentialOptions): Agent {
       const isFirst = index === start;
       const given = passes === 'all' ? [...asked, ...made.flat()] : (made.at(-1) ?? asked);
       const isLast = index === steps.length - 1;
-      const events = run.step(step, {
+      const visible = shows === 'all' ? 'own' : isLast ? 'as-is' : 'none';
+      const { end, parts, artifacts } = yield* run.step(step, {
         message: isFirst ? turn.message : stepMessage(turn, step.name, given),
         isContinuation: isFirst && checkpoint !== undefined,
+        shows: visible,
       });
-      const artifacts = shows === 'all' ? 'own' : isLast ? 'as-is' : 'none';
-      const result = yield* stepEvents(step, events, artifacts);
-      const { end, parts } = result;
       if (isPause(end)) {
-        yield run.pause(end, { at: index, asked, made });
+        yield run.pause(end, { at: index, asked, made, usage: run.usage });
         return;
       }
       if (end.kind !== 'completed' || isLast || escalates(end)) {
-        if (artifacts === 'none' && end.kind === 'completed') yield* result.artifacts;
+        if (visible === 'none' && end.kind === 'completed') yield* artifacts;
         yield run.end(end);
         return;
       }
@@ -72,6 +75,6 @@ export function sequential(options: SequentialOptions): Agent {
 
   return {
     ...agent(rest, take),
-    abandon: (turn) => WorkflowRun.abandon<Checkpoint>(turn, ({ at }) => [steps[at]]),
+    abandon: (turn) => WorkflowRun.abandon(turn, checkpointFormat, ({ at }) => [steps[at]]),
   };
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   type Artifact,
   type JsonObject,
@@ -5,31 +6,54 @@ import {
   type Message,
   type Part,
 } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd } from '../agent.ts';
-import { ChildTurn, inBranch } from '../child-turn.ts';
+import { childTurn, inBranch } from '../child-turn.ts';
+import { working } from '../define.ts';
 import { drive, isPause } from '../drive.ts';
-import { SavedTasks } from '../saved-tasks.ts';
+import { artifact, jsonObject, part, SavedTasks } from '../stored.ts';
 import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
-import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
+import { addUsage, noUsage, type Usage, usage, usageMetadata, usageOf } from '../usage.ts';
 
 /** Whether a step also ends the workflows around it. */
 export function escalates(end: { readonly metadata?: JsonObject }): boolean {
   return end.metadata?.['escalate'] === true;
 }
 
+/** What all checkpoints hold: the usage of the steps that have ended. */
+export const checkpointBase = z.object({ usage: usage.default(noUsage) });
+
+export const storedEnd = z.object({
+  kind: z.enum(['completed', 'input-required', 'auth-required', 'rejected', 'failed', 'canceled']),
+  parts: z.array(part).readonly().exactOptional(),
+  metadata: jsonObject.exactOptional(),
+  context: z
+    .object({
+      value: jsonObject.exactOptional(),
+      log: z.array(jsonObject).readonly().exactOptional(),
+    })
+    .exactOptional(),
+});
+
+const stepResult = z.object({
+  end: storedEnd,
+  artifacts: z.array(artifact).readonly(),
+  parts: z.array(part).readonly(),
+});
+
 /** The outcome of a step. */
-export interface StepResult {
-  readonly end: TurnEnd;
-  readonly artifacts: readonly Artifact[];
-  readonly parts: readonly Part[];
-  /** Taken from the journal: it ran before its process died, and what it said may be lost. */
-  readonly isReplayed: boolean;
-}
+export type StepResult = Readonly<z.infer<typeof stepResult>>;
+
+const journaledStep = new StoredFormat({ name: 'journal entry', schema: stepResult });
 
 export interface StepOptions {
   readonly message: Message;
   /** Whether the message answers a question of the step. */
   readonly isContinuation: boolean;
+  /** How artifacts are shown: as they are, under ids of the step, or not at all. */
+  readonly shows: 'as-is' | 'own' | 'none';
+  /** The position of a parallel branch, which orders its artifacts. */
+  readonly branch?: number;
   /** Distinguishes runs of the same step within a turn. @default the step's name */
   readonly key?: string;
   readonly signal?: AbortSignal;
@@ -41,99 +65,111 @@ const maxCheckpointSize = 2 * 1024 * 1024;
  * One turn of a composite agent: the state of its children, the checkpoint of the task, and the
  * usage.
  */
-export class WorkflowRun<Checkpoint extends object> {
+export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   readonly turn: Turn;
   /** Where the task stopped, if this turn continues it. */
   readonly checkpoint: Checkpoint | undefined;
   readonly #saved: SavedTasks<Checkpoint>;
   readonly #logs = new Map<string, JsonObject[]>();
-  #usage: Usage = noUsage;
+  /** Of the steps that have ended. */
+  usage: Usage;
   #pausedUsage: Usage = noUsage;
 
-  private constructor(turn: Turn, value: JsonObject | undefined, isContinued: boolean) {
+  private constructor(turn: Turn, saved: SavedTasks<Checkpoint>, isContinued: boolean) {
     this.turn = turn;
-    this.#saved = new SavedTasks(value?.['checkpoints'], value?.['children']);
-    const stopped = this.#saved.take(turn.taskId);
+    this.#saved = saved;
+    const stopped = saved.take(turn.taskId);
     this.checkpoint = isContinued ? stopped : undefined;
-    this.#usage = addUsage(noUsage, (this.checkpoint as { usage?: Partial<Usage> })?.usage ?? {});
+    this.usage = this.checkpoint?.usage ?? noUsage;
   }
 
-  static async open<Checkpoint extends object>(turn: Turn): Promise<WorkflowRun<Checkpoint>> {
-    return new WorkflowRun<Checkpoint>(turn, await turn.state.load(), turn.isContinuation);
-  }
-
-  /** Lets the steps that wait at a checkpoint forget their questions: the task was cancelled there. */
-  static async abandon<Checkpoint extends object>(
+  static async open<Checkpoint extends z.infer<typeof checkpointBase>>(
     turn: Turn,
+    format: StoredFormat<Checkpoint>,
+    isContinued = turn.isContinuation,
+  ): Promise<WorkflowRun<Checkpoint>> {
+    const { checkpoints, children } = (await turn.state.load()) ?? {};
+    return new WorkflowRun(turn, new SavedTasks(format, checkpoints, children), isContinued);
+  }
+
+  /** Lets the steps that wait at a checkpoint drop their questions: the task was cancelled there. */
+  static async abandon<Checkpoint extends z.infer<typeof checkpointBase>>(
+    turn: Turn,
+    format: StoredFormat<Checkpoint>,
     waiting: (checkpoint: Checkpoint) => readonly (Agent | undefined)[],
   ): Promise<Pick<TurnEnd, 'context'> | undefined> {
-    const run = new WorkflowRun<Checkpoint>(turn, await turn.state.load(), true);
+    const run = await WorkflowRun.open(turn, format, true);
     if (run.checkpoint === undefined) return undefined;
-    for (const step of waiting(run.checkpoint)) if (step !== undefined) await run.#abandon(step);
+    const { children } = run.#saved;
+    for (const step of waiting(run.checkpoint)) {
+      if (step?.abandon === undefined) continue;
+      const { name } = step;
+      const end = await step.abandon(childTurn(turn, { name, value: children.get(name) }));
+      if (end?.context?.value !== undefined) children.set(name, end.context.value);
+    }
     return { context: run.#patch() };
   }
 
-  /** Runs a step, unless the journal has its result. */
+  /** Runs a step, unless the journal has its result: then only its artifacts are shown again. */
   async *step(agent: Agent, options: StepOptions): AsyncGenerator<ProgressEvent, StepResult> {
     const { turn } = this;
     const { name } = agent;
     const { message, isContinuation, key = name, signal } = options;
-    const journaled = (await turn.journal?.read(`step ${key}`)) as JournaledStep | undefined;
+    yield working(undefined, { agent: name });
+    const journaled = await turn.journal?.read(`step ${key}`);
     if (journaled !== undefined) {
-      this.#keep(name, journaled.end);
-      return { ...journaled, isReplayed: true };
+      const result = journaledStep.decode(journaled, key);
+      this.#keep(name, result.end);
+      for (const each of result.artifacts) yield* shown(each, name, options);
+      return result;
     }
-    const child = new ChildTurn(turn, {
+    const child = childTurn(turn, {
       name,
       journalName: key,
       message,
       value: this.#saved.children.get(name),
       pendingLog: this.#logs.get(name) ?? [],
       isContinuation,
-      ...(signal !== undefined && { signal }),
+      signal,
     });
     const output = new TurnOutput();
-    const end = yield* drive(agent, child, output);
+    const events = drive(agent, child, output);
+    let next = await events.next();
+    try {
+      for (; next.done !== true; next = await events.next()) {
+        yield* shown(next.value, name, options);
+      }
+    } finally {
+      // A consumer that leaves early ends the step.
+      await events.return({ kind: 'canceled' });
+    }
+    const end = next.value;
     this.#keep(name, end);
     const result = { end, artifacts: output.artifacts(), parts: output.parts() };
     if (!isPause(end)) {
-      await turn.journal?.write(`step ${key}`, result as unknown as JsonObject);
+      await turn.journal?.write(`step ${key}`, journaledStep.encode(result).value);
     }
-    return { ...result, isReplayed: false };
+    return result;
   }
 
-  /** The end of a turn that waits for its caller, at a place to go on from. */
+  /** The end of a turn that waits for its caller, at a checkpoint to continue from. */
   pause(end: TurnEnd, checkpoint: Checkpoint): TurnEnd {
-    const usage = this.#usage;
-    const kept = { ...checkpoint, usage };
-    if (JSON.stringify(kept).length > maxCheckpointSize) {
+    if (JSON.stringify(checkpoint).length > maxCheckpointSize) {
       throw new LegateError(
         'INVALID_AGENT_RESPONSE',
         `what the steps made so far exceeds the ${maxCheckpointSize} characters that are kept while a task waits`,
       );
     }
-    this.#saved.stop(this.turn.taskId, kept);
+    this.#saved.stop(this.turn.taskId, checkpoint);
     return this.end(end);
   }
 
   /** The end of the workflow, with the state to save. */
-  end(end: TurnEnd): TurnEnd {
+  end({ metadata: own, context: _, ...rest }: TurnEnd): TurnEnd {
     // The total of all steps replaces the usage that the last step reported.
-    const total = usageMetadata(addUsage(this.#usage, this.#pausedUsage));
-    const metadata = { ...end.metadata, ...total };
-    const { metadata: _, context: __, ...rest } = end;
-    return {
-      ...rest,
-      ...(Object.keys(metadata).length > 0 && { metadata }),
-      context: this.#patch(),
-    };
-  }
-
-  async #abandon(agent: Agent): Promise<void> {
-    const { name } = agent;
-    const child = new ChildTurn(this.turn, { name, value: this.#saved.children.get(name) });
-    const end = await agent.abandon?.(child);
-    if (end?.context?.value !== undefined) this.#saved.children.set(name, end.context.value);
+    const metadata = { ...own, ...usageMetadata(addUsage(this.usage, this.#pausedUsage)) };
+    const context = this.#patch();
+    return { ...rest, ...(Object.keys(metadata).length > 0 && { metadata }), context };
   }
 
   #patch(): ContextPatch {
@@ -147,11 +183,32 @@ export class WorkflowRun<Checkpoint extends object> {
     if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
     // A paused step reports its usage again when it resumes.
     if (isPause(end)) this.#pausedUsage = addUsage(this.#pausedUsage, usageOf(end.metadata));
-    else this.#usage = addUsage(this.#usage, usageOf(end.metadata));
+    else this.usage = addUsage(this.usage, usageOf(end.metadata));
   }
 }
 
-type JournaledStep = Omit<StepResult, 'isReplayed'>;
+/** The event as callers see it: labelled with the path of its agent, to distinguish the steps. */
+function* shown(
+  event: ProgressEvent,
+  step: string,
+  { shows, branch }: Pick<StepOptions, 'shows' | 'branch'>,
+): Generator<ProgressEvent> {
+  const label = (metadata: JsonObject | undefined): JsonObject => {
+    const inner = metadata?.['agent'];
+    return { ...metadata, agent: typeof inner === 'string' ? `${step}/${inner}` : step };
+  };
+  const renamed = (made: Artifact): Artifact => ({
+    ...made,
+    artifactId: `${step}/${made.artifactId}`,
+    metadata: { ...label(made.metadata), ...(branch !== undefined && { branch }) },
+  });
+  if ('kind' in event && event.kind === 'working') {
+    yield { ...event, metadata: label(event.metadata) };
+  } else if (shows === 'as-is') yield event;
+  else if (shows === 'own') {
+    yield 'kind' in event ? { ...event, artifact: renamed(event.artifact) } : renamed(event);
+  }
+}
 
 /** Rejects duplicate names: state is saved by name. */
 export function checkSteps(name: string, steps: readonly Agent[]): void {

@@ -430,3 +430,22 @@ test('what cannot work is refused when it is made', () => {
   expect(() => parallel({ name: 'p', branches: [twin, twin] })).toThrow(/named "twin"/);
   expect(() => loop({ name: 'l', steps: [twin], maxIterations: 0 })).toThrow(/1 or more/);
 });
+
+test('a consumer that leaves early ends the running step', async () => {
+  let isClosed = false;
+  const patient = agent({ name: 'patient' }, async function* () {
+    try {
+      yield working('one');
+      yield working('two');
+    } finally {
+      isClosed = true;
+    }
+  });
+  const conversation = new Conversation(sequential({ name: 'line', steps: [patient] }));
+  for await (const event of sequential({ name: 'line', steps: [patient] }).take(
+    conversation.turn('go'),
+  )) {
+    if ('kind' in event && event.kind === 'working' && event.parts !== undefined) break;
+  }
+  expect(isClosed).toBe(true);
+});

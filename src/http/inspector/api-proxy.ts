@@ -90,7 +90,8 @@ function headersOf(call: ApiCall): Record<string, string> {
   }
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (!ownHeaders.has(name.toLowerCase())) headers[name] = String(value);
+    if (!ownHeaders.has(name.toLowerCase()))
+      headers[name] = typeof value === 'string' ? value : JSON.stringify(value);
   }
   return headers;
 }

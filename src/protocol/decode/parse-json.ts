@@ -1,4 +1,5 @@
 import { LegateError } from '../errors.ts';
+import type { JsonValue } from '../model.ts';
 
 /** Bounds of a text that is parsed. */
 export interface ParseJsonOptions {
@@ -14,12 +15,12 @@ const backslash = 0x5c;
  * before anything is built. Members named `__proto__` are dropped: they mean nothing to the
  * protocol, and code that copies objects by assignment would take them for a prototype.
  */
-export function parseJson(text: string, options: ParseJsonOptions = {}): unknown {
+export function parseJson(text: string, options: ParseJsonOptions = {}): JsonValue {
   const maxDepth = options.maxDepth ?? 64;
   if (isDeeper(text, maxDepth)) {
     throw new LegateError('PARSE_ERROR', `the JSON nests deeper than ${maxDepth} levels`);
   }
-  let value: unknown;
+  let value: JsonValue;
   try {
     value = JSON.parse(text);
   } catch (error) {

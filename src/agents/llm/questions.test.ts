@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type JsonValue, message, type Part } from '../../protocol/index.ts';
-import { readAnswers } from './answers.ts';
+import { readAnswers } from './questions.ts';
 import type { Ask, CallState } from '../tool-loop/call-state.ts';
 
 const asks: fc.Arbitrary<Ask> = fc.constantFrom<Ask>(
