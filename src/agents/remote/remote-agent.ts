@@ -77,11 +77,12 @@ export function remoteAgent(
   const labelOf = (): string => options.name ?? lazy.current?.card.name ?? name;
   const sender = options.name ?? (isAddress(address) ? String(address) : name);
 
+  const remoteTurn = (turn: Turn) => ({ name: labelOf(), sender, turn, limits });
+
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const value = await turn.state.load();
-    let reached: Client;
+    let client: Client;
     try {
-      reached = await lazy.get(turn.signal);
+      client = await lazy.get(turn.signal);
     } catch (error) {
       turn.signal.throwIfAborted();
       turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
@@ -89,16 +90,13 @@ export function remoteAgent(
       yield failure(type, `The agent ${labelOf()} could not be reached.`);
       return;
     }
-    const { RemoteRun } = await import('./remote-run.ts');
-    const run = new RemoteRun({ name: labelOf(), sender, client: reached, turn, value, limits });
-    yield* run.events();
+    const { remoteEvents } = await import('./remote-run.ts');
+    yield* remoteEvents({ ...remoteTurn(turn), client });
   }
 
   async function abandon(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined> {
-    const value = await turn.state.load();
     const { abandonRemote } = await import('./remote-run.ts');
-    const connect = () => lazy.get(turn.signal);
-    return abandonRemote({ name: labelOf(), sender, connect, turn, value, limits });
+    return abandonRemote({ ...remoteTurn(turn), connect: () => lazy.get(turn.signal) });
   }
 
   return {

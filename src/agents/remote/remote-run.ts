@@ -8,144 +8,139 @@ import {
   type ResumePoint,
 } from '../../client/index.ts';
 import { type JsonObject, LegateError, type SendMessageRequest } from '../../protocol/index.ts';
-import type { Reply, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import type { Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure, handsOver, isPause } from '../drive.ts';
-import { RemoteState } from './remote-state.ts';
+import { SavedTasks } from '../stored.ts';
 import { endOf, turnEvents } from './remote-turn.ts';
 
-export interface RemoteRunOptions {
+export interface RemoteTurn {
   /** What the agent is called in texts and logs. */
   readonly name: string;
   /** Distinguishes the messages of several remote agents in one turn. Stable across reruns. */
   readonly sender: string;
-  readonly client: Client;
   readonly turn: Turn;
-  /** What is kept of the conversation. */
-  readonly value: JsonObject | undefined;
   readonly limits: Required<
     Pick<RemoteTaskOptions, 'timeoutMs' | 'inactivityTimeoutMs' | 'cancelTimeoutMs'>
   >;
 }
 
+/** Saved state of a conversation with a remote agent: its context there, and the waiting tasks. */
+interface RemoteState {
+  readonly contextId: string | undefined;
+  readonly tasks: SavedTasks<ResumePoint>;
+}
+
+const format = { decode: readResumePoint, encode: (value: ResumePoint) => ({ value }) };
 /** The journal entry of the remote task, for a turn that runs again. */
 const journalKey = 'task';
 
 /** One turn of a remote agent. */
-export class RemoteRun {
-  readonly #options: RemoteRunOptions;
-  readonly #state: RemoteState;
-
-  constructor(options: RemoteRunOptions) {
-    this.#options = options;
-    this.#state = new RemoteState(options.value);
-  }
-
-  async *events(): AsyncGenerator<TurnEvent> {
-    const { turn, name } = this.#options;
-    const task = await this.#task();
-    try {
-      const response = yield* turnEvents(task);
-      yield this.#end(endOf(name, response), task.point);
-    } catch (error) {
-      turn.signal.throwIfAborted();
-      turn.logger.warn({ peer: name, error }, 'agents.remote.failed');
-      yield this.#failed(error, task.expired);
-    }
-  }
-
-  async #task(): Promise<RemoteTask> {
-    const { client, turn, name, limits } = this.#options;
-    const answered = turn.isContinuation ? this.#state.tasks.get(turn.taskId) : undefined;
-    const request = this.#request(answered);
-    const journaled = await noteOf(turn);
-    return new RemoteTask({
-      ...limits,
-      transport: clientTransport(client),
-      request,
-      point: journaled ?? answered ?? (turn.attempt > 1 ? this.#sent(request) : undefined),
-      resends: true,
-      signal: turn.signal,
-      handsOver,
-      save: async (point) => {
-        if (point.state === 'working') await turn.journal?.write(journalKey, point);
-      },
-      onCancelFailed: cancelFailed(turn, name),
-    });
-  }
-
-  #request(answered: ResumePoint | undefined): SendMessageRequest {
-    const { turn, sender } = this.#options;
-    const { acceptedOutputModes, metadata, message } = turn;
-    const { contextId } = this.#state;
-    return {
-      message: {
-        messageId: messageIdOf(turn, sender),
-        role: 'ROLE_USER',
-        parts: message.parts,
-        ...(contextId !== undefined && { contextId }),
-        ...(answered?.taskId !== undefined && { taskId: answered.taskId }),
-        ...(message.metadata !== undefined && { metadata: message.metadata }),
-      },
-      ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
-      ...(Object.keys(metadata).length > 0 && { metadata }),
-    };
-  }
-
+export async function* remoteEvents(
+  remote: RemoteTurn & { readonly client: Client },
+): AsyncGenerator<TurnEvent> {
+  const { turn, name, client, limits } = remote;
+  const state = await loadState(turn);
+  const stopped = state.tasks.take(turn.taskId);
+  const answered = turn.isContinuation ? stopped : undefined;
+  const request = toRequest(remote, state, answered);
+  const { messageId, contextId } = request.message;
   /** The process that sent the message died before it could journal the task. */
-  #sent({ message: { messageId, contextId } }: SendMessageRequest): ResumePoint {
-    return { v: 1, state: 'sending', messageId, ...(contextId && { contextId }), told: {} };
-  }
-
-  #end(end: TurnEnd | Reply, point: ResumePoint): TurnEnd | Reply {
-    const { turn } = this.#options;
-    this.#state.contextId = point.contextId ?? this.#state.contextId;
-    this.#state.tasks.delete(turn.taskId);
-    if (end.kind !== 'message' && isPause(end)) this.#state.pause(turn.taskId, point);
-    const { taskId } = point;
+  const sent: ResumePoint = {
+    v: 1,
+    state: 'sending',
+    messageId,
+    ...(contextId !== undefined && { contextId }),
+    told: {},
+  };
+  const task = new RemoteTask({
+    ...limits,
+    transport: clientTransport(client),
+    request,
+    point: (await journaled(turn)) ?? answered ?? (turn.attempt > 1 ? sent : undefined),
+    resends: true,
+    signal: turn.signal,
+    handsOver,
+    save: async (point) => {
+      if (point.state === 'working') await turn.journal?.write(journalKey, point);
+    },
+    onCancelFailed: cancelFailed(remote),
+  });
+  try {
+    const end = endOf(name, yield* turnEvents(task));
+    const { point } = task;
+    if (end.kind !== 'message' && isPause(end)) state.tasks.stop(turn.taskId, point);
     const metadata: JsonObject = {
       ...end.metadata,
-      ...(taskId !== undefined && { remote_task_id: taskId }),
+      ...(point.taskId !== undefined && { remote_task_id: point.taskId }),
     };
-    const context = { value: this.#state.toValue() };
-    return { ...end, ...(Object.keys(metadata).length > 0 && { metadata }), context };
-  }
-
-  #failed(error: unknown, expired: RemoteTask['expired']): TurnEnd {
-    const { name, turn } = this.#options;
+    const value = toValue({ ...state, contextId: point.contextId ?? state.contextId });
+    yield { ...end, ...(Object.keys(metadata).length > 0 && { metadata }), context: { value } };
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    turn.logger.warn({ peer: name, error }, 'agents.remote.failed');
     const code = error instanceof LegateError ? error.code.toLowerCase() : 'peer_invalid';
-    const type = expired ?? code;
-    this.#state.tasks.delete(turn.taskId);
-    const context = { value: this.#state.toValue() };
-    return { ...failure(type, `The agent ${name} ${wordsFor(type)}.`), context };
+    const type = task.expired ?? code;
+    const end = failure(type, `The agent ${name} ${explanations[type] ?? 'failed'}.`);
+    yield { ...end, context: { value: toValue(state) } };
   }
 }
 
 /** Cancels the task that waits for an answer to a turn, or that a turn whose process died had started. */
 export async function abandonRemote(
-  options: Omit<RemoteRunOptions, 'client'> & { readonly connect: () => Promise<Client> },
+  remote: RemoteTurn & { readonly connect: () => Promise<Client> },
 ): Promise<Omit<TurnEnd, 'kind'> | undefined> {
-  const { name, sender, turn, value, connect, limits } = options;
-  const state = new RemoteState(value);
-  const known = state.tasks.get(turn.taskId) ?? (await noteOf(turn));
+  const { turn, limits } = remote;
+  const state = await loadState(turn);
+  const known = state.tasks.take(turn.taskId) ?? (await journaled(turn));
   if (known === undefined && turn.attempt === 1) return undefined;
-  state.tasks.delete(turn.taskId);
-  const { contextId } = state;
-  const sent = { messageId: messageIdOf(turn, sender), ...(contextId && { contextId }) };
   try {
-    const transport = clientTransport(await connect());
-    await transport.cancel(known ?? sent, { timeoutMs: limits.cancelTimeoutMs });
+    const transport = clientTransport(await remote.connect());
+    const { message } = toRequest(remote, state);
+    await transport.cancel(known ?? message, { timeoutMs: limits.cancelTimeoutMs });
   } catch (error) {
-    cancelFailed(turn, name)(error);
+    cancelFailed(remote)(error);
   }
-  return { context: { value: state.toValue() } };
+  return { context: { value: toValue(state) } };
 }
 
-async function noteOf({ journal }: Turn): Promise<ResumePoint | undefined> {
+function toRequest(
+  { turn, sender }: RemoteTurn,
+  { contextId }: RemoteState,
+  answered?: ResumePoint,
+): SendMessageRequest {
+  const { acceptedOutputModes, metadata, message } = turn;
+  return {
+    message: {
+      messageId: messageIdOf(turn, sender),
+      role: 'ROLE_USER',
+      parts: message.parts,
+      ...(contextId !== undefined && { contextId }),
+      ...(answered?.taskId !== undefined && { taskId: answered.taskId }),
+      ...(message.metadata !== undefined && { metadata: message.metadata }),
+    },
+    ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+async function loadState({ state }: Turn): Promise<RemoteState> {
+  const { contextId, tasks } = (await state.load()) ?? {};
+  return {
+    contextId: typeof contextId === 'string' ? contextId : undefined,
+    tasks: new SavedTasks(format, tasks),
+  };
+}
+
+function toValue({ contextId, tasks }: RemoteState): JsonObject {
+  return { ...(contextId !== undefined && { contextId }), ...tasks.toValue('tasks') };
+}
+
+async function journaled({ journal }: Turn): Promise<ResumePoint | undefined> {
   return readResumePoint(await journal?.read(journalKey));
 }
 
-function cancelFailed({ logger }: Turn, peer: string): (error: unknown) => void {
-  return (error) => logger.warn({ peer, error }, 'agents.remote.cancel_failed');
+function cancelFailed({ turn, name }: RemoteTurn): (error: unknown) => void {
+  return (error) => turn.logger.warn({ peer: name, error }, 'agents.remote.cancel_failed');
 }
 
 /** The same for a turn that runs again, so that the agent takes it once. */
@@ -154,20 +149,12 @@ function messageIdOf({ taskId, message }: Turn, sender: string): string {
   return hash('sha256', identity, 'base64url').slice(0, 32);
 }
 
-function wordsFor(type: string): string {
-  switch (type) {
-    case 'timeout':
-      return 'took too long';
-    case 'inactivity':
-      return 'fell silent';
-    case 'unauthenticated':
-    case 'permission_denied':
-      return 'refused our credentials';
-    case 'peer_unreachable':
-    case 'unavailable':
-    case 'rate_limited':
-      return 'could not be reached';
-    default:
-      return 'failed';
-  }
-}
+const explanations: Readonly<Record<string, string>> = {
+  timeout: 'took too long',
+  inactivity: 'fell silent',
+  unauthenticated: 'refused our credentials',
+  permission_denied: 'refused our credentials',
+  peer_unreachable: 'could not be reached',
+  unavailable: 'could not be reached',
+  rate_limited: 'could not be reached',
+};

@@ -1,5 +1,5 @@
 import type { RemoteTask } from '../../client/index.ts';
-import type { Part, SendMessageResponse, TaskState } from '../../protocol/index.ts';
+import type { SendMessageResponse, TaskState } from '../../protocol/index.ts';
 import type { ArtifactChunk, EndKind, Reply, TurnEnd, Working } from '../agent.ts';
 
 const ends: Partial<Record<TaskState, EndKind>> = {
@@ -28,8 +28,7 @@ export async function* turnEvents(
     if (event.kind === 'chunk') yield event;
     else if (event.kind === 'progress') {
       const { parts, metadata } = event;
-      const said = { ...(parts.length > 0 && { parts }), ...(metadata && { metadata }) };
-      yield { kind: 'working', ...said };
+      yield { kind: 'working', ...(parts.length > 0 && { parts }), ...(metadata && { metadata }) };
     }
   }
   throw new Error('the events of the remote task ended without a result');
@@ -46,26 +45,21 @@ export function endOf(name: string, response: SendMessageResponse): TurnEnd | Re
   }
   const { status, metadata: ofTask } = response.task;
   const kind = ends[status.state] ?? 'failed';
-  const said = status.message?.parts ?? [];
-  const parts = said.length > 0 ? said : wordsFor(kind, name);
+  const given = status.message?.parts ?? [];
+  const explanation = explanations[kind];
+  const parts =
+    explanation && given.length === 0 ? [{ text: `The agent ${name} ${explanation}.` }] : given;
   const metadata = { ...ofTask, ...status.message?.metadata };
   return {
     kind,
-    ...(parts !== undefined && { parts }),
+    ...(parts.length > 0 && { parts }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
 }
 
-function wordsFor(kind: EndKind, name: string): readonly Part[] | undefined {
-  switch (kind) {
-    case 'failed':
-      return [{ text: `The agent ${name} failed.` }];
-    case 'rejected':
-      return [{ text: `The agent ${name} rejected the request.` }];
-    case 'input-required':
-    case 'auth-required':
-      return [{ text: `The agent ${name} waits for an answer.` }];
-    default:
-      return undefined;
-  }
-}
+const explanations: Partial<Record<EndKind, string>> = {
+  failed: 'failed',
+  rejected: 'rejected the request',
+  'input-required': 'waits for an answer',
+  'auth-required': 'waits for an answer',
+};
