@@ -17,8 +17,8 @@ import { MemoryRecords } from './memory-records.ts';
 import { MemoryTasks } from './memory-tasks.ts';
 
 /**
- * All that memory stores keep. Nothing is copied or serialised: values are immutable by agreement,
- * and every operation runs to its end before another begins, which makes each a transaction.
+ * All that memory stores keep. Every operation runs to its end before another starts, which makes
+ * each a transaction.
  */
 export class MemoryTables implements Tables {
   readonly events = new MemoryEvents();
@@ -46,32 +46,35 @@ export class MemoryTables implements Tables {
   }
 }
 
-/** The logs of tasks, and their snapshots. */
+/** The logs of tasks and their snapshots, as text: the garbage collector copies fewer objects. */
 export class MemoryEvents {
   /** Number n of a log is at n - 1. */
-  readonly #logs = new Map<number, { readonly log: LogEvent[]; snapshot: Snapshot }>();
+  readonly #logs = new Map<number, { readonly log: string[]; version: number; snapshot: string }>();
 
   begin(task: number, body: Json<Task>): void {
-    const log = [{ sequence: 1, body: Json.ofTask(body) }];
-    this.#logs.set(task, { log, snapshot: { version: 1, body } });
+    this.#logs.set(task, { log: [`{"task":${body.text}}`], version: 1, snapshot: body.text });
   }
 
   append(task: number, events: readonly LogEvent[]): void {
     const { log } = this.#of(task);
-    for (const event of events) log.push(event);
+    for (const { body } of events) log.push(body.text);
   }
 
-  setSnapshot(task: number, snapshot: Snapshot): void {
-    this.#of(task).snapshot = snapshot;
+  setSnapshot(task: number, { version, body }: Snapshot): void {
+    const entry = this.#of(task);
+    entry.version = version;
+    entry.snapshot = body.text;
   }
 
   snapshotOf(task: number): Snapshot {
-    return this.#of(task).snapshot;
+    const { version, snapshot } = this.#of(task);
+    return { version, body: Json.fromText(snapshot) };
   }
 
   read(task: number, after: number, limit: number): LogEvent[] {
     const from = Math.max(0, after);
-    return this.#of(task).log.slice(from, from + limit);
+    const texts = this.#of(task).log.slice(from, from + limit);
+    return texts.map((text, index) => ({ sequence: from + index + 1, body: Json.fromText(text) }));
   }
 
   delete(task: number): void {
