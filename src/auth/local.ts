@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { LegateError } from '../protocol/index.ts';
 import { addressKind } from '../push/index.ts';
 
@@ -122,9 +123,6 @@ export function hostPort(field: string | undefined): number | undefined {
   return port === undefined || port === '' ? undefined : Number(port);
 }
 
-/** In full: `127.1` and `0x7f.0.0.1` are names by the grammar, and no client of ours sends them. */
-const dottedQuad = /^\d{1,3}(?:\.\d{1,3}){3}$/;
-
 /**
  * Whether a host, as `hostName` returns it, stands for this machine whatever DNS says.
  * @example isLocalName('[::1]') // true
@@ -132,7 +130,8 @@ const dottedQuad = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 export function isLocalName(name: string): boolean {
   if (name === 'localhost' || /^(?:[\w-]+\.)+localhost$/.test(name)) return true;
   if (name.startsWith('[')) return addressKind(name.slice(1, -1)) === 'loopback';
-  return dottedQuad.test(name) && addressKind(name) === 'loopback';
+  // In full: `127.1` and `0x7f.0.0.1` are names by the grammar, and no client of ours sends them.
+  return name.startsWith('127.') && isIPv4(name);
 }
 
 /**

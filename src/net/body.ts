@@ -46,7 +46,7 @@ export function readBytes(
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBodyBytes) return Promise.reject(tooLarge(maxBodyBytes));
   return new Promise((resolve, reject) => {
-    const chunks = new Chunks();
+    const chunks = new Chunks(declared);
     let isOver = false;
     const leave = (): void => {
       isOver = true;
@@ -93,19 +93,25 @@ const blockSize = 4_096;
 
 /** The chunks of a body. What they cost is counted by the memory they take, not by their size. */
 class Chunks {
+  readonly #declared: number;
   #buffers: Buffer<ArrayBuffer>[] = [];
   /** Bytes that are free in the last buffer, where it is a block for small chunks. */
   #free = 0;
   size = 0;
 
-  costOf({ length }: Buffer): number {
-    if (length >= smallChunk) return length;
-    return length <= this.#free ? 0 : blockSize;
+  /** `declared`: the content length; 0 where it is unknown. */
+  constructor(declared: number) {
+    this.#declared = declared;
+  }
+
+  costOf(chunk: Buffer): number {
+    if (!this.#isCopied(chunk)) return chunk.length;
+    return chunk.length <= this.#free ? 0 : blockSize;
   }
 
   append(chunk: Buffer<ArrayBuffer>): void {
     this.size += chunk.length;
-    if (chunk.length >= smallChunk) {
+    if (!this.#isCopied(chunk)) {
       this.#trim();
       this.#buffers.push(chunk);
       return;
@@ -118,6 +124,11 @@ class Chunks {
     const block = this.#buffers.at(-1);
     block?.set(chunk, blockSize - this.#free);
     this.#free -= chunk.length;
+  }
+
+  /** Most bodies are small and come in one chunk, which is not copied. */
+  #isCopied({ length }: Buffer): boolean {
+    return length < smallChunk && length !== this.#declared;
   }
 
   /** Cuts off what is not used of the last block. */
