@@ -9,7 +9,7 @@ export const bank: Row = {
     const { cpuMs, growth } = await measureBankTurns();
     return {
       verdicts: [
-        atMost('CPU of a turn, commit included', cpuMs, 1.5, 'ms'),
+        atMost('CPU of a turn, commit included', cpuMs, 1.3, 'ms'),
         atMost('turn 1,000, of turn 10', growth, 1.5, 'x'),
       ],
     };

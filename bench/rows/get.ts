@@ -11,7 +11,7 @@ export const get: Row = {
     const figures = await bench.compare(['raw', ...bench.sdks, 'memory'], async ({ port }) =>
       getTask(port, await makeTasks(port)),
     );
-    const { verdict, notes } = besideSdk(figures, 'memory', 6);
+    const { verdict, notes } = besideSdk(figures, 'memory', 3);
     return { figures, notes, verdicts: [verdict] };
   },
 };

@@ -9,7 +9,7 @@ export const stream: Row = {
     const figures = await bench.compare(['raw', ...bench.sdks, 'memory'], ({ port }) =>
       streamMessage(port),
     );
-    const { verdict, notes } = besideSdk(figures, 'memory', 5);
+    const { verdict, notes } = besideSdk(figures, 'memory', 2.5);
     return { figures, notes, verdicts: [verdict] };
   },
 };
