@@ -19,7 +19,7 @@ const eventName = /'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g;
 const indirect: Readonly<Record<string, (text: string) => readonly [string, string][]>> = {
   'src/service/audit.ts': (text) =>
     namesIn(text, /'(audit\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
-  'src/assistant/channels/rasa-events.ts': (text) =>
+  'src/assistant/channels/serve-assistant.ts': (text) =>
     namesIn(text, /: '(a2a_server\.[a-z0-9_.]+)'/g).map((name) => [name, levels[name] ?? 'warn']),
   'src/peers/trust/trust-ledger.ts': (text) =>
     namesIn(text, /event: '(trust\.[a-z_]+)'/g).map((name) => [`peers.${name}`, 'info']),

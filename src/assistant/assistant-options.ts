@@ -2,7 +2,7 @@ import type { Clock } from '../agents/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from './actions/runner.ts';
-import type { BotMessage } from './bot-message.ts';
+import type { BotMessage } from './conversation.ts';
 import type { CommandGenerator } from './commands/generator.ts';
 import type { CallHandler } from './executor/call-handler.ts';
 import type { History } from './executor/dialogue.ts';

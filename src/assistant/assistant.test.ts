@@ -6,7 +6,7 @@ import type { JsonObject } from '../protocol/index.ts';
 import { InProcessActions } from './actions/in-process.ts';
 import { RemoteActions } from './actions/remote.ts';
 import { defineAction } from './actions/runner.ts';
-import type { AssistantOptions } from './assistant.ts';
+import type { AssistantOptions } from './assistant-options.ts';
 import { cancel, Conversation, set, start } from './testing/conversation.ts';
 import { parcelActions, parcels } from './testing/parcels.ts';
 import { project } from './testing/project.ts';

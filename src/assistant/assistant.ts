@@ -20,12 +20,11 @@ import {
 } from './executor/agents.ts';
 import { applyEvents } from './executor/apply-events.ts';
 import { Dialogue } from './executor/dialogue.ts';
-import { clearStack } from './executor/flow-end.ts';
-import { run, runBetweenSteps } from './executor/run.ts';
-import { ensureSession, expiryOf } from './executor/session.ts';
+import { clearStack } from './executor/user-flows.ts';
+import { ensureSession, expiryOf, run, runBetweenSteps } from './executor/run.ts';
 import type { Domain, Flow } from './model.ts';
 import { Responder } from './responses/responder.ts';
-import { stackProblems } from './stack/check.ts';
+import { stackProblems } from './stack/stack.ts';
 import { conversationInactive, type EventDraft, slotSet, userUttered } from './tracker/events.ts';
 import { loadState } from './tracker/state.ts';
 import { Tracker } from './tracker/tracker.ts';

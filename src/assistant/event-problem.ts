@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { suggest } from '../config/index.ts';
 import type { JsonValue } from '../protocol/index.ts';
-import { coerceSlotValue } from './domain/coerce.ts';
+import { coerceSlotValue } from './domain/slot.ts';
 import { MAX_SLOT_CHARACTERS } from './executor/apply-events.ts';
-import { defaultActionNames } from './executor/default-actions.ts';
+import { defaultActionNames } from './executor/run-action.ts';
 import { canFollowUp } from './executor/run.ts';
 import type { Domain } from './model.ts';
 

@@ -1,5 +1,3 @@
-export * from './bot-message.ts';
-export * from './command.ts';
 export * from './conversation.ts';
 export * from './model.ts';
 export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
@@ -45,7 +43,7 @@ export {
   type SubAgentToolContext,
   type SubAgentToolOptions,
   type ToolOutput,
-} from './sub-agents/index.ts';
+} from './sub-agents/model.ts';
 export { type CaseResult, type TestCase } from './e2e/model.ts';
 export { checkNames, findTests } from './e2e/find-tests.ts';
 export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/coverage.ts';

@@ -4,7 +4,7 @@
  */
 import type { Position } from '../config/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import type { BotMessage } from './bot-message.ts';
+import type { BotMessage } from './conversation.ts';
 
 export type { Position };
 

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
 import type { StackFrame } from './conversation.ts';
 import { flowSlots } from './flows/flow-slots.ts';
-import { stackProblems } from './stack/check.ts';
-import { callChain, segmentsOf } from './stack/stack.ts';
+import { callChain, segmentsOf, stackProblems } from './stack/stack.ts';
 import {
   anyActions,
   anyAgents,
@@ -15,7 +14,7 @@ import {
 } from './testing/arbitrary.ts';
 import { Conversation } from './testing/conversation.ts';
 import type { TestProject } from './testing/project.ts';
-import { startsSession } from './tracker/applied.ts';
+import { startsSession } from './tracker/events.ts';
 import { Tracker } from './tracker/tracker.ts';
 
 const anyMessages = fc.array(anyMessage, { minLength: 1, maxLength: 12 });

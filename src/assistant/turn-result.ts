@@ -1,10 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
-import type { BotMessage } from './bot-message.ts';
-import type { TrackerEvent } from './conversation.ts';
+import type { BotMessage, TrackerEvent } from './conversation.ts';
 import type { Dialogue } from './executor/dialogue.ts';
 import { flowSlots } from './flows/flow-slots.ts';
 import { activeSegment, callChain, isInner, segmentsOf } from './stack/stack.ts';
-import { appliedEvents } from './tracker/applied.ts';
+import { appliedEvents } from './tracker/events.ts';
 
 /**
  * The result of a turn.

@@ -1,11 +1,15 @@
 export { didYouMean, editDistance, suggest } from './did-you-mean.ts';
-export { type Environment } from './yaml-values.ts';
-export { Field } from './field.ts';
-export { locate } from './problem.ts';
-export { formatPath, type Place, type Position } from './problem.ts';
-export { type Present, present } from './present.ts';
-export { formatProblem, Problems } from './problem.ts';
-export { Section } from './section.ts';
+export { Field, Section } from './field.ts';
+export {
+  formatPath,
+  formatProblem,
+  locate,
+  type Place,
+  type Position,
+  type Present,
+  present,
+  Problems,
+} from './problem.ts';
 export { readStore, type StoreSettings } from './store-section.ts';
 export { readTelemetry, type TelemetrySettings } from './telemetry-section.ts';
-export { type Source, YamlFile, type YamlOptions } from './yaml-file.ts';
+export { type Environment, type Source, YamlFile, type YamlOptions } from './yaml-file.ts';

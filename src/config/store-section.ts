@@ -1,5 +1,4 @@
-import type { Field } from './field.ts';
-import type { Section } from './section.ts';
+import type { Field, Section } from './field.ts';
 
 /** What `store:` of endpoints.yml says; undefined where it says nothing. */
 export interface StoreSettings {

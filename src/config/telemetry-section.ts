@@ -1,4 +1,4 @@
-import type { Section } from './section.ts';
+import type { Section } from './field.ts';
 
 const accesses = ['callers', 'local', 'public'] as const;
 

@@ -1,7 +1,18 @@
-import { LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
 import type { JsonValue } from '../protocol/index.ts';
 import { formatPath, type Path, type Place, type Position, type Problems } from './problem.ts';
-import { type Environment, type Spot, Values, type YamlLimits } from './yaml-values.ts';
 
 /** A text and the name to report it under; the name need not be a file that exists. */
 export interface Source {
@@ -142,4 +153,200 @@ function pathKey(path: Path): string {
 /** Without the excerpt of the text that the parser may add: it could hold a secret. */
 function firstSentence(message: string): string {
   return (message.split('\n')[0] ?? message).replace(/ at line \d+, column \d+:?$/, '');
+}
+
+export interface YamlLimits {
+  /** Characters of the text. @default 4_000_000 */
+  readonly length: number;
+  /** Values of the document, with every alias counted as what it stands for. @default 200_000 */
+  readonly values: number;
+  /** Of mappings and lists in each other. @default 100 */
+  readonly depth: number;
+}
+
+/** What is remembered of a value: offsets into the text, and how variables came into it. */
+export interface Spot {
+  readonly value: number;
+  readonly key?: number;
+  /** Of a text without variables: the text itself. */
+  readonly text?: string;
+  readonly variables?: 'whole' | 'part';
+}
+
+type Report = (offset: number, message: string, hint?: string, path?: Path) => void;
+
+type MutableMapping = { [key: string]: JsonValue };
+
+/** Turns the nodes of a document into JSON and remembers where each value came from. */
+export class Values {
+  readonly #document: Document;
+  readonly #environment: Environment | undefined;
+  readonly #limits: YamlLimits;
+  readonly #report: Report;
+  readonly #spots = new Map<string, Spot>();
+  #count = 0;
+  #isOver = false;
+
+  /** Without an environment, `${NAME}` is text. */
+  constructor(
+    document: Document,
+    environment: Environment | undefined,
+    limits: YamlLimits,
+    report: Report,
+  ) {
+    this.#document = document;
+    this.#environment = environment;
+    this.#limits = limits;
+    this.#report = report;
+  }
+
+  /** Undefined when the document is beyond the limits. */
+  read(): { value: JsonValue; spots: ReadonlyMap<string, Spot> } | undefined {
+    const value = this.#value(this.#document.contents, [], undefined);
+    return this.#isOver ? undefined : { value, spots: this.#spots };
+  }
+
+  #value(node: unknown, path: Path, key: number | undefined): JsonValue {
+    const offset = offsetOf(node) ?? key ?? 0;
+    if (!this.#isWithinLimits(offset, path)) return null;
+    const target = isAlias(node) ? node.resolve(this.#document) : node;
+    // An alias is reported where it is used; what it stands for may be reported where it stands.
+    const spot: Spot = { value: offset, ...(key !== undefined && { key }) };
+    this.#spots.set(path.join('\0'), spot);
+    if (isMap(target)) return this.#mapping(target, path);
+    if (isSeq(target)) {
+      return target.items.map((item, at) => this.#value(item, [...path, at], undefined));
+    }
+    return isScalar(target) ? this.#scalar(target.value, path, spot) : null;
+  }
+
+  #isWithinLimits(offset: number, path: Path): boolean {
+    if (this.#isOver) return false;
+    this.#count += 1;
+    const trouble =
+      path.length > this.#limits.depth
+        ? 'nested too deeply'
+        : this.#count > this.#limits.values
+          ? `more than ${this.#limits.values} values`
+          : undefined;
+    if (trouble === undefined) return true;
+    this.#isOver = true;
+    this.#report(offset, trouble, undefined, path);
+    return false;
+  }
+
+  #mapping(map: YAMLMap, path: Path): JsonValue {
+    const result: MutableMapping = {};
+    const merged: unknown[] = [];
+    const keys = new Set<string>();
+    for (const pair of map.items) {
+      const key = keyOf(pair.key);
+      const at = offsetOf(pair.key) ?? offsetOf(map) ?? 0;
+      if (key === undefined) this.#report(at, 'a key must be a plain word', undefined, path);
+      else if (key === '<<') merged.push(pair.value);
+      else if (['__proto__', 'constructor', 'prototype'].includes(key)) {
+        this.#report(at, `"${key}" cannot be a key`, undefined, path);
+      } else if (keys.has(key)) {
+        this.#report(at, `"${key}" is there twice`, 'keep one of them', [...path, key]);
+      } else {
+        keys.add(key);
+        result[key] = this.#value(pair.value, [...path, key], at);
+      }
+    }
+    for (const source of merged) this.#merge(source, result, path);
+    return result;
+  }
+
+  /** `<<: *base`: keys that the mapping itself does not have. */
+  #merge(source: unknown, into: MutableMapping, path: Path): void {
+    const target = isAlias(source) ? source.resolve(this.#document) : source;
+    if (isSeq(target)) {
+      for (const item of target.items) {
+        if (this.#isWithinLimits(offsetOf(source) ?? 0, path)) this.#merge(item, into, path);
+      }
+      return;
+    }
+    if (!isMap(target)) {
+      this.#report(offsetOf(source) ?? 0, '"<<" needs a mapping', 'write <<: *name', path);
+      return;
+    }
+    for (const pair of target.items) {
+      const key = keyOf(pair.key);
+      if (key === undefined || Object.hasOwn(into, key) || key === '__proto__') continue;
+      if (key === '<<') this.#merge(pair.value, into, path);
+      else into[key] = this.#value(pair.value, [...path, key], offsetOf(pair.key));
+    }
+  }
+
+  #scalar(value: unknown, path: Path, spot: Spot): JsonValue {
+    if (typeof value === 'string') return this.#text(value, path, spot);
+    if (typeof value === 'boolean' || value === null) return value;
+    // JSON has no -0: it would be another number after it was kept.
+    if (typeof value === 'number' && Number.isFinite(value)) return value + 0;
+    this.#report(spot.value, 'not a value that JSON knows', 'quote it', path);
+    return null;
+  }
+
+  #text(written: string, path: Path, spot: Spot): string {
+    if (this.#environment === undefined) {
+      this.#spots.set(path.join('\0'), { ...spot, text: written });
+      return written;
+    }
+    const { text, missing, isReference, isInterpolated } = interpolate(written, this.#environment);
+    for (const name of missing) {
+      const hint = `set it, or write $\${${name}} for a dollar sign and braces`;
+      this.#report(spot.value, `environment variable ${name} is not set`, hint, path);
+    }
+    const variables = isInterpolated && ({ variables: isReference ? 'whole' : 'part' } as const);
+    this.#spots.set(path.join('\0'), { ...spot, ...(variables || { text }) });
+    return text;
+  }
+}
+
+function keyOf(key: unknown): string | undefined {
+  const value = isScalar(key) ? key.value : key;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') {
+    return isScalar(key) && typeof key.source === 'string' ? key.source : String(value);
+  }
+  return undefined;
+}
+
+function offsetOf(node: unknown): number | undefined {
+  if (isPair(node)) return offsetOf(node.key);
+  return isNode(node) ? ((node as Node).range?.[0] ?? undefined) : undefined;
+}
+
+/** Variables by name; `process.env` fits. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Interpolated {
+  readonly text: string;
+  /** Names that the environment does not have. */
+  readonly missing: readonly string[];
+  /** Whether the text was a reference and nothing else. */
+  readonly isReference: boolean;
+  /** Whether a variable's value is part of the text. */
+  readonly isInterpolated: boolean;
+}
+
+const reference = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** Replaces `${NAME}` in a text; `$${NAME}` stays, without its first dollar sign. */
+function interpolate(text: string, environment: Environment): Interpolated {
+  const missing: string[] = [];
+  let count = 0;
+  const result = text.replace(reference, (written, escape: string, name: string) => {
+    if (escape !== '') return written.slice(1);
+    count += 1;
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    if (value === undefined) missing.push(name);
+    return value ?? '';
+  });
+  return {
+    text: result,
+    missing,
+    isReference: count === 1 && /^\$\{[A-Za-z0-9_]+\}$/.test(text.trim()),
+    isInterpolated: count > 0,
+  };
 }

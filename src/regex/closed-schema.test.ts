@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
-import { closedSchema } from './closed-schema.ts';
+import { closedSchema } from './schema-patterns.ts';
 
 const evil = { type: 'string', pattern: '^(a+)+$' };
 

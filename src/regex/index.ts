@@ -1,4 +1,4 @@
-export { PatternError } from './pattern-error.ts';
+export { PatternError } from './pattern.ts';
 export {
   compilePattern,
   compilePatternInText,

@@ -1,7 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js';
-
-import { toRe2 } from './dialect.ts';
-import { PatternError, toPatternError } from './pattern-error.ts';
+import { LegateError } from '../protocol/index.ts';
 
 /** Characters of the longest pattern. */
 const maximumSource = 4_000;
@@ -122,4 +120,105 @@ function toFlags(flags: string): number {
     }
   }
   return all;
+}
+
+/** A regular expression that the engine can't compile: `reason` says why, `hint` what to write instead. */
+export class PatternError extends LegateError {
+  readonly reason: string;
+  readonly hint: string | undefined;
+
+  constructor(reason: string, hint?: string, cause?: unknown) {
+    super('CONFIGURATION_INVALID', hint === undefined ? reason : `${reason}; ${hint}`, { cause });
+    this.reason = reason;
+    this.hint = hint;
+  }
+}
+
+const linearTime = 'patterns run in linear time (RE2)';
+
+/** Constructs of backtracking engines, with what an author can do about each. */
+const unsupported: readonly (readonly [RegExp, string, string])[] = [
+  [
+    /\(\?<?[=!]/,
+    'lookahead and lookbehind are not supported',
+    `${linearTime}: join several conditions with "and" and "not" instead`,
+  ],
+  [
+    /\\[1-9]|\\k<|\(\?P=/,
+    'backreferences are not supported',
+    `${linearTime}: compare the parts in a custom action instead`,
+  ],
+  [
+    /\(\?>|[*+?}]\+/,
+    'atomic groups and possessive quantifiers are not supported',
+    `${linearTime} and need none: write (?:...) and a plain quantifier`,
+  ],
+  [
+    /\(\?[a-zA-Z]*x/,
+    'verbose patterns, (?x), are not supported',
+    'write the pattern without spaces and comments',
+  ],
+];
+
+/** Turns the engine's complaint into an error that names the construct and a remedy. */
+export function toPatternError(source: string, cause: Error): PatternError {
+  // Escaped backslashes and character classes hold none of these constructs.
+  const plain = source.replace(/\\\\|\[\^?\]?(?:\\[^]|[^\]\\])*\]/g, '_');
+  const known = unsupported.find(([construct]) => construct.test(plain));
+  if (known !== undefined) return new PatternError(known[1], known[2], cause);
+  const reason = cause.message.replace(/^error parsing regexp: /, '');
+  const hint = reason.startsWith('invalid repeat count')
+    ? 'a pattern may repeat at most 1000 times'
+    : undefined;
+  return new PatternError(`not a regular expression: ${reason}`, hint, cause);
+}
+
+/**
+ * Python's and JavaScript's spellings in RE2's:
+ * - `\Z` and `\uXXXX` become `\z` and `\x{XXXX}`, `{,n}` becomes `{0,n}`;
+ * - `\w` matches letters and digits of every language, as in Python 3;
+ * - the inline flags `a`, `u` and `L` are dropped: text is always Unicode.
+ */
+export function toRe2(source: string): string {
+  let inClass = false;
+  return source.replace(token, (written: string) => {
+    if (written.startsWith('\\')) return escape(written, inClass);
+    if (written.startsWith('[:')) return written;
+    if (written.startsWith('[')) inClass = true;
+    else if (written === ']') inClass = false;
+    else if (!inClass && written.startsWith('{')) return `{0${written.slice(1)}`;
+    else if (!inClass) return inlineFlags(written);
+    return written;
+  });
+}
+
+/**
+ * Escapes, brackets (a `]` that opens a class belongs to it), `{,n}` and inline flags; everything
+ * else is the same in all dialects.
+ */
+const token =
+  /\\u\{[0-9a-fA-F]{1,6}\}|\\u[0-9a-fA-F]{4}|\\[^]|\[:\^?\w+:\]|\[\^?\]?|\]|\{,\d+\}|\(\?[a-zA-Z]+[:)]/g;
+
+function escape(written: string, inClass: boolean): string {
+  if (written.startsWith('\\u') && written.length > 2) {
+    return `\\x{${written.replace(/[^0-9a-fA-F]/g, '')}}`;
+  }
+  switch (written) {
+    case '\\Z':
+      return '\\z';
+    // The underscore stands between, where a hyphen beside \w can't make a range of it.
+    case '\\w':
+      return inClass ? '\\p{L}_\\p{N}' : '[\\p{L}_\\p{N}]';
+    case '\\W':
+      return inClass ? written : '[^\\p{L}_\\p{N}]';
+    default:
+      return written;
+  }
+}
+
+function inlineFlags(written: string): string {
+  const end = written.at(-1) ?? ')';
+  const flags = written.slice(2, -1).replace(/[auL]/g, '');
+  if (flags === '') return end === ':' ? '(?:' : '';
+  return `(?${flags}${end}`;
 }

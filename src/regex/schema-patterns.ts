@@ -1,8 +1,5 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { closedSchema } from './closed-schema.ts';
-import { PatternError } from './pattern-error.ts';
-import { compilePattern, type Pattern } from './pattern.ts';
-import { isObject } from './schema-keywords.ts';
+import { type JsonObject, type JsonValue, LegateError, isJsonObject } from '../protocol/index.ts';
+import { compilePattern, type Pattern, PatternError } from './pattern.ts';
 import { excessiveWork } from './validation-work.ts';
 
 /** A schema that a validator can run, and a check that comes before it. */
@@ -52,7 +49,7 @@ function problemIn(
   path: string,
   patternOf: (source: string) => Pattern | undefined,
 ): string | undefined {
-  if (!isObject(schema) || value === undefined) return undefined;
+  if (!isJsonObject(schema) || value === undefined) return undefined;
   const { pattern, properties, items, allOf } = schema;
   if (typeof value === 'string' && typeof pattern === 'string') {
     const isFine = patternOf(pattern)?.search(value) ?? true;
@@ -62,7 +59,7 @@ function problemIn(
   if (Array.isArray(allOf)) for (const one of allOf) inside.push([one, value, path]);
   if (Array.isArray(value)) {
     value.forEach((item: JsonValue, at) => inside.push([items, item, joined(path, String(at))]));
-  } else if (isObject(value) && isObject(properties)) {
+  } else if (isJsonObject(value) && isJsonObject(properties)) {
     for (const [name, one] of Object.entries(properties)) {
       if (Object.hasOwn(value, name)) inside.push([one, value[name], joined(path, name)]);
     }
@@ -76,4 +73,206 @@ function problemIn(
 
 function joined(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
+}
+
+const references = ['$ref', '$dynamicRef', '$recursiveRef'];
+const anchors = ['$anchor', '$dynamicAnchor'];
+/** Values, not schemas; validators look for no references and no ids in them. */
+const plainValues = new Set(['enum', 'const', 'default', 'dependentRequired']);
+/** Only for references: what they lead to stands in one place of its own. */
+const unused = new Set(['$defs', 'definitions', 'contentSchema', 'pattern', 'patternProperties']);
+const maxLevels = 500;
+/** Validators compile each of them: some tenths of a millisecond. */
+const maxSchemas = 5_000;
+
+/** A schema with an id, in which `#` and anchors have their meaning. */
+interface Resource {
+  readonly root: JsonObject;
+  readonly anchors: Map<string, JsonObject>;
+}
+
+/**
+ * A schema without patterns whose references all lead to schemas in it, so that what is checked
+ * here is what a validator runs: references become `#` or `#/$defs/r1`, and ids, anchors and
+ * keywords that validators do not know are left out, since references could lead to them.
+ * A reference to anything else (a value, another document) is an error, and so is a schema with
+ * more than 5,000 schemas in it. `$dynamicRef` leads where
+ * a `$ref` would.
+ */
+export function closedSchema(schema: JsonObject): JsonObject {
+  return new Closing(schema).result();
+}
+
+class Closing {
+  readonly #root: JsonObject;
+  readonly #defsKey: '$defs' | 'definitions';
+  readonly #known = new Map<JsonObject, Resource>();
+  readonly #resources = new Map<string, Resource>();
+  readonly #names = new Map<JsonObject, string>();
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+    const { $schema } = root;
+    // Where validators of these drafts look for them.
+    const isOld = typeof $schema === 'string' && /draft-0[4-7]/.test($schema);
+    this.#defsKey = isOld ? 'definitions' : '$defs';
+    this.#collect(root, undefined, 0);
+    this.#names.set(root, '#');
+    for (const one of this.#known.keys()) {
+      for (const target of this.#targetsOf(one)) {
+        if (!isJsonObject(target) || this.#names.has(target)) continue;
+        this.#names.set(target, `#/${this.#defsKey}/r${this.#names.size}`);
+      }
+    }
+  }
+
+  result(): JsonObject {
+    const body = this.#body(this.#root);
+    const { $schema } = this.#root;
+    const targets = [...this.#names].slice(1);
+    return {
+      ...(typeof $schema === 'string' && { $schema }),
+      ...body,
+      ...(targets.length > 0 && {
+        [this.#defsKey]: Object.fromEntries(
+          targets.map(([target, name]) => [
+            name.slice(name.lastIndexOf('/') + 1),
+            this.#body(target),
+          ]),
+        ),
+      }),
+    };
+  }
+
+  #collect(schema: JsonObject, outer: Resource | undefined, level: number): void {
+    if (this.#known.has(schema)) return;
+    if (level > maxLevels) throw refusal(`it is nested more than ${maxLevels} levels deep`);
+    if (this.#known.size >= maxSchemas) throw refusal(`it has more than ${maxSchemas} parts`);
+    const { $id } = schema;
+    const id = typeof $id === 'string' ? $id.replace(/#$/, '') : '';
+    const isNamed = id !== '' && !id.startsWith('#');
+    const resource = outer === undefined || isNamed ? { root: schema, anchors: new Map() } : outer;
+    if (isNamed && !this.#resources.has(id)) this.#resources.set(id, resource);
+    // Drafts 6 and 7 write an anchor as an id.
+    if (id.startsWith('#')) resource.anchors.set(id.slice(1), schema);
+    for (const keyword of anchors) {
+      const anchor = schema[keyword];
+      if (typeof anchor === 'string') resource.anchors.set(anchor, schema);
+    }
+    this.#known.set(schema, resource);
+    for (const [keyword, value] of Object.entries(schema)) {
+      mapSchemas(keyword, value, (one) => {
+        this.#collect(one, resource, level + 1);
+        return one;
+      });
+    }
+  }
+
+  #targetsOf(schema: JsonObject): readonly (JsonObject | boolean)[] {
+    return references.flatMap((keyword) => {
+      const reference = schema[keyword];
+      if (typeof reference !== 'string') return [];
+      const target = this.#resolve(reference, this.#known.get(schema));
+      if (target === undefined) {
+        throw refusal(
+          `${keyword} "${reference.slice(0, 100)}" leads to no schema in it; put what it means below $defs`,
+        );
+      }
+      return [target];
+    });
+  }
+
+  #resolve(reference: string, from: Resource | undefined): JsonObject | boolean | undefined {
+    const [document = '', ...rest] = reference.split('#');
+    const resource = document === '' ? from : this.#resources.get(document);
+    const fragment = decoded(rest.join('#'));
+    if (resource === undefined || fragment === undefined) return undefined;
+    if (fragment === '') return resource.root;
+    if (!fragment.startsWith('/')) return resource.anchors.get(fragment);
+    let target: JsonValue | undefined = resource.root;
+    for (const part of fragment.slice(1).split('/')) {
+      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) {
+        return undefined;
+      }
+      target = (target as JsonObject)[key];
+    }
+    if (typeof target === 'boolean') return target;
+    return isJsonObject(target) && this.#known.has(target) ? target : undefined;
+  }
+
+  /** In its place, or a reference to where it stands. */
+  #placed(schema: JsonObject): JsonObject {
+    const name = this.#names.get(schema);
+    return name === undefined ? this.#body(schema) : { $ref: name };
+  }
+
+  #body(schema: JsonObject): JsonObject {
+    const entries = Object.entries(schema).flatMap(([key, value]): [string, JsonValue][] => {
+      if (key.startsWith('$') || unused.has(key)) return [];
+      // Which properties are additional ones depends on the patterns.
+      if (key === 'additionalProperties' && 'patternProperties' in schema) return [];
+      if (plainValues.has(key)) return [[key, value]];
+      const changed = mapSchemas(key, value, (one) => this.#placed(one));
+      if (changed !== undefined) return [[key, changed]];
+      // A type that is named twice is tried twice, on every level.
+      if (key === 'type' && Array.isArray(value)) return [[key, [...new Set(value)]]];
+      return isPlain(value) ? [[key, value]] : [];
+    });
+    const body: JsonObject = Object.fromEntries(entries);
+    const targets = this.#targetsOf(schema).map((target): JsonValue => {
+      return isJsonObject(target) ? { $ref: this.#names.get(target) ?? '#' } : target;
+    });
+    const [only, ...others] = targets;
+    if (isJsonObject(only) && others.length === 0) return { ...body, ...only };
+    const { allOf } = body;
+    return targets.length === 0
+      ? body
+      : { ...body, allOf: [...(Array.isArray(allOf) ? (allOf as JsonValue[]) : []), ...targets] };
+  }
+}
+
+function isPlain(value: JsonValue): boolean {
+  const parts: readonly JsonValue[] = Array.isArray(value) ? value : [value];
+  return parts.every((part) => typeof part !== 'object' || part === null);
+}
+
+function decoded(fragment: string): string | undefined {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(reason: string): LegateError {
+  return new LegateError('PEER_INVALID', `the JSON Schema can not be used: ${reason}`);
+}
+
+/** Keywords of JSON Schema with a schema, with a list of schemas, and with schemas by name. */
+const oneSchema = new Set(
+  'not if then else items contains additionalItems unevaluatedItems additionalProperties unevaluatedProperties propertyNames contentSchema'.split(
+    ' ',
+  ),
+);
+const listOfSchemas = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
+const schemasByName = new Set(
+  'properties patternProperties dependentSchemas dependencies $defs definitions'.split(' '),
+);
+
+/**
+ * The value of a keyword with each schema in it changed; undefined where the keyword holds no
+ * schemas. Other values (a list of names in `dependencies`) stay as they are.
+ */
+export function mapSchemas(
+  keyword: string,
+  value: JsonValue,
+  change: (schema: JsonObject) => JsonValue,
+): JsonValue | undefined {
+  const changed = (one: JsonValue): JsonValue => (isJsonObject(one) ? change(one) : one);
+  if (Array.isArray(value)) return listOfSchemas.has(keyword) ? value.map(changed) : undefined;
+  if (!isJsonObject(value)) return undefined;
+  if (oneSchema.has(keyword)) return change(value);
+  if (!schemasByName.has(keyword)) return undefined;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changed(one)]));
 }

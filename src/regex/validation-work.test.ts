@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { closedSchema } from './closed-schema.ts';
+import { closedSchema } from './schema-patterns.ts';
 import { excessiveWork } from './validation-work.ts';
 
 const twice = ($ref: string) => [{ $ref }, { $ref }];

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { isObject } from './schema-keywords.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 
 /** Steps that any value may take, and steps for each value in a large one. */
 const fewestSteps = 100_000;
@@ -57,7 +56,7 @@ class Work {
   }
 
   #steps(schema: JsonValue | undefined, part: Part, level: number): number {
-    if (!isObject(schema)) return 0;
+    if (!isJsonObject(schema)) return 0;
     if (part.steps.has(schema)) {
       const known = part.steps.get(schema);
       if (known === undefined) throw new Excess('its JSON Schema refers to itself without end');
@@ -76,7 +75,7 @@ class Work {
     for (const keyword of inPlace) add(this.#target(schema[keyword]), part);
     for (const keyword of inPlaceLists) for (const one of listOf(schema[keyword])) add(one, part);
     if (Array.isArray(part.value)) inArray(schema, part, add);
-    else if (isObject(part.value)) inObject(schema, part, part.value, add);
+    else if (isJsonObject(part.value)) inObject(schema, part, part.value, add);
     part.steps.set(schema, sum);
     return sum;
   }
@@ -85,7 +84,7 @@ class Work {
   #own(schema: JsonObject, { value }: Part): number {
     const { enum: values, required, properties, uniqueItems } = schema;
     let comparisons = listOf(values).length + listOf(required).length;
-    if (isObject(properties)) comparisons += Object.keys(properties).length;
+    if (isJsonObject(properties)) comparisons += Object.keys(properties).length;
     // Each item is compared with all others.
     if (uniqueItems === true && Array.isArray(value) && !isScalar(schema['items'])) {
       comparisons += (value.length * this.#size(value, 0)) / 2;
@@ -98,7 +97,7 @@ class Work {
     if (value === '#') return this.#root;
     const [, key = '', name = ''] = value.split('/');
     const schemas = this.#root[key];
-    return isObject(schemas) ? schemas[name] : undefined;
+    return isJsonObject(schemas) ? schemas[name] : undefined;
   }
 
   #bound(steps: number): void {
@@ -135,18 +134,18 @@ function inObject(schema: JsonObject, part: Part, value: JsonObject, add: Add): 
   const { properties, additionalProperties, unevaluatedProperties, propertyNames } = schema;
   for (const keyword of ['dependentSchemas', 'dependencies']) {
     const byName = schema[keyword];
-    if (!isObject(byName)) continue;
+    if (!isJsonObject(byName)) continue;
     for (const [name, one] of Object.entries(byName))
       if (Object.hasOwn(value, name)) add(one, part);
   }
   const applied = [properties, additionalProperties, unevaluatedProperties, propertyNames];
-  if (!applied.some(isObject)) return;
+  if (!applied.some(isJsonObject)) return;
   for (const [name, one] of Object.entries(value)) {
     const at = partOf(part, name, one);
-    const isKnown = isObject(properties) && Object.hasOwn(properties, name);
+    const isKnown = isJsonObject(properties) && Object.hasOwn(properties, name);
     add(isKnown ? properties[name] : additionalProperties, at);
     add(unevaluatedProperties, at);
-    if (isObject(propertyNames)) add(propertyNames, toPart(name));
+    if (isJsonObject(propertyNames)) add(propertyNames, toPart(name));
   }
 }
 
@@ -167,7 +166,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 function isScalar(schema: JsonValue | undefined): boolean {
-  if (!isObject(schema)) return false;
+  if (!isJsonObject(schema)) return false;
   const { type } = schema;
   return typeof type === 'string' && type !== 'object' && type !== 'array';
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { llmAgent, tool } from '../../src/agents/index.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
-import { subAgentTool } from '../../src/assistant/sub-agents/index.ts';
+import { subAgentTool } from '../../src/assistant/sub-agents/model.ts';
 import { start } from '../../src/assistant/testing/conversation.ts';
 import { type ScriptedReply, type ScriptedRequest, scriptedModel } from '../../src/models/index.ts';
 import type { JsonObject } from '../../src/protocol/index.ts';

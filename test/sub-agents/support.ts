@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { loadProject, type Project } from '../../src/assistant/index.ts';
-import { createHandlers } from '../../src/assistant/sub-agents/index.ts';
+import { createHandlers } from '../../src/assistant/sub-agents/create-handlers.ts';
 import { Conversation } from '../../src/assistant/testing/conversation.ts';
 import type { ClientBinding } from '../../src/client/index.ts';
 import { type HttpSample, startHttpSample } from '../../src/mcp/testing/http-server.ts';

@@ -6,8 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { domain, TestClock } from '../testing/domain.ts';
-import { readActionResult } from './read-result.ts';
-import { RemoteActions, type RemoteActionsOptions } from './remote.ts';
+import { readActionResult, RemoteActions, type RemoteActionsOptions } from './remote.ts';
 import { type ActionCall, ActionRejected } from './runner.ts';
 
 const open: Server[] = [];

@@ -1,7 +1,7 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { BotMessage } from '../bot-message.ts';
+import type { BotMessage } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
 

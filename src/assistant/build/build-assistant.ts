@@ -7,7 +7,7 @@ import { Assistant } from '../assistant.ts';
 import type { CallHandler } from '../executor/call-handler.ts';
 import { createGenerator } from '../generators/create-generator.ts';
 import type { Endpoints, Project } from '../project/model.ts';
-import { createHandlers } from '../sub-agents/index.ts';
+import { createHandlers } from '../sub-agents/create-handlers.ts';
 import { actionsOf } from './actions.ts';
 import { rephraserOf, responseServer } from './nlg.ts';
 

@@ -3,7 +3,7 @@ import { type GeneratedText, generateText } from '../../models/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import { Deadline } from '../../time/index.ts';
-import { readBounded, readResponse } from '../actions/read-result.ts';
+import { readBounded, readResponse } from '../actions/remote.ts';
 import type { NlgEndpoint } from '../project/model.ts';
 import { noted } from '../prompt-note.ts';
 import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/responder.ts';

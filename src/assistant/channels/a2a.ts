@@ -1,27 +1,34 @@
 import {
   type Agent,
   chunk,
+  type EndKind,
   EventChannel,
   type Turn,
   type TurnEnd,
   type TurnEvent,
   working,
 } from '../../agents/index.ts';
-import { type AgentSkill, data, text } from '../../protocol/index.ts';
+import {
+  type AgentSkill,
+  data,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type Part,
+  text,
+} from '../../protocol/index.ts';
 import { TurnStopped } from '../../tasks/index.ts';
 import type { Assistant } from '../assistant.ts';
-import type { BotMessage } from '../bot-message.ts';
-import type { TurnResult } from '../turn-result.ts';
-import { skillsOf } from './card.ts';
+import type { BotMessage } from '../conversation.ts';
+import type { TurnOutcome, TurnResult } from '../turn-result.ts';
+import { skillsOf } from './a2a-server.ts';
 import {
   conversationCommands,
   type InactivityTimerFactory,
   saved,
   speakerOf,
-} from './conversation-commands.ts';
-import { messagePart, partsOf } from './parts.ts';
-import { readSeeds } from './seeding.ts';
-import { stateOf } from './state-mapper.ts';
+} from './conversations.ts';
 
 /**
  * How an assistant is exposed as an A2A agent.
@@ -155,4 +162,149 @@ function failure(errorType: string, words: string): TurnEnd {
     kind: 'failed',
     parts: [data({ state: 'failed', error_type: errorType, error_info: {} }), text(words)],
   };
+}
+
+/**
+ * The parts that an orchestrator receives: the state of the conversation as data, then the messages to
+ * the user. The stack, prompts and the tracker stay internal.
+ */
+export function partsOf(
+  kind: EndKind,
+  outcome: TurnOutcome,
+  messages: readonly BotMessage[],
+): readonly Part[] {
+  return [data(stateData(kind, outcome)), ...messages.map(messagePart)];
+}
+
+function stateData(kind: EndKind, outcome: TurnOutcome): JsonObject {
+  return {
+    state: kind.replace('-', '_'),
+    active_flow: outcome.activeFlow ?? null,
+    slots: outcome.slots,
+    ...(kind === 'completed' && { persisted_slots: outcome.persistedSlots }),
+    ...(kind === 'rejected' && { reason: outcome.cannotHandle ?? 'default' }),
+    ...(kind === 'failed' && {
+      error_type: outcome.error?.type ?? 'internal',
+      error_info: outcome.error?.info ?? {},
+    }),
+    ...(kind === 'canceled' && {
+      canceled_flows: outcome.cancelledFlows.map(({ flowId }) => flowId),
+    }),
+  };
+}
+
+/** Everything of a message besides its text; channels that can show it find it in the metadata. */
+export function messagePart(message: BotMessage): Part {
+  const { text: words, metadata: about, ...rest } = message;
+  // The rest of the metadata is internal.
+  const streamed = about?.['streamed'] === true && { metadata: { streamed: true } };
+  const extras = { ...rest, ...streamed } as { readonly [key: string]: JsonValue };
+  const metadata = Object.keys(extras).length === 0 ? undefined : { message: extras };
+  if (words === undefined) return data({ message: extras });
+  return metadata === undefined ? text(words) : text(words, { metadata });
+}
+
+/**
+ * Maps the outcome of a turn to an A2A task state. The first rule that matches decides. The contract's
+ * first rule, `auth_required`, is part of authentication: a caller without a valid token never gets here.
+ *
+ * A flow on the stack can still take input, whatever else happened: after a request that was not
+ * understood, or a failure that did not end the flow, the state is input-required.
+ * @example
+ * const request = { senderId: 'ada', tracker: undefined, text: 'hi' };
+ * const { outcome } = await assistant.handle(request);
+ * const state = stateOf(outcome, { includeConversationRepair: true }); // 'input-required', ...
+ */
+export function stateOf(
+  outcome: TurnOutcome,
+  options: { readonly includeConversationRepair: boolean },
+): EndKind {
+  const hasFlow = outcome.userFlows.length > 0;
+  const asks = outcome.patterns.length > 0;
+  const wasCancelled = outcome.raised.some(({ flowId }) => flowId === 'pattern_cancel_flow');
+  const hasCompleted = outcome.completedFlows.length > 0;
+  const rules: readonly (readonly [holds: boolean, state: EndKind])[] = [
+    [outcome.cannotHandle !== undefined && !hasFlow && !asks && !hasCompleted, 'rejected'],
+    [outcome.error !== undefined && !hasFlow, 'failed'],
+    [wasCancelled && !hasFlow && !hasCompleted, 'canceled'],
+    [hasCompleted && !hasFlow, 'completed'],
+    [asks && !hasFlow && options.includeConversationRepair && outcome.waiting, 'input-required'],
+    [asks && !hasFlow, 'completed'],
+    // A welcome message asks nothing: input-required would make it an open question.
+    [isWelcome(outcome) && !hasFlow, 'completed'],
+    [outcome.waiting, 'input-required'],
+  ];
+  // The session has ended, or a human agent has taken over.
+  return rules.find(([holds]) => holds)?.[1] ?? 'completed';
+}
+
+/** The session started, and nothing else happened. */
+function isWelcome({ raised }: TurnOutcome): boolean {
+  return raised.length > 0 && raised.every(({ flowId }) => flowId === 'pattern_session_start');
+}
+
+/**
+ * A user message: its text, and the slot values that the sender already knows.
+ * @example
+ * const seeded: SeededMessage = { text: 'Transfer money', slots: { amount: 5 }, metadata: {} };
+ */
+export interface SeededMessage {
+  /** Without the markers that carried slots. */
+  readonly text: string;
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  readonly metadata: JsonObject;
+}
+
+/** Longest tail of a text that is searched for slots, in characters. */
+const maxTail = 64 * 1024;
+
+/**
+ * Reads the slots that an orchestrator sends along. Later sources override earlier ones: the end of
+ * the text (`SLOTS: {...}` on a line of its own, or a fenced block of JSON), `slots` of the metadata,
+ * `slots` of a data part. Which of them exist, and what fits them, is for the domain to say.
+ * @example readSeeds(message('Transfer money\nSLOTS: {"amount": 5}'), {}).slots // { amount: 5 }
+ */
+export function readSeeds(message: Message, requestMetadata: JsonObject): SeededMessage {
+  const spoken = message.parts.map((part) => part.text ?? '').filter((text) => text !== '');
+  const { text, slots: written } = splitText(spoken.join('\n'));
+  const metadata = { ...requestMetadata, ...message.metadata };
+  const slots: Record<string, JsonValue> = {
+    ...written,
+    ...slotsOf(requestMetadata),
+    ...slotsOf(message.metadata),
+  };
+  for (const part of message.parts) Object.assign(slots, slotsOf(part.data));
+  return { text, slots, metadata };
+}
+
+function slotsOf(value: JsonValue | undefined): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return isJsonObject(value['slots']) ? value['slots'] : {};
+}
+
+const slotsLine = /^[ \t]*SLOTS:[ \t]*(\{.*\})[ \t]*$/m;
+const fencedBlock = /\n?```(?:json)?[ \t]*\n([^`]*)\n?```\s*$/;
+
+function splitText(whole: string): { text: string; slots: JsonObject } {
+  const head = whole.slice(0, -maxTail);
+  let tail = whole.slice(-maxTail);
+  let slots: JsonObject = {};
+  for (const marker of [fencedBlock, slotsLine]) {
+    const match = marker.exec(tail);
+    const found = match === null ? undefined : parse(match[1] ?? '');
+    if (match === null || found === undefined) continue;
+    slots = { ...found, ...slots };
+    tail = tail.slice(0, match.index) + tail.slice(match.index + match[0].length);
+  }
+  return { text: (head + tail).trim(), slots };
+}
+
+/** Text that only looks like slots stays part of the message. */
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

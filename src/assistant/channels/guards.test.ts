@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { silentLogger } from '../../telemetry/index.ts';
-import { checkWorkers } from './guards.ts';
-import { serveAssistant, type ServeAssistantOptions } from './serve-assistant.ts';
+import { checkWorkers, serveAssistant, type ServeAssistantOptions } from './serve-assistant.ts';
 import { served } from './testing/served.ts';
 
 const endpoints = (more: string) => ({

@@ -8,7 +8,7 @@ import type { Engine, Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { loadState } from '../tracker/state.ts';
-import { inactivityCommand, type InactivityTimerFactory } from './conversation-commands.ts';
+import { inactivityCommand, type InactivityTimerFactory } from './conversations.ts';
 
 /**
  * Which conversations have timers, and how often due timers are polled.

@@ -1,7 +1,7 @@
 import { assert, jsonValue, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
 import { data, type JsonObject, message, text } from '../../protocol/index.ts';
-import { readSeeds } from './seeding.ts';
+import { readSeeds } from './a2a.ts';
 
 const seeds = (
   content: Parameters<typeof message>[0],

@@ -1,4 +1,5 @@
 import type { Caller } from '../../agents/index.ts';
+import { isLoopbackHost } from '../../auth/index.ts';
 import { present } from '../../config/index.ts';
 import {
   type Channel,
@@ -10,6 +11,7 @@ import {
   type Serving,
   telemetryOf,
 } from '../../http/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import {
   type Store,
   type StoreClock,
@@ -19,20 +21,23 @@ import {
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { BuildOptions } from '../build/build-assistant.ts';
+import type { A2aServer } from '../project/model.ts';
 import type { ProjectPlaces } from '../project/project-folder.ts';
+import { a2aOptions, cardMaker, readStaticCard } from './a2a-server.ts';
 import { assistantAgent } from './a2a.ts';
-import { a2aOptions } from './a2a-options.ts';
-import { apiChannel } from './api.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
-import { cardMaker, readStaticCard } from './card.ts';
+import { apiChannel } from './api.ts';
 import { assistantName, Conversations } from './conversations.ts';
-import { checkRemoteAccess, checkWorkers } from './guards.ts';
 import { InactivityTimers } from './inactivity-timers.ts';
 import { inspectedAssistant } from './inspected.ts';
-import { makeReady, ModelHolder, readModel } from './model-holder.ts';
-import { withRasaNames } from './rasa-events.ts';
+import {
+  makeReady,
+  ModelHolder,
+  type ModelSource,
+  readModel,
+  SharedModel,
+} from './model-holder.ts';
 import { restChannel } from './rest.ts';
-import { SharedModel, type ModelSource } from './shared-model.ts';
 
 /**
  * Which project is served, on which address, and to which clients.
@@ -264,5 +269,82 @@ function listening(options: ServeAssistantOptions): ServeOptions {
     ...present({ port, host, tls, drainMs, noticeMs, scheduler }),
     // checkRemoteAccess has checked the authentication of each channel.
     dangerouslyAllowUnauthenticatedRemote: true,
+  };
+}
+
+/**
+ * `SANIC_WORKERS` configures several workers in one server. Legate has none: it scales by replicas on
+ * a shared store. With a durable store the setting is ignored; with the memory store each worker would
+ * have its own tasks, so it is refused, as projects that set it expect.
+ */
+export function checkWorkers(
+  environment: NodeJS.ProcessEnv,
+  store: Store | StoreOptions,
+  logger: Logger,
+): void {
+  const workers = Number(environment['SANIC_WORKERS'] ?? 1);
+  if (!(workers > 1)) return;
+  const type = 'type' in store ? store.type : 'given';
+  if (type === 'memory') {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `SANIC_WORKERS=${workers} with a store in memory: each worker would have tasks of its own; ` +
+        'set SANIC_WORKERS=1, or configure a durable store (store: {type: sqlite}, or postgres), with which ' +
+        'there is no such limit [validation.a2a_server.incompatible_sanic_workers]',
+    );
+  }
+  logger.info({ workers, store: type }, 'assistant.workers_not_needed');
+}
+
+interface Channels {
+  readonly a2aServer: A2aServer | undefined;
+  readonly hasRest: boolean;
+  /** Undefined while the API is off. */
+  readonly api: ApiAccess | undefined;
+}
+
+/** The server accepts remote connections only when every channel authenticates its clients. */
+export function checkRemoteAccess(
+  options: { readonly host?: string; readonly dangerouslyAllowUnauthenticatedRemote?: boolean },
+  { a2aServer, hasRest, api }: Channels,
+): void {
+  const open = [
+    ...(a2aServer !== undefined && a2aServer.auth === undefined
+      ? ['A2A (set a2a_server.auth)']
+      : []),
+    ...(hasRest ? ['the REST channel (name other channels in credentials.yml)'] : []),
+    ...(api?.isOpen === true ? ['the HTTP API (set --auth-token or --jwt-secret)'] : []),
+  ];
+  const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
+  if (open.length === 0 || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `refusing to listen on ${host} without authentication for ${open.join(', ')}: secure these, ` +
+      'listen on 127.0.0.1, or allow it with --dangerously-allow-unauthenticated-remote ' +
+      '(in code: dangerouslyAllowUnauthenticatedRemote)',
+  );
+}
+
+/** Rasa's names of log events that operators have alerts for. */
+const rasaNames: Readonly<Record<string, string>> = {
+  'audit.unauthenticated': 'a2a_server.sanic_app.auth_rejected',
+  'http.stream.failed': 'a2a_server.sanic_app.stream_sse.error',
+  'tasks.context_limit': 'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
+  'tasks.message.in_flight': 'a2a_server.sanic_app.message_in_flight_conflict',
+  'tasks.turn.timeout': 'a2a_server.rasa_a2a_agent_executor.task_timeout',
+};
+
+/** A logger that uses Rasa's event names where Rasa has one. */
+export function withRasaNames(logger: Logger): Logger {
+  const named =
+    (level: 'debug' | 'info' | 'warn' | 'error'): Logger['info'] =>
+    (fields, event) =>
+      logger[level](fields, rasaNames[event] ?? event);
+  return {
+    debug: named('debug'),
+    info: named('info'),
+    warn: named('warn'),
+    error: named('error'),
+    child: (fields) => withRasaNames(logger.child(fields)),
   };
 }

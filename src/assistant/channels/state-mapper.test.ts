@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TurnOutcome } from '../turn-result.ts';
-import { stateOf } from './state-mapper.ts';
+import { stateOf } from './a2a.ts';
 
 const nothing: TurnOutcome = {
   waiting: true,

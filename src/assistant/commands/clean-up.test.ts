@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Command, Extractor } from '../command.ts';
-import type { FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
+import type { Command, Extractor, FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
 import {
   cancel,
   chitchat,

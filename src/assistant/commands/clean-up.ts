@@ -1,6 +1,5 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Command, Extractor } from '../command.ts';
-import type { StackFrame } from '../conversation.ts';
+import type { Command, Extractor, StackFrame } from '../conversation.ts';
 import type { Domain, Flow } from '../model.ts';
 import type { ActiveCollect, AgentsView } from './generator.ts';
 import { judgeFlowCommand, judgeSetSlot } from './judge.ts';

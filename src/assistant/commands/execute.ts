@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { Command } from '../command.ts';
+import type { Command } from '../conversation.ts';
 import { restartAgent } from '../executor/agents.ts';
-import type { Dialogue } from '../executor/dialogue.ts';
-import { interruptAgent, resumeSegment, startFlows } from '../executor/interruption.ts';
-import { readableName } from '../executor/offers.ts';
-import { checkSlots } from '../executor/rejections.ts';
+import { type Dialogue, readableName } from '../executor/dialogue.ts';
+import { interruptAgent, resumeSegment, startFlows } from '../executor/user-flows.ts';
+import { checkSlots } from '../executor/collect.ts';
 import { flowSlots } from '../flows/flow-slots.ts';
 import { smallTalkTopic } from '../small-talk/small-talk.ts';
 import {

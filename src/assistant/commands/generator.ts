@@ -1,7 +1,6 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Command } from '../command.ts';
-import type { StackFrame } from '../conversation.ts';
+import type { Command, StackFrame } from '../conversation.ts';
 import type { CollectStep, Domain, Flow, Slot } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';

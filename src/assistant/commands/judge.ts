@@ -1,5 +1,5 @@
-import type { Command, Extractor } from '../command.ts';
-import { coerceSlotValue } from '../domain/coerce.ts';
+import type { Command, Extractor } from '../conversation.ts';
+import { coerceSlotValue } from '../domain/slot.ts';
 import { flowSlots } from '../flows/flow-slots.ts';
 import type { Slot } from '../model.ts';
 import {

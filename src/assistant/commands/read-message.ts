@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Command } from '../command.ts';
-import { coerceSlotValue } from '../domain/coerce.ts';
-import type { Dialogue } from '../executor/dialogue.ts';
-import { startableFlows } from '../executor/offers.ts';
+import type { Command } from '../conversation.ts';
+import { coerceSlotValue } from '../domain/slot.ts';
+import { type Dialogue, startableFlows } from '../executor/dialogue.ts';
 import type { Flow } from '../model.ts';
 import { promptJson, type PromptNote } from '../prompt-note.ts';
 import { activeSegment, flowIds } from '../stack/stack.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Command } from '../command.ts';
+import type { Command } from '../conversation.ts';
 import { cancel, Conversation, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 import { readSpecial } from './special.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
-import type { Command } from '../command.ts';
+import type { Command } from '../conversation.ts';
 import type { Domain, Flow, Slot } from '../model.ts';
 
 /** A message that starts with a slash. */

@@ -1,9 +1,9 @@
 import type { PatternFrame, StackFrame } from '../conversation.ts';
 import type { Dialogue } from '../executor/dialogue.ts';
-import { agentOf } from '../executor/interruption.ts';
 import type { CollectStep, Flow } from '../model.ts';
 import {
   activeSegment,
+  agentOf,
   callChain,
   COLLECT_INFORMATION,
   isInner,

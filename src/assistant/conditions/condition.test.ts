@@ -2,9 +2,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Slot } from '../model.ts';
-import { compileCondition } from './condition.ts';
-import type { ConditionScope } from './evaluate.ts';
-import { ConditionError } from './syntax.ts';
+import { compileCondition, type ConditionScope } from './condition.ts';
+import { ConditionError } from './parse.ts';
 
 const categorical: Slot = {
   name: 'method',

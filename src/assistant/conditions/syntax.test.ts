@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseCondition } from './parse.ts';
-import type { Predicate } from './syntax.ts';
+import { parseCondition, type Predicate } from './parse.ts';
 
 const leaf: fc.Arbitrary<Predicate> = fc.oneof(
   fc

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Slot, SlotType } from '../model.ts';
-import { coerceSlotValue } from './coerce.ts';
+import { coerceSlotValue } from './slot.ts';
 
 function slot(type: SlotType, fields: Partial<Slot> = {}): Slot {
   return { name: 'x', type, initialValue: null, mappings: [], builtin: false, ...fields };

@@ -1,9 +1,8 @@
 import { Field, type Problems, type Section, type Source, YamlFile } from '../../config/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { DeclaredAction, Domain, ResponseVariation, SessionConfig, Slot } from '../model.ts';
-import { builtinSlots } from './builtin-slots.ts';
+import { builtinSlots, readSlot } from './slot.ts';
 import { readResponse } from './response.ts';
-import { readSlot } from './slot.ts';
 import type { Use } from './uses.ts';
 
 export interface LoadDomainOptions {

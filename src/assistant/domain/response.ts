@@ -1,6 +1,6 @@
 import { type Field, present, type Section } from '../../config/index.ts';
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Button } from '../bot-message.ts';
+import type { Button } from '../conversation.ts';
 import type { ResponseVariation } from '../model.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { TemplateError } from '../templates/tokens.ts';

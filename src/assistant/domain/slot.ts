@@ -1,7 +1,6 @@
 import { type Field, present, type Section } from '../../config/index.ts';
-import { type JsonValue, isJsonObject } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { Slot, SlotMapping, SlotType } from '../model.ts';
-import { coerceSlotValue } from './coerce.ts';
 import { readRejection, readResponseName, type Use } from './uses.ts';
 
 const slotTypes: readonly SlotType[] = ['text', 'bool', 'categorical', 'float', 'any', 'list'];
@@ -108,4 +107,97 @@ function readMapping(field: Field, uses: Use[]): readonly SlotMapping[] {
   }
   section.finishLeniently();
   return [{ type: 'controlled', ...present({ run_action_every_turn }) }];
+}
+
+const fromUser: SlotMapping = { type: 'from_llm', allow_nlu_correction: false };
+const controlled: SlotMapping = { type: 'controlled' };
+
+function builtin(
+  name: string,
+  type: SlotType,
+  mapping: SlotMapping,
+  fields: { readonly initialValue?: JsonValue; readonly values?: readonly JsonValue[] } = {},
+): readonly [string, Slot] {
+  return [name, { name, type, initialValue: null, mappings: [mapping], builtin: true, ...fields }];
+}
+
+/** Slots that every domain has and none may define: those of the engine and of its patterns. */
+export const builtinSlots: ReadonlyMap<string, Slot> = new Map([
+  builtin('language', 'text', controlled),
+  builtin('session_started_metadata', 'any', controlled),
+  builtin('requested_slot', 'text', controlled),
+  builtin('dialogue_stack', 'any', controlled),
+  builtin('route_session_to_calm', 'bool', controlled),
+  builtin('mocked_datetime', 'any', controlled),
+  builtin('confirm_correction', 'bool', fromUser),
+  builtin('silence_timeout', 'float', controlled),
+  builtin('consecutive_silence_timeouts', 'float', controlled, { initialValue: 0 }),
+  builtin('interrupted_flow_to_continue', 'text', fromUser),
+  builtin('continue_interrupted_flow_confirmation', 'bool', fromUser),
+  builtin('max_clarification_options', 'float', controlled, { initialValue: 3 }),
+  builtin('continue_conversation', 'bool', fromUser),
+  builtin('csat_score', 'categorical', fromUser, { values: ['satisfied', 'unsatisfied'] }),
+]);
+
+export type Coerced = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false };
+
+const refused: Coerced = { ok: false };
+const truths = new Set(['true', 'yes', 'y', 'on', '1']);
+const falsehoods = new Set(['false', 'no', 'n', 'off', '0']);
+
+/**
+ * Turns a value into what the slot's type demands: numbers out of texts, booleans out of words,
+ * categories in their declared casing. Null empties any slot.
+ * @example coerceSlotValue(amount, '12.50') // { ok: true, value: 12.5 }
+ */
+export function coerceSlotValue(slot: Slot, value: JsonValue): Coerced {
+  if (value === null) return accepted(null);
+  switch (slot.type) {
+    case 'any':
+      return accepted(value);
+    case 'list':
+      return Array.isArray(value) ? accepted(value) : refused;
+    case 'text':
+      return typeof value === 'object' ? refused : accepted(String(value));
+    case 'bool':
+      return coerceBoolean(value);
+    case 'float':
+      return coerceNumber(slot, value);
+    case 'categorical':
+      return coerceCategory(slot, value);
+  }
+}
+
+function accepted(value: JsonValue): Coerced {
+  return { ok: true, value };
+}
+
+function coerceBoolean(value: JsonValue): Coerced {
+  if (typeof value === 'boolean') return accepted(value);
+  if (typeof value === 'object') return refused;
+  const word = String(value).trim().toLowerCase();
+  if (truths.has(word)) return accepted(true);
+  return falsehoods.has(word) ? accepted(false) : refused;
+}
+
+/** The range counts only when both of its ends are given. */
+function coerceNumber({ minValue, maxValue }: Slot, value: JsonValue): Coerced {
+  const isNumeral =
+    typeof value === 'string' && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value.trim());
+  const number = isNumeral ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) return refused;
+  const isInRange =
+    minValue === undefined || maxValue === undefined || (number >= minValue && number <= maxValue);
+  return isInRange ? accepted(number) : refused;
+}
+
+function coerceCategory({ values = [] }: Slot, value: JsonValue): Coerced {
+  if (typeof value === 'object') return refused;
+  const exact = values.find((one) => one === value);
+  if (exact !== undefined) return accepted(exact);
+  const wanted = String(value).trim().toLowerCase();
+  const near = values.find(
+    (one) => typeof one !== 'object' && String(one).toLowerCase() === wanted,
+  );
+  return near === undefined ? refused : accepted(near);
 }

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Environment, Problems, suggest, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { defaultActionNames } from '../executor/default-actions.ts';
+import { defaultActionNames } from '../executor/run-action.ts';
 import type { Project } from '../project/model.ts';
 import type { NameUse, TestCase } from './model.ts';
 import {

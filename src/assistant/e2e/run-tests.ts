@@ -2,7 +2,7 @@ import type { Clock } from '../../agents/index.ts';
 import { createModels } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
-import { readActionResult } from '../actions/read-result.ts';
+import { readActionResult } from '../actions/remote.ts';
 import type { ActionRunner } from '../actions/runner.ts';
 import type { Assistant } from '../assistant.ts';
 import { actionsOf } from '../build/actions.ts';

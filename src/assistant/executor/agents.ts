@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { AgentFrame, AgentRun, FlowFrame, StackFrame } from '../conversation.ts';
 import type { CallStep } from '../model.ts';
-import { activeSegment, callChain, isSamePath, replaceSegment } from '../stack/stack.ts';
+import { activeSegment, agentOf, callChain, isSamePath, replaceSegment } from '../stack/stack.ts';
 import { agentEvent } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
-import { agentOf } from './interruption.ts';
 
 /** An agent that waits for the user, or was set aside while it did. */
 export interface WaitingAgent {

@@ -1,13 +1,20 @@
+import { hash } from 'node:crypto';
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { StreamPiece } from '../actions/runner.ts';
-import type { BotMessage } from '../bot-message.ts';
-import type { AgentRun } from '../conversation.ts';
+import type { AgentFrame, AgentRun, BotMessage, FlowFrame } from '../conversation.ts';
+import { compileCondition } from '../conditions/condition.ts';
 import type { CallStep, Domain, Flow } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
-import type { EventDraft } from '../tracker/events.ts';
+import { activeSegment, callChain, isSamePath, removeFrames } from '../stack/stack.ts';
+import { agentEvent, type EventDraft, slotSet } from '../tracker/events.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
+import { isInBackground, rememberRun } from './agents.ts';
+import { applyEvents, NOT_OF_AGENTS } from './apply-events.ts';
+import { checkSlots } from './collect.ts';
+import { type Dialogue, StepFailure } from './dialogue.ts';
+import type { Prediction } from './run.ts';
 
 /**
  * Executes `call:` steps of tools and agents. A tool returns once; an agent may ask the user and be
@@ -110,3 +117,212 @@ export type CallOutcome =
       readonly reason: string;
       readonly info?: JsonObject;
     };
+
+type CallPrediction = Extract<Prediction, { kind: 'call' }>;
+
+/** Calls a tool or an agent, and keeps the agent's frame and events. */
+export async function runCall(dialogue: Dialogue, prediction: CallPrediction): Promise<void> {
+  const { handler, step } = prediction;
+  const run = withContext(dialogue, prediction, runOf(dialogue, prediction));
+  if (handler.kind === 'agent') {
+    announce(dialogue, prediction, run);
+    forgetFormerRun(dialogue, prediction, run);
+  }
+  dialogue.facts.forAgent = false;
+  const outcome = await outcomeOf(dialogue, prediction, run);
+  if (outcome.status === 'failed') {
+    if (handler.kind === 'agent') dropAgent(dialogue, prediction, outcome.reason);
+    throw new StepFailure(`${handler.kind}_failed`, `call ${step.target}: ${outcome.reason}`, {
+      ...outcome.info,
+      target: step.target,
+      error_source: handler.kind,
+    });
+  }
+  const origin = handler.kind === 'agent' ? { agent_id: step.target } : {};
+  for (const message of outcome.messages) await dialogue.say(message, origin);
+  const filled = await applyEvents(dialogue, outcome.events, { except: NOT_OF_AGENTS });
+  if (handler.kind === 'agent') {
+    if (outcome.status === 'completed') completeAgent(dialogue, prediction, outcome.metadata);
+    else keepAgent(dialogue, prediction, outcome.metadata);
+  }
+  const agent = dialogue.top;
+  checkSlots(dialogue, filled);
+  // The domain asks for valid values first; then the agent is called again.
+  if (agent?.type === 'agent' && dialogue.top !== agent) {
+    dialogue.replace({ ...agent, state: 'resuming' });
+  } else if (outcome.status === 'input-required' && isInBackground(outcome.metadata)) {
+    dialogue.pushPattern('pattern_external_agent_processing', { agent: step.target });
+  }
+}
+
+interface Run {
+  readonly mode: Call['mode'];
+  readonly metadata: Call['metadata'];
+  readonly previous: AgentRun | undefined;
+}
+
+function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
+  const previous = previousRun(dialogue, frame);
+  if (agent === undefined) {
+    const isLeft = previous?.state === 'interrupted';
+    return {
+      mode: isLeft ? 'resume' : 'start',
+      metadata: isLeft ? previous.metadata : {},
+      previous,
+    };
+  }
+  const { metadata } = agent;
+  // An interrupted agent may still get its answer: the user cancelled the interruption.
+  const isAnswered = agent.state === 'interrupted' && dialogue.facts.forAgent;
+  if (agent.state === 'waiting_for_input' || isAnswered) {
+    return { mode: 'continue', metadata, previous };
+  }
+  return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata, previous };
+}
+
+/** An agent with contexts starts in one that we name, so that the log can refer to it. */
+function withContext(dialogue: Dialogue, { handler, step, frame }: CallPrediction, run: Run): Run {
+  const isBeginning = run.mode === 'start' || run.mode === 'restart';
+  const { context_id: known } = run.metadata;
+  if (handler.hasContexts !== true || !isBeginning || known !== undefined) return run;
+  const context_id = newContextId(dialogue, [frame.flowId, step.id, step.target]);
+  return { ...run, metadata: { ...run.metadata, context_id } };
+}
+
+function previousRun(dialogue: Dialogue, frame: FlowFrame): AgentRun | undefined {
+  const root = activeSegment(dialogue.tracker.stack)?.root ?? frame;
+  const path = pathTo(dialogue);
+  return root.agents?.findLast((one) => isSamePath(one.path, path));
+}
+
+function pathTo(dialogue: Dialogue): readonly string[] {
+  const segment = activeSegment(dialogue.tracker.stack);
+  return segment === undefined ? [] : callChain(segment).map((frame) => frame.stepId);
+}
+
+function announce(dialogue: Dialogue, { agent, frame, step }: CallPrediction, run: Run): void {
+  const { tracker } = dialogue;
+  if (run.mode === 'start' || run.mode === 'restart') {
+    const contextId = run.metadata['context_id'] ?? null;
+    tracker.apply(agentEvent('started', frame.flowId, step.target, { context_id: contextId }));
+  } else if (agent?.state === 'interrupted' || (agent === undefined && run.mode === 'resume')) {
+    tracker.apply(agentEvent('resumed', frame.flowId, step.target));
+  }
+}
+
+/** Clears the slots that a restarted agent is supposed to fill. */
+function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }: Run): void {
+  const { tracker, domain, facts } = dialogue;
+  if (mode !== 'restart' && !(mode === 'start' && tracker.state.agents.includes(step.target)))
+    return;
+  for (const condition of step.exitIf ?? []) {
+    for (const name of compileCondition(condition).references.slots) {
+      const initial = domain.slots.get(name)?.initialValue ?? null;
+      // Slots of the current message are kept.
+      if (facts.filled.has(name) || tracker.slot(name) === initial) continue;
+      tracker.apply(slotSet(name, initial));
+    }
+  }
+}
+
+async function outcomeOf(
+  dialogue: Dialogue,
+  { handler, step, frame }: CallPrediction,
+  run: Run,
+): Promise<CallOutcome> {
+  const { options, tracker, domain } = dialogue;
+  const flow = dialogue.flows.get(frame.flowId);
+  if (flow === undefined) return { status: 'failed', reason: `no flow ${frame.flowId}` };
+  try {
+    return await handler.run({
+      ...run,
+      isCorrection: dialogue.facts.patterns.some(({ flowId }) => flowId === 'pattern_correction'),
+      step,
+      flow,
+      senderId: tracker.state.senderId,
+      userMessage: options.userMessage,
+      slots: tracker.slots,
+      transcript: tracker.state.transcript,
+      tracker: () => dialogue.fullTracker(),
+      domain,
+      channel: options.channel,
+      say: (message) => dialogue.say(message, { agent_id: step.target }),
+      stream: async (piece) => options.onChunk(piece),
+      isStreamed: options.isStreamed === true,
+      onPrompt: (note) => dialogue.notePrompt(note),
+      signal: options.signal,
+      clock: options.clock,
+      logger: options.logger,
+    });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    options.logger.error({ target: step.target, error }, 'call.failed');
+    return { status: 'failed', reason: 'the call handler failed' };
+  }
+}
+
+function dropAgent(
+  dialogue: Dialogue,
+  { agent, frame, step }: CallPrediction,
+  reason: string,
+): void {
+  if (agent !== undefined) {
+    dialogue.tracker.setStack(removeFrames(dialogue.tracker.stack, [agent]));
+  }
+  dialogue.tracker.apply(agentEvent('cancelled', frame.flowId, step.target, { reason }));
+}
+
+function completeAgent(
+  dialogue: Dialogue,
+  { agent, frame, step }: CallPrediction,
+  metadata: AgentFrame['metadata'],
+): void {
+  const { tracker } = dialogue;
+  if (agent !== undefined) tracker.setStack(removeFrames(tracker.stack, [agent]));
+  tracker.apply(agentEvent('completed', frame.flowId, step.target, { status: 'completed' }));
+  rememberRun(dialogue, {
+    agentId: step.target,
+    path: pathTo(dialogue),
+    state: 'completed',
+    metadata,
+  });
+}
+
+function keepAgent(
+  dialogue: Dialogue,
+  { agent, frame, step }: CallPrediction,
+  metadata: AgentFrame['metadata'],
+): void {
+  const waiting: AgentFrame = {
+    type: 'agent',
+    frameId: agent?.frameId ?? dialogue.tracker.newFrameId(),
+    flowId: frame.flowId,
+    stepId: step.id,
+    agentId: step.target,
+    state: 'waiting_for_input',
+    metadata,
+  };
+  if (agent === undefined) dialogue.push(waiting);
+  else dialogue.replace(waiting);
+}
+
+/**
+ * The id of a new remote context as a UUID. The same when the turn is retried, so that the remote
+ * agent recognizes duplicates; different for each start within a turn.
+ */
+function newContextId({ tracker }: Dialogue, place: readonly string[]): string {
+  const { events, state } = tracker;
+  const heard = events.findLast(({ event }) => event === 'user')?.['message_id'] ?? null;
+  const begun = events.filter(({ event }) => event === 'agent_started').length;
+  const identity = JSON.stringify([state.senderId, heard, begun, ...place]);
+  const digits = hash('sha256', identity, 'hex');
+  // UUID version 8 is for custom ids.
+  const parts = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(13, 16)}`,
+    `a${digits.slice(17, 20)}`,
+    digits.slice(20, 32),
+  ];
+  return parts.join('-');
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../command.ts';
+import type { Command } from '../conversation.ts';
 import {
   cancel,
   chitchat,

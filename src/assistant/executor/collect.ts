@@ -1,9 +1,23 @@
-import type { CollectedStep, FlowFrame, PatternFrame } from '../conversation.ts';
-import { type CollectStep, START } from '../model.ts';
-import { activeSegment, callChain, COLLECT_INFORMATION, isSamePath } from '../stack/stack.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { compileCondition } from '../conditions/condition.ts';
+import type { CollectedStep, FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
+import { coerceSlotValue } from '../domain/slot.ts';
+import { type CollectStep, type Slot, START } from '../model.ts';
+import { INTERNAL_ERROR_RESPONSE } from '../responses/responder.ts';
+import {
+  activeSegment,
+  agentOf,
+  callChain,
+  COLLECT_INFORMATION,
+  isPattern,
+  isSamePath,
+  replaceSegment,
+  type Segment,
+  segmentsOf,
+  VALIDATE_SLOT,
+} from '../stack/stack.ts';
 import { slotSet } from '../tracker/events.ts';
-import type { Dialogue } from './dialogue.ts';
-import { StepFailure } from './failure.ts';
+import { contextOf, type Dialogue, StepFailure } from './dialogue.ts';
 
 /**
  * Reaches a collect step: the pattern that asks goes on the stack, and checks first what the slot
@@ -69,4 +83,141 @@ function rememberCollected(dialogue: Dialogue, step: CollectStep): void {
   const kept = known === -1 ? before : before.slice(0, known);
   const collected: readonly CollectedStep[] = [...kept, { slot: step.slot, path }];
   dialogue.replace({ ...segment.root, collected });
+}
+
+/**
+ * Changes slot values and takes every flow that asked for one of them back to the earliest of these
+ * questions, so that all branches after it are evaluated again. Later answers stay; a
+ * question that is not answered in advance (`ask_before_filling`) is asked again.
+ */
+export function correctSlots(dialogue: Dialogue, slots: Readonly<Record<string, JsonValue>>): void {
+  const { tracker } = dialogue;
+  for (const [name, value] of Object.entries(slots)) tracker.apply(slotSet(name, value));
+  for (const { root } of segmentsOf(tracker.stack)) {
+    // The stack changes under the loop: look the segment up again.
+    const segment = segmentsOf(tracker.stack).find((one) => one.root.frameId === root.frameId);
+    if (segment !== undefined) goBack(dialogue, segment, slots);
+  }
+}
+
+function goBack(
+  dialogue: Dialogue,
+  segment: Segment,
+  slots: Readonly<Record<string, JsonValue>>,
+): void {
+  const agent = agentOf(segment);
+  if (agent !== undefined) {
+    // An agent sees every slot when it is called: it goes on with the new values.
+    if (agent.state === 'waiting_for_input') dialogue.replace({ ...agent, state: 'resuming' });
+    return;
+  }
+  const target = segment.root.collected?.find(({ slot }) => Object.hasOwn(slots, slot));
+  if (target === undefined) return;
+  const frames = framesFor(dialogue, segment, target, slots);
+  if (frames === undefined) return;
+  dialogue.tracker.setStack(replaceSegment(dialogue.tracker.stack, segment, frames));
+}
+
+function framesFor(
+  dialogue: Dialogue,
+  { root }: Segment,
+  target: CollectedStep,
+  slots: Readonly<Record<string, JsonValue>>,
+): readonly StackFrame[] | undefined {
+  const collected = (root.collected ?? []).slice(0, (root.collected ?? []).indexOf(target) + 1);
+  const frames = dialogue.framesAt({ ...root, collected }, target.path);
+  const last = frames?.at(-1);
+  const step = last === undefined ? undefined : dialogue.stepOf(last);
+  if (frames === undefined || last === undefined || step?.kind !== 'collect') return undefined;
+  // A slot that was corrected to nothing is asked for; one with a value is only checked.
+  const isKnown = (slots[step.slot] ?? null) !== null;
+  if (step.askBeforeFilling && !isKnown) dialogue.tracker.apply(slotSet(step.slot, null));
+  return [...frames, questionFrame(dialogue, step, last)];
+}
+
+/**
+ * Checks the slot that the pattern asks for or validates: first its type, then the conditions of
+ * the pattern's context. An invalid value is removed, with a message that explains why.
+ */
+export async function runSlotRejections(
+  dialogue: Dialogue,
+  frame: StackFrame | undefined,
+): Promise<void> {
+  if (frame === undefined) return;
+  const context = contextOf(frame);
+  const name = context['collect'] ?? context['validate'];
+  const slot = typeof name === 'string' ? dialogue.domain.slots.get(name) : undefined;
+  if (slot === undefined || dialogue.tracker.slot(slot.name) === null) return;
+  const rejection = rejectionOf(dialogue, slot, context);
+  if (rejection === undefined) return;
+  const value = dialogue.tracker.slot(slot.name);
+  dialogue.tracker.apply(slotSet(slot.name, null));
+  await dialogue.respond(rejection, context, { value });
+}
+
+/** The response that says why the value of a slot is not accepted. */
+function rejectionOf(dialogue: Dialogue, slot: Slot, context: JsonObject): string | undefined {
+  const value = dialogue.tracker.slot(slot.name);
+  if (!coerceSlotValue(slot, value).ok) return typeRejection(slot);
+  for (const rejection of rejectionsOf(context['rejections'])) {
+    try {
+      const scope = { slots: dialogue.tracker.slots, context };
+      if (compileCondition(rejection.if).evaluate(scope)) return rejection.utter;
+    } catch (error) {
+      const { logger } = dialogue.options;
+      logger.error({ slot: slot.name, condition: rejection.if, error }, 'rejection.invalid');
+      return INTERNAL_ERROR_RESPONSE;
+    }
+  }
+  return undefined;
+}
+
+function typeRejection(slot: Slot): string {
+  switch (slot.type) {
+    case 'bool':
+      return 'utter_boolean_slot_rejection';
+    case 'categorical':
+      return 'utter_categorical_slot_rejection';
+    case 'float':
+      return 'utter_float_slot_rejection';
+    default:
+      return INTERNAL_ERROR_RESPONSE;
+  }
+}
+
+function rejectionsOf(value: JsonValue | undefined): readonly { if: string; utter: string }[] {
+  return Array.isArray(value) ? (value as readonly { if: string; utter: string }[]) : [];
+}
+
+/**
+ * Checks newly filled slots against the rejections of the domain, independent of the extractor and
+ * the active flow. Pushes a pattern for each invalid slot; the flow continues when the slot is valid.
+ */
+export function checkSlots(dialogue: Dialogue, names: readonly string[]): void {
+  for (const name of names) {
+    const context = validationOf(dialogue, name);
+    if (context === undefined) continue;
+    const { tracker } = dialogue;
+    const isOlder = (frame: StackFrame) =>
+      isPattern(frame, VALIDATE_SLOT) && frame.context['validate'] === name;
+    tracker.setStack(tracker.stack.filter((frame) => !isOlder(frame)));
+    dialogue.pushPattern(VALIDATE_SLOT, context);
+  }
+}
+
+/** The context of the pattern that asks for the slot again; undefined when its value is valid. */
+function validationOf(dialogue: Dialogue, name: string): JsonObject | undefined {
+  const validation = dialogue.domain.slots.get(name)?.validation;
+  if (validation === undefined || dialogue.tracker.slot(name) === null) return undefined;
+  const { rejections, refillUtter } = validation;
+  if (!rejections.some((one) => dialogue.holds(one.if))) return undefined;
+  const askAction = `action_ask_${name}`;
+  // What the domain says to ask again with goes before what asks the first time.
+  const isUsual = refillUtter === `utter_ask_${name}`;
+  return {
+    validate: name,
+    refill_utter: refillUtter,
+    refill_action: isUsual && dialogue.domain.actions.has(askAction) ? askAction : null,
+    rejections: rejections.map((one) => ({ if: one.if, utter: one.utter })),
+  };
 }

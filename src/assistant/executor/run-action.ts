@@ -1,12 +1,25 @@
-import type { JsonObject } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import { type ActionMessage, ActionRejected } from '../actions/runner.ts';
 import type { StackFrame } from '../conversation.ts';
-import { actionExecuted, actionRejected } from '../tracker/events.ts';
-import { applyEvents } from './apply-events.ts';
-import { defaultActions, sessionStart } from './default-actions.ts';
-import { contextOf, type Dialogue } from './dialogue.ts';
-import { StepFailure } from './failure.ts';
-import { checkSlots } from './rejections.ts';
+import {
+  isStarted,
+  removeFrames,
+  type Segment,
+  segmentOfFlow,
+  segmentsOf,
+} from '../stack/stack.ts';
+import {
+  actionExecuted,
+  actionRejected,
+  restarted,
+  sessionEnded,
+  sessionStarted,
+  slotSet,
+} from '../tracker/events.ts';
+import { applyEvents, applyUndo, formerEvents } from './apply-events.ts';
+import { checkSlots, correctSlots, runSlotRejections } from './collect.ts';
+import { contextOf, type Dialogue, readableName, StepFailure } from './dialogue.ts';
+import { afterFlow, cancelSegment, listOf, resumeSegment } from './user-flows.ts';
 
 const SESSION_START = 'action_session_start';
 
@@ -81,3 +94,200 @@ async function sayMessage(
   const written = await dialogue.write(response, context, values);
   await dialogue.say({ ...written, ...own, metadata: { ...written.metadata, ...own.metadata } });
 }
+
+/**
+ * Changes the stack below the frame that runs the action: added frames run after it.
+ */
+async function beneath(
+  dialogue: Dialogue,
+  frame: StackFrame | undefined,
+  work: () => void | Promise<void>,
+): Promise<void> {
+  const { tracker } = dialogue;
+  if (frame === undefined) return work();
+  tracker.setStack(removeFrames(tracker.stack, [frame]));
+  await work();
+  dialogue.push(frame);
+}
+
+/** Ends the flow that `context.canceled_frames` names; what follows on its end comes after the pattern. */
+function cancelFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
+  const ids = frame === undefined ? [] : textsOf(contextOf(frame)['canceled_frames']);
+  return beneath(dialogue, frame, async () => {
+    const segment = segmentsOf(dialogue.tracker.stack).find((one) =>
+      ids.includes(one.root.frameId),
+    );
+    if (segment === undefined) return;
+    await cancelSegment(dialogue, segment);
+    afterFlow(dialogue, segment.root, { mayComplete: true });
+  });
+}
+
+/** The user does not want to go on with what was interrupted. */
+function cancelInterruptedFlows(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
+  const ids = frame === undefined ? [] : textsOf(contextOf(frame)['interrupted_flow_ids']);
+  return beneath(dialogue, frame, async () => {
+    for (const id of ids) {
+      const segment = segmentOfFlow(dialogue.tracker.stack, id);
+      if (segment === undefined || !isStarted(segment)) continue;
+      await cancelSegment(dialogue, segment);
+      afterFlow(dialogue, { ...segment.root, frameType: 'regular' }, { mayComplete: true });
+    }
+  });
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item: JsonValue): item is string => typeof item === 'string');
+}
+
+const DEFAULT_OPTIONS = 3;
+
+/** Writes the choice of flows into the pattern's context: each once, and not too many. */
+function clarifyFlows(dialogue: Dialogue, frame: StackFrame | undefined): void {
+  if (frame?.type !== 'pattern') return;
+  const limit = dialogue.tracker.slot('max_clarification_options');
+  const most = typeof limit === 'number' && limit >= 1 ? Math.floor(limit) : DEFAULT_OPTIONS;
+  const given = contextOf(frame)['names'];
+  const all: readonly JsonValue[] = Array.isArray(given) ? given : [];
+  const names = [...new Set(all.filter((name) => typeof name === 'string'))].slice(0, most);
+  const context = { ...frame.context, names, clarification_options: listOf(names) };
+  dialogue.replace({ ...frame, context });
+}
+
+const CHOICE = 'interrupted_flow_to_continue';
+
+/**
+ * Goes on with the flow that the user chose, or with the last one that was interrupted when there
+ * is no choice. A choice that names none of them is forgotten, so that the pattern asks again.
+ */
+function continueInterruptedFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
+  const { tracker } = dialogue;
+  const interrupted = segmentsOf(tracker.stack).filter(isStarted);
+  const choice = tracker.slot(CHOICE);
+  const chosen =
+    typeof choice === 'string'
+      ? interrupted.find((segment) => isNamed(dialogue, segment, choice))
+      : interrupted.at(-1);
+  return beneath(dialogue, frame, () => {
+    if (chosen !== undefined) resumeSegment(dialogue, chosen);
+    else if (choice !== null) tracker.apply(slotSet(CHOICE, null));
+  });
+}
+
+function isNamed(dialogue: Dialogue, { root }: Segment, choice: string): boolean {
+  const wanted = choice.trim().toLowerCase();
+  const names = [root.flowId, readableName(dialogue, root.flowId)];
+  return names.some((name) => name.toLowerCase() === wanted);
+}
+
+/** Applies the corrections of `context.corrected_slots`. */
+function correctFlowSlot(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
+  const slots = frame === undefined ? {} : contextOf(frame)['corrected_slots'];
+  const corrected = isJsonObject(slots) ? slots : {};
+  return beneath(dialogue, frame, () => {
+    correctSlots(dialogue, corrected);
+    checkSlots(dialogue, Object.keys(corrected));
+  });
+}
+
+/** Starts a session: an empty stack, and slots with their initial or carried-over values. */
+function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean }): void {
+  const { tracker, domain } = dialogue;
+  const before = { ...tracker.slots };
+  tracker.apply(sessionStarted(dialogue.options.newId()));
+  dialogue.facts.sessionStarted = true;
+  for (const slot of options.carryOver ? domain.slots.values() : []) {
+    const value = before[slot.name] ?? null;
+    if (value !== slot.initialValue) tracker.apply(slotSet(slot.name, value));
+  }
+  tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
+}
+
+/** A new session; the pattern that asked for it goes on in it. */
+export function sessionStart(dialogue: Dialogue, frame: StackFrame | undefined): void {
+  if (dialogue.facts.sessionStarted) return;
+  startSession(dialogue, { carryOver: dialogue.domain.session.carryOverSlotsToNewSession });
+  if (frame !== undefined) dialogue.push(frame);
+}
+
+/** A new session without carried-over slots. */
+function restart(dialogue: Dialogue, frame: StackFrame | undefined): void {
+  dialogue.tracker.apply(restarted);
+  startSession(dialogue, { carryOver: false });
+  if (frame !== undefined) dialogue.push(frame);
+}
+
+/** Cancels all flows; the pattern that runs the action ends by itself. */
+function cleanStack(dialogue: Dialogue, frame: StackFrame | undefined): void {
+  dialogue.tracker.setStack(frame === undefined ? [] : [frame]);
+}
+
+function hangUp(dialogue: Dialogue): void {
+  dialogue.tracker.apply(sessionEnded('hangup'));
+}
+
+/** The response when there is nothing to repeat: a first message such as "what?" asks for help. */
+const HELP = 'utter_small_talk_capabilities';
+
+/** Repeats the last bot messages. */
+async function repeatBotMessages(dialogue: Dialogue): Promise<void> {
+  const { spoken } = dialogue.tracker.state;
+  if (spoken.length === 0) return dialogue.respond(HELP, {});
+  for (const message of spoken) await dialogue.say(message);
+}
+
+/** Undoes the current user message and the one before, then listens. */
+async function goBack(dialogue: Dialogue): Promise<void> {
+  const former = await formerEvents(dialogue);
+  for (let messages = 0; messages < 2; messages += 1) {
+    applyUndo(dialogue, { event: 'rewind' }, former);
+  }
+}
+
+/** An action of the engine itself; `frame` is the one whose step it is. */
+type DefaultAction = (dialogue: Dialogue, frame: StackFrame | undefined) => void | Promise<void>;
+
+/** No-ops that projects may name: the engine does their work itself. */
+function nothing(): void {}
+
+function cannotHandle(reason: string): DefaultAction {
+  return (dialogue) => {
+    dialogue.pushPattern('pattern_cannot_handle', { reason });
+  };
+}
+
+/** Built-in actions; a custom action of the same name replaces one. */
+export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string, DefaultAction>([
+  ['action_run_slot_rejections', runSlotRejections],
+  ['action_cancel_flow', cancelFlow],
+  ['action_cancel_interrupted_flows', cancelInterruptedFlows],
+  ['action_continue_interrupted_flow', continueInterruptedFlow],
+  ['action_correct_flow_slot', correctFlowSlot],
+  ['action_clarify_flows', clarifyFlows],
+  ['action_repeat_bot_messages', repeatBotMessages],
+  ['action_session_start', sessionStart],
+  ['action_restart', restart],
+  ['action_clean_stack', cleanStack],
+  ['action_hangup', hangUp],
+  ['action_default_fallback', cannotHandle('cannot_handle_default')],
+  ['action_trigger_search', cannotHandle('cannot_handle_no_relevant_answer')],
+  ['action_trigger_chitchat', cannotHandle('cannot_handle_chitchat')],
+  ['action_handoff_metric', nothing],
+  ['action_deactivate_loop', nothing],
+  ['action_revert_fallback_events', nothing],
+  ['action_back', goBack],
+  ['action_extract_slots', nothing],
+  ['action_reset_routing', nothing],
+]);
+
+/** The action that ends a turn; it has another name while an agent waits. */
+export const LISTEN = 'action_listen';
+export const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
+
+/** Actions that exist without being declared. */
+export const defaultActionNames: ReadonlySet<string> = new Set([
+  LISTEN,
+  LISTEN_FOR_AGENT,
+  ...defaultActions.keys(),
+]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ActionResult } from '../actions/runner.ts';
 import { Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
-import { appliedEvents } from '../tracker/applied.ts';
+import { appliedEvents } from '../tracker/events.ts';
 import type { CallHandler } from './call-handler.ts';
 
 const shop = project({

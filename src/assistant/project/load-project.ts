@@ -9,11 +9,10 @@ import { TemplateError } from '../templates/tokens.ts';
 import { readConfig } from './config-file.ts';
 import { readEndpoints } from './endpoints.ts';
 import type { Project } from './model.ts';
-import { fingerprint, toEntries } from './package-entries.ts';
+import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
 import { type LoadedSubAgent, readSubAgent } from './sub-agents.ts';
-import type { TarEntry } from './tar.ts';
-import { validate } from './validation/validate.ts';
+import { validate } from './validate.ts';
 
 /**
  * A project, and what is wrong with it.

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { formatProblem } from '../../config/index.ts';
 import { loadProject } from './load-project.ts';
 import { loadPacked, packProject } from './pack.ts';
-import { writeTar } from './tar.ts';
+import { writeTar } from './package-entries.ts';
 
 const loan = fileURLToPath(new URL('__fixtures__/loan', import.meta.url));
 const environment = {

@@ -5,9 +5,8 @@ import { gunzip, gzip } from 'node:zlib';
 import { type Environment, Problems } from '../../config/index.ts';
 import { LegateError, isJsonObject } from '../../protocol/index.ts';
 import { assemble, type LoadedProject } from './load-project.ts';
-import { fingerprint, fromEntries } from './package-entries.ts';
+import { fingerprint, fromEntries, readTar, type TarEntry, writeTar } from './package-entries.ts';
 import { readSource } from './project-folder.ts';
-import { readTar, type TarEntry, writeTar } from './tar.ts';
 
 /** Bytes of a package, packed and unpacked. */
 const maximumPacked = 64_000_000;

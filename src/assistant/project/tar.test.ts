@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { LegateError } from '../../protocol/index.ts';
-import { readTar, writeTar } from './tar.ts';
+import { readTar, writeTar } from './package-entries.ts';
 
 const name = fc.stringMatching(/^[A-Za-z0-9_é-][A-Za-z0-9_. é-]{0,30}$/);
 const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) => names.join('/'));

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { BotMessage } from '../bot-message.ts';
+import type { BotMessage } from '../conversation.ts';
 import { compileCondition } from '../conditions/condition.ts';
 import type { Domain, ResponseVariation } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';

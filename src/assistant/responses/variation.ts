@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, Button } from '../bot-message.ts';
+import type { BotMessage, Button } from '../conversation.ts';
 import type { ResponseVariation } from '../model.ts';
 import { compileTemplate, renderEach, renderFormat } from '../templates/template.ts';
 

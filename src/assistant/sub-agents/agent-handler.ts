@@ -1,17 +1,16 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
 import { until } from '../../time/index.ts';
-import type { BotMessage } from '../bot-message.ts';
+import type { BotMessage } from '../conversation.ts';
 import { isInBackground } from '../executor/agents.ts';
 import type { Call, CallHandler, CallOutcome, AbandonedCall } from '../executor/call-handler.ts';
 import type { SubAgent } from '../project/model.ts';
 import { agentInput } from './agent-input.ts';
-import { ExternalCaller } from './external/external-agent.ts';
-import type { McpPool } from './mcp-pool.ts';
+import { ExternalCaller } from './external-agent.ts';
+import type { McpPool } from './mcp.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
-import { outcomeOf } from './outcome.ts';
-import { ProgressMessages, type Sleep, timeLimit, withRetries } from './call-limits.ts';
-import { runReactAgent } from './react/react-agent.ts';
+import { outcomeOf, ProgressMessages, type Sleep, timeLimit, withRetries } from './outcome.ts';
+import { runReactAgent } from './react-agent.ts';
 
 export interface AgentHandlerParts {
   readonly agent: SubAgent;

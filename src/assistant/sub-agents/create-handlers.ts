@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
 import { suggest } from '../../config/index.ts';
@@ -7,10 +10,9 @@ import { sleep as pause } from '../../time/index.ts';
 import type { CallHandler } from '../executor/call-handler.ts';
 import type { Project, SubAgent } from '../project/model.ts';
 import { AgentHandler } from './agent-handler.ts';
-import { loadModule } from './load-module.ts';
-import { McpPool } from './mcp-pool.ts';
-import type { Sleep } from './call-limits.ts';
-import { toolHandler } from './tool-handler.ts';
+import { McpPool, toolHandler } from './mcp.ts';
+import type { SubAgentModule } from './model.ts';
+import type { Sleep } from './outcome.ts';
 
 export interface SubAgentOptions {
   readonly models: ReadonlyMap<string, LanguageModelV4>;
@@ -149,4 +151,49 @@ async function warnUnless(
     if (!signal.aborted)
       logger.warn({ agent: agent.name, error }, 'sub_agent.startup_check_failed');
   }
+}
+
+const functions = [
+  'processInput',
+  'processOutput',
+  'processAgentOutput',
+  'processToolOutput',
+  'run',
+] as const satisfies readonly (keyof SubAgentModule)[];
+
+/** The module of a sub agent: from the agent's folder, or from the project's. */
+export async function loadModule(
+  agent: SubAgent,
+  { directory, subAgentsDirectory }: Pick<Project, 'directory' | 'subAgentsDirectory'>,
+): Promise<SubAgentModule> {
+  if (agent.module === undefined) return {};
+  const path = pathOf(agent.module, [join(subAgentsDirectory, agent.folder), directory]);
+  if (path === undefined) {
+    throw invalid(agent, `there is no module ${agent.module}; write a path such as ./agent.ts`);
+  }
+  const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  const { tools } = module as { readonly tools?: unknown };
+  const given = functions.filter((name) => module[name] !== undefined);
+  const odd = given.find((name) => typeof module[name] !== 'function');
+  if (odd !== undefined) throw invalid(agent, `its module exports ${odd}, which isn't a function`);
+  if (tools !== undefined && !Array.isArray(tools)) {
+    throw invalid(agent, "its module exports tools, which isn't an array");
+  }
+  if (given.length === 0 && tools === undefined) {
+    throw invalid(agent, `its module exports none of ${functions.join(', ')}, tools`);
+  }
+  return module;
+}
+
+/** The format names modules with dots, we do with paths: `my.agent`, `./agent.ts`. */
+function pathOf(named: string, folders: readonly string[]): string | undefined {
+  const asPath = /[/\\]|\.[tj]s$/.test(named) ? named : named.replaceAll('.', '/');
+  const endings = ['', '.ts', '/index.ts', '.js', '/index.js'];
+  return folders
+    .flatMap((folder) => endings.map((ending) => resolve(folder, `${asPath}${ending}`)))
+    .find((path) => /\.[tj]s$/.test(path) && existsSync(path));
+}
+
+function invalid(agent: SubAgent, words: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', `sub agent ${agent.name}: ${words}`);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { subAgentTool } from './sub-agent-tool.ts';
+import { subAgentTool } from './model.ts';
 
 const context = {
   metadata: { trip: 'r-1' },

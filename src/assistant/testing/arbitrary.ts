@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { ActionRunner } from '../actions/runner.ts';
-import type { Command } from '../command.ts';
+import type { Command } from '../conversation.ts';
 import type { GeneratorInput } from '../commands/generator.ts';
 import type { CallHandler } from '../executor/call-handler.ts';
 import type { EventDraft } from '../tracker/events.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import { Assistant, type AssistantOptions, type TurnRequest } from '../assistant.ts';
-import type { Command } from '../command.ts';
-import type { TrackerEvent } from '../conversation.ts';
+import type { AssistantOptions, TurnRequest } from '../assistant-options.ts';
+import { Assistant } from '../assistant.ts';
+import type { Command, TrackerEvent } from '../conversation.ts';
 import type { History } from '../executor/dialogue.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import type { TurnResult } from '../turn-result.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { appliedEvents } from './applied.ts';
+import { appliedEvents } from './events.ts';
 
 /** Events by their names, told apart by a number behind a colon. */
 function named(names: string) {

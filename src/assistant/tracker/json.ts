@@ -1,10 +1,8 @@
 import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { startsSession } from './applied.ts';
-import { decodeFrame } from './decode.ts';
-import type { EventDraft } from './events.ts';
-import { loadState } from './state.ts';
+import { type EventDraft, startsSession } from './events.ts';
+import { decodeFrame, loadState } from './state.ts';
 
 /** A frame as tracker JSON shows it. */
 export function frameJson(frame: StackFrame): JsonObject {

@@ -10,10 +10,9 @@ import {
   slotSet,
   userUttered,
 } from './events.ts';
-import { decodeEvents } from './decode.ts';
-import { formerTrackerJson } from './former.ts';
+import { decodeEvents } from './state.ts';
+import { formerTrackerJson, Tracker } from './tracker.ts';
 import { trackerJson } from './json.ts';
-import { Tracker } from './tracker.ts';
 
 const bank = domain([slot('amount', 'float'), slot('tier', 'text', { initialValue: 'basic' })]);
 

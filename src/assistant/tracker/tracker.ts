@@ -1,11 +1,16 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Extractor } from '../command.ts';
-import type { StackFrame, TrackerEvent } from '../conversation.ts';
+import type { Extractor, StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { appliedEvents } from './applied.ts';
-import { botMessageOf, boundedMessage, type EventDraft, textOf, objectOf } from './events.ts';
-import { loggedStack, stackLogged } from './json.ts';
+import {
+  appliedEvents,
+  botMessageOf,
+  boundedMessage,
+  type EventDraft,
+  objectOf,
+  textOf,
+} from './events.ts';
+import { loggedStack, stackLogged, trackerJson } from './json.ts';
 import {
   emptyState,
   extendSpoken,
@@ -308,4 +313,30 @@ export class Tracker {
     this.#resetSlots();
     this.setStack([]);
   }
+}
+
+/**
+ * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then.
+ * @example
+ * const aMinuteAgo = Date.now() / 1000 - 60;
+ * const { slots, stack } = formerTrackerJson(tracker, events, assistant.domain, aMinuteAgo);
+ */
+export function formerTrackerJson(
+  value: JsonObject,
+  events: readonly TrackerEvent[],
+  domain: Domain,
+  until: number,
+): JsonObject {
+  const { senderId, userId, sessionId, startedAt } = loadState(value);
+  const former = events.filter(({ timestamp }) => timestamp <= until);
+  const tracker = Tracker.rebuild(
+    { senderId, sessionId, ...(userId !== null && { userId }) },
+    former,
+    { domain, clock: { now: () => startedAt * 1000 } },
+  );
+  const session = objectOf(former.at(-1) ?? {}, 'metadata')['session_id'];
+  return {
+    ...trackerJson(tracker.save().value, former, domain),
+    current_session_id: session ?? sessionId,
+  };
 }

@@ -1,8 +1,13 @@
 import { greenhouseFolder, type ProjectFolder } from '../../../../test/support/greenhouse.ts';
-import { defineAction, InProcessActions } from '../../index.ts';
 import type { JsonObject } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
-import { type AssistantServing, serveAssistant, type ServeAssistantOptions } from '../../index.ts';
+import {
+  type AssistantServing,
+  defineAction,
+  InProcessActions,
+  serveAssistant,
+  type ServeAssistantOptions,
+} from '../../index.ts';
 
 /** A task as 0.3 shows it, loosely. */
 export interface WireTask {

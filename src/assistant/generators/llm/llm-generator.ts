@@ -2,7 +2,7 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { type GeneratedText, generateText, offersStructuredOutput } from '../../../models/index.ts';
 import { LegateError } from '../../../protocol/index.ts';
 import { type Logger, silentLogger } from '../../../telemetry/index.ts';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import type { CommandGenerator, GeneratorInput } from '../../commands/generator.ts';
 import { noted } from '../../prompt-note.ts';
 import { compileTemplate } from '../../templates/template.ts';

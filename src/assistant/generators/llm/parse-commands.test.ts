@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import { bank, bankDomain } from '../testing/bank.ts';
 import { parseCommands } from './parse-commands.ts';
 

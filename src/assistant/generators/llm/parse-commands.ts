@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../../protocol/index.ts';
-import type { Command } from '../../command.ts';
-import { coerceSlotValue } from '../../domain/coerce.ts';
+import type { Command } from '../../conversation.ts';
+import { coerceSlotValue } from '../../domain/slot.ts';
 import type { Domain, Flow, Slot } from '../../model.ts';
 import { findNumbers } from '../matching/values/numbers.ts';
 import { readMessage } from '../words/words.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import { type Message, without } from '../words/words.ts';
 import { fillUnasked } from './fill.ts';
 import { cleanAnswer, findNames } from './names.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import { bank, bankDomain, type Situation, situation } from '../testing/bank.ts';
 import { maximumCharacters } from '../words/words.ts';
 import { matchingGenerator } from './matching-generator.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import { type Situation, situation } from '../testing/bank.ts';
 import { matchingGenerator } from './matching-generator.ts';
 

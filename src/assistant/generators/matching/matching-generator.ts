@@ -1,5 +1,5 @@
 import { LegateError } from '../../../protocol/index.ts';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import type { CommandGenerator } from '../../commands/generator.ts';
 import { findAnswer, freeAnswer, otherFills } from './answers.ts';
 import { findCorrections } from './corrections.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import { smallTalkTopic } from '../../small-talk/small-talk.ts';
 import { fold, type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';

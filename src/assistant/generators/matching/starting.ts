@@ -1,4 +1,4 @@
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
 import type { Message } from '../words/words.ts';
 import { findAnswer } from './answers.ts';

@@ -1,5 +1,5 @@
 import { present } from '../../../config/index.ts';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
 import { smallTalkTopic } from '../../small-talk/small-talk.ts';
 import { type Message, messageOf, synonymsOf } from '../words/words.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Command } from '../../command.ts';
+import type { Command } from '../../conversation.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
 import type { Flow } from '../../model.ts';

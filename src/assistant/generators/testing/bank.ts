@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
 import type { StackFrame } from '../../conversation.ts';
-import { builtinSlots } from '../../domain/builtin-slots.ts';
+import { builtinSlots } from '../../domain/slot.ts';
 import type { CollectStep, Domain, Flow, Slot, Step } from '../../model.ts';
 
 /** A bank with a little of everything, for the tests of generators. */

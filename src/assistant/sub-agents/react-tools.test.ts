@@ -1,8 +1,8 @@
 import { assert, jsonValue, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonValue } from '../../../protocol/index.ts';
-import type { Slot, SlotType } from '../../model.ts';
-import { readSlotValue, setSlotTool } from './tools.ts';
+import type { JsonValue } from '../../protocol/index.ts';
+import type { Slot, SlotType } from '../model.ts';
+import { readSlotValue, setSlotTool } from './react-tools.ts';
 
 function slot(type: SlotType, values?: readonly JsonValue[]): Slot {
   const fields = { name: 's', initialValue: null, mappings: [], builtin: false };

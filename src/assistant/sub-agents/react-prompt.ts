@@ -1,12 +1,12 @@
-import type { Entry } from '../../../agents/index.ts';
-import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
-import type { Call } from '../../executor/call-handler.ts';
-import { dateTimeLine } from '../../generators/llm/facts.ts';
-import { presentMoment } from '../../generators/present-moment.ts';
-import type { ReactAgent } from '../../project/model.ts';
-import { compileTemplate } from '../../templates/template.ts';
-import { entriesOfRun, slotValues } from '../agent-input.ts';
-import type { AgentInput, StructuredResult } from '../model.ts';
+import type { Entry } from '../../agents/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Call } from '../executor/call-handler.ts';
+import { dateTimeLine } from '../generators/llm/facts.ts';
+import { presentMoment } from '../generators/present-moment.ts';
+import type { ReactAgent } from '../project/model.ts';
+import { compileTemplate } from '../templates/template.ts';
+import { entriesOfRun, slotValues } from './agent-input.ts';
+import type { AgentInput, StructuredResult } from './model.ts';
 
 /** The default; a project may set another with `prompt_template`. */
 const template = `You work for an assistant that talks with a user. Your task:

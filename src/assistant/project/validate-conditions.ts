@@ -1,14 +1,14 @@
-import { type Field, suggest } from '../../../config/index.ts';
-import { compilePatternInText, PatternError } from '../../../regex/index.ts';
+import { type Field, suggest } from '../../config/index.ts';
+import { compilePatternInText, PatternError } from '../../regex/index.ts';
 import {
   compileCondition,
   type Condition,
   describedPattern,
   type SlotComparison,
-} from '../../conditions/condition.ts';
-import { ConditionError } from '../../conditions/syntax.ts';
-import type { Slot } from '../../model.ts';
-import { usesOf, type ValidationScope } from './scope.ts';
+} from '../conditions/condition.ts';
+import { ConditionError } from '../conditions/parse.ts';
+import { usesOf, type ValidationScope } from '../domain/uses.ts';
+import type { Slot } from '../model.ts';
 
 /** Conditions must parse, name slots that exist, and compare them with values they can have. */
 export function validateConditions(scope: ValidationScope): void {

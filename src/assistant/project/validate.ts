@@ -1,11 +1,21 @@
-import { type Field, suggest } from '../../../config/index.ts';
-import type { Use } from '../../domain/uses.ts';
-import { defaultActionNames } from '../../executor/default-actions.ts';
-import type { Slot } from '../../model.ts';
-import { usesOf, type ValidationScope } from './scope.ts';
+import { type Field, suggest } from '../../config/index.ts';
+import { type Use, usesOf, type ValidationScope } from '../domain/uses.ts';
+import { defaultActionNames } from '../executor/run-action.ts';
+import type { Slot } from '../model.ts';
+import { validateConditions } from './validate-conditions.ts';
+import { validateCycles, validateFlows } from './validate-flows.ts';
+
+/** Checks that everything a project uses exists and may be used so; reports all there is. */
+export function validate(scope: ValidationScope): void {
+  validateNames(scope);
+  validateConditions(scope);
+  validateFlows(scope);
+  validateCalls(scope);
+  validateCycles(scope);
+}
 
 /** Slots, responses, actions, model groups and servers must exist and be fit for their use. */
-export function validateNames(scope: ValidationScope): void {
+function validateNames(scope: ValidationScope): void {
   const { domain, isComplete, modelGroups, mcpServers } = scope;
   for (const use of usesOf(scope, 'slot')) {
     const { field, name } = use;
@@ -95,7 +105,7 @@ type LinkUse = Extract<Use, { kind: 'link' }>;
 type CallUse = Extract<Use, { kind: 'call' }>;
 
 /** Calls and links must lead somewhere, and only where they may. */
-export function validateCalls(scope: ValidationScope): void {
+function validateCalls(scope: ValidationScope): void {
   const called = new Map<string, string>();
   for (const use of usesOf(scope, 'call')) {
     validateCall(scope, use);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatProblem, Problems } from '../../../config/index.ts';
-import { assemble } from '../load-project.ts';
+import { formatProblem, Problems } from '../../config/index.ts';
+import { assemble } from './load-project.ts';
 
 const domain = `
 slots:

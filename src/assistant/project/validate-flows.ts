@@ -1,6 +1,6 @@
-import { type Place, suggest } from '../../../config/index.ts';
-import type { Flow, Step } from '../../model.ts';
-import type { ValidationScope } from './scope.ts';
+import { type Place, suggest } from '../../config/index.ts';
+import type { ValidationScope } from '../domain/uses.ts';
+import type { Flow, Step } from '../model.ts';
 
 /** What is true of a flow by itself and among other flows, apart from calls and links. */
 export function validateFlows(scope: ValidationScope): void {

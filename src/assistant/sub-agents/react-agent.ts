@@ -9,22 +9,26 @@ import {
   toFunctionTool,
   toModelAnswer,
   toPrompt,
-} from '../../../agents/index.ts';
-import { generateText } from '../../../models/index.ts';
-import { type JsonObject, type JsonValue, LegateError } from '../../../protocol/index.ts';
-import { compileCondition } from '../../conditions/condition.ts';
-import type { Call } from '../../executor/call-handler.ts';
-import type { ReactAgent } from '../../project/model.ts';
-import { noted } from '../../prompt-note.ts';
-import { type EventDraft, slotSet } from '../../tracker/events.ts';
-import { slotValues } from '../agent-input.ts';
-import type { McpPool } from '../mcp-pool.ts';
-import type { AgentInput, AgentOutput, StructuredResult, SubAgentModule } from '../model.ts';
-import { type Sleep, timeLimit } from '../call-limits.ts';
-import { slotOfEvent } from '../slot-events.ts';
-import { chatHistory, rememberResults, systemPrompt } from './prompt.ts';
-import { type ReactTool, reactTools, setSlotTool, TASK_COMPLETED, taskCompleted } from './tools.ts';
-import { type StreamedText, streamedMark, AnswerStream } from './answer-stream.ts';
+} from '../../agents/index.ts';
+import { generateText } from '../../models/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { compileCondition } from '../conditions/condition.ts';
+import type { Call } from '../executor/call-handler.ts';
+import type { ReactAgent } from '../project/model.ts';
+import { noted } from '../prompt-note.ts';
+import { type EventDraft, slotSet } from '../tracker/events.ts';
+import { slotValues } from './agent-input.ts';
+import type { McpPool } from './mcp.ts';
+import type { AgentInput, AgentOutput, StructuredResult, SubAgentModule } from './model.ts';
+import { type Sleep, slotOfEvent, timeLimit } from './outcome.ts';
+import { chatHistory, rememberResults, systemPrompt } from './react-prompt.ts';
+import {
+  type ReactTool,
+  reactTools,
+  setSlotTool,
+  TASK_COMPLETED,
+  taskCompleted,
+} from './react-tools.ts';
 
 export interface ReactParts {
   readonly agent: ReactAgent;
@@ -295,4 +299,49 @@ function toShown(entry: Entry): Entry {
 function exitSlotsOf({ step, domain }: Pick<Call, 'step' | 'domain'>): readonly string[] {
   const names = (step.exitIf ?? []).flatMap((text) => compileCondition(text).references.slots);
   return [...new Set(names)].filter((name) => domain.slots.has(name));
+}
+
+/** The part of a message that was streamed. */
+export interface StreamedText {
+  readonly id: string;
+  readonly text: string;
+}
+
+/**
+ * Streams an answer of the model to users whose channel supports it. An answer that the model
+ * restarts becomes another message, since streamed chunks can't be withdrawn.
+ */
+export class AnswerStream {
+  readonly #call: Call;
+  #open: { readonly id: string; text: string } | undefined;
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  async write(text: string, isStart: boolean): Promise<void> {
+    if (isStart) await this.end();
+    if (this.#open === undefined) {
+      this.#open = { id: crypto.randomUUID(), text: '' };
+      await this.#call.stream({ kind: 'start', streamId: this.#open.id });
+    }
+    this.#open.text += text;
+    await this.#call.stream({ kind: 'chunk', streamId: this.#open.id, text });
+  }
+
+  async end(): Promise<StreamedText | undefined> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return undefined;
+    await this.#call.stream({ kind: 'end', streamId: open.id });
+    return { id: open.id, text: open.text.trim() };
+  }
+}
+
+/** Marks a message as streamed, so that it is not sent again. */
+export function streamedMark(
+  streamed: StreamedText | undefined,
+  text: string,
+): { readonly streamed?: true; readonly stream_id?: string } {
+  return streamed?.text === text ? { streamed: true, stream_id: streamed.id } : {};
 }

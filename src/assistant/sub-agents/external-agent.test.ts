@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../telemetry/index.ts';
-import type { Call } from '../../executor/call-handler.ts';
-import type { ExternalAgent } from '../../project/model.ts';
-import type { AgentInput } from '../model.ts';
+import { silentLogger } from '../../telemetry/index.ts';
+import type { Call } from '../executor/call-handler.ts';
+import type { ExternalAgent } from '../project/model.ts';
+import type { AgentInput } from './model.ts';
 import { ExternalCaller } from './external-agent.ts';
 
 test('a card that cannot be read after the turn was aborted is handled', async () => {

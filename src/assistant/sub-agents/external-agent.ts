@@ -1,19 +1,32 @@
-import { handsOver, LazyClient } from '../../../agents/index.ts';
-import type { Client, RemoteTaskOptions, ResumePoint } from '../../../client/index.ts';
+import { handsOver, LazyClient } from '../../agents/index.ts';
+import type {
+  Client,
+  ClientBinding,
+  ClientOptions,
+  RemoteTaskOptions,
+  ResumePoint,
+} from '../../client/index.ts';
+import { authenticationHeaders } from '../../mcp/index.ts';
 import {
   type JsonObject,
   LegateError,
   type Message,
   type SendMessageResponse,
   toLegateError,
-} from '../../../protocol/index.ts';
-import type { Logger } from '../../../telemetry/index.ts';
-import type { Call } from '../../executor/call-handler.ts';
-import type { ExternalAgent } from '../../project/model.ts';
-import type { AgentInput, AgentOutput } from '../model.ts';
-import { connectAgent, type ExternalParts } from './connect-agent.ts';
-import { toMessage } from './external-message.ts';
-import { atWork, failedOutput, isPassing, isSettled, outputOf, textOf } from './external-output.ts';
+} from '../../protocol/index.ts';
+import { type Logger, traceHeaders } from '../../telemetry/index.ts';
+import type { Call } from '../executor/call-handler.ts';
+import type { ExternalAgent } from '../project/model.ts';
+import {
+  atWork,
+  failedOutput,
+  isPassing,
+  isSettled,
+  outputOf,
+  textOf,
+  toMessage,
+} from './external-output.ts';
+import type { AgentInput, AgentOutput } from './model.ts';
 
 /** Default timeout of an agent that streams, in seconds; a polled agent has its own timeout. */
 const longestStream = 600;
@@ -160,7 +173,7 @@ export class ExternalCaller {
       readonly last?: string;
     },
   ): Promise<AgentOutput> {
-    const { RemoteTask, clientTransport } = await import('../../../client/index.ts');
+    const { RemoteTask, clientTransport } = await import('../../client/index.ts');
     const { timeout, backgroundAfter } = this.#agent;
     const { message, point, last } = what;
     const seconds = this.#seconds(client);
@@ -234,7 +247,7 @@ export class ExternalCaller {
 
 /** The task saved with the conversation. */
 async function pointOf(metadata: JsonObject, messageId: string): Promise<ResumePoint> {
-  const { readTold } = await import('../../../client/index.ts');
+  const { readTold } = await import('../../client/index.ts');
   const { task_id: taskId, context_id: contextId, artifacts } = metadata;
   return {
     v: 1,
@@ -261,4 +274,42 @@ function isRefusedName(error: unknown, { contextId, taskId }: Message): boolean 
 
 function timedOut(id: string, seconds: number): AgentOutput {
   return { id, status: 'fatal_error', errorMessage: `took longer than ${seconds} s` };
+}
+
+export interface ExternalParts {
+  readonly agent: ExternalAgent;
+  /** Texts of the project: cards. */
+  readonly files: ReadonlyMap<string, string>;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Beside the two over HTTP. @default [] */
+  readonly bindings?: readonly ClientBinding[] | undefined;
+}
+
+/** Creates the client of a remote agent from its configuration; loads modules lazily. */
+export async function connectAgent({
+  agent,
+  files,
+  fetch,
+  bindings,
+}: ExternalParts): Promise<Client> {
+  const { connect } = await import('../../client/index.ts');
+  const card = files.get(agent.agentCard);
+  const address = card === undefined ? agent.agentCard : (JSON.parse(card) as JsonObject);
+  const options: ClientOptions = {
+    // withRetries retries calls and logs its delays.
+    retry: false,
+    timeoutMs: 60_000,
+    poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
+    ...(fetch !== undefined && { fetch }),
+    ...(bindings !== undefined && { bindings }),
+    ...(agent.auth !== undefined && {
+      auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
+    }),
+    onRequest: ({ headers }) => {
+      // What the agent does is part of the same trace.
+      for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
+    },
+  };
+  return connect(address, options);
 }

@@ -1,12 +1,11 @@
-import { mcpTool, withSafeNames, type Tool, tool } from '../../../agents/index.ts';
-import { metaOf, selectTools } from '../../../mcp/index.ts';
-import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
-import { coerceSlotValue } from '../../domain/coerce.ts';
-import type { Slot } from '../../model.ts';
-import type { ReactAgent } from '../../project/model.ts';
-import type { McpPool } from '../mcp-pool.ts';
-import type { SubAgentModule } from '../model.ts';
-import type { SubAgentTool, SubAgentToolContext } from '../sub-agent-tool.ts';
+import { mcpTool, type Tool, tool, withSafeNames } from '../../agents/index.ts';
+import { metaOf, selectTools } from '../../mcp/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { coerceSlotValue } from '../domain/slot.ts';
+import type { Slot } from '../model.ts';
+import type { ReactAgent } from '../project/model.ts';
+import type { McpPool } from './mcp.ts';
+import type { SubAgentModule, SubAgentTool, SubAgentToolContext } from './model.ts';
 
 export type ReactTool = Tool<SubAgentToolContext>;
 
