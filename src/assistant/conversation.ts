@@ -1,97 +1,51 @@
+import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
-/**
- * What a conversation consists of: the frames of its stack, messages and tracker events. Types rather
- * than interfaces, since all of it is JSON that is saved as it is.
- */
+/** What a conversation consists of, all of it JSON: messages, tracker events, frames of its stack, commands. */
+
+/** A JSON value; what is inside of it is not checked. */
+export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
+export const jsonObject = z.record(z.string(), jsonValue).readonly();
+
+export const button = z
+  .object({
+    title: z.string(),
+    payload: z.string(),
+    translation: z
+      .record(z.string(), z.object({ title: z.string().exactOptional() }).readonly())
+      .readonly()
+      .exactOptional(),
+  })
+  .readonly();
 
 /**
- * A frame of the dialogue stack; the last frame of the stack is the top.
+ * A choice that a user can press instead of writing.
+ * @example const button: Button = { title: 'By tomorrow', payload: '/SetSlots(express=true)' };
+ */
+export type Button = z.infer<typeof button>;
+
+export const botMessage = z
+  .object({
+    text: z.string().exactOptional(),
+    buttons: z.array(button).readonly().exactOptional(),
+    quickReplies: z.array(jsonValue).readonly().exactOptional(),
+    image: z.string().exactOptional(),
+    attachment: jsonValue.exactOptional(),
+    custom: jsonValue.exactOptional(),
+    elements: z.array(jsonValue).readonly().exactOptional(),
+    metadata: jsonObject.exactOptional(),
+  })
+  .readonly();
+
+/**
+ * A message of the assistant.
  * @example
- * const frame: FlowFrame = {
- *   type: 'flow', frameId: 'F4', flowId: 'check_balance', stepId: 'START', frameType: 'interrupt',
+ * const message: BotMessage = {
+ *   text: 'Shall it be there tomorrow?',
+ *   buttons: [{ title: 'Yes', payload: '/SetSlots(express=true)' }],
  * };
  */
-export type FlowFrame = {
-  readonly type: 'flow';
-  readonly frameId: string;
-  readonly flowId: string;
-  readonly stepId: string;
-  readonly frameType: 'regular' | 'interrupt' | 'link' | 'call';
-  /** On the first frame of a chain of calls: questions passed, in that order; where corrections go back to. */
-  readonly collected?: readonly CollectedStep[];
-  /** On the first frame of a chain of calls: its sub agents that ended, or were left for an earlier one. */
-  readonly agents?: readonly AgentRun[];
-};
-
-/**
- * A collect step that was reached; `path` leads to it from the chain's first frame, a step id per frame.
- * @example
- * const reached: CollectedStep = { slot: 'pin', path: ['2_call_log_in', '0_collect_pin'] };
- */
-export type CollectedStep = {
-  readonly slot: string;
-  readonly path: readonly string[];
-};
-
-/**
- * A run of a sub agent that is no longer on the stack.
- * @example
- * const run: AgentRun = {
- *   agentId: 'hotel_desk', path: ['2_call_hotel_desk'], state: 'completed',
- *   metadata: { context_id: 'trip-7' },
- * };
- */
-export type AgentRun = {
-  readonly agentId: string;
-  /** To the call step, as in `CollectedStep`. */
-  readonly path: readonly string[];
-  readonly state: 'completed' | 'interrupted';
-  readonly metadata: JsonObject;
-};
-
-/**
- * A pattern that is under way.
- * @example
- * const frame: PatternFrame = {
- *   type: 'pattern', frameId: 'F2', flowId: 'pattern_cannot_handle', stepId: 'START',
- *   context: { reason: 'cannot_handle_default' },
- * };
- */
-export type PatternFrame = {
-  /** The pattern's flow id: `pattern_completed`, ... */
-  readonly type: 'pattern';
-  readonly frameId: string;
-  readonly flowId: string;
-  readonly stepId: string;
-  /** What conditions and templates of the pattern see as `context.` */
-  readonly context: JsonObject;
-};
-
-/**
- * A sub agent that is at work.
- * @example
- * const frame: AgentFrame = {
- *   type: 'agent', frameId: 'F3', flowId: 'plan_trip', stepId: '2_call_hotel_desk',
- *   agentId: 'hotel_desk', state: 'waiting_for_input', metadata: { task_id: 'task-12' },
- * };
- */
-export type AgentFrame = {
-  readonly type: 'agent';
-  readonly frameId: string;
-  readonly flowId: string;
-  /** The call step. */
-  readonly stepId: string;
-  readonly agentId: string;
-  readonly state: 'waiting_for_input' | 'interrupted' | 'resuming' | 'restarting';
-  readonly metadata: JsonObject;
-};
-
-/**
- * One thing that a conversation is in the midst of.
- * @example const isAgentsTurn = (stack: readonly StackFrame[]) => stack.at(-1)?.type === 'agent';
- */
-export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
+export type BotMessage = z.infer<typeof botMessage>;
 
 /**
  * An event of the tracker in the project format's JSON: `event` names it, `timestamp` is in seconds.
@@ -101,36 +55,65 @@ export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
  */
 export type TrackerEvent = JsonObject & { readonly event: string; readonly timestamp: number };
 
-/**
- * Something to press instead of writing.
- * @example const button: Button = { title: 'By tomorrow', payload: '/SetSlots(express=true)' };
- */
-export type Button = {
-  readonly title: string;
-  readonly payload: string;
-  readonly translation?: Readonly<Record<string, { readonly title?: string }>>;
-};
+/** The step ids that lead to a step from the first frame of a chain of calls, one for each frame. */
+const path = z.array(z.string()).readonly();
+const position = { frameId: z.string(), flowId: z.string(), stepId: z.string() };
+
+/** A collect step that was reached. */
+const collectedStep = z.object({ slot: z.string(), path }).readonly();
+export type CollectedStep = z.infer<typeof collectedStep>;
+
+/** A run of a sub agent that is no longer on the stack; its path leads to the call step. */
+const agentRun = z
+  .object({
+    agentId: z.string(),
+    path,
+    state: z.enum(['completed', 'interrupted']),
+    metadata: jsonObject,
+  })
+  .readonly();
+export type AgentRun = z.infer<typeof agentRun>;
+
+const flowFrame = z
+  .object({
+    ...position,
+    type: z.literal('flow'),
+    frameType: z.enum(['regular', 'interrupt', 'link', 'call']),
+    /** On the first frame of a chain of calls: questions passed, in that order; where corrections go back to. */
+    collected: z.array(collectedStep).readonly().exactOptional(),
+    /** On the first frame of a chain of calls: its sub agents that ended, or were left for an earlier one. */
+    agents: z.array(agentRun).readonly().exactOptional(),
+  })
+  .readonly();
+export type FlowFrame = z.infer<typeof flowFrame>;
+
+/** A pattern; `context` is what its conditions and templates see as `context.` */
+const patternFrame = z
+  .object({ ...position, type: z.literal('pattern'), context: jsonObject })
+  .readonly();
+export type PatternFrame = z.infer<typeof patternFrame>;
+
+/** A sub agent; `stepId` is that of the call step. */
+const agentFrame = z
+  .object({
+    ...position,
+    type: z.literal('agent'),
+    agentId: z.string(),
+    state: z.enum(['waiting_for_input', 'interrupted', 'resuming', 'restarting']),
+    metadata: jsonObject,
+  })
+  .readonly();
+export type AgentFrame = z.infer<typeof agentFrame>;
+
+export const stackFrame = z.discriminatedUnion('type', [flowFrame, patternFrame, agentFrame]);
 
 /**
- * What a user may be shown at once.
- * @example
- * const message: BotMessage = {
- *   text: 'Shall it be there tomorrow?',
- *   buttons: [{ title: 'Yes', payload: '/SetSlots(express=true)' }],
- * };
+ * A frame of the dialogue stack: a flow, a pattern or a sub agent. The last frame is the top.
+ * @example const isAgentsTurn = (stack: readonly StackFrame[]) => stack.at(-1)?.type === 'agent';
  */
-export type BotMessage = {
-  readonly text?: string;
-  readonly buttons?: readonly Button[];
-  readonly quickReplies?: readonly JsonValue[];
-  readonly image?: string;
-  readonly attachment?: JsonValue;
-  readonly custom?: JsonValue;
-  readonly elements?: readonly JsonValue[];
-  readonly metadata?: JsonObject;
-};
+export type StackFrame = z.infer<typeof stackFrame>;
 
-/** The commands that a command generator may return. */
+export const extractor = z.enum(['llm', 'matching', 'nlu', 'payload', 'orchestrator']);
 
 /**
  * What a message means for the conversation.
@@ -174,4 +157,4 @@ export type Command =
  * model and `matching` the generator without one: both read what a user typed and fill the same slots.
  * @example const pressed: Extractor = 'payload'; // a button with /SetSlots(express=true)
  */
-export type Extractor = 'llm' | 'matching' | 'nlu' | 'payload' | 'orchestrator';
+export type Extractor = z.infer<typeof extractor>;

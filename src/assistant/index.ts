@@ -1,5 +1,12 @@
-export * from './conversation.ts';
-export * from './model.ts';
+export type {
+  BotMessage,
+  Button,
+  Command,
+  Extractor,
+  StackFrame,
+  TrackerEvent,
+} from './conversation.ts';
+export type { Domain, Flow, Slot, SlotType, Step } from './model.ts';
 export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
 export {
   type Action,
@@ -26,7 +33,7 @@ export { defaultFlows, defaultResponses } from './patterns/defaults.ts';
 export type { Rephraser, RephraseRequest } from './responses/responder.ts';
 export { type EventDraft, slotSet } from './tracker/events.ts';
 export { Tracker } from './tracker/tracker.ts';
-export { type TrackerState, type TranscriptEntry } from './tracker/state.ts';
+export type { TranscriptEntry } from './tracker/state.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
 export { buildAssistant, type BuildOptions } from './build/build-assistant.ts';
 export { checkActions } from './build/actions.ts';

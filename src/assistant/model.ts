@@ -16,10 +16,7 @@ export type { Position };
  */
 export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list';
 
-/**
- * A value that is not taken, and what is said then.
- * @example const overLimit: Rejection = { if: 'slots.amount > 5000', utter: 'utter_over_limit' };
- */
+/** A value that is not taken, and what is said then. */
 export interface Rejection {
   /** A condition; the value is rejected when it holds. */
   readonly if: string;
@@ -27,10 +24,7 @@ export interface Rejection {
   readonly utter: string;
 }
 
-/**
- * Who fills a slot.
- * @example const mapping: SlotMapping = { type: 'controlled' }; // actions fill it, users never do
- */
+/** Who fills a slot. */
 export type SlotMapping =
   | { readonly type: 'from_llm'; readonly allow_nlu_correction: boolean }
   | { readonly type: 'controlled'; readonly run_action_every_turn?: string }
@@ -65,14 +59,7 @@ export interface Slot {
   readonly builtin: boolean;
 }
 
-/**
- * One way to say something.
- * @example
- * const byPhone: ResponseVariation = {
- *   text: 'We call you at {appointment_time}.', condition: 'slots.meeting = "phone"',
- *   translation: { de: 'Wir rufen Sie um {appointment_time} an.' },
- * };
- */
+/** One way to say something. */
 export interface ResponseVariation extends BotMessage {
   readonly id?: string;
   /** A condition over slots. */
@@ -82,13 +69,7 @@ export interface ResponseVariation extends BotMessage {
   readonly translation?: Readonly<Record<string, string>>;
 }
 
-/**
- * When a session ends, and what is left of it.
- * @example
- * const session: SessionConfig = {
- *   sessionExpirationTime: 60, carryOverSlotsToNewSession: false, startSessionAfterExpiry: true,
- * };
- */
+/** When a session ends, and what is left of it. */
 export interface SessionConfig {
   /** Minutes; 0 for never. */
   readonly sessionExpirationTime: number;
@@ -96,10 +77,7 @@ export interface SessionConfig {
   readonly startSessionAfterExpiry: boolean;
 }
 
-/**
- * An action that the domain names.
- * @example const price: DeclaredAction = { name: 'action_price', sendDomain: false };
- */
+/** An action that the domain names. */
 export interface DeclaredAction {
   readonly name: string;
   readonly sendDomain: boolean;
@@ -156,20 +134,14 @@ interface StepBase {
   readonly position: Position;
 }
 
-/**
- * Runs an action, or says a response.
- * @example const isSpeech = (step: ActionStep) => step.action.startsWith('utter_');
- */
+/** Runs an action, or says a response. */
 export interface ActionStep extends StepBase {
   readonly kind: 'action';
   /** May hold `{{context.x}}`. */
   readonly action: string;
 }
 
-/**
- * Asks until a slot is filled.
- * @example const question = ({ utter }: CollectStep) => domain.responses.get(utter)?.[0]?.text;
- */
+/** Asks until a slot is filled. */
 export interface CollectStep extends StepBase {
   readonly kind: 'collect';
   readonly slot: string;
@@ -182,39 +154,24 @@ export interface CollectStep extends StepBase {
   readonly forceSlotFilling: boolean;
 }
 
-/**
- * Gives slots values.
- * @example const isReset = ({ slots }: SetSlotsStep) => slots.every(({ value }) => value === null);
- */
+/** Gives slots values. */
 export interface SetSlotsStep extends StepBase {
   readonly kind: 'set_slots';
   readonly slots: readonly { readonly slot: string; readonly value: JsonValue }[];
 }
 
-/**
- * Does nothing; for its branches.
- * @example
- * const conditions = ({ next }: NoopStep) => next.branches.map((branch) => branch.if ?? 'else');
- */
+/** Does nothing; for its branches. */
 export interface NoopStep extends StepBase {
   readonly kind: 'noop';
 }
 
-/**
- * Goes on with another flow.
- * @example const goal = ({ flow }: LinkStep) => flows.get(flow)?.description;
- */
+/** Goes on with another flow. */
 export interface LinkStep extends StepBase {
   readonly kind: 'link';
   readonly flow: string;
 }
 
-/**
- * `call:` of a flow, of a sub agent, or of a tool of an MCP server; which one is known once all are loaded.
- * @example
- * const kind = (step: CallStep) =>
- *   step.mcpServer !== undefined ? 'tool' : flows.has(step.target) ? 'flow' : 'agent';
- */
+/** `call:` of a flow, of a sub agent, or of a tool of an MCP server; which one is known once all are loaded. */
 export interface CallStep extends StepBase {
   readonly kind: 'call';
   readonly target: string;
@@ -234,22 +191,12 @@ export interface CallStep extends StepBase {
  */
 export type Step = ActionStep | CollectStep | SetSlotsStep | NoopStep | LinkStep | CallStep;
 
-/**
- * Where a step leads: the first branch whose condition holds. A branch without one always holds.
- * @example
- * const next: Next = { branches: [{ if: 'slots.amount > 1000', to: 'ask_pin' }, { to: END }] };
- */
+/** Where a step leads: the first branch whose condition holds. A branch without one always holds. */
 export interface Next {
   readonly branches: readonly { readonly if?: string; readonly to: string }[];
 }
 
-/**
- * The ids of the two places that are no steps.
- * @example flow.steps.get(START);
- */
+/** The ids of the two places that are no steps. */
 export const START = 'START';
-/**
- * The end of a flow, as a step.
- * @example step.next.branches.some(({ to }) => to === END);
- */
+/** The end of a flow, as a step. */
 export const END = 'END';

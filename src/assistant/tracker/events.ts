@@ -1,5 +1,13 @@
+import { z } from 'zod';
+import { present } from '../../config/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, Command, Extractor, TrackerEvent } from '../conversation.ts';
+import {
+  button,
+  type BotMessage,
+  type Command,
+  type Extractor,
+  type TrackerEvent,
+} from '../conversation.ts';
 
 /**
  * An event before the tracker gave it its time and metadata.
@@ -141,20 +149,23 @@ export function boundedMessage(parseData: JsonValue | undefined, text: string): 
   return { text: text.slice(0, MAX_MESSAGE_CHARACTERS), intent: { name: null }, entities: [] };
 }
 
+/** A field of a recorded message; null and values of another type count as absent. */
+const recorded = <T>(schema: z.ZodType<T>) => schema.optional().catch(undefined);
+const value = z.custom<JsonValue>((one) => one !== undefined && one !== null);
+const recordedMessage = z.object({
+  text: recorded(z.string()),
+  buttons: recorded(z.array(button)),
+  quickReplies: recorded(z.array(value)),
+  image: recorded(z.string()),
+  attachment: recorded(value),
+  custom: recorded(value),
+  elements: recorded(z.array(value)),
+});
+
 /** The message that a `bot` event recorded. */
 export function botMessageOf(event: TrackerEvent): BotMessage {
-  const data = objectOf(event, 'data');
-  const fields: [keyof BotMessage, JsonValue | undefined][] = [
-    ['text', event['text']],
-    ['buttons', data['buttons']],
-    ['quickReplies', data['quick_replies']],
-    ['image', data['image']],
-    ['attachment', data['attachment']],
-    ['custom', data['custom']],
-    ['elements', data['elements']],
-  ];
-  const known = fields.filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(known);
+  const { quick_replies: quickReplies, ...data } = objectOf(event, 'data');
+  return present(recordedMessage.parse({ ...data, quickReplies, text: event['text'] }));
 }
 
 /** Events that start a session: nothing before them can be undone. */
@@ -181,9 +192,7 @@ export function startsSession({ event }: { readonly event: string }): boolean {
  * The effective events: without the ones undone by a `rewind` (all since the user's last message) or an
  * `undo` (all since the last action after it), and without these two. An `undo` keeps the stack, which
  * isn't the effect of an action.
- * @example
- * appliedEvents([{ event: 'user' }, { event: 'slot' }, { event: 'rewind' }, { event: 'pause' }])
- * // [{ event: 'pause' }]
+ * @example appliedEvents(log) // user, slot, rewind, pause: only pause is left
  */
 export function appliedEvents<Event extends { readonly event: string }>(
   events: readonly Event[],

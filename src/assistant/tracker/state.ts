@@ -1,54 +1,85 @@
 import { z } from 'zod';
-import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { BotMessage, Button, Extractor, StackFrame, TrackerEvent } from '../conversation.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import {
+  type BotMessage,
+  botMessage,
+  button,
+  extractor,
+  jsonObject,
+  type StackFrame,
+  stackFrame,
+  type TrackerEvent,
+} from '../conversation.ts';
 import { isTrackerEvent } from './events.ts';
 
+const entry = z
+  .object({
+    speaker: z.enum(['user', 'bot', 'agent']),
+    text: z.string(),
+    /** Those shown with a bot message. */
+    buttons: z.array(button).readonly().exactOptional(),
+    /** The agent that spoke. */
+    agentId: z.string().exactOptional(),
+  })
+  .readonly();
+
 /**
- * All that a conversation is, apart from its log: what the engine needs to take the next turn.
- * Everything in it is bounded, so a turn costs the same however long the conversation is.
+ * A line of the transcript.
  * @example
- * const restedMinutes = ({ activeAt }: TrackerState) => (Date.now() / 1_000 - activeAt) / 60;
+ * const text = 'Sea view or garden?';
+ * const entry: TranscriptEntry = { speaker: 'agent', agentId: 'hotel_desk', text };
  */
-export type TrackerState = {
-  readonly version: 1;
-  readonly senderId: string;
-  readonly userId: string | null;
-  readonly sessionId: string;
-  /** Seconds since 1970, as all times of the tracker. */
-  readonly startedAt: number;
-  /** Only slots whose value is not their initial one. */
-  readonly slots: Readonly<Record<string, JsonValue>>;
-  /** Who filled those of them that a command filled. */
-  readonly filledBy: Readonly<Record<string, Extractor>>;
-  /** Always the whole stack; the last frame is the top. */
-  readonly stack: readonly StackFrame[];
-  /** How many frames there ever were; names the next one. */
-  readonly frameCount: number;
-  readonly latestAction: string | null;
-  readonly followupAction: string | null;
-  readonly latestMessage: JsonObject | null;
-  readonly latestEventTime: number;
-  /** When anything was said or done last; that nobody did for long does not count. */
-  readonly activeAt: number;
-  /** Names what waits, elsewhere, to note that the conversation rests; null when nothing does. */
-  readonly timer: string | null;
-  readonly latestInputChannel: string | null;
-  /** Someone else speaks with the user: messages are recorded and nothing else happens. */
-  readonly paused: boolean;
-  /** The user was silent for long; the next message goes on in a new session id. */
-  readonly inactive: boolean;
-  /** The session ended for good. */
-  readonly terminated: boolean;
-  /** The user was asked for a rating in this session. */
-  readonly surveyed: boolean;
-  /** Sub agents that ended in this session, each once. */
-  readonly agents: readonly string[];
-  readonly transcript: readonly TranscriptEntry[];
-  /** What the bot said last, for saying it again: all since the user's message before. */
-  readonly spoken: readonly BotMessage[];
-  /** The user spoke since then. */
-  readonly heard: boolean;
-};
+export type TranscriptEntry = z.infer<typeof entry>;
+
+const text = z.string().nullable();
+const trackerState = z
+  .object({
+    version: z.literal(1),
+    senderId: z.string(),
+    userId: text,
+    sessionId: z.string(),
+    /** Seconds since 1970, as all times of the tracker. */
+    startedAt: z.number(),
+    /** Only slots whose value is not their initial one. */
+    slots: jsonObject,
+    /** Who filled those of them that a command filled. */
+    filledBy: z.record(z.string(), extractor).readonly(),
+    /** Always the whole stack; the last frame is the top. */
+    stack: z.array(stackFrame).readonly(),
+    /** How many frames there ever were; names the next one. */
+    frameCount: z.number(),
+    latestAction: text,
+    followupAction: text,
+    latestMessage: jsonObject.nullable(),
+    latestEventTime: z.number(),
+    /** When anything happened last, other than that the conversation became inactive. */
+    activeAt: z.number(),
+    /** The id of the inactivity timer; null without one. */
+    timer: text,
+    latestInputChannel: text,
+    /** Another party speaks with the user: messages are recorded and nothing else happens. */
+    paused: z.boolean(),
+    /** The session expired; the next message starts a new session id. */
+    inactive: z.boolean(),
+    /** The session ended for good. */
+    terminated: z.boolean(),
+    /** The user was asked for a rating in this session. */
+    surveyed: z.boolean(),
+    /** Sub agents that ended in this session, each once. */
+    agents: z.array(z.string()).readonly(),
+    transcript: z.array(entry).readonly(),
+    /** The bot's messages since the user's message before the last, for repeating them. */
+    spoken: z.array(botMessage).readonly(),
+    /** The user sent a message since then. */
+    heard: z.boolean(),
+  })
+  .readonly();
+
+/**
+ * The state of a conversation without its log. Everything in it is bounded, so a turn costs the same
+ * however long the conversation is.
+ */
+export type TrackerState = z.infer<typeof trackerState>;
 
 export interface NewConversation {
   readonly senderId: string;
@@ -100,21 +131,6 @@ export function loadState(value: JsonObject): TrackerState {
   return decodeState({ ...first, ...needed, activeAt: latestEventTime, ...value });
 }
 
-/**
- * Something that was said.
- * @example
- * const text = 'Sea view or garden?';
- * const entry: TranscriptEntry = { speaker: 'agent', agentId: 'hotel_desk', text };
- */
-export type TranscriptEntry = {
-  readonly speaker: 'user' | 'bot' | 'agent';
-  readonly text: string;
-  /** Those shown with a bot message. */
-  readonly buttons?: readonly Button[];
-  /** The agent that spoke. */
-  readonly agentId?: string;
-};
-
 /** Entries kept, and characters kept of each. */
 const MAX_ENTRIES = 30;
 const MAX_CHARACTERS = 2_000;
@@ -141,85 +157,14 @@ export function extendSpoken(
   return JSON.stringify(extended).length > MAX_SPOKEN_CHARACTERS ? spoken : extended;
 }
 
-/** The schema of saved conversations. Opaque values are not checked. */
-const json = z.custom<JsonValue>((value) => value !== undefined);
-const object = z.record(z.string(), json);
-const path = z.array(z.string());
-const place = { frameId: z.string(), flowId: z.string(), stepId: z.string() };
-
-const agentRun = z.object({
-  agentId: z.string(),
-  path,
-  state: z.enum(['completed', 'interrupted']),
-  metadata: object,
-});
-
-const frame: z.ZodType<StackFrame> = z.discriminatedUnion('type', [
-  z.object({
-    ...place,
-    type: z.literal('flow'),
-    frameType: z.enum(['regular', 'interrupt', 'link', 'call']),
-    collected: z.array(z.object({ slot: z.string(), path })).exactOptional(),
-    agents: z.array(agentRun).exactOptional(),
-  }),
-  z.object({ ...place, type: z.literal('pattern'), context: object }),
-  z.object({
-    ...place,
-    type: z.literal('agent'),
-    agentId: z.string(),
-    state: z.enum(['waiting_for_input', 'interrupted', 'resuming', 'restarting']),
-    metadata: object,
-  }),
-]);
-
-const button: z.ZodType<Button> = z.looseObject({ title: z.string(), payload: z.string() });
-const message: z.ZodType<BotMessage> = z.looseObject({
-  text: z.string().exactOptional(),
-  buttons: z.array(button).exactOptional(),
-});
-const entry: z.ZodType<TranscriptEntry> = z.object({
-  speaker: z.enum(['user', 'bot', 'agent']),
-  text: z.string(),
-  buttons: z.array(button).exactOptional(),
-  agentId: z.string().exactOptional(),
-});
-
-const text = z.string().nullable();
-const state: z.ZodType<TrackerState> = z.object({
-  version: z.literal(1),
-  senderId: z.string(),
-  userId: text,
-  sessionId: z.string(),
-  startedAt: z.number(),
-  slots: object,
-  filledBy: z.record(z.string(), z.enum(['llm', 'matching', 'nlu', 'payload', 'orchestrator'])),
-  stack: z.array(frame),
-  frameCount: z.number(),
-  latestAction: text,
-  followupAction: text,
-  latestMessage: object.nullable(),
-  latestEventTime: z.number(),
-  activeAt: z.number(),
-  timer: text,
-  latestInputChannel: text,
-  paused: z.boolean(),
-  inactive: z.boolean(),
-  terminated: z.boolean(),
-  surveyed: z.boolean(),
-  agents: z.array(z.string()),
-  transcript: z.array(entry),
-  spoken: z.array(message),
-  heard: z.boolean(),
-});
-
 /** @throws {LegateError} STORE_VERSION when the conversation was saved in another form. */
 export function decodeState(value: JsonObject): TrackerState {
-  return decode(state, value);
+  return decode(trackerState, value);
 }
 
 /** @throws {LegateError} STORE_VERSION when the frame is none of ours. */
 export function decodeFrame(value: JsonObject): StackFrame {
-  return decode(frame, value);
+  return decode(stackFrame, value);
 }
 
 /** @throws {LegateError} STORE_VERSION when an entry of the log is not an event. */

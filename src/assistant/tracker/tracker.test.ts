@@ -255,3 +255,13 @@ test('a log with an entry that is not an event is refused, and the entry named',
   expect(decodeEvents([bot])).toEqual([bot]);
   expect(() => decodeEvents([bot, { name: 'bot' }])).toThrow('entry 2');
 });
+
+test('a conversation whose log has a bot event with fields of another type can be loaded again', () => {
+  const clock = new TestClock();
+  const tracker = create(clock);
+  tracker.apply({ event: 'bot', text: 'Hi', data: { buttons: 'none', image: 7, custom: null } });
+  tracker.apply({ event: 'slot', name: 'amount', value: 5, filled_by: 'nobody' });
+  const loaded = Tracker.load(tracker.save().value, { domain: bank, clock });
+  expect(loaded.state.spoken).toEqual([{ text: 'Hi' }]);
+  expect(loaded.slot('amount')).toBe(5);
+});

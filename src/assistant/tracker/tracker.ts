@@ -1,6 +1,6 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Extractor, StackFrame, TrackerEvent } from '../conversation.ts';
+import { extractor, type Extractor, type StackFrame, type TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import {
   appliedEvents,
@@ -289,8 +289,8 @@ export class Tracker {
     const name = textOf(event, 'name');
     if (!this.#domain.slots.has(name)) return;
     this.#slots[name] = event['value'] ?? null;
-    const filledBy = event['filled_by'];
-    if (typeof filledBy === 'string') this.#filledBy[name] = filledBy as Extractor;
+    const { data: filledBy } = extractor.safeParse(event['filled_by']);
+    if (filledBy !== undefined) this.#filledBy[name] = filledBy;
     else delete this.#filledBy[name];
   }
 
