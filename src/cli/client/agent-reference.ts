@@ -1,54 +1,57 @@
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isJsonObject, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import { readAtMost } from '../usage.ts';
 import { type CatalogueEntry, entriesOf, entryNamed, listing } from './catalogue.ts';
 import { quoted } from './choices.ts';
-import { CommandFailure, type LocalCode } from './failure.ts';
+import { CommandFailure } from './failure.ts';
 import { plain } from './text.ts';
 
 /** A card that was read, or the URL to fetch it from. */
 export type AgentReference =
-  | { readonly kind: 'address'; readonly url: string }
+  | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'file'; readonly path: string; readonly card: JsonObject };
 
-/** The `fetch` for catalogues. */
-interface Reach {
+/** How to fetch catalogues. */
+interface Fetching {
   readonly fetch: typeof globalThis.fetch;
   readonly signal: AbortSignal;
 }
 
-const largestCard = 4 * 1024 * 1024;
-const largestCatalogue = 16 * 1024 * 1024;
+const maxCardBytes = 4 * 1024 * 1024;
+const maxCatalogueBytes = 16 * 1024 * 1024;
 /** The well-known paths of a host's catalogue: the AI Catalog, and RFC 9727. */
-const wellKnownPaths = ['/.well-known/ai-catalog.json', '/.well-known/api-catalog'] as const;
+const wellKnownPaths = ['/.well-known/ai-catalog.json', '/.well-known/api-catalog'];
 
 /**
  * Resolves a reference to an agent: `https://host/…`, a bare host, `file://…` or a path; each followed
  * by `#name` to select one agent of a catalogue. Bare hosts are called by https, except loopback
  * hosts.
  */
-export async function resolveReference(reference: string, reach: Reach): Promise<AgentReference> {
+export async function resolveReference(
+  reference: string,
+  fetching: Fetching,
+): Promise<AgentReference> {
   const text = reference.trim();
   const at = isFile(text) ? -1 : text.indexOf('#');
   const isEntry = at > 0 && at < text.length - 1;
-  const place = isEntry ? text.slice(0, at) : text;
-  const path = pathIn(place);
+  const location = isEntry ? text.slice(0, at) : text;
+  const path = pathIn(location);
   if (path !== undefined && !isFile(path)) throw noCard(reference);
   if (!isEntry) {
-    if (path !== undefined) return cardFile(path);
-    return { kind: 'address', url: addressOf(place, reference) };
+    return path === undefined ? { kind: 'url', url: urlOf(location, reference) } : cardFile(path);
   }
-  const catalogue =
+  const { source, document } =
     path === undefined
-      ? await fetchCatalogue(addressOf(place, reference), reach)
-      : { place: path, document: readDocument(path) };
-  const entries = entriesOf(catalogue.document, path === undefined ? catalogue.place : undefined);
-  if (entries === undefined) throw noCatalogue(catalogue.place);
-  const { card, url } = entryNamed(entries, decoded(text.slice(at + 1)), catalogue.place);
+      ? await fetchCatalogue(urlOf(location, reference), fetching)
+      : { source: path, document: readDocument(path) };
+  const entries = entriesOf(document, path === undefined ? source : undefined);
+  if (entries === undefined) throw notACatalogue(source);
+  const { card, url } = entryNamed(entries, decoded(text.slice(at + 1)), source);
   // Without credentials: those are for an agent in the catalogue, not for the catalogue.
-  if (card !== undefined) return { kind: 'file', path: catalogue.place, card };
-  if (url !== undefined) return { kind: 'address', url };
-  throw catalogueNotFound(catalogue.place);
+  if (card !== undefined) return { kind: 'file', path: source, card };
+  if (url !== undefined) return { kind: 'url', url };
+  throw catalogueNotFound(source);
 }
 
 /** Undefined when the reference is not a path. */
@@ -62,16 +65,14 @@ function pathIn(text: string): string | undefined {
   }
 }
 
-function addressOf(text: string, reference: string): string {
+function urlOf(text: string, reference: string): string {
   if (/^https?:\/\//i.test(text)) return text;
   const isLocal = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)/.test(text);
   const url = `${isLocal ? 'http' : 'https'}://${text}`;
   if (URL.canParse(url) && !text.includes(' ')) return url;
-  throw failure(
-    'A2ACLI_ERR_USAGE',
-    `${JSON.stringify(reference)} names no agent`,
-    'give a host, the URL of an agent or of its card, or the path of a card',
-  );
+  throw new CommandFailure('A2ACLI_ERR_USAGE', `${JSON.stringify(reference)} names no agent`, {
+    hint: 'give a host, the URL of an agent or of its card, or the path of a card',
+  });
 }
 
 function isFile(path: string): boolean {
@@ -96,7 +97,7 @@ function cardFile(path: string): AgentReference {
 
 /** Reads a card, or a catalogue of cards, from a file. */
 function readDocument(path: string): unknown {
-  if (statSync(path).size > largestCard) throw invalidFile(path, 'is too large for an agent card');
+  if (statSync(path).size > maxCardBytes) throw invalidFile(path, 'is too large for an agent card');
   try {
     return parseJson(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -105,27 +106,27 @@ function readDocument(path: string): unknown {
   }
 }
 
-/** The catalogue at an address, or the well-known catalogue of a host. */
+/** The catalogue at a URL, or the well-known catalogue of a host. */
 async function fetchCatalogue(
   address: string,
-  reach: Reach,
-): Promise<{ readonly place: string; readonly document: unknown }> {
+  fetching: Fetching,
+): Promise<{ readonly source: string; readonly document: unknown }> {
   const { href, origin, pathname, search } = new URL(address);
   const isHost = pathname === '/' && search === '';
-  for (const place of isHost ? wellKnownPaths.map((path) => `${origin}${path}`) : [href]) {
-    const document = await fetchDocument(place, reach);
-    if (document !== undefined) return { place, document };
+  for (const source of isHost ? wellKnownPaths.map((path) => `${origin}${path}`) : [href]) {
+    const document = await fetchDocument(source, fetching);
+    if (document !== undefined) return { source, document };
   }
   throw catalogueNotFound(address);
 }
 
-/** The catalogue at an address where a card was expected; undefined if it is not a catalogue either. */
+/** The catalogue at a URL where a card was expected; undefined if it is not a catalogue either. */
 export async function catalogueAt(
   url: string,
-  reach: Reach,
+  fetching: Fetching,
 ): Promise<readonly CatalogueEntry[] | undefined> {
   try {
-    return entriesOf(await fetchDocument(url, reach), url);
+    return entriesOf(await fetchDocument(url, fetching), url);
   } catch (error) {
     if (error instanceof LegateError || error instanceof CommandFailure) return undefined;
     throw error;
@@ -133,77 +134,59 @@ export async function catalogueAt(
 }
 
 /** Undefined when nothing is there. */
-async function fetchDocument(url: string, { fetch, signal }: Reach): Promise<unknown> {
+async function fetchDocument(url: string, { fetch, signal }: Fetching): Promise<unknown> {
   const { origin, pathname, username } = new URL(url);
-  const where = origin + pathname;
-  if (username !== '') throw catalogueNotFound(where);
+  const source = origin + pathname;
+  if (username !== '') throw catalogueNotFound(source);
   const headers = { Accept: 'application/json, application/linkset+json' };
   const response = await fetch(url, { headers, redirect: 'error', signal }).catch(
     (cause: unknown) => {
       signal.throwIfAborted();
-      throw new LegateError('PEER_UNREACHABLE', `can't reach ${where}`, { cause });
+      throw new LegateError('PEER_UNREACHABLE', `can't reach ${source}`, { cause });
     },
   );
+  const { status } = response;
   if (!response.ok) {
     await response.body?.cancel();
-    if ([404, 405, 410].includes(response.status)) return undefined;
-    throw new LegateError(
-      response.status === 401 || response.status === 403 ? 'UNAUTHENTICATED' : 'PEER_INVALID',
-      `GET ${where} answered ${response.status}`,
-    );
+    if ([404, 405, 410].includes(status)) return undefined;
+    const code = status === 401 || status === 403 ? 'UNAUTHENTICATED' : 'PEER_INVALID';
+    throw new LegateError(code, `GET ${source} answered ${status}`);
   }
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body ?? []) {
-    size += piece.length;
-    if (size > largestCatalogue) throw noCatalogue(where);
-    pieces.push(piece);
-  }
+  const body = response.body && (await readAtMost(response.body, maxCatalogueBytes));
   try {
-    return parseJson(Buffer.concat(pieces).toString('utf8'));
+    return parseJson(body?.toString('utf8') ?? '');
   } catch {
-    throw noCatalogue(where);
+    throw notACatalogue(source);
   }
 }
 
 /** The error for a catalogue of agents in place of a card. */
-export function severalAgents(place: string, entries: readonly CatalogueEntry[]): CommandFailure {
+export function severalAgents(source: string, entries: readonly CatalogueEntry[]): CommandFailure {
   const [name = 'name'] = entries[0]?.names ?? [];
-  return failure(
-    'A2ACLI_ERR_CARD_INVALID',
-    `${place} is a catalogue, not a card: ${listing(entries)}`,
-    `name one of its agents: -a ${quoted(`${place}#${plain(name)}`)}`,
+  return invalidFile(
+    source,
+    `is a catalogue, not a card: ${listing(entries)}`,
+    `name one of its agents: -a ${quoted(`${source}#${plain(name)}`)}`,
   );
 }
 
-function failure(code: LocalCode, message: string, hint?: string): CommandFailure {
-  return new CommandFailure({ code, message, ...(hint !== undefined && { hint }) });
+function notACatalogue(source: string): CommandFailure {
+  const hint = 'the part after # selects an agent of a catalogue; leave it out for a card';
+  return invalidFile(source, 'is not a catalogue of agents', hint);
 }
 
-function invalidFile(path: string, what: string): CommandFailure {
-  return failure('A2ACLI_ERR_CARD_INVALID', `${path} ${what}`);
+function invalidFile(source: string, problem: string, hint: string | null = null): CommandFailure {
+  return new CommandFailure('A2ACLI_ERR_CARD_INVALID', `${source} ${problem}`, { hint });
 }
 
 function noCard(reference: string): CommandFailure {
-  return failure(
-    'A2ACLI_ERR_CARD_NOT_FOUND',
-    `there is no agent card at ${reference}`,
-    'check the path, or give the URL of the agent',
-  );
+  const hint = 'check the path, or give the URL of the agent';
+  return new CommandFailure('A2ACLI_ERR_CARD_NOT_FOUND', `there is no agent card at ${reference}`, {
+    hint,
+  });
 }
 
-function noCatalogue(place: string): CommandFailure {
-  return failure(
-    'A2ACLI_ERR_CARD_INVALID',
-    `${place} is not a catalogue of agents`,
-    'the part after # selects an agent of a catalogue; leave it out for a card',
-  );
-}
-
-function catalogueNotFound(place: string): CommandFailure {
-  return failure(
-    'A2ACLI_ERR_CARD_NOT_FOUND',
-    `there is no catalogue of agents at ${place}`,
-    'check the address',
-  );
+function catalogueNotFound(source: string): CommandFailure {
+  const message = `there is no catalogue of agents at ${source}`;
+  return new CommandFailure('A2ACLI_ERR_CARD_NOT_FOUND', message, { hint: 'check the address' });
 }

@@ -176,7 +176,7 @@ test(
         now += ms;
         return Promise.resolve();
       },
-      tell: () => undefined,
+      prompt: () => undefined,
     });
     await expect(login).rejects.toThrow('the code was not confirmed in time');
     expect(pauses).toEqual([5_000, 10_000, 10_000]);

@@ -5,15 +5,15 @@ import type { LoginCommandOptions } from '../commands/agents.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { openPage } from '../open-page.ts';
 import { Progress } from '../progress.ts';
+import { usage } from '../usage.ts';
 import { byAuthorizationCode } from './authorization-code.ts';
 import { calling } from './calling.ts';
 import { type Flow, flowOf } from './login-flow.ts';
-import { byClientCredentials, byDeviceCode, type TokenAnswer } from './oauth.ts';
+import { byDeviceCode, requestToken, type TokenAnswer } from './oauth.ts';
 import { discover, identityOf } from './openid.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { type StoredToken, TokenFile } from './token-file.ts';
-import { usage } from '../usage.ts';
+import { type StoredToken, TokenFile } from './tokens.ts';
 
 /** How long a login in the browser may take, in milliseconds. */
 const loginTimeoutMs = 300_000;
@@ -36,7 +36,7 @@ export async function login(
     const file = new TokenFile();
     file.set(origin, token);
     const until = token.expiresAt === undefined ? null : new Date(token.expiresAt).toISOString();
-    const kept = { agent: origin, expiresAt: until, ...(subject !== undefined && { subject }) };
+    const kept = { agent: origin, expiresAt: until, ...present({ subject }) };
     new Output(session).document(kept, (text) => {
       text.field('Agent', origin);
       text.field('Token', `kept in ${file.path}`);
@@ -55,11 +55,10 @@ interface Granted {
 async function granted(
   session: Session,
   flow: Flow,
-  options: LoginCommandOptions & { readonly clientId: string },
+  { clientId, ...options }: LoginCommandOptions & { readonly clientId: string },
   progress: Progress,
 ): Promise<Granted> {
   const { fetch, signal } = session;
-  const { clientId } = options;
   const { provider, tokenUrl } = flow;
   const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
   session.redactor.add(clientSecret);
@@ -67,47 +66,48 @@ async function granted(
   const nonce =
     provider !== undefined && isCode ? randomBytes(16).toString('base64url') : undefined;
   let subject: string | undefined;
+  const scope = (options.scope ?? flow.scopes).join(' ');
   const request = {
     fetch,
     tokenUrl,
     clientId,
-    ...(clientSecret !== undefined && { clientSecret }),
-    ...(provider !== undefined && { secretPlace: provider.secretPlace }),
-    scope: (options.scope ?? flow.scopes).join(' '),
+    ...present({ clientSecret, authMethod: provider?.authMethod }),
+    scope,
     signal,
-    now: Date.now,
-    wait: (ms: number) => sleep(ms, signal),
     verify: async (answer: TokenAnswer) => {
       if (provider === undefined) return;
-      const bound = nonce === undefined ? {} : { nonce };
-      subject = await identityOf(answer, { provider, clientId, fetch, ...bound });
+      subject = await identityOf(answer, { provider, clientId, fetch, nonce });
     },
   };
-  const ask = (words: string): void => {
+  const ask = (text: string): void => {
     progress.clear();
-    session.warn(words);
+    session.warn(text);
     progress.say('Waiting for your confirmation');
   };
+  let token: StoredToken;
   if (flow.kind === 'client-credentials') {
-    return { token: await byClientCredentials(request), subject };
+    const grant = { grant_type: 'client_credentials', ...(scope !== '' && { scope }) };
+    token = await requestToken(request, grant);
+  } else if (flow.kind === 'device-code') {
+    token = await byDeviceCode({
+      ...request,
+      deviceAuthorizationUrl: flow.deviceAuthorizationUrl,
+      prompt: (url, code) => ask(`open ${url} and confirm the code ${code}`),
+      now: Date.now,
+      wait: (ms) => sleep(ms, signal),
+    });
+  } else {
+    token = await byAuthorizationCode({
+      ...request,
+      authorizationUrl: flow.authorizationUrl,
+      ...present({ issuer: provider?.issuer, nonce, port: options.redirectPort }),
+      timeoutMs: session.choices.timeoutMs ?? loginTimeoutMs,
+      prompt: (url) => {
+        ask(`open ${url} and confirm the login`);
+        openPage(url);
+      },
+    });
   }
-  if (flow.kind === 'device-code') {
-    const { deviceAuthorizationUrl } = flow;
-    const tell = (url: string, code: string): void =>
-      ask(`open ${url} and confirm the code ${code}`);
-    return { token: await byDeviceCode({ ...request, deviceAuthorizationUrl, tell }), subject };
-  }
-  const token = await byAuthorizationCode({
-    ...request,
-    authorizationUrl: flow.authorizationUrl,
-    ...(provider !== undefined && { issuer: provider.issuer }),
-    ...present({ nonce, port: options.redirectPort }),
-    timeoutMs: session.choices.timeoutMs ?? loginTimeoutMs,
-    tell: (url) => {
-      ask(`open ${url} and confirm the login`);
-      openPage(url);
-    },
-  });
   return { token, subject };
 }
 
@@ -128,6 +128,6 @@ export async function logout(
 
 async function originOf(session: Session): Promise<string> {
   const reference = await session.resolve();
-  if (reference.kind === 'address') return new URL(reference.url).origin;
+  if (reference.kind === 'url') return new URL(reference.url).origin;
   throw usage('tokens are stored by the URL of an agent: give its URL, not a file');
 }

@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
+import { present } from '../../config/index.ts';
+import { within } from '../../time/index.ts';
 import { openLocalServer } from '../local-server.ts';
-import { byCode, protectedUrl, reasonOf, refused, type TokenRequest } from './oauth.ts';
-import type { StoredToken } from './token-file.ts';
+import { type LoginRequest, protectedUrl, reasonOf, refused, requestToken } from './oauth.ts';
+import type { StoredToken } from './tokens.ts';
 
-export interface CodeRequest extends TokenRequest {
+export interface CodeRequest extends LoginRequest {
   readonly authorizationUrl: string;
   /** The expected issuer; an answer that names another one is refused (RFC 9207). */
   readonly issuer?: string;
@@ -15,53 +17,62 @@ export interface CodeRequest extends TokenRequest {
   /** Milliseconds to wait for the browser. */
   readonly timeoutMs: number;
   /** Shows the login page to the user. */
-  readonly tell: (url: string) => void;
+  readonly prompt: (url: string) => void;
 }
 
 /** Grace period for the last response to the browser, in milliseconds. */
-const lastWordsMs = 500;
+const closeGraceMs = 500;
 
 /**
  * Authorization code flow of a native app: the browser redirects to a loopback port (RFC 8252), with
  * a code that only this process can redeem (PKCE, RFC 7636).
  */
 export async function byAuthorizationCode(request: CodeRequest): Promise<StoredToken> {
+  const { authorizationUrl, clientId, scope, nonce, port = 0, signal, timeoutMs } = request;
   const verifier = randomBytes(32).toString('base64url');
   const state = randomBytes(16).toString('base64url');
-  await using inlet = await openInlet(request, state);
-  const url = protectedUrl(request.authorizationUrl);
-  const { scope, nonce } = request;
-  for (const [name, value] of Object.entries({
+  const redirect = Promise.withResolvers<string>();
+  // Awaited after the server has started; an earlier rejection must not end the process.
+  redirect.promise.catch(() => undefined);
+  await using server = await openLocalServer(redirectListener(request, state, redirect), {
+    port,
+    graceMs: closeGraceMs,
+    refused: (cause) =>
+      refused(`the browser cannot be redirected to port ${port}: ${cause.message}`),
+  });
+  const redirectUri = `http://127.0.0.1:${server.port}/callback`;
+  const url = protectedUrl(authorizationUrl);
+  const parameters = present({
     response_type: 'code',
-    client_id: request.clientId,
-    redirect_uri: inlet.url,
+    client_id: clientId,
+    redirect_uri: redirectUri,
     state,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
-    ...(scope !== '' && { scope }),
-    ...(nonce !== undefined && { nonce }),
-  })) {
-    url.searchParams.set(name, value);
-  }
-  request.tell(url.href);
-  const value = await inlet.code;
-  return byCode(request, { value, verifier, redirectUri: inlet.url });
+    scope: scope === '' ? undefined : scope,
+    nonce,
+  });
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  request.prompt(url.href);
+  const reason = () => refused('the login in the browser timed out');
+  const code = await within({ signal, milliseconds: timeoutMs, reason }, () => redirect.promise);
+  return requestToken(request, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+  });
 }
 
-interface Inlet extends AsyncDisposable {
-  readonly url: string;
-  readonly code: Promise<string>;
-}
-
-/** Waits on the loopback interface for one redirect of the browser. */
-async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
-  const { signal, timeoutMs } = request;
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  // Awaited by the caller later; marked as handled so that an early failure does not end the process.
-  promise.catch(() => undefined);
-  const listener: RequestListener = (incoming, response) => {
+/** Settles the promise with the redirect of the browser. */
+function redirectListener(
+  { issuer }: CodeRequest,
+  state: string,
+  { resolve, reject }: PromiseWithResolvers<string>,
+): RequestListener {
+  return (incoming, response) => {
     const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://127.0.0.1');
-    const page = (status: number, words: string): void => {
+    const page = (status: number, text: string): void => {
       response.writeHead(status, {
         'Content-Type': 'text/plain; charset=utf-8',
         'Content-Security-Policy': "default-src 'none'",
@@ -69,47 +80,28 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
         'Cache-Control': 'no-store',
         Connection: 'close',
       });
-      response.end(`${words}\n`);
+      response.end(`${text}\n`);
     };
     if (pathname !== '/callback') return page(404, 'There is nothing here.');
     // Another local program that finds the port cannot inject a code of its own.
     if (searchParams.get('state') !== state)
       return page(400, 'This redirect does not belong to the login.');
     const code = searchParams.get('code');
-    const failure = failureOf(searchParams, request);
-    if (failure !== undefined) reject(refused(failure));
-    else if (code !== null) resolve(code);
-    return failure === undefined
-      ? page(200, 'You are signed in. You can close this page.')
-      : page(403, 'You are not signed in. You can close this page.');
-  };
-  const { port = 0 } = request;
-  const server = await openLocalServer(listener, {
-    port,
-    graceMs: lastWordsMs,
-    refused: (cause) =>
-      refused(`the browser cannot be redirected to port ${port}: ${cause.message}`),
-  });
-  const timer = setTimeout(() => reject(refused('the login in the browser timed out')), timeoutMs);
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  return {
-    url: `http://127.0.0.1:${server.port}/callback`,
-    code: promise,
-    async [Symbol.asyncDispose]() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
-      await server[Symbol.asyncDispose]();
-    },
+    const failure = failureOf(searchParams, issuer);
+    if (code === null || failure !== undefined) {
+      reject(refused(failure ?? 'the authorization server gave no code'));
+      return page(403, 'You are not signed in. You can close this page.');
+    }
+    resolve(code);
+    return page(200, 'You are signed in. You can close this page.');
   };
 }
 
-function failureOf(answer: URLSearchParams, { issuer }: CodeRequest): string | undefined {
+function failureOf(answer: URLSearchParams, issuer: string | undefined): string | undefined {
   const from = answer.get('iss');
   if (issuer !== undefined && from !== null && from !== issuer) {
     return `another authorization server answered: ${from.slice(0, 200)}`;
   }
-  if (answer.has('error'))
-    return `the authorization server refused: ${reasonOf(Object.fromEntries(answer))}`;
-  return answer.has('code') ? undefined : 'the authority gave no code';
+  if (!answer.has('error')) return undefined;
+  return `the authorization server refused: ${reasonOf(Object.fromEntries(answer))}`;
 }

@@ -1,3 +1,4 @@
+import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { describeFailure } from './failure.ts';
@@ -27,7 +28,7 @@ export async function calling(
       process.exitCode = 130;
       return;
     }
-    process.exitCode = tellFailure(error, session, isJson(options, session));
+    process.exitCode = report(error, session, isJson(options, session));
   } finally {
     process.removeListener('SIGINT', interrupt);
   }
@@ -38,16 +39,16 @@ function isJson({ json, output }: ClientCommandOptions, session: Session | undef
   return session?.choices.isJson ?? (json === true || output === 'json');
 }
 
-function tellFailure(error: unknown, session: Session | undefined, isJson: boolean): number {
-  const { envelope, exit } = describeFailure(error, {
+/** Prints the failure and returns the exit code. */
+function report(error: unknown, session: Session | undefined, isJson: boolean): number {
+  const { code, a2aCode, exit, ...texts } = describeFailure(error, {
     hasCredentials: session?.hasCredentials ?? false,
     schemes: session?.schemes ?? [],
-    ...(session !== undefined && { agentFlag: session.choices.agentFlag }),
+    ...present({ agentFlag: session?.choices.agentFlag }),
   });
   const clean = (text: string): string => session?.redactor.clean(text) ?? text;
-  const { code, a2aCode } = envelope;
-  const message = clean(envelope.message);
-  const hint = envelope.hint === null ? null : clean(envelope.hint);
+  const message = clean(texts.message);
+  const hint = texts.hint === null ? null : clean(texts.hint);
   if (isJson) {
     process.stdout.write(`${JSON.stringify({ error: { code, message, hint, a2aCode } })}\n`);
   } else {

@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs';
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
 import { verifyCard } from '../../auth/index.ts';
-import { type AgentCard, cardProblems, LegateError, parseJson } from '../../protocol/index.ts';
-import type { PublicKeySet } from '../../push/index.ts';
+import {
+  type AgentCard,
+  cardProblems,
+  isJsonObject,
+  LegateError,
+  parseJson,
+} from '../../protocol/index.ts';
 import type { CardCommandOptions } from '../commands/agents.ts';
+import { usage } from '../usage.ts';
 import { calling } from './calling.ts';
 import { CommandFailure } from './failure.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
 import type { TextWriter } from './text.ts';
-import { usage } from '../usage.ts';
 
 /** Shows the card of an agent. */
 export async function showCard(
@@ -38,10 +45,10 @@ async function extended(session: Session, card: AgentCard): Promise<{ readonly c
     );
   }
   if (session.hasCredentials && session.schemes.length === 0) {
-    throw new CommandFailure({
-      code: 'A2ACLI_ERR_AUTH_FAILED',
-      message: 'the card declares no security scheme, so the credentials were not sent',
-    });
+    throw new CommandFailure(
+      'A2ACLI_ERR_AUTH_FAILED',
+      'the card declares no security scheme, so the credentials were not sent',
+    );
   }
   const client = await session.clientOf(card);
   const { signal } = session;
@@ -58,8 +65,8 @@ function validate(session: Session, json: unknown): void {
   else session.warn('the card is valid');
 }
 
-async function signatureOf(json: unknown, keys: PublicKeySet | undefined): Promise<string> {
-  const signed = (json as { readonly signatures?: unknown } | null)?.signatures;
+async function signatureOf(json: unknown, keys: JSONWebKeySet | undefined): Promise<string> {
+  const signed = isJsonObject(json) ? json['signatures'] : undefined;
   if (!Array.isArray(signed) || signed.length === 0) return 'absent';
   if (keys === undefined) return 'unverifiable: give the keys with --trusted-keys';
   try {
@@ -71,14 +78,14 @@ async function signatureOf(json: unknown, keys: PublicKeySet | undefined): Promi
   }
 }
 
-function keysOf(path: string): PublicKeySet {
+const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+function keysOf(path: string): JSONWebKeySet {
   try {
-    const keys = parseJson(readFileSync(path, 'utf8')) as Partial<PublicKeySet> | null;
-    if (Array.isArray(keys?.keys)) return keys as PublicKeySet;
+    return keySet.parse(parseJson(readFileSync(path, 'utf8')));
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
+    throw usage(`${path} contains no JSON web keys: it must be {"keys": […]}`, error);
   }
-  throw usage(`${path} contains no JSON web keys: it must be {"keys": […]}`);
 }
 
 function render(text: TextWriter, card: AgentCard): void {

@@ -11,13 +11,13 @@ export interface CatalogueEntry {
   readonly url?: string;
 }
 
-const mostEntries = 10_000;
-const listKeys = ['entries', 'agents', 'items', 'cards'] as const;
-const nameKeys = ['identifier', 'id', 'agentId', 'name', 'displayName', 'title'] as const;
-const cardKeys = ['agentCard', 'agent_card', 'card', 'inline'] as const;
-const urlKeys = ['agentCardUrl', 'agent_card_url', 'cardUrl', 'card_url', 'url', 'href'] as const;
+const maxEntries = 10_000;
+const listKeys = ['entries', 'agents', 'items', 'cards'];
+const nameKeys = ['identifier', 'id', 'agentId', 'name', 'displayName', 'title'];
+const cardKeys = ['agentCard', 'agent_card', 'card', 'inline'];
+const urlKeys = ['agentCardUrl', 'agent_card_url', 'cardUrl', 'card_url', 'url', 'href'];
 /** Relations of a link set (RFC 9264) that lead to a description of a service. */
-const relations = ['item', 'service-desc', 'describedby'] as const;
+const relations = ['item', 'service-desc', 'describedby'];
 
 /** The agents of a document; undefined when it is not a catalogue. */
 export function entriesOf(
@@ -25,32 +25,33 @@ export function entriesOf(
   base: string | undefined,
 ): readonly CatalogueEntry[] | undefined {
   if (isCard(document)) return undefined;
-  const list = listOf(document);
-  if (list === undefined) return undefined;
-  return list.slice(0, mostEntries).flatMap((item) => entryOf(item, base) ?? []);
+  return listOf(document)
+    ?.slice(0, maxEntries)
+    .flatMap((item) => entryOf(item, base) ?? []);
 }
 
 /** The only entry of that name. */
 export function entryNamed(
   entries: readonly CatalogueEntry[],
   name: string,
-  place: string,
+  source: string,
 ): CatalogueEntry {
   const exact = entries.filter(({ names }) => names.includes(name));
   const alike = (text: string): boolean => text.toLowerCase() === name.toLowerCase();
   const found = exact.length > 0 ? exact : entries.filter(({ names }) => names.some(alike));
   const [entry] = found;
   if (entry !== undefined && found.length === 1) return entry;
-  const all = entries.flatMap(({ names }) => names);
-  const near = didYouMean(name, all);
-  throw new CommandFailure({
-    code: 'A2ACLI_ERR_CARD_NOT_FOUND',
-    message:
-      found.length > 1
-        ? `${place} lists ${found.length} agents named ${JSON.stringify(name)}`
-        : `${place} lists no agent ${JSON.stringify(name)}`,
-    hint: near === undefined ? listing(entries) : `did you mean ${plain(near)}?`,
-  });
+  const near = didYouMean(
+    name,
+    entries.flatMap(({ names }) => names),
+  );
+  throw new CommandFailure(
+    'A2ACLI_ERR_CARD_NOT_FOUND',
+    found.length > 1
+      ? `${source} lists ${found.length} agents named ${JSON.stringify(name)}`
+      : `${source} lists no agent ${JSON.stringify(name)}`,
+    { hint: near === undefined ? listing(entries) : `did you mean ${plain(near)}?` },
+  );
 }
 
 /** Lists the agents of a catalogue, for error messages. */
@@ -64,21 +65,16 @@ function listOf(document: unknown): readonly unknown[] | undefined {
   if (Array.isArray(document)) return document;
   if (!isJsonObject(document)) return undefined;
   const { linkset } = document;
-  if (Array.isArray(linkset)) return linkset.flatMap(linksOf);
-  const key = listKeys.find((one) => Array.isArray(document[one]));
-  return key === undefined ? undefined : (document[key] as readonly unknown[]);
-}
-
-function linksOf(context: unknown): readonly unknown[] {
-  if (!isJsonObject(context)) return [];
-  return relations.flatMap((relation) => {
-    const links = context[relation];
-    return Array.isArray(links) ? (links as readonly unknown[]) : [];
-  });
+  if (!Array.isArray(linkset)) return listKeys.map((key) => document[key]).find(Array.isArray);
+  return linkset
+    .filter(isJsonObject)
+    .flatMap((context) => relations.map((relation) => context[relation]))
+    .filter(Array.isArray)
+    .flat();
 }
 
 function entryOf(item: unknown, base: string | undefined): CatalogueEntry | undefined {
-  if (typeof item === 'string') return placed([item], item, base);
+  if (typeof item === 'string') return located([item], item, base);
   if (!isJsonObject(item) || isOfAnotherKind(item)) return undefined;
   const names = nameKeys.map((key) => item[key]).filter((name) => typeof name === 'string');
   if (isCard(item)) return { names, card: item };
@@ -88,24 +84,22 @@ function entryOf(item: unknown, base: string | undefined): CatalogueEntry | unde
     return { names: [...names, ...own], card };
   }
   const url = urlKeys.map((key) => item[key]).find((one) => typeof one === 'string');
-  if (url === undefined) return undefined;
-  return placed(names.length === 0 ? [url] : names, url, base);
+  return url === undefined ? undefined : located(names.length === 0 ? [url] : names, url, base);
 }
 
 /** Catalogues list more than agents: skips entries that declare another type. */
-function isOfAnotherKind(item: Readonly<Record<string, unknown>>): boolean {
+function isOfAnotherKind(item: JsonObject): boolean {
   const type = item['mediaType'] ?? item['type'];
   return typeof type === 'string' && /mcp|openapi|skill/i.test(type) && !/a2a|agent/i.test(type);
 }
 
-function placed(
+function located(
   names: readonly string[],
   address: string,
   base: string | undefined,
 ): CatalogueEntry | undefined {
-  const url = URL.parse(address, base) ?? undefined;
-  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
-  return isHttp ? { names, url: url.href } : undefined;
+  const url = URL.parse(address, base);
+  return url !== null && /^https?:$/.test(url.protocol) ? { names, url: url.href } : undefined;
 }
 
 function isCard(value: unknown): value is JsonObject {

@@ -54,9 +54,7 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
   const flagged = options.agentCard ?? setting('agent-card');
   const agent = flagged ?? operands[0];
   if (agent === undefined) {
-    throw new CommandFailure({
-      code: 'A2ACLI_ERR_USAGE',
-      message: 'which agent?',
+    throw new CommandFailure('A2ACLI_ERR_USAGE', 'which agent?', {
       hint: 'name it with --agent-card <url>, A2ACLI_AGENT_CARD, or as the first argument',
     });
   }

@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable, LegateError } from '../../protocol/index.ts
 import { systemFailure } from '../system-failure.ts';
 
 /** Failures of the command itself, by the A2A CLI specification, appendix D, with their exit codes. */
-export const localCodes = {
+const localCodes = {
   A2ACLI_ERR_USAGE: 2,
   A2ACLI_ERR_CARD_NOT_FOUND: 3,
   A2ACLI_ERR_CARD_INVALID: 1,
@@ -14,31 +14,38 @@ export const localCodes = {
 } as const;
 export type LocalCode = keyof typeof localCodes;
 
-/** The report of a failure (appendix B). */
-export interface ErrorEnvelope {
+/** The report of a failure (appendix B), and the exit code. */
+export interface FailureReport {
   readonly code: string;
   readonly message: string;
   readonly hint: string | null;
   readonly a2aCode: number | null;
+  readonly exit: number;
 }
 
 /** A failure without a name in the protocol. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly code: LocalCode;
-  readonly hint: string | undefined;
+  readonly hint: string | null;
 
-  constructor(failure: {
-    readonly code: LocalCode;
-    readonly message: string;
-    readonly hint?: string;
-    readonly cause?: unknown;
-  }) {
-    super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
-    this.code = failure.code;
-    this.hint = failure.hint;
+  constructor(
+    code: LocalCode,
+    message: string,
+    { hint = null, cause }: { readonly hint?: string | null; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.code = code;
+    this.hint = hint;
   }
 }
+
+const localNames: Partial<Record<ErrorCode, LocalCode>> = {
+  CONFIGURATION_INVALID: 'A2ACLI_ERR_USAGE',
+  PEER_UNREACHABLE: 'A2ACLI_ERR_UNREACHABLE',
+  UNAVAILABLE: 'A2ACLI_ERR_UNREACHABLE',
+  REQUEST_TIMEOUT: 'A2ACLI_ERR_TIMEOUT',
+};
 
 /** The names of errors in A2A 3.3.2 and JSON-RPC. */
 const protocolNames: Partial<Record<ErrorCode, string>> = {
@@ -58,13 +65,6 @@ const protocolNames: Partial<Record<ErrorCode, string>> = {
   INTERNAL: 'InternalError',
 };
 
-const localNames: Partial<Record<ErrorCode, LocalCode>> = {
-  CONFIGURATION_INVALID: 'A2ACLI_ERR_USAGE',
-  PEER_UNREACHABLE: 'A2ACLI_ERR_UNREACHABLE',
-  UNAVAILABLE: 'A2ACLI_ERR_UNREACHABLE',
-  REQUEST_TIMEOUT: 'A2ACLI_ERR_TIMEOUT',
-};
-
 /** The context that decides about the hint. */
 export interface FailureCircumstances {
   readonly hasCredentials: boolean;
@@ -81,15 +81,11 @@ export interface DeclaredScheme {
   readonly kind: string;
 }
 
-/** The report of a failure, with its exit code. */
 export function describeFailure(
   error: unknown,
   circumstances: FailureCircumstances,
-): { readonly envelope: ErrorEnvelope; readonly exit: number } {
-  if (error instanceof CommandFailure) {
-    const { code, message, hint = null } = error;
-    return { envelope: { code, message, hint, a2aCode: null }, exit: localCodes[code] };
-  }
+): FailureReport {
+  if (error instanceof CommandFailure) return local(error.code, error.message, error.hint);
   if (!(error instanceof LegateError)) {
     const refusal = systemFailure(error);
     if (refusal !== undefined) return local('A2ACLI_ERR_INTERNAL', refusal, null);
@@ -106,23 +102,18 @@ export function describeFailure(
   const name = localNames[code];
   if (name !== undefined) return local(name, message, hintFor(code, message));
   const protocolName = protocolNames[code];
+  const { jsonRpc, exit } = errorTable[code];
   return {
-    envelope: {
-      code: protocolName ?? `LEGATE_${code}`,
-      message,
-      hint: hints[code] ?? null,
-      a2aCode: protocolName === undefined ? null : errorTable[code].jsonRpc,
-    },
-    exit: errorTable[code].exit,
+    code: protocolName ?? `LEGATE_${code}`,
+    message,
+    hint: hints[code] ?? null,
+    a2aCode: protocolName === undefined ? null : jsonRpc,
+    exit,
   };
 }
 
-function local(
-  code: LocalCode,
-  message: string,
-  hint: string | null,
-): { readonly envelope: ErrorEnvelope; readonly exit: number } {
-  return { envelope: { code, message, hint, a2aCode: null }, exit: localCodes[code] };
+function local(code: LocalCode, message: string, hint: string | null): FailureReport {
+  return { code, message, hint, a2aCode: null, exit: localCodes[code] };
 }
 
 const hints: Partial<Record<ErrorCode, string>> = {

@@ -29,11 +29,11 @@ export async function flowOf(
     if (flow !== undefined) return flow;
   }
   const usual = 'device code, authorization code or client credentials';
-  throw new CommandFailure({
-    code: 'A2ACLI_ERR_AUTH_FAILED',
-    message: `the card of ${JSON.stringify(card.name)} declares no ${wanted ?? usual} flow`,
-    hint: 'see what it declares with "legate card", and set A2ACLI_BEARER or A2ACLI_API_KEY',
-  });
+  throw new CommandFailure(
+    'A2ACLI_ERR_AUTH_FAILED',
+    `the card of ${JSON.stringify(card.name)} declares no ${wanted ?? usual} flow`,
+    { hint: 'see what it declares with "legate card", and set A2ACLI_BEARER or A2ACLI_API_KEY' },
+  );
 }
 
 async function flowsOf(
@@ -50,28 +50,23 @@ async function flowsOf(
     if ('clientCredentials' in flows) {
       return [{ kind: 'client-credentials', ...withScopes(flows.clientCredentials) }];
     }
-    return [];
   }
   if (!('openIdConnectSecurityScheme' in scheme)) return [];
-  return openIdFlows(await discover(scheme.openIdConnectSecurityScheme.openIdConnectUrl), required);
-}
-
-function openIdFlows(provider: OpenIdProvider, required: readonly string[]): readonly Flow[] {
+  const provider = await discover(scheme.openIdConnectSecurityScheme.openIdConnectUrl);
   const { tokenUrl, authorizationUrl, deviceAuthorizationUrl, grants } = provider;
-  const scopes = [...new Set(['openid', ...required])];
-  const common = { tokenUrl, scopes, provider };
-  return [
-    ...(deviceAuthorizationUrl === undefined
-      ? []
-      : [{ ...common, kind: 'device-code' as const, deviceAuthorizationUrl }]),
-    ...(authorizationUrl === undefined
-      ? []
-      : [{ ...common, kind: 'authorization-code' as const, authorizationUrl }]),
+  const common = { tokenUrl, scopes: [...new Set(['openid', ...required])], provider };
+  const flows: Flow[] = [];
+  if (deviceAuthorizationUrl !== undefined) {
+    flows.push({ ...common, kind: 'device-code', deviceAuthorizationUrl });
+  }
+  if (authorizationUrl !== undefined) {
+    flows.push({ ...common, kind: 'authorization-code', authorizationUrl });
+  }
+  if (grants.includes('client_credentials')) {
     // Client credentials identify a program: there is no user identity to verify.
-    ...(grants.includes('client_credentials')
-      ? [{ ...common, kind: 'client-credentials' as const, scopes: required }]
-      : []),
-  ];
+    flows.push({ ...common, kind: 'client-credentials', scopes: required });
+  }
+  return flows;
 }
 
 function withScopes<F extends { readonly scopes: Readonly<Record<string, string>> }>(

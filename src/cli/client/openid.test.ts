@@ -122,8 +122,8 @@ function home(): Disposable & { readonly env: NodeJS.ProcessEnv; readonly tokens
   };
 }
 
-/** Begins to log in, and gives the page that a browser is to open. */
-async function begun(
+/** Starts a login, and returns the page that a browser should open. */
+async function startLogin(
   agent: RawAgent,
   env: NodeJS.ProcessEnv,
   ...flags: readonly string[]
@@ -139,7 +139,7 @@ test(
   async () => {
     using user = home();
     await using agent = await provider();
-    const { running, page } = await begun(agent, user.env);
+    const { running, page } = await startLogin(agent, user.env);
     const asked = new URL(page).searchParams;
     expect(Object.fromEntries(asked)).toMatchObject({
       response_type: 'code',
@@ -148,19 +148,22 @@ test(
       code_challenge_method: 'S256',
     });
     // Whoever else finds the port brings nothing in.
-    const inlet = asked.get('redirect_uri') ?? '';
-    expect(new URL(inlet).hostname).toBe('127.0.0.1');
-    expect((await fetch(`${inlet}?state=guessed&code=evil`)).status).toBe(400);
-    expect((await fetch(new URL('/else', inlet))).status).toBe(404);
+    const redirectUri = asked.get('redirect_uri') ?? '';
+    expect(new URL(redirectUri).hostname).toBe('127.0.0.1');
+    expect((await fetch(`${redirectUri}?state=guessed&code=evil`)).status).toBe(400);
+    expect((await fetch(new URL('/else', redirectUri))).status).toBe(404);
     // A browser may open connections beside, and never use them.
-    const unused = connect(Number(new URL(inlet).port), '127.0.0.1').on('error', () => undefined);
+    const unused = connect(Number(new URL(redirectUri).port), '127.0.0.1').on(
+      'error',
+      () => undefined,
+    );
     const shown = await fetch(page);
     expect(await shown.text()).toContain('You are signed in');
     const { code, out } = await running.ended;
     expect(code).toBe(0);
     unused.destroy();
     expect(out).toContain('Subject: ada');
-    expect(agent.forms[0]?.get('redirect_uri')).toBe(inlet);
+    expect(agent.forms[0]?.get('redirect_uri')).toBe(redirectUri);
     expect(readFileSync(user.tokens, 'utf8')).toContain('fresh-token');
     const sent = await legate(['send', agent.url, '--debug', 'x'], user);
     expect(sent.code).toBe(0);
@@ -207,7 +210,7 @@ test.each<readonly [string, Oddities, string]>([
   async (_, oddities, words) => {
     using user = home();
     await using agent = await provider(oddities);
-    const { running, page } = await begun(agent, user.env);
+    const { running, page } = await startLogin(agent, user.env);
     await (await fetch(page)).text();
     const { code, err } = await running.ended;
     expect(code).toBe(4);
@@ -227,7 +230,7 @@ test.each<readonly [string, Oddities['back'] & object, string]>([
 ])('AUTH_010: a browser that comes back with %s ends it', patient, async (_, back, words) => {
   using user = home();
   await using agent = await provider({ back });
-  const { running, page } = await begun(agent, user.env);
+  const { running, page } = await startLogin(agent, user.env);
   expect(await (await fetch(page)).text()).toContain('not signed in');
   const { code, err } = await running.ended;
   expect(code).toBe(4);
@@ -237,7 +240,7 @@ test.each<readonly [string, Oddities['back'] & object, string]>([
 test('AUTH_010: Ctrl+C ends it', patient, async () => {
   using user = home();
   await using agent = await provider();
-  const { running } = await begun(agent, user.env);
+  const { running } = await startLogin(agent, user.env);
   running.child.kill('SIGINT');
   expect((await running.ended).code).toBe(130);
 });
@@ -250,10 +253,8 @@ test('AUTH_010: nobody who comes back, and a port that is taken, end it', async 
     clientId: 'me',
     scope: '',
     signal: new AbortController().signal,
-    now: Date.now,
-    wait: () => Promise.resolve(),
     timeoutMs: 20,
-    tell: () => undefined,
+    prompt: () => undefined,
   };
   await expect(byAuthorizationCode(request)).rejects.toThrow('the login in the browser timed out');
   await using other = await rawAgent(() => undefined);
@@ -262,11 +263,13 @@ test('AUTH_010: nobody who comes back, and a port that is taken, end it', async 
 });
 
 test('OpenID Connect Discovery 4.3: a document that speaks for another issuer is refused', async () => {
-  const reach = { fetch: globalThis.fetch, signal: new AbortController().signal };
+  const fetching = { fetch: globalThis.fetch, signal: new AbortController().signal };
   await using other = await provider({ document: () => ({ issuer: 'https://evil.example' }) });
-  await expect(discover(other.url, reach)).rejects.toThrow('another issuer');
+  await expect(discover(other.url, fetching)).rejects.toThrow('another issuer');
   await using broken = await provider({ document: () => ({ token_endpoint: 7 }) });
-  await expect(discover(broken.url, reach)).rejects.toThrow('not the metadata');
-  await expect(discover(`${broken.url}/nowhere`, reach)).rejects.toThrow('not an OpenID provider');
-  await expect(discover('http://authority.example', reach)).rejects.toThrow('not https');
+  await expect(discover(broken.url, fetching)).rejects.toThrow('not the metadata');
+  await expect(discover(`${broken.url}/nowhere`, fetching)).rejects.toThrow(
+    'not an OpenID provider',
+  );
+  await expect(discover('http://authority.example', fetching)).rejects.toThrow('not https');
 });

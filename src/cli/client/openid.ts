@@ -1,8 +1,7 @@
+import { z } from 'zod';
 import { present } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
-import { protectedUrl, readAnswer, refused, type TokenAnswer } from './oauth.ts';
-
-type Fetch = typeof globalThis.fetch;
+import { fetchJson, protectedUrl, refused, type TokenAnswer, type TokenRequest } from './oauth.ts';
+import type { StoredToken } from './tokens.ts';
 
 /** The metadata of an OpenID provider. */
 export interface OpenIdProvider {
@@ -12,55 +11,57 @@ export interface OpenIdProvider {
   readonly deviceAuthorizationUrl?: string;
   readonly keysUrl?: string;
   readonly grants: readonly string[];
-  readonly secretPlace: 'basic' | 'post';
+  readonly authMethod: NonNullable<StoredToken['authMethod']>;
 }
+
+const text = z.string().min(1);
+const optional = text.optional().catch(undefined);
+const metadata = z.object({
+  issuer: text,
+  token_endpoint: text,
+  authorization_endpoint: optional,
+  device_authorization_endpoint: optional,
+  jwks_uri: optional,
+  grant_types_supported: z.array(z.string()).catch([]),
+  token_endpoint_auth_methods_supported: z.array(z.string()).catch([]),
+});
 
 const wellKnown = '/.well-known/openid-configuration';
 
-/** OpenID Connect Discovery 1.0, section 4: fetches the endpoints of a provider. */
+/**
+ * OpenID Connect Discovery 1.0, section 4: fetches the endpoints of a provider. The metadata must name
+ * the issuer it was fetched from, or any host could claim to be it (section 4.3).
+ */
 export async function discover(
   address: string,
-  { fetch, signal }: { readonly fetch: Fetch; readonly signal: AbortSignal },
+  fetching: Pick<TokenRequest, 'fetch' | 'signal'>,
 ): Promise<OpenIdProvider> {
   const url = protectedUrl(address);
   // A card may name the issuer instead of the URL of its metadata.
   if (!url.pathname.includes('/.well-known/')) {
     url.pathname = `${url.pathname.replace(/\/+$/, '')}${wellKnown}`;
   }
-  const init = { headers: { Accept: 'application/json' }, redirect: 'error', signal } as const;
-  const response = await fetch(url.href, init).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw new LegateError('PEER_UNREACHABLE', `can't reach ${url.origin}`, { cause });
-  });
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw refused(`${url.href} answered ${response.status}: it is not an OpenID provider`);
-  }
-  return providerOf(await readAnswer(response, url), url);
-}
-
-/** The metadata must name the issuer it was fetched from, or any host could claim to be it (section 4.3). */
-function providerOf(document: TokenAnswer, url: URL): OpenIdProvider {
-  const issuer = textOf(document['issuer']);
-  const tokenUrl = textOf(document['token_endpoint']);
-  if (issuer === undefined || tokenUrl === undefined) {
-    throw refused(`${url.href} is not the metadata of an OpenID provider`);
-  }
+  const { isOk, status, answer } = await fetchJson(url.href, fetching);
+  if (!isOk) throw refused(`${url.href} answered ${status}: it is not an OpenID provider`);
+  const parsed = metadata.safeParse(answer);
+  if (!parsed.success) throw refused(`${url.href} is not the metadata of an OpenID provider`);
+  const { issuer, token_endpoint: tokenUrl, ...more } = parsed.data;
   if (`${issuer.replace(/\/+$/, '')}${wellKnown}` !== url.href) {
     throw refused(`${url.href} belongs to another issuer: ${issuer.slice(0, 200)}`);
   }
-  const authorizationUrl = textOf(document['authorization_endpoint']);
-  const deviceAuthorizationUrl = textOf(document['device_authorization_endpoint']);
-  const keysUrl = textOf(document['jwks_uri']);
-  const places = textsOf(document['token_endpoint_auth_methods_supported']);
+  const methods = more.token_endpoint_auth_methods_supported;
   const isPostOnly =
-    places.includes('client_secret_post') && !places.includes('client_secret_basic');
+    methods.includes('client_secret_post') && !methods.includes('client_secret_basic');
   return {
     issuer,
     tokenUrl,
-    ...present({ authorizationUrl, deviceAuthorizationUrl, keysUrl }),
-    grants: textsOf(document['grant_types_supported']),
-    secretPlace: isPostOnly ? 'post' : 'basic',
+    ...present({
+      authorizationUrl: more.authorization_endpoint,
+      deviceAuthorizationUrl: more.device_authorization_endpoint,
+      keysUrl: more.jwks_uri,
+    }),
+    grants: more.grant_types_supported,
+    authMethod: isPostOnly ? 'client_secret_post' : 'client_secret_basic',
   };
 }
 
@@ -73,8 +74,8 @@ export async function identityOf(
   expected: {
     readonly provider: OpenIdProvider;
     readonly clientId: string;
-    readonly nonce?: string;
-    readonly fetch: Fetch;
+    readonly nonce: string | undefined;
+    readonly fetch: typeof globalThis.fetch;
   },
 ): Promise<string | undefined> {
   if (typeof token !== 'string') return undefined;
@@ -96,12 +97,4 @@ export async function identityOf(
     throw refused(`${provider.issuer} issued an ID token for another login`);
   }
   return payload.sub;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }

@@ -32,7 +32,7 @@ export class Session {
   /** All requests of the command use it. */
   readonly fetch: typeof fetch;
   readonly #wireLog: WireLog | undefined;
-  readonly #began = Date.now();
+  readonly #startedAt = Date.now();
   readonly #interrupt = new AbortController();
   #resolved: Promise<AgentReference> | undefined;
   /** Known once the card is read. */
@@ -42,8 +42,8 @@ export class Session {
   #challenge = '';
   #hasStoredToken = false;
   #waitedFor: string | undefined;
-  #isNamed = false;
-  #naming: NodeJS.Timeout | undefined;
+  #isTaskNamed = false;
+  #nameTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ClientCommandOptions, operands: readonly string[] | string | undefined) {
     this.choices = choicesOf(options, operands);
@@ -65,7 +65,9 @@ export class Session {
   /** The remaining time of the call, in milliseconds. */
   get remainingMs(): number {
     const { timeoutMs } = this.choices;
-    return timeoutMs === undefined ? Infinity : Math.max(0, this.#began + timeoutMs - Date.now());
+    return timeoutMs === undefined
+      ? Infinity
+      : Math.max(0, this.#startedAt + timeoutMs - Date.now());
   }
 
   throwIfLate(): void {
@@ -106,10 +108,6 @@ export class Session {
     console.error(`legate: ${this.redactor.clean(text)}`);
   }
 
-  debug(text: string): void {
-    if (this.choices.isDebug) console.error(`legate: ${this.redactor.clean(text)}`);
-  }
-
   /** Awaits the answer and shows progress on a terminal. */
   async answered<T>(answer: Promise<T>): Promise<T> {
     using _progress = new Progress('Waiting for the agent');
@@ -120,23 +118,23 @@ export class Session {
   waitsFor(taskId: string): void {
     if (this.#waitedFor === taskId) return;
     this.#waitedFor = taskId;
-    this.#isNamed = false;
-    clearTimeout(this.#naming);
-    this.#naming = setTimeout(() => this.nameTask(), 1_000).unref();
+    this.#isTaskNamed = false;
+    clearTimeout(this.#nameTimer);
+    this.#nameTimer = setTimeout(() => this.nameTask(), 1_000).unref();
   }
 
   /** Prints the id of that task, once. */
   nameTask(): void {
-    clearTimeout(this.#naming);
-    if (this.#waitedFor === undefined || this.#isNamed) return;
-    this.#isNamed = true;
+    clearTimeout(this.#nameTimer);
+    if (this.#waitedFor === undefined || this.#isTaskNamed) return;
+    this.#isTaskNamed = true;
     const id = quoted(this.#waitedFor);
     this.warn(`task ${id}; to see it later: legate get ${this.choices.agentFlag} ${id}`);
   }
 
   /** The wait succeeded. */
   hasResult(): void {
-    clearTimeout(this.#naming);
+    clearTimeout(this.#nameTimer);
     this.#waitedFor = undefined;
   }
 
@@ -164,10 +162,17 @@ export class Session {
   async clientOf(card: AgentCard): Promise<Client> {
     const { version } = this.choices;
     const bindings = await this.bindingsOf(card);
-    const offers = (binding: BindingName, version: Version): boolean =>
+    const offers = (version: Version, binding?: BindingName): boolean =>
       isOffered(card, { binding, version, bindings });
-    refuseOldVersion(card, version, offers);
-    const binding = this.choices.transports.find((one) => offers(one, version));
+    // Versions before 1.0 are used only on request (A2A CLI specification 13.2).
+    const other = version === '1.0' ? '0.3' : '1.0';
+    if (!offers(version) && offers(other)) {
+      throw new LegateError(
+        'VERSION_NOT_SUPPORTED',
+        `${JSON.stringify(card.name)} speaks A2A ${other} and not ${version}`,
+      );
+    }
+    const binding = this.choices.transports.find((one) => offers(version, one));
     const auth = await this.authFor(card);
     const client = await connect(card, {
       ...this.#connectOptions(),
@@ -175,8 +180,10 @@ export class Session {
       bindings,
       ...present({ binding, auth }),
     });
-    const { protocolBinding, protocolVersion, url } = client.interface;
-    this.debug(`speaks ${protocolBinding} ${protocolVersion} with ${url}`);
+    if (this.choices.isDebug) {
+      const { protocolBinding, protocolVersion, url } = client.interface;
+      this.warn(`speaks ${protocolBinding} ${protocolVersion} with ${url}`);
+    }
     return client;
   }
 
@@ -231,16 +238,13 @@ export class Session {
     const isAnswered = reference.kind === 'file' || this.#isCardAnswered;
     const isWrong = error.code === 'PEER_INVALID' || error.code === 'INVALID_PARAMS';
     if (!isWrong) return error;
-    if (isAnswered && reference.kind === 'address' && new URL(reference.url).pathname !== '/') {
+    if (isAnswered && reference.kind === 'url' && new URL(reference.url).pathname !== '/') {
       const entries = await catalogueAt(reference.url, this);
       if (entries !== undefined) return severalAgents(reference.url, entries);
     }
-    return new CommandFailure({
-      code: isAnswered ? 'A2ACLI_ERR_CARD_INVALID' : 'A2ACLI_ERR_CARD_NOT_FOUND',
-      message: error.message,
-      hint: isAnswered ? 'see all that is wrong with it: legate check' : 'check the address',
-      cause: error,
-    });
+    const code = isAnswered ? 'A2ACLI_ERR_CARD_INVALID' : 'A2ACLI_ERR_CARD_NOT_FOUND';
+    const hint = isAnswered ? 'see all that is wrong with it: legate check' : 'check the address';
+    return new CommandFailure(code, error.message, { hint, cause: error });
   }
 
   #connectOptions(): ConnectOptions {
@@ -249,7 +253,7 @@ export class Session {
       signal: this.signal,
       headers: serviceParameters,
       extensions,
-      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...present({ timeoutMs }),
       ...(pollMs !== undefined && {
         poll: { initialMs: pollMs, maximumMs: Math.max(pollMs, 30_000) },
       }),
@@ -274,12 +278,12 @@ export class Session {
   async #storedAuth(card: AgentCard): Promise<Auth | undefined> {
     const reference = await this.resolve();
     if (reference.kind === 'file') return undefined;
-    const { storedToken, takesTokens } = await import('./stored-auth.ts');
+    const { accessToken, takesTokens } = await import('./tokens.ts');
     if (!takesTokens(card)) return undefined;
-    const token = await storedToken(new URL(reference.url).origin, this);
-    if (token === undefined) return undefined;
+    const bearer = await accessToken(new URL(reference.url).origin, this);
+    if (bearer === undefined) return undefined;
     this.#hasStoredToken = true;
-    return { bearer: token.accessToken };
+    return { bearer };
   }
 
   warnOfDanger(): void {
@@ -304,31 +308,15 @@ type Version = '1.0' | '0.3';
 function isOffered(
   card: AgentCard,
   wanted: {
-    readonly binding: BindingName;
+    readonly binding: BindingName | undefined;
     readonly version: Version;
     readonly bindings: readonly ClientBinding[];
   },
 ): boolean {
   try {
-    return chooseInterface(card, wanted).binding === wanted.binding;
+    const { binding } = chooseInterface(card, wanted);
+    return wanted.binding === undefined || wanted.binding === binding;
   } catch {
     return false;
   }
-}
-
-/** Versions before 1.0 are used only on request (A2A CLI specification 13.2). */
-function refuseOldVersion(
-  { name }: AgentCard,
-  version: Version,
-  offers: (binding: BindingName, version: Version) => boolean,
-): void {
-  const has = (one: Version): boolean =>
-    (['JSONRPC', 'HTTP+JSON', 'GRPC'] as const).some((binding) => offers(binding, one));
-  if (has(version)) return;
-  const other = version === '1.0' ? '0.3' : '1.0';
-  if (!has(other)) return;
-  throw new LegateError(
-    'VERSION_NOT_SUPPORTED',
-    `${JSON.stringify(name)} speaks A2A ${other} and not ${version}`,
-  );
 }

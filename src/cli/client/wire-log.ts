@@ -4,7 +4,7 @@ import type { Redactor } from './redactor.ts';
 type Fetch = typeof globalThis.fetch;
 
 /** Maximum length of a line of a body, in characters. */
-const longestLine = 4_096;
+const maxLineLength = 4_096;
 
 /** Logs every message on the wire, line by line, with credentials redacted. */
 export class WireLog {
@@ -21,12 +21,12 @@ export class WireLog {
   fetch(fetch: Fetch): Fetch {
     return async (input, init) => {
       const url = input instanceof Request ? input.url : String(input);
-      const exchange = this.#begin(`${init?.method ?? 'GET'} ${url}`, new Headers(init?.headers));
-      if (typeof init?.body === 'string') exchange.tell('>', init.body);
-      const response = await exchange.watch(fetch(input, init));
-      exchange.tell('<', `${response.status} ${response.statusText} after ${exchange.passed()}`);
+      const exchange = this.#start(`${init?.method ?? 'GET'} ${url}`, new Headers(init?.headers));
+      if (typeof init?.body === 'string') exchange.log('>', init.body);
+      const response = await exchange.logFailure(fetch(input, init));
+      exchange.log('<', `${response.status} ${response.statusText} after ${exchange.elapsed()}`);
       exchange.headers('<', response.headers);
-      return withLoggedBody(response, (line) => exchange.tell('<', line));
+      return withLoggedBody(response, (line) => exchange.log('<', line));
     };
   }
 
@@ -36,33 +36,33 @@ export class WireLog {
       binding: binding.binding,
       locate: (address) => binding.locate(address),
       open: (chosen, limits) => {
-        const place = `${binding.binding} ${chosen.version} ${chosen.url.origin}`;
-        return this.#channel(binding.open(chosen, limits), place);
+        const target = `${binding.binding} ${chosen.version} ${chosen.url.origin}`;
+        return this.#channel(binding.open(chosen, limits), target);
       },
     };
   }
 
-  #channel(channel: BindingChannel, place: string): BindingChannel {
-    const begin = (operation: string, json: unknown, call: BindingCall): Exchange => {
-      const exchange = this.#begin(`${operation} ${place}`, call.headers);
-      exchange.tell('>', JSON.stringify(json));
+  #channel(channel: BindingChannel, target: string): BindingChannel {
+    const start = (operation: string, json: unknown, call: BindingCall): Exchange => {
+      const exchange = this.#start(`${operation} ${target}`, call.headers);
+      exchange.log('>', JSON.stringify(json));
       return exchange;
     };
     return {
       call: async (operation, json, call) => {
-        const exchange = begin(operation, json, call);
-        const answer = await exchange.watch(channel.call(operation, json, call));
-        exchange.tell('<', `OK after ${exchange.passed()}`);
-        exchange.tell('<', JSON.stringify(answer));
+        const exchange = start(operation, json, call);
+        const answer = await exchange.logFailure(channel.call(operation, json, call));
+        exchange.log('<', `OK after ${exchange.elapsed()}`);
+        exchange.log('<', JSON.stringify(answer));
         return answer;
       },
       stream: async (operation, json, call) => {
-        const exchange = begin(operation, json, call);
-        const events = await exchange.watch(channel.stream(operation, json, call));
-        exchange.tell('<', `a stream after ${exchange.passed()}`);
+        const exchange = start(operation, json, call);
+        const events = await exchange.logFailure(channel.stream(operation, json, call));
+        exchange.log('<', `a stream after ${exchange.elapsed()}`);
         return (async function* () {
           for await (const event of events) {
-            exchange.tell('<', JSON.stringify(event));
+            exchange.log('<', JSON.stringify(event));
             yield event;
           }
         })();
@@ -72,25 +72,25 @@ export class WireLog {
   }
 
   /** Logs a request; the returned object logs its answer. */
-  #begin(line: string, sent: Headers): Exchange {
+  #start(line: string, sent: Headers): Exchange {
     const number = (this.#count += 1);
     const startedAt = performance.now();
-    const passed = (): string => `${Math.round(performance.now() - startedAt)} ms`;
-    const tell = (mark: string, text: string): void =>
-      this.#log(`[${number}] ${mark} ${this.#redactor.clean(text).slice(0, longestLine)}`);
+    const elapsed = (): string => `${Math.round(performance.now() - startedAt)} ms`;
+    const log = (mark: string, text: string): void =>
+      this.#log(`[${number}] ${mark} ${this.#redactor.clean(text).slice(0, maxLineLength)}`);
     const headers = (mark: string, all: Headers): void => {
-      for (const [name, value] of all) tell(mark, `${name}: ${this.#redactor.header(name, value)}`);
+      for (const [name, value] of all) log(mark, `${name}: ${this.#redactor.header(name, value)}`);
     };
-    tell('>', line);
+    log('>', line);
     headers('>', sent);
     return {
-      passed,
-      tell,
+      elapsed,
+      log,
       headers,
-      watch: (answer) =>
+      logFailure: (answer) =>
         answer.catch((error: unknown) => {
           const cause = error instanceof Error ? (error.cause ?? error) : error;
-          tell('!', `${String(cause)} after ${passed()}`);
+          log('!', `${String(cause)} after ${elapsed()}`);
           throw error;
         }),
     };
@@ -99,15 +99,15 @@ export class WireLog {
 
 /** One request and its answer. */
 interface Exchange {
-  readonly passed: () => string;
-  readonly tell: (mark: string, text: string) => void;
+  readonly elapsed: () => string;
+  readonly log: (mark: string, text: string) => void;
   readonly headers: (mark: string, headers: Headers) => void;
   /** Logs a failure and rethrows it. */
-  readonly watch: <T>(answer: Promise<T>) => Promise<T>;
+  readonly logFailure: <T>(answer: Promise<T>) => Promise<T>;
 }
 
 /** Logs whole lines only: a credential that spans two chunks must be redacted, too. */
-function withLoggedBody(response: Response, tell: (line: string) => void): Response {
+function withLoggedBody(response: Response, log: (line: string) => void): Response {
   if (response.body === null) return response;
   const decoder = new TextDecoder();
   let pending = '';
@@ -116,11 +116,11 @@ function withLoggedBody(response: Response, tell: (line: string) => void): Respo
       pending += decoder.decode(piece, { stream: true });
       const complete = pending.split('\n');
       pending = complete.pop() ?? '';
-      for (const line of complete) if (line.trim() !== '') tell(line);
+      for (const line of complete) if (line.trim() !== '') log(line);
       controller.enqueue(piece);
     },
     flush() {
-      if (pending.trim() !== '') tell(pending);
+      if (pending.trim() !== '') log(pending);
     },
   });
   const { status, statusText, headers } = response;
