@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Assistant, buildAssistant, loadProject } from '../../src/assistant/index.ts';
-import { assistantTemplate } from '../../src/cli/init/assistant-template.ts';
+import { templateOf } from '../../src/cli/init/template.ts';
 
 /** What people write first, and the flow that starts or the pattern (with its topic) that answers. */
 const smallTalk: readonly (readonly [message: string, expected: string])[] = [
@@ -111,7 +111,7 @@ describe('first messages to an assistant made by legate init', () => {
   const folder = mkdtempSync(join(tmpdir(), 'legate-first-'));
   let assistant: Assistant;
   beforeAll(async () => {
-    const { files } = assistantTemplate({ kind: 'assistant', name: 'inn', description: 'An inn.' });
+    const { files } = templateOf({ kind: 'assistant', name: 'inn', description: 'An inn.' });
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);

@@ -40,7 +40,9 @@ test(
     const { directory } = folder;
     const made = await legate(['init', 'bistro', '--kind', 'assistant'], { directory });
     expect(made.code).toBe(0);
-    expect(made.out.split('\n')).toContain('bistro/domain.yml');
+    expect(made.out.split('\n')).toEqual(
+      expect.arrayContaining(['bistro/domain.yml', 'bistro/.gitignore', 'bistro/data/flows.yml']),
+    );
     expect(made.err).toBe(
       '\nCreated the assistant "bistro". Next steps:\n  cd bistro\n' +
         '  npx legate test e2e\n  npx legate shell\n  npx legate run --inspect\n',

@@ -4,7 +4,7 @@ import { present } from '../../config/index.ts';
 import { quoted } from '../client/choices.ts';
 import type { InitCommandOptions } from '../commands/assistants.ts';
 import { askPlan, isName, nameRule, type Plan, usualPlan } from './questions.ts';
-import { templateOf } from './templates.ts';
+import { templateOf } from './template.ts';
 import { usage } from '../usage.ts';
 
 /** Creates a project that runs without changes. */
