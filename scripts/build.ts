@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { buildPage } from '../src/http/inspector/page-build.ts';
+import { buildPage } from '../src/http/inspector/page.ts';
 
 const root = join(import.meta.dirname, '..');
 const out = resolve(process.argv[2] ?? join(root, 'dist'));

@@ -2,7 +2,7 @@ import type {
   CallsView,
   NetworkNode,
   NetworkPicture,
-} from '../../../src/http/inspector/network.ts';
+} from '../../../src/http/inspector/model.ts';
 
 export interface PlacedAgent extends NetworkNode {
   readonly x: number;

@@ -1,4 +1,4 @@
-import type { NetworkNode, NetworkPicture } from '../../../src/http/inspector/network.ts';
+import type { NetworkNode, NetworkPicture } from '../../../src/http/inspector/model.ts';
 import { useLive } from '../api/loaded.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';

@@ -1,4 +1,4 @@
-import type { PeerView } from '../../../src/http/inspector/network.ts';
+import type { PeerView } from '../../../src/http/inspector/model.ts';
 import { path, post } from '../api/api.ts';
 import { useAction } from '../api/loaded.ts';
 import { Button } from '../ui/button.tsx';

@@ -1,4 +1,4 @@
-import type { PeerView, SubAgentView } from '../../../src/http/inspector/network.ts';
+import type { PeerView, SubAgentView } from '../../../src/http/inspector/model.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { checkCard } from './card-checks.ts';

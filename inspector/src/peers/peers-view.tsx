@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { PeersView as PeersAnswer } from '../../../src/http/inspector/network.ts';
+import type { PeersView as PeersAnswer } from '../../../src/http/inspector/model.ts';
 import { about } from '../api/about.ts';
 import { useLive } from '../api/loaded.ts';
 import { Back } from '../app/back.tsx';

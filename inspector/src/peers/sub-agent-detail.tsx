@@ -1,4 +1,4 @@
-import type { SubAgentView } from '../../../src/http/inspector/network.ts';
+import type { SubAgentView } from '../../../src/http/inspector/model.ts';
 import { goTo } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';

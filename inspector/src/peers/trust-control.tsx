@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { PeersView, PeerView } from '../../../src/http/inspector/network.ts';
+import type { PeersView, PeerView } from '../../../src/http/inspector/model.ts';
 import { path, post } from '../api/api.ts';
 import { useAction } from '../api/loaded.ts';
 import { Button } from '../ui/button.tsx';

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { ApprovalView } from '../../../src/http/inspector/network.ts';
+import type { ApprovalView } from '../../../src/http/inspector/model.ts';
 import { about } from '../api/about.ts';
 import { get } from '../api/api.ts';
 import { onNotice } from '../api/live.ts';

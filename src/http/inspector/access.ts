@@ -1,8 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
-import { type Authenticator, AuthError, authHeaders } from '../../auth/index.ts';
+import {
+  type Authenticator,
+  AuthError,
+  authHeaders,
+  hostPort,
+  isSameSecret,
+} from '../../auth/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import { peerOf } from '../request.ts';
-import type { InspectorToken } from './inspector-token.ts';
 
 /** One way to authenticate operators. */
 export interface InspectorAccess {
@@ -41,17 +48,89 @@ function hasScope(caller: Caller): boolean {
   return caller.scopes?.includes('inspect') === true;
 }
 
-/** Admits the holder of the inspector's token: by the cookie of its link, or as a bearer token. */
-export function tokenAccess(token: InspectorToken): InspectorAccess {
-  return {
-    isOpen: false,
-    async admit(request) {
-      const holder = token.holderByCookie(request);
-      if (holder !== undefined) return holder;
-      const bearer = /^Bearer +(?<token>\S+)$/i.exec(request.headers.authorization ?? '');
-      return token.holder([bearer?.groups?.['token'] ?? '']);
-    },
-  };
+const tokenHolder: Caller = Object.freeze({ tenant: '', subject: '', method: 'inspector-token' });
+
+/** Bytes of a random token. */
+const tokenBytes = 32;
+
+/**
+ * The secret of one inspector. It travels once, in the link that the operator opens; the browser then
+ * proves itself by a cookie that is derived from it, so that replicas with one token share sessions.
+ */
+export class InspectorToken implements InspectorAccess {
+  readonly isOpen = false;
+  readonly #token: string;
+  readonly #session: string;
+
+  /** @param token - A fixed one; random without it. */
+  constructor(token = randomBytes(tokenBytes).toString('base64url')) {
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        'the token of the inspector (--inspect-token, INSPECT_TOKEN) must be printable ASCII without ' +
+          'spaces, and not empty; leave it out for a random one',
+      );
+    }
+    this.#token = token;
+    this.#session = createHmac('sha256', token).update('inspector session').digest('base64url');
+  }
+
+  /** Admits the cookie of the link, or the token as a bearer token. */
+  async admit(request: IncomingMessage): Promise<Caller> {
+    if (this.#hasCookie(request)) return tokenHolder;
+    const bearer = /^Bearer +(?<token>\S+)$/i.exec(request.headers.authorization ?? '');
+    return this.redeem([bearer?.groups?.['token'] ?? '']);
+  }
+
+  /** The operator; rejects with `AuthError` unless one of these is the token. */
+  async redeem(given: readonly string[]): Promise<Caller> {
+    if (given.some((each) => isSameSecret(this.#token, each))) return tokenHolder;
+    throw new AuthError(
+      'UNAUTHENTICATED',
+      'the inspector needs its token: open the link that the server printed when it started ' +
+        '(…/inspect/?token=…), or start it with a token of your own (--inspect-token)',
+      [],
+    );
+  }
+
+  /** The link that opens the inspector of a server. */
+  linkBelow(url: string): string {
+    return `${url}/inspect/?token=${encodeURIComponent(this.#token)}`;
+  }
+
+  #hasCookie(request: IncomingMessage): boolean {
+    const name = cookieName(request);
+    // Pages of other ports and paths may have set further ones of that name.
+    const values = (request.headers.cookie ?? '').split(';').flatMap((pair) => {
+      const mark = pair.indexOf('=');
+      return pair.slice(0, mark).trim() === name ? [pair.slice(mark + 1).trim()] : [];
+    });
+    return values.some((value) => isSameSecret(this.#session, value));
+  }
+
+  /**
+   * `Set-Cookie` for a browser that opened the link, until the browser closes. Without a path, browsers use
+   * the folder of the page, which may differ from ours behind a proxy.
+   */
+  cookieFor(request: IncomingMessage): string {
+    const isSecure = isEncrypted(request) || request.headers['x-forwarded-proto'] === 'https';
+    return [
+      `${cookieName(request)}=${this.#session}`,
+      'HttpOnly',
+      'SameSite=Strict',
+      ...(isSecure ? ['Secure'] : []),
+    ].join('; ');
+  }
+}
+
+/** Cookies are shared by all ports of a host, so the name has the port that the browser called. */
+function cookieName(request: IncomingMessage): string {
+  const port = hostPort(request.headers.host) ?? (isEncrypted(request) ? 443 : 80);
+  return `legate_inspect_${port}`;
+}
+
+function isEncrypted({ socket }: IncomingMessage): boolean {
+  return 'encrypted' in socket && socket.encrypted === true;
 }
 
 /**

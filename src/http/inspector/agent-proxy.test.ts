@@ -59,7 +59,7 @@ test('only agents that were named are called', async () => {
   await using server = await inspected();
   const refused = await call(server, `${other.url}/`);
   expect(refused.status).toBe(400);
-  expect(await refused.text()).toContain(`${other.url} is not an agent that you named`);
+  expect(await refused.text()).toContain(`${other.url} is not an agent that you connected to`);
   expect(other.calls).toBe(0);
   expect((await name(server, `${other.url}/.well-known/agent-card.json`)).status).toBe(200);
   const answer = await call(server, `${other.url}/any/path`);
@@ -75,7 +75,7 @@ test('a hundred agents are remembered, the latest', async () => {
   await using server = await inspected();
   for (let index = 0; index <= 100; index += 1) await name(server, `https://a${index}.invalid/`);
   const first = await call(server, 'https://a0.invalid/');
-  expect(await first.text()).toContain('is not an agent that you named');
+  expect(await first.text()).toContain('is not an agent that you connected to');
   // A name that leads nowhere: it was tried.
   expect((await call(server, 'https://a100.invalid/')).status).toBe(503);
 });
@@ -146,7 +146,7 @@ test('a name that comes to lead inwards is refused when connecting', async () =>
   });
   const request = new IncomingMessage(new Socket());
   const url = `http://agent.example.com:${other.port}/`;
-  proxy.name(url, request);
+  proxy.allow(url, request);
   for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.7', '0.0.0.0']) {
     answers = [address];
     await expect(proxy.fetch(url, {}, request)).rejects.toThrow(/loopback|private|never allowed/);

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
 import { isLocalName, isLocalRequest } from '../../auth/index.ts';
 import {
   checkUrl,
@@ -10,19 +12,22 @@ import {
   type UrlPolicy,
   UrlRefused,
 } from '../../push/index.ts';
+import { invalidParams, LegateError } from '../../protocol/index.ts';
 import type { NetworkExposure } from '../../service/index.ts';
+import { readBody } from '../request.ts';
+import { type ApiCall, audited, bodyOf, type Inspection, type Routes } from './inspection.ts';
 
-/** Where an operator on the machine itself may go: agents of the machine and of its network, too. */
+/** For operators on the machine itself: agents on the machine and in its network, too. */
 const anywherePolicy: UrlPolicy = {
   schemes: ['http', 'https'],
   allowLoopback: true,
   allowPrivate: true,
 };
 
-/** Agents that may be named at one time; naming one more forgets the one named first. */
-const maxNamed = 100;
+/** Agents that are allowed at one time; one more replaces the oldest. */
+const maxAllowed = 100;
 
-export interface AgentProxyOptions {
+interface AgentProxyOptions {
   readonly exposure: NetworkExposure;
   /** Where calls may go, for every client. @default by `exposure` and by client */
   readonly policy?: UrlPolicy | undefined;
@@ -31,8 +36,8 @@ export interface AgentProxyOptions {
 }
 
 /**
- * Calls other agents for the page: those that the operator named, and no others, so that a card can't
- * lead the server elsewhere. From a server that others can exposure, and for requests that a proxy
+ * Calls other agents for the page: those that the operator connected to, and no others, so that a card
+ * can't lead the server elsewhere. On a server that other machines can reach, and for requests that a proxy
  * forwarded, only public https addresses. Addresses are checked again when connecting.
  */
 export class AgentProxy {
@@ -40,7 +45,7 @@ export class AgentProxy {
   readonly #policy: UrlPolicy | undefined;
   readonly #options: GuardedFetchOptions;
   readonly #fetches = new Map<UrlPolicy, GuardedFetch>();
-  readonly #named = new Set<string>();
+  readonly #allowed = new Set<string>();
 
   constructor({ exposure, policy, resolver }: AgentProxyOptions) {
     this.#exposure = exposure;
@@ -49,20 +54,20 @@ export class AgentProxy {
   }
 
   /** Lets the page call the agent at this address from now on. */
-  name(address: string, request: IncomingMessage): void {
+  allow(address: string, request: IncomingMessage): void {
     const url = checkUrl(address, this.#policyFor(request));
     const origin = originOf(url);
-    this.#named.delete(origin);
-    this.#named.add(origin);
-    const [first] = this.#named;
-    if (this.#named.size > maxNamed && first !== undefined) this.#named.delete(first);
+    this.#allowed.delete(origin);
+    this.#allowed.add(origin);
+    const [first] = this.#allowed;
+    if (this.#allowed.size > maxAllowed && first !== undefined) this.#allowed.delete(first);
   }
 
   async fetch(address: string, init: RequestInit, request: IncomingMessage): Promise<Response> {
     const policy = this.#policyFor(request);
     const url = checkUrl(address, policy);
-    if (!this.#named.has(originOf(url))) {
-      const problem = `${url.origin} is not an agent that you named; connect to that address to call it`;
+    if (!this.#allowed.has(originOf(url))) {
+      const problem = `${url.origin} is not an agent that you connected to; connect to that address to call it`;
       throw new UrlRefused('INVALID_PARAMS', 'url', problem);
     }
     let fetch = this.#fetches.get(policy);
@@ -85,4 +90,86 @@ export class AgentProxy {
 /** A card may call this machine by another of its names than the operator did. */
 function originOf(url: URL): string {
   return isLocalName(url.hostname) ? `${url.protocol}//localhost:${url.port}` : url.origin;
+}
+
+/**
+ * Calls another agent for the page, once the operator has connected to it. The answer's status and headers
+ * travel in headers of their own, so that no browser acts on them as if they were ours.
+ */
+export const proxyRoutes: Routes = [
+  ['POST', 'agents', allowAgent],
+  ['POST', 'proxy', forward],
+];
+
+function requireProxy({ proxy }: Inspection): AgentProxy {
+  if (proxy !== undefined) return proxy;
+  throw new LegateError(
+    'UNSUPPORTED_OPERATION',
+    'the proxy of the inspector is off; enable it to call other agents through this server',
+  );
+}
+
+async function allowAgent(inspection: Inspection, call: ApiCall): Promise<object> {
+  const { url } = await bodyOf(call, z.object({ url: z.string() }));
+  requireProxy(inspection).allow(url, call.request);
+  audited(inspection, call, 'audit.agent_named', { origin: new URL(url).origin });
+  return {};
+}
+
+const methods = ['GET', 'POST', 'DELETE'];
+
+async function forward(inspection: Inspection, call: ApiCall): Promise<void> {
+  const proxy = requireProxy(inspection);
+  const { request, response } = call;
+  const method = headerOf(request, 'x-inspect-method');
+  if (!methods.includes(method)) {
+    throw invalidParams({ field: 'method', description: `must be one of ${methods.join(', ')}` });
+  }
+  const headers = forwardedHeaders(request);
+  const body = await readBody(request, call.limits);
+  const leaving = new AbortController();
+  response.once('close', () => leaving.abort());
+  const answer = await proxy.fetch(
+    headerOf(request, 'x-inspect-url'),
+    { method, headers, signal: leaving.signal, ...(method === 'POST' && { body }) },
+    request,
+  );
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'cache-control': 'no-store, no-transform',
+    'x-content-type-options': 'nosniff',
+    'x-inspect-status': String(answer.status),
+    'x-inspect-headers': encodeURIComponent(JSON.stringify([...answer.headers])),
+  });
+  if (answer.body === null) return void response.end();
+  response.flushHeaders();
+  // A page that disconnects ends the call; an agent that disconnects cuts the answer off.
+  await pipeline(answer.body, response).catch(() => response.destroy());
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string {
+  return String(headers[name] ?? '');
+}
+
+/** Headers that only the server may set. */
+const ownHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Percent-encoded JSON: header values are Latin-1, and JSON is not. */
+function forwardedHeaders(request: IncomingMessage): Record<string, string> {
+  let given: Record<string, string>;
+  try {
+    const json = decodeURIComponent(headerOf(request, 'x-inspect-headers') || '{}');
+    given = z.record(z.string(), z.coerce.string()).parse(JSON.parse(json));
+  } catch {
+    const description = 'must be a JSON object, percent-encoded';
+    throw invalidParams({ field: 'headers', description });
+  }
+  const entries = Object.entries(given);
+  return Object.fromEntries(entries.filter(([name]) => !ownHeaders.has(name.toLowerCase())));
 }

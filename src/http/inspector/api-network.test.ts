@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { bodySigner, generateSigningKey } from '../../push/index.ts';
-import type { NetworkPicture } from './network.ts';
+import type { NetworkPicture } from './model.ts';
 import { bakery, inspectedServer } from './testing/inspected-server.ts';
 import { post, send } from './testing/requests.ts';
 
@@ -40,6 +40,26 @@ test('the picture of the network has callers, agents, webhooks and what the prov
     expect.objectContaining({ to: 'bakery', count: 2, failed: 1 }),
   );
   expect(picture.calls).toHaveLength(2);
+});
+
+test('a delivery whose stored configuration is unreadable does not break the picture', async () => {
+  await using server = await inspectedServer();
+  const taskId = await send(server, 'hello', 'alice');
+  const registration = { config: { id: 'c', url: '' }, wireVersion: '1.0' as const };
+  vi.spyOn(server.serving.router.store.push, 'deliveries').mockResolvedValue([
+    {
+      id: 1,
+      taskId,
+      sequence: 1,
+      attempts: 0,
+      push: registration,
+      unreadable: 'not a configuration',
+      state: 'dead',
+      nextAttemptAt: 0,
+    },
+  ]);
+  const { nodes } = await server.get<NetworkPicture>('network');
+  expect(nodes.map(({ kind }) => kind)).toEqual(['agent', 'caller']);
 });
 
 test('trust is granted and approvals decided through the provider, within its levels', async () => {

@@ -1,87 +1,152 @@
-import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
-import {
-  type ApiCall,
-  audited,
-  bodyOf,
-  type Inspection,
-  reply,
-  type Routes,
-} from './inspection.ts';
-import { networkPicture, subAgents } from './network-picture.ts';
-import type { NetworkProvider, PeersView } from './network.ts';
+import { z } from 'zod';
+import { present } from '../../config/index.ts';
+import { isJsonObject, LegateError } from '../../protocol/index.ts';
+import { type ApiCall, audited, bodyOf, type Inspection, type Routes } from './inspection.ts';
+import type { CallsView, NetworkNode, NetworkPicture, PeersView, SubAgentView } from './model.ts';
+import { ownerView } from './tasks.ts';
 
-/** Other agents: who they are, what they may do, and who calls whom. */
+/** Other agents: cards, trust, approvals, and the call graph. */
 export const networkRoutes: Routes = [
-  [
-    'GET',
-    'network',
-    async (inspection, { response }) => reply(response, await networkPicture(inspection)),
-  ],
-  [
-    'GET',
-    'peers',
-    async (inspection, { response }) => {
-      const { network } = inspection;
-      const view: PeersView = {
-        levels: network?.levels ?? [],
-        canSetTrust: network?.setTrust !== undefined,
-        peers: (await network?.peers()) ?? [],
-        subAgents: subAgents(inspection),
-      };
-      reply(response, view);
-    },
-  ],
+  ['GET', 'network', networkPicture],
+  ['GET', 'peers', listPeers],
   ['POST', 'peers/{id}/trust', setTrust],
-  [
-    'GET',
-    'approvals',
-    async ({ network }, { response }) => reply(response, (await network?.approvals?.()) ?? []),
-  ],
+  ['GET', 'approvals', async ({ network }) => (await network?.approvals?.()) ?? []],
   ['POST', 'approvals/{id}', decide],
 ];
 
-async function setTrust(inspection: Inspection, call: ApiCall): Promise<void> {
-  const provider = required(inspection.network, 'setTrust');
+async function listPeers(inspection: Inspection): Promise<PeersView> {
+  const { network } = inspection;
+  return {
+    levels: network?.levels ?? [],
+    canSetTrust: network?.setTrust !== undefined,
+    peers: (await network?.peers()) ?? [],
+    subAgents: subAgents(inspection),
+  };
+}
+
+async function setTrust(inspection: Inspection, call: ApiCall): Promise<object> {
+  const { network } = inspection;
+  if (network?.setTrust === undefined) throw noDirectory();
   const { id: peerId = '' } = call.params;
-  const { level, approvedSkills } = await bodyOf(call);
-  if (typeof level !== 'string' || !provider.levels.some(({ name }) => name === level)) {
-    const names = provider.levels.map(({ name }) => name).join(', ');
-    throw invalidParams({ field: 'level', description: `must be one of ${names}` });
-  }
-  const skills = skillsOf(approvedSkills);
-  await provider.setTrust(peerId, {
-    level,
-    ...(skills !== undefined && { approvedSkills: skills }),
-  });
-  audited(inspection, call, 'audit.trust_set', { peerId, level });
-  reply(call.response, {});
+  const change = await bodyOf(
+    call,
+    z.object({
+      level: z.enum(network.levels.map(({ name }) => name)),
+      approvedSkills: z.array(z.string()).optional(),
+    }),
+  );
+  await network.setTrust(peerId, present(change));
+  audited(inspection, call, 'audit.trust_set', { peerId, level: change.level });
+  return {};
 }
 
-async function decide(inspection: Inspection, call: ApiCall): Promise<void> {
-  const provider = required(inspection.network, 'decide');
+async function decide(inspection: Inspection, call: ApiCall): Promise<object> {
+  const { network } = inspection;
+  if (network?.decide === undefined) throw noDirectory();
   const { id: approvalId = '' } = call.params;
-  const { decision } = await bodyOf(call);
-  if (decision !== 'approve' && decision !== 'reject') {
-    throw invalidParams({ field: 'decision', description: 'must be approve or reject' });
-  }
-  await provider.decide(approvalId, decision);
+  const { decision } = await bodyOf(call, z.object({ decision: z.enum(['approve', 'reject']) }));
+  await network.decide(approvalId, decision);
   audited(inspection, call, 'audit.approval_decided', { approvalId, decision });
-  reply(call.response, {});
+  return {};
 }
 
-function required<K extends 'setTrust' | 'decide'>(
-  provider: NetworkProvider | undefined,
-  ability: K,
-): NetworkProvider & Required<Pick<NetworkProvider, K>> {
-  if (provider?.[ability] !== undefined) {
-    return provider as NetworkProvider & Required<Pick<NetworkProvider, K>>;
+function noDirectory(): LegateError {
+  return new LegateError('UNSUPPORTED_OPERATION', 'this server has no peer directory');
+}
+
+/** Tasks and deliveries that are counted: the latest. */
+const maxTasks = 500;
+const maxDeliveries = 500;
+/** Conversations whose calls of sub agents are counted, the latest; and the entries read of each. */
+const maxContexts = 20;
+const maxEntries = 200;
+
+/**
+ * The call graph: callers and our agents by their tasks, webhooks by their deliveries, sub agents by
+ * the logs of conversations, peers by the provider.
+ */
+async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
+  const { agent: ours, service, store, network } = inspection;
+  const { name, description } = service.cards.current;
+  const nodes = new Map<string, NetworkNode>();
+  const calls = new Map<string, CallsView>();
+  const addNode = (node: NetworkNode): void => void nodes.set(node.id, node);
+  const addCalls = (counted: CallsView): void => {
+    calls.set(JSON.stringify([counted.from, counted.to]), counted);
+  };
+  const count = (from: string, to: string, hasFailed: boolean, at: number): void => {
+    const {
+      count: before = 0,
+      failed = 0,
+      lastAt = 0,
+    } = calls.get(JSON.stringify([from, to])) ?? {};
+    const failures = failed + (hasFailed ? 1 : 0);
+    addCalls({ from, to, count: before + 1, failed: failures, lastAt: Math.max(lastAt, at) });
+  };
+  addNode({ id: ours, kind: 'agent', name, detail: description });
+  const { records } = await store.list({ limit: maxTasks });
+  for (const { owner, state, statusTime } of records) {
+    const { agent, tenant, subject, key } = ownerView(owner);
+    const id = `caller ${key}`;
+    const detail = tenant === '' ? undefined : tenant;
+    addNode(present({ id, kind: 'caller' as const, name: subject || 'anonymous', detail }));
+    const hasFailed = state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED';
+    count(id, agent, hasFailed, statusTime);
   }
-  throw new LegateError('UNSUPPORTED_OPERATION', 'nobody here keeps the trust of other agents');
+  const owners = new Map(records.map(({ id, owner }) => [id, ownerView(owner).agent]));
+  for (const delivery of await store.push.deliveries({ limit: maxDeliveries })) {
+    const agent = owners.get(delivery.taskId);
+    // A configuration that can't be decoded has no URL.
+    const host = URL.parse(delivery.push.config.url)?.host;
+    if (agent === undefined || host === undefined) continue;
+    const id = `webhook ${host}`;
+    addNode({ id, kind: 'webhook', name: host });
+    // A pending delivery was attempted before, and is due later.
+    const at = Math.min(delivery.nextAttemptAt, inspection.now());
+    count(agent, id, delivery.state === 'dead', at);
+  }
+  for (const { id, name: title, description: detail, caller } of subAgents(inspection)) {
+    addNode({ id, kind: 'sub-agent', name: title, detail });
+    // Connected to its assistant even if it was never called.
+    addCalls({ from: caller, to: id, count: 0, failed: 0 });
+  }
+  for (const { agent, at } of await subAgentCalls(inspection, records)) {
+    count(ours, subAgentId(ours, agent), false, at);
+  }
+  for (const { id, name: title, address } of (await network?.peers()) ?? []) {
+    addNode({ id, kind: 'peer', name: title, detail: address });
+  }
+  for (const counted of (await network?.calls?.()) ?? []) addCalls(counted);
+  const isKnown = ({ from, to }: CallsView): boolean => nodes.has(from) && nodes.has(to);
+  return { nodes: [...nodes.values()], calls: [...calls.values()].filter(isKnown) };
 }
 
-function skillsOf(given: JsonObject[string] | undefined): readonly string[] | undefined {
-  if (given === undefined) return undefined;
-  const isList = Array.isArray(given) && given.every((skill) => typeof skill === 'string');
-  if (isList) return given;
-  throw invalidParams({ field: 'approvedSkills', description: 'must be a list of skill ids' });
+/** The sub agents of the assistant: remote ones by their cards, and its own parts. */
+function subAgents({ agent: caller, assistant }: Inspection): readonly SubAgentView[] {
+  const named = assistant?.subAgents() ?? [];
+  return named.map((one) => ({ ...one, id: subAgentId(caller, one.name), caller }));
+}
+
+function subAgentId(caller: string, name: string): string {
+  return `sub agent ${caller} ${name}`;
+}
+
+/** The calls of sub agents in the logs of the conversations of these tasks. */
+async function subAgentCalls(
+  { agent: ours, assistant, store }: Inspection,
+  tasks: readonly { readonly owner: string; readonly contextId: string }[],
+): Promise<readonly { readonly agent: string; readonly at: number }[]> {
+  if (assistant === undefined) return [];
+  const own = tasks.filter(({ owner }) => ownerView(owner).agent === ours);
+  const contexts = new Map(own.map((task) => [JSON.stringify([task.owner, task.contextId]), task]));
+  const calls: { agent: string; at: number }[] = [];
+  for (const { owner, contextId } of [...contexts.values()].slice(0, maxContexts)) {
+    for (const { value } of await store.readContextLog(owner, contextId, maxEntries)) {
+      if (!isJsonObject(value)) continue;
+      const { event, agent_id: agent, timestamp } = value;
+      if (event !== 'agent_started' || typeof agent !== 'string') continue;
+      calls.push({ agent, at: typeof timestamp === 'number' ? timestamp * 1_000 : 0 });
+    }
+  }
+  return calls;
 }

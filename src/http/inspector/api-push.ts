@@ -1,93 +1,91 @@
+import { z } from 'zod';
+import { present } from '../../config/index.ts';
 import { redactPushConfig } from '../../push/index.ts';
-import type { DeliveryRecord } from '../../store/index.ts';
 import {
   type ApiCall,
   audited,
+  between,
   bodyOf,
-  choiceOf,
   type Inspection,
-  nothing,
-  numberOf,
-  reply,
+  notFound,
+  queryOf,
   type Routes,
 } from './inspection.ts';
-import type { DeliveryView, PushConfigView } from './model.ts';
+import type { AttemptView, DeliveryView, PushConfigView } from './model.ts';
 
-/** Tasks whose configurations are looked for: the latest. */
+/** Tasks whose configurations are listed: the latest. */
 const maxTasks = 500;
 
-/** Webhooks: what is registered, called, owed and given up, and what arrived here. */
+/** Webhooks: registrations, deliveries and their attempts, and the built-in receiver. */
 export const pushRoutes: Routes = [
   ['GET', 'push/configs', listConfigs],
   ['GET', 'push/deliveries', listDeliveries],
   ['POST', 'push/deliveries/{id}/retry', retryDelivery],
-  [
-    'GET',
-    'push/attempts',
-    async ({ attempts }, { response, query }) =>
-      reply(response, attempts.list(query.get('task') ?? undefined)),
-  ],
-  ['GET', 'receiver', async ({ receiver }, { response }) => reply(response, receiver.calls)],
+  ['GET', 'push/attempts', listAttempts],
+  ['GET', 'receiver', ({ receiver }) => receiver.calls.entries],
   [
     'DELETE',
     'receiver',
-    async ({ receiver }, { response }) => {
-      receiver.clear();
-      reply(response, []);
+    ({ receiver }) => {
+      receiver.calls.clear();
+      return [];
     },
   ],
 ];
 
-async function listConfigs({ store }: Inspection, call: ApiCall): Promise<void> {
-  const taskId = call.query.get('task');
-  const page = taskId === null ? await store.list({ limit: maxTasks }) : undefined;
-  const ids =
-    taskId !== null
-      ? [taskId]
-      : (page?.records ?? []).filter(({ hasPush }) => hasPush).map(({ id }) => id);
+const taskQuery = z.object({ task: z.string().optional() });
+
+async function listConfigs({ store }: Inspection, call: ApiCall): Promise<PushConfigView[]> {
+  const { task } = queryOf(call, taskQuery);
+  const latest = task === undefined ? (await store.list({ limit: maxTasks })).records : [];
+  const ids = latest.filter(({ hasPush }) => hasPush).map(({ id }) => id);
   const views: PushConfigView[] = [];
-  for (const id of ids) {
-    for (const { config, wireVersion } of await store.push.list(id)) {
-      views.push({ taskId: id, wireVersion, config: redactPushConfig(config) });
+  for (const taskId of task === undefined ? ids : [task]) {
+    for (const { config, wireVersion } of await store.push.list(taskId)) {
+      views.push({ taskId, wireVersion, config: { ...redactPushConfig(config), id: config.id } });
     }
   }
-  reply(call.response, views);
+  return views;
 }
 
-async function listDeliveries({ store }: Inspection, { query, response }: ApiCall): Promise<void> {
-  const state = choiceOf(query, 'state', ['pending', 'dead']);
-  const taskId = query.get('task');
-  const deliveries = await store.push.deliveries({
-    limit: numberOf(query, 'limit', { fallback: 200, min: 1, max: 500 }),
-    after: numberOf(query, 'after', { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER }),
-    ...(state !== undefined && { state }),
-    ...(taskId !== null && taskId !== '' && { taskId }),
+const deliveriesQuery = taskQuery.extend({
+  state: z.enum(['pending', 'dead']).optional(),
+  limit: between(1, 500).default(200),
+  after: between(0, Number.MAX_SAFE_INTEGER).default(0),
+});
+
+async function listDeliveries({ store }: Inspection, call: ApiCall): Promise<DeliveryView[]> {
+  const { task: taskId, ...query } = queryOf(call, deliveriesQuery);
+  const deliveries = await store.push.deliveries(present({ ...query, taskId }));
+  return deliveries.map(({ push, ...delivery }) => {
+    const { id, taskId: ofTask, sequence, attempts, state, nextAttemptAt, lastError } = delivery;
+    return present({
+      id,
+      taskId: ofTask,
+      sequence,
+      attempts,
+      state,
+      nextAttemptAt,
+      lastError,
+      url: redactPushConfig(push.config).url,
+      configId: push.config.id,
+    });
   });
-  reply(response, deliveries.map(deliveryView));
 }
 
-function deliveryView(delivery: DeliveryRecord): DeliveryView {
-  const { id, taskId, sequence, attempts, state, nextAttemptAt, lastError, push } = delivery;
-  return {
-    id,
-    taskId,
-    sequence,
-    attempts,
-    state,
-    nextAttemptAt,
-    ...(lastError !== undefined && { lastError }),
-    url: redactPushConfig(push.config).url,
-    configId: push.config.id,
-  };
+function listAttempts({ attempts }: Inspection, call: ApiCall): readonly AttemptView[] {
+  const { task } = queryOf(call, taskQuery);
+  const latest = attempts.entries.toReversed();
+  return task === undefined ? latest : latest.filter(({ taskId }) => taskId === task);
 }
 
-async function retryDelivery(inspection: Inspection, call: ApiCall): Promise<void> {
-  await bodyOf(call);
+async function retryDelivery(inspection: Inspection, call: ApiCall): Promise<object> {
+  await bodyOf(call, z.object({}));
   const id = Number(call.params['id']);
   const isRevived = await inspection.store.push.revive(id);
-  if (!isRevived) throw nothing(`dead delivery ${id}: it was delivered, or is being tried again`);
+  if (!isRevived) throw notFound(`dead delivery ${id}: it was delivered, or is being retried`);
   inspection.push?.wake();
-  inspection.live.look();
+  inspection.live.poll();
   audited(inspection, call, 'audit.push.revived', { deliveryId: id });
-  reply(call.response, {});
+  return {};
 }

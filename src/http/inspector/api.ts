@@ -1,33 +1,22 @@
 import { z } from 'zod';
 import { verifyCard } from '../../auth/index.ts';
-import { invalidParams, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
+import { proxyRoutes } from './agent-proxy.ts';
 import { networkRoutes } from './api-network.ts';
-import { proxyRoutes } from './api-proxy.ts';
 import { pushRoutes } from './api-push.ts';
-import { taskRoutes } from './api-tasks.ts';
-import {
-  type ApiCall,
-  bodyOf,
-  type Inspection,
-  nothing,
-  reply,
-  type Routes,
-} from './inspection.ts';
+import { type ApiCall, bodyOf, type Inspection, notFound, type Routes } from './inspection.ts';
 import { liveRoutes } from './live.ts';
 import type { AboutView, CardCheckView, ConversationView } from './model.ts';
 import type { InspectedAssistant } from './options.ts';
+import { taskRoutes } from './tasks.ts';
 
 /** The whole API. */
 export const routes: Routes = [
   ['GET', 'about', about],
   ...taskRoutes,
   ...pushRoutes,
-  [
-    'GET',
-    'assistants/{agent}/flows',
-    async (inspection, call) => reply(call.response, assistantOf(inspection, call).flows()),
-  ],
+  ['GET', 'assistants/{agent}/flows', (inspection, call) => assistantOf(inspection, call).flows()],
   ['GET', 'assistants/{agent}/conversations/{id}', showConversation],
   ...networkRoutes,
   ['POST', 'cards/check', checkCard],
@@ -35,9 +24,9 @@ export const routes: Routes = [
   ...proxyRoutes,
 ];
 
-async function about(inspection: Inspection, { response, operator }: ApiCall): Promise<void> {
+function about(inspection: Inspection, { operator }: ApiCall): AboutView {
   const { agent, service, assistant } = inspection;
-  const view: AboutView = {
+  return {
     version: inspection.version,
     agents: [{ name: agent, card: service.cards.current, isAssistant: assistant !== undefined }],
     store: inspection.store.driver,
@@ -47,29 +36,35 @@ async function about(inspection: Inspection, { response, operator }: ApiCall): P
     receiverKey: inspection.receiver.key,
     operator: operator.subject,
   };
-  reply(response, view);
 }
 
 function assistantOf({ agent, assistant }: Inspection, { params }: ApiCall): InspectedAssistant {
   const { agent: name = '' } = params;
-  if (assistant === undefined || name !== agent) throw nothing(`assistant ${name} here`);
+  if (assistant === undefined || name !== agent) throw notFound(`assistant ${name} here`);
   return assistant;
 }
 
-async function showConversation(inspection: Inspection, call: ApiCall): Promise<void> {
+async function showConversation(inspection: Inspection, call: ApiCall): Promise<ConversationView> {
   const { id = '' } = call.params;
   const subject = call.query.get('subject') ?? '';
-  const tracker = await assistantOf(inspection, call).tracker(id, subject);
-  const view: ConversationView = { id, tracker };
-  reply(call.response, view);
+  return { id, tracker: await assistantOf(inspection, call).tracker(id, subject) };
 }
 
-/** Looks at a card's signatures: with the keys that are given, or with our own. */
-async function checkCard(inspection: Inspection, call: ApiCall): Promise<void> {
-  const { card = null, jwks } = await bodyOf(call);
-  const keys = keySet(jwks) ?? inspection.service.jwks?.();
-  const signatures = signaturesOf(card);
-  const view: CardCheckView = await verifyCard(card, {
+const publicKey = z.custom<PublicKeySet['keys'][number]>(isJsonObject);
+const keySet = z.object({ keys: z.array(publicKey) });
+
+const cardCheck = z.object({
+  card: z.json().default(null),
+  /** A key set, or a single key. */
+  jwks: z.union([keySet, publicKey.transform((key) => ({ keys: [key] }))]).optional(),
+});
+
+/** Verifies a card's signatures with the given keys, or with our own. */
+async function checkCard(inspection: Inspection, call: ApiCall): Promise<CardCheckView> {
+  const { card, jwks: keys = inspection.service.jwks?.() } = await bodyOf(call, cardCheck);
+  const listed = isJsonObject(card) ? card['signatures'] : undefined;
+  const signatures = Array.isArray(listed) ? listed.length : 0;
+  return verifyCard(card, {
     trusted: keys === undefined ? [] : [{ keys }],
     now: inspection.now(),
   }).then(
@@ -79,23 +74,4 @@ async function checkCard(inspection: Inspection, call: ApiCall): Promise<void> {
       return { signatures, problem: error.message };
     },
   );
-  reply(call.response, view);
-}
-
-function signaturesOf(card: JsonValue): number {
-  const signatures =
-    typeof card === 'object' && card !== null && 'signatures' in card ? card.signatures : undefined;
-  return Array.isArray(signatures) ? signatures.length : 0;
-}
-
-const keySetSchema: z.ZodType<PublicKeySet> = z.object({
-  keys: z.array(z.custom<PublicKeySet['keys'][number]>()),
-});
-
-/** A key set, or a single key. */
-function keySet(given: JsonValue | undefined): PublicKeySet | undefined {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
-  const read = keySetSchema.safeParse('keys' in given ? given : { keys: [given] });
-  if (read.success) return read.data;
-  throw invalidParams({ field: 'jwks', description: 'must be a key or a key set' });
 }

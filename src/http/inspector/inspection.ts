@@ -1,20 +1,18 @@
+import { z } from 'zod';
 import type { Caller } from '../../agents/index.ts';
-import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
+import { invalidParams, LegateError } from '../../protocol/index.ts';
 import type { PushService, RequestLimits } from '../../service/index.ts';
 import type { Store } from '../../store/index.ts';
-import { storeScheduler } from '../../tasks/index.ts';
-import type { ChannelHost, RouteCall } from '../channel.ts';
+import type { RouteCall } from '../channel.ts';
 import type { HttpService } from '../options.ts';
 import { readJsonObject } from '../request.ts';
-import { sendJson } from '../respond.ts';
-import { AgentProxy } from './agent-proxy.ts';
-import { Live } from './live.ts';
-import type { NetworkProvider } from './network.ts';
-import type { InspectedAssistant, InspectorOptions } from './options.ts';
-import { AttemptLog, WebhookReceiver } from './webhook-calls.ts';
-import type { ServerResponse } from 'node:http';
+import type { AgentProxy } from './agent-proxy.ts';
+import type { Live } from './live.ts';
+import type { AttemptView, NetworkProvider } from './model.ts';
+import type { InspectedAssistant } from './options.ts';
+import type { RecentList, WebhookReceiver } from './webhook-calls.ts';
 
-/** Everything that the API looks at. */
+/** The inspected agent, as the handlers of the API see it. */
 export interface Inspection {
   /** The agent's own name, under which the store keeps its tasks. */
   readonly agent: string;
@@ -23,7 +21,8 @@ export interface Inspection {
   readonly assistant: InspectedAssistant | undefined;
   readonly store: Store;
   readonly push: PushService | undefined;
-  readonly attempts: AttemptLog;
+  /** The latest calls of webhooks by this process; the store keeps only those that failed. */
+  readonly attempts: RecentList<AttemptView>;
   readonly receiver: WebhookReceiver;
   readonly live: Live;
   readonly network: NetworkProvider | undefined;
@@ -36,60 +35,18 @@ export interface Inspection {
   readonly closing: AbortSignal;
 }
 
-/** By method and path below `api/`. */
+/** One request of an operator to the inspector's API. */
+export interface ApiCall extends RouteCall {
+  readonly operator: Caller;
+  readonly limits: RequestLimits;
+}
+
+/** By method and path below `api/`. A handler returns its answer, or sends it and returns undefined. */
 export type Routes = readonly (readonly [
   method: string,
   path: string,
-  handle: (inspection: Inspection, call: ApiCall) => Promise<void>,
+  handle: (inspection: Inspection, call: ApiCall) => unknown,
 ])[];
-
-/** Looks at an agent until `closing` aborts. */
-export function inspect(
-  options: InspectorOptions,
-  { agent, service, store, push }: ChannelHost,
-  closing: AbortSignal,
-): Inspection {
-  const { scheduler = storeScheduler(store), proxy = false, version = '', network } = options;
-  const now = (): number => scheduler.now();
-  const live = new Live({ store, scheduler });
-  const attempts = new AttemptLog();
-  const leave = push?.watch((attempt) => {
-    attempts.add(attempt);
-    live.notePush();
-  });
-  const receiver = new WebhookReceiver({
-    now,
-    keys: () => service.jwks?.(),
-    onCall: () => live.tell({ receiver: true }),
-    ...(options.receiverLimit !== undefined && { limit: options.receiverLimit }),
-  });
-  const policy = typeof proxy === 'object' ? proxy.policy : undefined;
-  const calls =
-    proxy === false ? undefined : new AgentProxy({ exposure: service.exposure, policy });
-  closing.addEventListener(
-    'abort',
-    () => {
-      leave?.();
-      calls?.close();
-    },
-    { once: true },
-  );
-  return {
-    agent: agent.name,
-    service,
-    assistant: options.assistant,
-    store,
-    push,
-    attempts,
-    receiver,
-    live,
-    network,
-    proxy: calls,
-    version,
-    now,
-    closing,
-  };
-}
 
 /** The engine of a task; throws where another server has its agent. */
 export function engineOf({ agent, service }: Inspection, owner: string): HttpService['engine'] {
@@ -97,7 +54,7 @@ export function engineOf({ agent, service }: Inspection, owner: string): HttpSer
   throw new LegateError('UNSUPPORTED_OPERATION', 'the agent of this task is served elsewhere');
 }
 
-/** Notes in the audit log what an operator did. */
+/** Records an operator's action in the audit log. */
 export function audited(
   { service }: Inspection,
   { operator: { tenant, subject } }: ApiCall,
@@ -107,46 +64,35 @@ export function audited(
   service.audit.action(event, { ...fields, tenant, subject });
 }
 
-/** One request to the inspector's API, by somebody who may make it. */
-export interface ApiCall extends RouteCall {
-  readonly operator: Caller;
-  readonly limits: RequestLimits;
+/** The body, a JSON object, decoded by a schema. */
+export async function bodyOf<T>(
+  { request, limits }: Pick<ApiCall, 'request' | 'limits'>,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  return decoded(await readJsonObject(request, limits), schema);
 }
 
-export function reply(response: ServerResponse, value: unknown): void {
-  sendJson(response, 200, JSON.stringify(value));
+/** The parameters of the query, decoded by a schema; empty ones count as absent. */
+export function queryOf<T>({ query }: Pick<ApiCall, 'query'>, schema: z.ZodType<T>): T {
+  return decoded(Object.fromEntries([...query].filter(([, value]) => value !== '')), schema);
 }
 
-export function bodyOf({ request, limits }: ApiCall): Promise<JsonObject> {
-  return readJsonObject(request, limits);
+function decoded<T>(value: unknown, schema: z.ZodType<T>): T {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  throw invalidParams(
+    ...read.error.issues.map(({ path, message }) => ({
+      field: path.join('.'),
+      description: message,
+    })),
+  );
 }
 
-/** A number in the query within bounds; `fallback` where there is none. */
-export function numberOf(
-  query: URLSearchParams,
-  name: string,
-  { fallback, min, max }: { readonly fallback: number; readonly min: number; readonly max: number },
-): number {
-  const given = query.get(name);
-  if (given === null) return fallback;
-  const value = Number(given);
-  if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw invalidParams({ field: name, description: `must be a whole number, ${min} to ${max}` });
+/** A number of the query within bounds. */
+export function between(min: number, max: number): z.ZodType<number> {
+  return z.coerce.number().int().min(min).max(max);
 }
 
-/** The word in the query, which must be one of these; undefined where there is none. */
-export function choiceOf<T extends string>(
-  query: URLSearchParams,
-  name: string,
-  choices: readonly T[],
-): T | undefined {
-  const given = query.get(name);
-  if (given === null || given === '') return undefined;
-  const choice = choices.find((one) => one === given);
-  if (choice !== undefined) return choice;
-  throw invalidParams({ field: name, description: `must be one of ${choices.join(', ')}` });
-}
-
-export function nothing(what: string): LegateError {
+export function notFound(what: string): LegateError {
   return new LegateError('ROUTE_NOT_FOUND', `there is no ${what}`);
 }

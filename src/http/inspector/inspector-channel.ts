@@ -3,18 +3,21 @@ import type { Caller } from '../../agents/index.ts';
 import { Authenticator, AuthError } from '../../auth/index.ts';
 import { statusOf, toPublicError } from '../../protocol/index.ts';
 import { errorHeaders } from '../../service/index.ts';
+import { storeScheduler } from '../../tasks/index.ts';
 import type { Channel, ChannelHost, RouteCall } from '../channel.ts';
 import { handleJsonRpc } from '../json-rpc.ts';
 import type { HttpService } from '../options.ts';
 import { describeRequest, requireMethod, sendJson } from '../respond.ts';
 import { handleRest } from '../rest.ts';
-import { admitOperator, callersAccess, tokenAccess } from './access.ts';
+import { admitOperator, callersAccess, InspectorToken } from './access.ts';
+import { AgentProxy } from './agent-proxy.ts';
 import { routes } from './api.ts';
-import { type ApiCall, inspect, type Inspection, nothing } from './inspection.ts';
-import { InspectorToken } from './inspector-token.ts';
-import type { ErrorView } from './model.ts';
+import { type ApiCall, type Inspection, notFound } from './inspection.ts';
+import { Live } from './live.ts';
+import type { AttemptView, ErrorView } from './model.ts';
 import type { InspectorOptions } from './options.ts';
-import { PageFiles } from './page-files.ts';
+import { PageFiles } from './page.ts';
+import { attemptView, RecentList, WebhookReceiver } from './webhook-calls.ts';
 
 /**
  * The inspector as a channel of an agent.
@@ -30,8 +33,8 @@ export interface InspectorChannel extends Channel {
 
 /**
  * The inspector: a page below `/inspect` that shows tasks, conversations, webhooks and other agents,
- * and talks to them. It is for operators: users who open its link, which has a token, and callers whom
- * the server knows as operators.
+ * and sends messages to them. It is for operators: users who open its link, which has a token, and
+ * callers with the permission to inspect.
  * @example const { handler } = await router(agent, { channels: [inspectorChannel()] });
  */
 export function inspectorChannel(options: InspectorOptions = {}): InspectorChannel {
@@ -48,6 +51,51 @@ export function inspectorChannel(options: InspectorOptions = {}): InspectorChann
   };
 }
 
+/** Inspects an agent until `closing` aborts. */
+function inspect(
+  options: InspectorOptions,
+  { agent, service, store, push }: ChannelHost,
+  closing: AbortSignal,
+): Inspection {
+  const { scheduler = storeScheduler(store), proxy = false, version = '', network } = options;
+  const now = (): number => scheduler.now();
+  const live = new Live({ store, scheduler });
+  const attempts = new RecentList<AttemptView>(300);
+  const stopWatching = push?.watch((attempt) => {
+    attempts.add(attemptView(attempt));
+    live.notePush();
+  });
+  const receiver = new WebhookReceiver({
+    now,
+    limit: options.receiverLimit ?? 200,
+    keys: () => service.jwks?.(),
+    onCall: () => live.publish({ receiver: true }),
+  });
+  const policy = typeof proxy === 'object' ? proxy.policy : undefined;
+  const agentProxy =
+    proxy === false ? undefined : new AgentProxy({ exposure: service.exposure, policy });
+  const close = (): void => {
+    stopWatching?.();
+    agentProxy?.close();
+  };
+  closing.addEventListener('abort', close, { once: true });
+  return {
+    agent: agent.name,
+    service,
+    assistant: options.assistant,
+    store,
+    push,
+    attempts,
+    receiver,
+    live,
+    network,
+    proxy: agentProxy,
+    version,
+    now,
+    closing,
+  };
+}
+
 function mountInspector(
   host: ChannelHost,
   options: InspectorOptions,
@@ -59,39 +107,42 @@ function mountInspector(
   const inspection = inspect(options, host, closing);
   const page = new PageFiles();
   const ways = [
-    tokenAccess(token),
+    token,
     ...(options.access === undefined ? [] : [options.access]),
     callersAccess(service.auth, options.isOperator),
   ];
-  /** Guessing is as slow as at the agent's own endpoints. */
-  const slowly = (work: () => Promise<Caller>, { socket }: IncomingMessage): Promise<Caller> =>
+  /** Limits failed attempts as the agent's own endpoints do. */
+  const limited = (work: () => Promise<Caller>, { socket }: IncomingMessage): Promise<Caller> =>
     service.callerLimits?.authentication(socket.remoteAddress ?? '', work) ?? work();
   const forOperators =
     (handle: (call: ApiCall) => Promise<void>) =>
     async (call: RouteCall): Promise<void> => {
       const { request, query } = call;
-      const operator = await slowly(() => admitOperator(ways, request, query), request);
+      const operator = await limited(() => admitOperator(ways, request, query), request);
       await handle({ ...call, operator, limits });
     };
   host.route('GET', '/inspect', ({ request, response }) => {
-    // Relative, for the server may be mounted below a path of its own.
+    // Relative: the server may be mounted below a path.
     const [, search = ''] = /(\?.*)$/s.exec(request.url ?? '') ?? [];
     response.writeHead(308, { location: `inspect/${search}` }).end();
   });
   host.route('*', `/inspect/hook/${inspection.receiver.key}`, async ({ request, response }) => {
     requireMethod(request.method ?? '', response, 'POST');
-    await inspection.receiver.take(request, limits);
+    await inspection.receiver.receive(request, limits);
     response.writeHead(204).end();
   });
   for (const [method, path, handle] of routes) {
-    const served = forOperators((call) => handle(inspection, call));
+    const served = forOperators(async (call) => {
+      const answer = await handle(inspection, call);
+      if (answer !== undefined) sendJson(call.response, 200, JSON.stringify(answer));
+    });
     host.route(method, `/inspect/api/${path}`, served);
   }
   for (const path of ['/inspect/a2a/{agent}', '/inspect/a2a/{agent}/*']) {
     host.route(
       '*',
       path,
-      forOperators((call) => talkToAgent(inspection, call)),
+      forOperators((call) => callAgent(inspection, call)),
     );
   }
   host.route('GET', '/inspect/*', async ({ request, response, query, params }) => {
@@ -99,9 +150,9 @@ function mountInspector(
     if (name !== '' || !query.has('token')) {
       return page.send(request, response, name, inspection.proxy !== undefined);
     }
-    // Gives a cookie for the token of the link, and leads to the page without it, which says the rest.
+    // Exchanges the token of the link for a cookie, and redirects to the page, which reports a refusal.
     try {
-      await slowly(() => token.holder(query.getAll('token')), request);
+      await limited(() => token.redeem(query.getAll('token')), request);
       response.setHeader('set-cookie', token.cookieFor(request));
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
@@ -118,33 +169,33 @@ const sendError: NonNullable<Channel['sendError']> = (response: ServerResponse, 
   const body: ErrorView = {
     error: { code, message, ...(violations !== undefined && { violations }) },
   };
-  // A browser would answer a challenge with a window of its own; the page asks for itself.
+  // Browsers would answer a challenge with a dialog of their own; the page has its own form.
   const { 'www-authenticate': _challenge, ...headers } = errorHeaders(error);
   sendJson(response, statusOf(error.code).http, JSON.stringify(body), headers);
 };
 
 /**
- * A2A for the page, below `a2a/{agent}`: both bindings, both versions, whatever transports the agent has of
- * its own. Who may look may talk, as who they are.
+ * A2A for the page, below `a2a/{agent}`: both bindings, both versions, whatever transports the agent itself
+ * has. Operators may call the agent, as themselves.
  */
-export async function talkToAgent(
+async function callAgent(
   inspection: Inspection,
   { request, response, query, params, operator }: ApiCall,
 ): Promise<void> {
   const { closing } = inspection;
   const { agent = '', '*': rest = '' } = params;
-  if (agent !== inspection.agent) throw nothing(`agent ${agent.slice(0, 100)} here`);
+  if (agent !== inspection.agent) throw notFound(`agent ${agent.slice(0, 100)} here`);
   const service: HttpService = {
     ...inspection.service,
-    auth: knownAs(operator),
+    auth: authenticatedAs(operator),
     isLenient: true,
   };
   if (rest === '') return handleJsonRpc(service, request, response, query, closing);
   return handleRest(service, request, response, { path: `/${rest}`, query }, closing);
 }
 
-/** The operator proved who they are to the inspector. */
-function knownAs(operator: Caller): Authenticator {
+/** The inspector has authenticated the operator already. */
+function authenticatedAs(operator: Caller): Authenticator {
   if (operator.subject === '') return new Authenticator({ verifiers: [] });
   return new Authenticator({
     verifiers: [

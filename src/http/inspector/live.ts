@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { LegateError, sseComment, sseFrame } from '../../protocol/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
 import type { Scheduler, Timer } from '../../tasks/index.ts';
@@ -5,45 +6,42 @@ import type { ApiCall, Inspection, Routes } from './inspection.ts';
 import type { LiveNotice } from './model.ts';
 
 /** A subscriber, and its conversations. */
-export interface Viewer {
+interface Viewer {
   /** Owner keys and context ids. */
   readonly contexts: readonly { readonly owner: string; readonly id: string }[];
-  tell(notice: LiveNotice): void;
+  notify(notice: LiveNotice): void;
 }
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly store: Store;
   readonly scheduler: Scheduler;
-  /** Pause between looks, in milliseconds. @default 500 */
-  readonly pauseMs?: number;
 }
 
-/** Tasks looked at: the latest, which are those that change. */
-const looked = 100;
+/** Pause between polls, in milliseconds. */
+const pauseMs = 500;
+/** Tasks that are polled: the latest, which are those that change. */
+const maxTasks = 100;
 
-/**
- * Notices what changes while somebody looks, and does nothing while nobody does. It looks again and
- * again instead of listening, so it sees what other replicas do as well.
- */
+/** Publishes changes of the store while there are viewers. Polls, so that it sees all replicas. */
 export class Live {
   readonly #options: LiveOptions;
   readonly #viewers = new Set<Viewer>();
-  /** Versions of tasks, lengths of conversations; undefined before the first look. */
+  /** Versions of tasks, lengths of conversations; undefined before the first poll. */
   #versions: Map<string, number> | undefined;
   readonly #lengths = new Map<string, number>();
   #deliveries = '';
   #hasPushed = false;
   #timer: Timer | undefined;
-  #isLooking = false;
+  #isPolling = false;
 
   constructor(options: LiveOptions) {
     this.#options = options;
   }
 
-  /** Tells the viewer of changes until the function that is returned is called. */
+  /** Notifies the viewer of changes until the returned function is called. */
   join(viewer: Viewer): () => void {
     this.#viewers.add(viewer);
-    if (this.#viewers.size === 1) this.look();
+    if (this.#viewers.size === 1) this.poll();
     return () => {
       this.#viewers.delete(viewer);
       if (this.#viewers.size > 0) return;
@@ -58,34 +56,33 @@ export class Live {
     return this.#viewers.size;
   }
 
-  tell(notice: LiveNotice): void {
-    for (const viewer of this.#viewers) viewer.tell(notice);
+  publish(notice: LiveNotice): void {
+    for (const viewer of this.#viewers) viewer.notify(notice);
   }
 
-  /** A webhook was called; the next notice says so. There may be many calls to one notice. */
+  /** A webhook was called; the next notice covers it. */
   notePush(): void {
     this.#hasPushed = true;
   }
 
-  /** Looks now instead of in a moment. */
-  look(): void {
-    if (this.#isLooking || this.#viewers.size === 0) return;
+  /** Polls now instead of after the pause. */
+  poll(): void {
+    if (this.#isPolling || this.#viewers.size === 0) return;
     this.#timer?.cancel();
-    this.#isLooking = true;
-    this.#lookOnce()
+    this.#isPolling = true;
+    this.#pollOnce()
       // The operation that needs the store reports its failure; the next poll may succeed.
       .catch(() => {})
       .finally(() => {
-        this.#isLooking = false;
+        this.#isPolling = false;
         if (this.#viewers.size === 0) return;
-        const { scheduler, pauseMs = 500 } = this.#options;
-        this.#timer = scheduler.after(pauseMs, () => this.look());
+        this.#timer = this.#options.scheduler.after(pauseMs, () => this.poll());
       });
   }
 
-  async #lookOnce(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     const { store } = this.#options;
-    const { records } = await store.list({ limit: looked });
+    const { records } = await store.list({ limit: maxTasks });
     const versions = new Map(records.map(({ id, version }) => [id, version]));
     const before = this.#versions;
     this.#versions = versions;
@@ -98,12 +95,15 @@ export class Live {
     this.#hasPushed = false;
     this.#deliveries = marks;
     if (tasks.length > 0 || isPushNew) {
-      this.tell({ ...(tasks.length > 0 && { tasks }), ...(isPushNew && { push: true as const }) });
+      this.publish({
+        ...(tasks.length > 0 && { tasks }),
+        ...(isPushNew && { push: true as const }),
+      });
     }
-    await this.#lookAtContexts();
+    await this.#pollContexts();
   }
 
-  async #lookAtContexts(): Promise<void> {
+  async #pollContexts(): Promise<void> {
     const { store } = this.#options;
     const lengths = new Map<string, number>();
     for (const viewer of this.#viewers) {
@@ -115,7 +115,7 @@ export class Live {
         const known = this.#lengths.get(key);
         if (known !== undefined && known !== length) changed.push(id);
       }
-      if (changed.length > 0) viewer.tell({ contexts: changed });
+      if (changed.length > 0) viewer.notify({ contexts: changed });
     }
     this.#lengths.clear();
     for (const [key, length] of lengths) this.#lengths.set(key, length);
@@ -125,14 +125,14 @@ export class Live {
 const maxViewers = 50;
 const maxContexts = 50;
 
-/** Notices of what changed, as a stream. */
+/** Notices of changes, as a stream. */
 export const liveRoutes: Routes = [['GET', 'live', follow]];
 
 async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
   const { live, closing, agent } = inspection;
   const { response, query, limits } = call;
   if (live.viewers >= maxViewers) {
-    throw new LegateError('RATE_LIMITED', `${maxViewers} pages follow already; close one`, {
+    throw new LegateError('RATE_LIMITED', `${maxViewers} pages are connected already; close one`, {
       retryAfter: 30,
     });
   }
@@ -146,25 +146,23 @@ async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
     'cache-control': 'no-store, no-transform',
     'x-content-type-options': 'nosniff',
   });
-  response.write(sseComment('following'));
-  await new Promise<void>((resolve) => {
-    const tell = (notice: LiveNotice): void => {
-      // A page that does not read misses notices; it asks for everything when it comes back.
-      if (!response.writableNeedDrain) response.write(sseFrame({ data: JSON.stringify(notice) }));
-    };
-    const leave = live.join({ contexts, tell });
-    const keepAlive = setInterval(() => {
-      if (!response.writableNeedDrain) response.write(sseComment('keep-alive'));
-    }, limits.keepAliveMs).unref();
-    const end = (): void => {
-      clearInterval(keepAlive);
-      closing.removeEventListener('abort', end);
-      leave();
-      response.end();
-      resolve();
-    };
-    closing.addEventListener('abort', end, { once: true });
-    response.once('close', end);
-    if (closing.aborted) end();
+  response.write(sseComment('connected'));
+  const send = (frame: string): void => {
+    // A page that does not read misses notices; it reloads everything when it reconnects.
+    if (!response.writableNeedDrain) response.write(frame);
+  };
+  const leave = live.join({
+    contexts,
+    notify: (notice) => send(sseFrame({ data: JSON.stringify(notice) })),
   });
+  const keepAlive = setInterval(() => send(sseComment('keep-alive')), limits.keepAliveMs).unref();
+  try {
+    await once(response, 'close', { signal: closing });
+  } catch (error) {
+    if (!closing.aborted) throw error;
+  } finally {
+    clearInterval(keepAlive);
+    leave();
+    response.end();
+  }
 }

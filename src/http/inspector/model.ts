@@ -1,17 +1,13 @@
-/**
- * What the inspector's API says, as JSON. The page imports these types, so this file must not import
- * anything that a browser lacks.
- */
+/** The JSON of the inspector's API. Types only: the page imports them too. */
+import type { AgentCard, JsonObject, StreamResponse, Task } from '../../protocol/index.ts';
 import type {
-  AgentCard,
-  JsonObject,
-  StreamResponse,
-  Task,
-  TaskPushNotificationConfig,
-  TaskState,
-} from '../../protocol/index.ts';
+  DeliveryOutcome,
+  DeliveryRecord,
+  PushRegistration,
+  TaskRecord,
+} from '../../store/index.ts';
 
-/** Who is behind an owner key. */
+/** An owner key, decoded. */
 export interface OwnerView {
   /** The key itself, for filters. */
   readonly key: string;
@@ -39,29 +35,24 @@ export interface AboutView {
   readonly hasProxy: boolean;
   /** The last segment of the address of the built-in webhook receiver. */
   readonly receiverKey: string;
-  /** Who looks. */
+  /** The subject of the operator. */
   readonly operator: string;
 }
 
-export interface TaskSummary {
-  readonly id: string;
-  readonly contextId: string;
+/** A task in a list; `version` is the number of its last event. */
+export interface TaskSummary extends Pick<
+  TaskRecord,
+  'id' | 'contextId' | 'state' | 'version' | 'statusTime' | 'cancelRequested' | 'hasPush'
+> {
   readonly owner: OwnerView;
-  readonly state: TaskState;
-  /** The number of its last event. */
-  readonly version: number;
-  /** Milliseconds since 1970. */
-  readonly statusTime: number;
-  readonly cancelRequested: boolean;
-  readonly hasPush: boolean;
-  /** What was asked, shortened. */
+  /** The caller's first message, shortened. */
   readonly request: string;
 }
 
 export interface TaskListView {
   readonly tasks: readonly TaskSummary[];
   readonly total: number;
-  /** Goes into `after` of the next page; absent on the last one. */
+  /** The `after` of the next page; absent on the last one. */
   readonly next?: string;
 }
 
@@ -81,51 +72,41 @@ export interface EventsView {
   readonly version: number;
 }
 
-export interface PushConfigView {
+/** A registered webhook, without its secrets. */
+export interface PushConfigView extends PushRegistration {
   readonly taskId: string;
-  readonly wireVersion: '0.3' | '1.0';
-  /** Without its secrets. */
-  readonly config: TaskPushNotificationConfig;
 }
 
-export interface DeliveryView {
-  readonly id: number;
-  readonly taskId: string;
-  readonly sequence: number;
-  readonly attempts: number;
-  readonly state: 'pending' | 'dead';
-  /** Milliseconds since 1970. */
-  readonly nextAttemptAt: number;
-  readonly lastError?: string;
+export interface DeliveryView extends Pick<
+  DeliveryRecord,
+  'id' | 'taskId' | 'sequence' | 'attempts' | 'state' | 'nextAttemptAt' | 'lastError'
+> {
   readonly url: string;
   readonly configId: string;
 }
 
-/** A call to a webhook that came to its end. */
-export interface AttemptView {
+/** A finished call to a webhook. */
+export interface AttemptView extends Pick<DeliveryRecord, 'taskId' | 'sequence'> {
   readonly number: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  readonly taskId: string;
-  readonly sequence: number;
   /** Of this delivery, from 1. */
   readonly attempt: number;
   readonly url: string;
-  /** `retry`: it is tried again. `dead`: it was given up. */
-  readonly outcome: 'delivered' | 'retry' | 'dead';
+  readonly outcome: DeliveryOutcome['kind'];
   readonly error?: string;
 }
 
-/** A call that the built-in webhook receiver took. */
+/** A call of the built-in webhook receiver. */
 export interface ReceivedCall {
   readonly number: number;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether more came than is kept. */
+  /** Whether the body was truncated. */
   readonly isCut: boolean;
-  /** `none`: the call is not signed. `unknown`: by keys that are not ours. */
+  /** `none`: the call is not signed. `unknown`: we have no keys to verify it with. */
   readonly signature: 'none' | 'valid' | 'invalid' | 'unknown';
 }
 
@@ -144,7 +125,7 @@ export interface StepView {
   readonly kind: 'action' | 'collect' | 'set_slots' | 'noop' | 'link' | 'call';
   /** The step in a few words. */
   readonly title: string;
-  /** What the step names: an action, a slot, a flow, an agent. */
+  /** The action, slot, flow or agent that the step refers to. */
   readonly target?: string;
   readonly detail?: string;
   readonly next: readonly { readonly if?: string; readonly to: string }[];
@@ -156,10 +137,10 @@ export interface ConversationView {
   readonly tracker: JsonObject;
 }
 
-/** What changed since the last notice. */
+/** The changes since the last notice. */
 export interface LiveNotice {
   readonly tasks?: readonly { readonly id: string; readonly contextId: string }[];
-  /** Conversations that were asked about and went on. */
+  /** Conversations, of those in the query, with new events. */
   readonly contexts?: readonly string[];
   readonly push?: true;
   readonly receiver?: true;
@@ -168,7 +149,7 @@ export interface LiveNotice {
 export interface CardCheckView {
   readonly signatures: number;
   readonly verified?: { readonly kid: string; readonly form: string };
-  /** Why no signature holds. */
+  /** Why no signature is valid. */
   readonly problem?: string;
 }
 
@@ -180,4 +161,106 @@ export interface ErrorView {
   };
 }
 
-export type { JsonObject };
+/** Another agent in the directory. */
+export interface PeerView {
+  /** Unique among peers; opaque. */
+  readonly id: string;
+  readonly name: string;
+  /** Where it is called: a URL, or the name of its queue. */
+  readonly address: string;
+  readonly transport: 'http' | 'bus';
+  readonly reach: 'reachable' | 'unreachable' | 'unknown';
+  /** Milliseconds since 1970. */
+  readonly lastSeen?: number;
+  readonly lastError?: string;
+  /** As it was received, so that it can be checked. */
+  readonly card?: JsonObject;
+  /** One of `NetworkProvider.levels`. */
+  readonly trust: string;
+  /** The skills it may use, at levels that require a list. */
+  readonly approvedSkills?: readonly string[];
+  readonly interactions?: number;
+}
+
+/** An agent that an assistant delegates to, as its project names it. */
+export interface SubAgentView {
+  /** Unique among nodes; opaque. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** The name of the assistant, as in `OwnerView.agent`. */
+  readonly caller: string;
+  /** `A2A`: a remote agent. `code` and `model`: a part of the assistant, by a module or by a model. */
+  readonly kind: 'A2A' | 'code' | 'model';
+  /** Where its card is. */
+  readonly address?: string;
+  /** The card, where it is a file of the project. */
+  readonly card?: JsonObject;
+}
+
+/** The permissions of a peer; levels are listed from least to most. */
+export interface TrustLevel {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A request of a peer that waits for an operator's decision. */
+export interface ApprovalView {
+  readonly id: string;
+  readonly peerId: string;
+  /** In a few words. */
+  readonly title: string;
+  readonly detail?: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** Calls from one to the other, counted. */
+export interface CallsView {
+  /** Ids of nodes. */
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+  readonly failed: number;
+  /** Milliseconds since 1970. */
+  readonly lastAt?: number;
+}
+
+export interface NetworkNode {
+  readonly id: string;
+  readonly kind: 'caller' | 'agent' | 'peer' | 'sub-agent' | 'webhook';
+  readonly name: string;
+  readonly detail?: string;
+}
+
+/** The known agents and their trust. */
+export interface PeersView {
+  readonly levels: readonly TrustLevel[];
+  readonly canSetTrust: boolean;
+  readonly peers: readonly PeerView[];
+  readonly subAgents: readonly SubAgentView[];
+}
+
+export interface NetworkPicture {
+  readonly nodes: readonly NetworkNode[];
+  readonly calls: readonly CallsView[];
+}
+
+/**
+ * The network: a directory of peers and their trust.
+ * @example
+ * await serve(agent, { inspect: { network: { levels, peers: () => directory.list(), setTrust } } });
+ */
+export interface NetworkProvider {
+  readonly levels: readonly TrustLevel[];
+  peers(): Promise<readonly PeerView[]>;
+  /** Grants or revokes; throws `LegateError` where that cannot be. Absent: trust is read-only. */
+  setTrust?(
+    peerId: string,
+    change: { readonly level: string; readonly approvedSkills?: readonly string[] },
+  ): Promise<void>;
+  approvals?(): Promise<readonly ApprovalView[]>;
+  decide?(approvalId: string, decision: 'approve' | 'reject'): Promise<void>;
+  /** Calls to and from peers; ids are those of peers, or names of our agents. */
+  calls?(): Promise<readonly CallsView[]>;
+}

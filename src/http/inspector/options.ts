@@ -3,11 +3,10 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { InspectorAccess } from './access.ts';
-import type { FlowView } from './model.ts';
-import type { NetworkProvider, SubAgentView } from './network.ts';
+import type { FlowView, NetworkProvider, SubAgentView } from './model.ts';
 
 /**
- * What the inspector shows, and to whom.
+ * The content of the inspector, and who may see it.
  * @example
  * const options: InspectorOptions = {
  *   isOperator: ({ subject }) => subject === 'ada',
@@ -18,25 +17,25 @@ import type { NetworkProvider, SubAgentView } from './network.ts';
  */
 export interface InspectorOptions {
   /**
-   * Which of the callers that the server knows may look at everybody's tasks.
-   * @default those with the scope `inspect`
+   * Which authenticated callers are operators, and may see the tasks of all callers.
+   * @default callers with the scope `inspect`
    */
   readonly isOperator?: (caller: Caller) => boolean;
   /**
-   * Lets the page call other agents through the server: those that the operator names on it. `true`
-   * lets it call them anywhere where only this machine can reach the server, and at public https
-   * addresses where others can. @default false
+   * Lets the page call other agents through the server: those that the operator connects to. `true`
+   * allows any address on a server that only this machine can reach, and public https addresses on
+   * others. @default false
    */
   readonly proxy?: boolean | { readonly policy: UrlPolicy };
   /**
-   * The token that the page asks for; `link` has it. @default a random one for each start
+   * The token of the page's link. @default a random one for each start
    */
   readonly token?: string;
   /** Other agents, their trust, and calls between them. @default none */
   readonly network?: NetworkProvider;
   /** Calls that the webhook receiver keeps. @default 200 */
   readonly receiverLimit?: number;
-  /** A further way to prove that one may look, besides the token and the callers. @default none */
+  /** A further way to authenticate operators, besides the token and the callers. @default none */
   readonly access?: InspectorAccess;
   /** Flows and conversations to show. @default none */
   readonly assistant?: InspectedAssistant;
@@ -46,7 +45,7 @@ export interface InspectorOptions {
   readonly scheduler?: Scheduler;
 }
 
-/** An assistant as the inspector shows it. */
+/** The parts of an assistant that the inspector shows. */
 export interface InspectedAssistant {
   flows(): readonly FlowView[];
   subAgents(): readonly Omit<SubAgentView, 'id' | 'caller'>[];

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findPage } from './page-build.ts';
+import { findPage } from './page.ts';
 import { inspectedServer } from './testing/inspected-server.ts';
 
 test('the page is served with a policy that lets nothing but its own files run', async () => {

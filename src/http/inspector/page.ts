@@ -1,0 +1,174 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createHash, hash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { extname, join, relative } from 'node:path';
+import { LegateError } from '../../protocol/index.ts';
+import { notFound } from './inspection.ts';
+
+interface PageFile {
+  readonly content: Buffer;
+  readonly type: string;
+  readonly etag: string;
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The files of the page, read once. Requests can't reach any other file. */
+export class PageFiles {
+  #files: Promise<ReadonlyMap<string, PageFile>> | undefined;
+
+  /** `hasProxy`: other agents are called through the server, so the page connects to nothing else. */
+  async send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    name: string,
+    hasProxy: boolean,
+  ): Promise<void> {
+    this.#files ??= readFiles();
+    const files = await this.#files.catch((error: unknown) => {
+      this.#files = undefined;
+      throw error;
+    });
+    const file = files.get(name === '' ? 'index.html' : name);
+    if (file === undefined) throw notFound(`file ${name.slice(0, 100)} of the inspector`);
+    const headers = {
+      etag: file.etag,
+      // Built files have a fingerprint in their names; the page itself names them.
+      'cache-control': name.startsWith('assets/')
+        ? 'public, max-age=31536000, immutable'
+        : 'no-cache',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'content-security-policy': securityPolicy(hasProxy),
+    };
+    if (request.headers['if-none-match'] === file.etag) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+    response.writeHead(200, {
+      ...headers,
+      'content-type': file.type,
+      'content-length': file.content.length,
+    });
+    response.end(request.method === 'HEAD' ? undefined : file.content);
+  }
+}
+
+/** Scripts and styles are our own files and nothing else; no page may frame this one. */
+function securityPolicy(hasProxy: boolean): string {
+  const elsewhere = hasProxy ? '' : ' https: http://localhost:* http://127.0.0.1:*';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    `connect-src 'self'${elsewhere}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+}
+
+async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
+  const folder = await findPage();
+  const names = await readdir(folder, { recursive: true });
+  const files = new Map<string, PageFile>();
+  for (const name of names) {
+    const type = types[extname(name)];
+    if (type === undefined) continue;
+    const content = await readFile(join(folder, name));
+    const etag = `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
+    files.set(name.replaceAll('\\', '/'), { content, type, etag });
+  }
+  return files;
+}
+
+/** Beside the compiled code of the package. */
+const shipped = join(import.meta.dirname, '../../inspector');
+/** The page's own source, in a checkout. */
+const checkout = join(import.meta.dirname, '../../../inspector');
+/** The sources of the page: its own, and the modules that it imports. */
+const sources = ['inspector', 'src/client', 'src/protocol', 'src/http/inspector'];
+const isSource = /\.(?:tsx?|css|html|svg|json)$/;
+const isTest = /\.test\.tsx?$/;
+
+/** The folder of the page's files. In a checkout the page is built when it is missing or outdated. */
+export async function findPage(): Promise<string> {
+  if (existsSync(join(shipped, 'index.html'))) return shipped;
+  if (existsSync(join(checkout, 'vite.config.ts'))) return buildPage(checkout);
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `the inspector's page is missing at ${shipped}: install the package again`,
+  );
+}
+
+/**
+ * Builds the page of a checkout, unless the same sources were built before; returns the folder. Builds
+ * are kept by the fingerprint of their sources and put in place as a whole, so that several processes
+ * may build at once.
+ */
+export async function buildPage(source: string): Promise<string> {
+  const root = join(source, '..');
+  const cache = join(root, 'node_modules/.cache/legate-inspector');
+  const folder = join(cache, await fingerprint(root));
+  if (existsSync(join(folder, 'index.html'))) return folder;
+  const made = join(cache, randomUUID());
+  await mkdir(cache, { recursive: true });
+  try {
+    // Not a dependency of the package, which has the page built in.
+    const { build } = await import('vite');
+    await build({
+      configFile: join(source, 'vite.config.ts'),
+      logLevel: 'error',
+      build: { outDir: made, emptyOutDir: true },
+    });
+    await rm(folder, { recursive: true, force: true });
+    await rename(made, folder);
+  } catch (cause) {
+    if (existsSync(join(folder, 'index.html'))) return folder;
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      'the page of the inspector could not be built; run npm ci, then npx vite build inspector to see why',
+      { cause },
+    );
+  } finally {
+    await rm(made, { recursive: true, force: true });
+  }
+  await forgetOthers(cache, folder);
+  return folder;
+}
+
+async function fingerprint(root: string): Promise<string> {
+  const digest = createHash('sha256');
+  for (const folder of sources) {
+    const names = await readdir(join(root, folder), { recursive: true });
+    for (const name of names.sort()) {
+      if (!isSource.test(name) || isTest.test(name)) continue;
+      if (name.startsWith('dist/') || name.includes('node_modules')) continue;
+      digest
+        .update(`${folder}/${relative('.', name)}\0`)
+        .update(await readFile(join(root, folder, name)));
+    }
+  }
+  return digest.digest('hex').slice(0, 16);
+}
+
+/** Builds of former sources; one that another process uses is read already. */
+async function forgetOthers(cache: string, kept: string): Promise<void> {
+  for (const name of await readdir(cache)) {
+    const other = join(cache, name);
+    if (other !== kept && /^[0-9a-f]{16}$/.test(name)) {
+      await rm(other, { recursive: true, force: true });
+    }
+  }
+}
