@@ -20,11 +20,11 @@ test(
     expect(await diagram.locator('.node.active').getAttribute('data-step')).toContain(
       'transfer_confirmed',
     );
-    expect(await diagram.locator('.way.taken').count()).toBe(3);
+    expect(await diagram.locator('.edge.taken').count()).toBe(3);
 
     await page.getByRole('button', { name: 'Send it' }).click();
     await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
-    await expect.poll(() => diagram.locator('.way.taken').count()).toBe(7);
+    await expect.poll(() => diagram.locator('.edge.taken').count()).toBe(7);
     expect(await diagram.locator('.node.active').count()).toBe(0);
 
     // Back to the first turn, and on again.
@@ -33,7 +33,7 @@ test(
     await page.keyboard.press('[');
     await diagram.locator('.node.active').waitFor();
     expect(await page.locator('.travel-turn strong').textContent()).toBe('Turn 1 of 2');
-    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByRole('button', { name: 'Latest turn' }).click();
     await expect.poll(() => diagram.locator('.node.active').count()).toBe(0);
   },
 );
@@ -101,7 +101,7 @@ test('any conversation is gone on with by its id; prompts, tokens and sub agents
   await using open = await openPage(server.url);
   const { page } = open;
   await page.getByRole('button', { name: /^Agent: / }).click();
-  await page.getByLabel('Context to go on with').fill('ada');
+  await page.getByLabel('Context to continue').fill('ada');
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByRole('tab', { name: 'Turn' }).click();
   const call = page.locator('.model-call');

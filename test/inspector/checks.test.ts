@@ -4,10 +4,14 @@ import { anything, assert, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkCard } from '../../inspector/src/peers/card-checks.ts';
 import { isEmpty, emptyDraft, metadataOf, partsOf } from '../../inspector/src/talk/draft.ts';
-import { answerOf, formIn } from '../../inspector/src/talk/form-schema.ts';
-import type { Exchange } from '../../inspector/src/wire/exchange.ts';
-import { SequenceCheck } from '../../inspector/src/wire/sequence-check.ts';
-import { judgeFrame, judgeRequest, spokenIn } from '../../inspector/src/wire/validate-frame.ts';
+import { answerOf, formIn } from '../../inspector/src/talk/input-request.ts';
+import {
+  checkRequest,
+  checkResponse,
+  exchangeKind,
+  SequenceCheck,
+  type SentRequest,
+} from '../../inspector/src/wire/checks.ts';
 import type { StreamResponse, TaskState } from '../../src/protocol/index.ts';
 
 const task = (state: TaskState): StreamResponse => ({
@@ -25,7 +29,7 @@ const artifact = (append: boolean, lastChunk = false): StreamResponse => ({
     lastChunk,
   },
 });
-const judge = (...events: readonly StreamResponse[]): readonly string[] => {
+const problemsOf = (...events: readonly StreamResponse[]): readonly string[] => {
   const check = new SequenceCheck();
   return events.flatMap((event) => check.add(event));
 };
@@ -33,7 +37,7 @@ const judge = (...events: readonly StreamResponse[]): readonly string[] => {
 describe('the order of events', () => {
   test('a proper stream has nothing wrong with it', () => {
     expect(
-      judge(
+      problemsOf(
         task('TASK_STATE_SUBMITTED'),
         status('TASK_STATE_WORKING'),
         artifact(false),
@@ -42,7 +46,7 @@ describe('the order of events', () => {
       ),
     ).toEqual([]);
     expect(
-      judge({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'x' }] } }),
+      problemsOf({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'x' }] } }),
     ).toEqual([]);
   });
 
@@ -69,95 +73,90 @@ describe('the order of events', () => {
       [{ message: { messageId: 'm', role: 'ROLE_USER' as const, parts: [{ text: 'x' }] } }],
     ],
   ])('%s is marked', (_name, events) => {
-    expect(judge(...events)).toHaveLength(1);
+    expect(problemsOf(...events)).toHaveLength(1);
   });
 
   test("a caller's follow-up in a stored log is in order", () => {
     const followUp: StreamResponse = {
       message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] },
     };
-    expect(judge(task('TASK_STATE_INPUT_REQUIRED'), followUp)).toEqual([]);
+    expect(problemsOf(task('TASK_STATE_INPUT_REQUIRED'), followUp)).toEqual([]);
   });
 });
 
-const exchange = (part: Partial<Exchange>): Exchange => ({
-  number: 1,
+const request = (part: Partial<SentRequest>): SentRequest => ({
   method: 'POST',
   url: 'https://agent.example/',
   requestHeaders: [['a2a-version', '1.0']],
   requestBody: '',
-  startedAt: 0,
-  endedAt: undefined,
-  status: 200,
-  responseHeaders: [],
-  isStream: true,
-  frames: [],
-  dropped: 0,
-  problem: '',
   ...part,
 });
 const rpc = (method: string, params: unknown = {}): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 'r', method, params });
 
 describe('the wire', () => {
-  test('what is spoken is told by the request', () => {
-    expect(spokenIn(exchange({ requestBody: rpc('message/stream') }))).toEqual({
+  test('the request determines operation, version and binding', () => {
+    expect(exchangeKind(request({ requestBody: rpc('message/stream') }))).toEqual({
       operation: 'sendStreamingMessage',
       version: '0.3',
       binding: 'JSONRPC',
       id: 'r',
     });
-    expect(spokenIn(exchange({ url: 'https://agent.example/a/tasks/7:subscribe' }))).toMatchObject({
+    expect(
+      exchangeKind(request({ url: 'https://agent.example/a/tasks/7:subscribe' })),
+    ).toMatchObject({
       operation: 'subscribeToTask',
       version: '1.0',
       binding: 'HTTP+JSON',
     });
     expect(
-      spokenIn(exchange({ method: 'GET', url: 'https://a.example/.well-known/agent-card.json' })),
+      exchangeKind(
+        request({ method: 'GET', url: 'https://a.example/.well-known/agent-card.json' }),
+      ),
     ).toMatchObject({ operation: 'card' });
   });
 
   test('answers are read as strictly as the specification is written', () => {
-    const spoken = spokenIn(exchange({ requestBody: rpc('SendStreamingMessage') }));
+    const kind = exchangeKind(request({ requestBody: rpc('SendStreamingMessage') }));
     const frame = (result: unknown, more = {}): readonly string[] =>
-      judgeFrame(JSON.stringify({ jsonrpc: '2.0', id: 'r', result, ...more }), spoken).problems;
+      checkResponse(JSON.stringify({ jsonrpc: '2.0', id: 'r', result, ...more }), kind).problems;
     expect(frame(task('TASK_STATE_WORKING'))).toEqual([]);
     expect(frame(task('TASK_STATE_WORKING'), { id: 'other' })).toEqual([
       'id: must be that of the request',
     ]);
     // A request that was refused unread has no id that could be told.
     const refusal = { jsonrpc: '2.0', id: null, error: { code: -32_060, message: 'no' } };
-    expect(judgeFrame(JSON.stringify(refusal), spoken).problems).toEqual([]);
+    expect(checkResponse(JSON.stringify(refusal), kind).problems).toEqual([]);
     expect(frame(task('TASK_STATE_WORKING'), { id: null })).toHaveLength(1);
     expect(frame({ task: { id: 't' } }).length).toBeGreaterThan(0);
     expect(frame({ task: { id: 't', contextId: 'c', status: { state: 'done' } } })[0]).toContain(
       'state',
     );
-    expect(judgeFrame('not json', spoken).problems).toEqual(['is not JSON']);
-    expect(judgeFrame('[]', spoken).problems).toHaveLength(1);
+    expect(checkResponse('not json', kind).problems).toEqual(['is not JSON']);
+    expect(checkResponse('[]', kind).problems).toHaveLength(1);
     const error = { jsonrpc: '2.0', id: 'r', error: { code: -32001, message: 'no' } };
-    expect(judgeFrame(JSON.stringify(error), spoken).problems).toEqual([]);
+    expect(checkResponse(JSON.stringify(error), kind).problems).toEqual([]);
   });
 
   test('0.3 is read in its own words', () => {
-    const spoken = spokenIn(exchange({ requestBody: rpc('message/send') }));
+    const kind = exchangeKind(request({ requestBody: rpc('message/send') }));
     const answer = (result: unknown): readonly string[] =>
-      judgeFrame(JSON.stringify({ jsonrpc: '2.0', id: 'r', result }), spoken).problems;
+      checkResponse(JSON.stringify({ jsonrpc: '2.0', id: 'r', result }), kind).problems;
     const good = { kind: 'task', id: 't', contextId: 'c', status: { state: 'working' } };
     expect(answer(good)).toEqual([]);
     expect(answer({ ...good, status: {} }).length).toBeGreaterThan(0);
   });
 
   test('a request that does not say what it must is marked too', () => {
-    const sent = exchange({ requestBody: rpc('SendMessage', { message: { parts: [] } }) });
-    expect(judgeRequest(sent, spokenIn(sent)).length).toBeGreaterThan(0);
+    const sent = request({ requestBody: rpc('SendMessage', { message: { parts: [] } }) });
+    expect(checkRequest(sent, exchangeKind(sent)).length).toBeGreaterThan(0);
   });
 
   test('nothing that can arrive makes reading fail', () => {
-    const spoken = spokenIn(exchange({ requestBody: rpc('SendStreamingMessage') }));
+    const kind = exchangeKind(request({ requestBody: rpc('SendStreamingMessage') }));
     assert(
       property(anything(), (value) => {
-        judgeFrame(JSON.stringify({ jsonrpc: '2.0', id: 'r', result: value }) ?? '', spoken);
+        checkResponse(JSON.stringify({ jsonrpc: '2.0', id: 'r', result: value }) ?? '', kind);
       }),
     );
   });

@@ -53,7 +53,7 @@ test('a flow that never began has no path', () => {
 test('the active step is lit, and the way to it taken', () => {
   const path = flowPath(flow, [started, slot('recipient'), slot('amount'), stack(at('sure'))]);
   expect(path.active).toBe('sure');
-  expect([...path.ways]).toEqual([`${START}>who`, 'who>much', 'much>sure']);
+  expect([...path.edges]).toEqual([`${START}>who`, 'who>much', 'much>sure']);
 });
 
 test('of two branches the one is taken that explains what was done', () => {
@@ -69,7 +69,7 @@ test('of two branches the one is taken that explains what was done', () => {
   expect(yes).toMatchObject({ active: undefined, end: 'completed' });
   const no = flowPath(flow, [...before, slot('status'), action('utter_dropped'), completed]);
   expect(no.steps.has('send')).toBe(false);
-  expect(no.ways.has('sure>drop')).toBe(true);
+  expect(no.edges.has('sure>drop')).toBe(true);
 });
 
 test('only the latest run counts, and a cancelled one ends where it stood', () => {
@@ -90,7 +90,7 @@ test('a flow that another one called begins with its frame and ends without it',
 });
 
 test('no boxes touch, and every way leads down', () => {
-  const { nodes, ways, width, height } = flowLayout(flow);
+  const { nodes, edges, width, height } = flowLayout(flow);
   for (const one of nodes) {
     expect(one.x - one.width / 2).toBeGreaterThanOrEqual(0);
     expect(one.x + one.width / 2).toBeLessThanOrEqual(width);
@@ -104,10 +104,10 @@ test('no boxes touch, and every way leads down', () => {
     }
   }
   const place = new Map(nodes.map((node) => [node.id, node.y]));
-  for (const { from, to } of ways) {
+  for (const { from, to } of edges) {
     expect(place.get(to) ?? 0).toBeGreaterThan(place.get(from) ?? 0);
   }
-  expect(ways.map(({ label }) => label).filter((label) => label !== '')).toEqual([
+  expect(edges.map(({ text }) => text).filter((text) => text !== '')).toEqual([
     'slots.confirmed',
     'else',
   ]);
@@ -144,8 +144,8 @@ test('no way leads through a box, and the first branch stands on the left', () =
       step('f', 'collect', 'f', END),
     ],
   };
-  for (const { nodes, ways } of [flowLayout(flow), flowLayout(skipping)]) {
-    for (const { from, to, line } of ways) {
+  for (const { nodes, edges } of [flowLayout(flow), flowLayout(skipping)]) {
+    for (const { from, to, line } of edges) {
       for (const { id, x, y, width, height } of nodes) {
         if (id === from || id === to) continue;
         const isThrough = pointsOf(line).some(
@@ -172,7 +172,7 @@ test('flows with circles, without steps that exist, and of one step are drawn to
     ...flow,
     steps: [step('who', 'collect', 'a', 'much'), step('much', 'noop', '', 'who')],
   };
-  expect(flowLayout(loop).ways).toHaveLength(3);
+  expect(flowLayout(loop).edges).toHaveLength(3);
   const broken = { ...flow, first: 'gone', steps: [step('who', 'noop', '', 'nowhere')] };
   expect(flowLayout(broken).nodes.length).toBeGreaterThan(0);
   const single = { ...flow, steps: [step('who', 'action', 'a')] };

@@ -47,7 +47,7 @@ export function faintTexts(page: Page): Promise<readonly string[]> {
   });
 }
 
-/** Controls that have no name for those who hear the page (4.1.2), and ids that are not unique. */
+/** Controls without a name for screen readers (4.1.2), and ids that are not unique. */
 export function nameless(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const controls = document.querySelectorAll<HTMLElement>(
@@ -68,5 +68,19 @@ export function nameless(page: Page): Promise<readonly string[]> {
       .map((control) => control.outerHTML.slice(0, 120));
     const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
     return [...found, ...ids.filter((id, index) => ids.indexOf(id) !== index)];
+  });
+}
+
+/** Headings that skip a level: screen readers navigate by them (1.3.1). */
+export function skippedHeadings(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    let before = 0;
+    const found: string[] = [];
+    for (const heading of document.querySelectorAll('h1, h2, h3, h4, h5, h6, [role=heading]')) {
+      const level = Number(heading.getAttribute('aria-level') ?? heading.tagName.slice(1));
+      if (level > before + 1) found.push(`h${level} after h${before}: ${heading.textContent}`);
+      before = level;
+    }
+    return found;
   });
 }

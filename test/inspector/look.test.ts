@@ -5,7 +5,7 @@ import { message } from '../../src/protocol/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { bank } from './bank.ts';
-import { faintTexts, nameless } from './legibility.ts';
+import { faintTexts, nameless, skippedHeadings } from './legibility.ts';
 import { openPage, patient } from './pages.ts';
 
 afterAll(closeChromium);
@@ -34,7 +34,7 @@ async function visit(
 }
 
 test.each(['light', 'dark'] as const)(
-  '%s: every text can be read, every control has a name',
+  '%s: every text can be read, every control has a name, no heading skips a level',
   patient,
   async (colorScheme) => {
     await using server = await bank();
@@ -43,8 +43,15 @@ test.each(['light', 'dark'] as const)(
     const look = async (view: string): Promise<void> => {
       expect(await faintTexts(page), view).toEqual([]);
       expect(await nameless(page), view).toEqual([]);
+      expect(await skippedHeadings(page), view).toEqual([]);
     };
     await look('empty');
+    for (const view of ['tasks', 'push', 'peers', 'network']) {
+      await page.goto(`${server.url}/inspect/#/${view}`);
+      await page.locator('h1').waitFor();
+      await look(`empty ${view}`);
+    }
+    await page.goto(`${server.url}/inspect/#/talk`);
     await open.say('send 50 euros to Anna');
     await page.locator('.node.active').waitFor();
     await look('flow');
@@ -90,6 +97,7 @@ test.each(['light', 'dark'] as const)(
     const look = async (view: string): Promise<void> => {
       expect(await faintTexts(page), view).toEqual([]);
       expect(await nameless(page), view).toEqual([]);
+      expect(await skippedHeadings(page), view).toEqual([]);
     };
     await page.locator('.trust').waitFor();
     await page.locator('.nav-count').waitFor();

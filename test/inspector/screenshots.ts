@@ -185,10 +185,10 @@ async function ofAnAgent(): Promise<void> {
   await page.getByLabel('Address of the agent').fill(other.url);
   await page.getByLabel('Credential').selectOption({ label: 'API key' });
   await shoot(page, 'any-agent');
-  await page.getByLabel('Have webhooks sent to the built-in receiver').check();
+  await page.getByLabel('Send webhooks to the built-in receiver').check();
   await page
     .getByRole('combobox', { name: 'Agent', exact: true })
-    .selectOption({ label: 'bakery (here)' });
+    .selectOption({ label: 'bakery (this server)' });
   await page.getByRole('button', { name: 'Connect' }).click();
   await second.locator('.composer-text').fill('stream 5');
   await second.locator('.composer-text').press('Enter');
@@ -224,7 +224,7 @@ async function ofRetries(): Promise<void> {
   await send(server, 'order', 'bob', `${broken.url}/orders`);
   const viewport = { width: 1280, height: 800 };
   await using open = await openPage(server.url, { viewport, hash: '#/push' });
-  await open.page.getByRole('tab', { name: 'Waiting' }).click();
+  await open.page.getByRole('tab', { name: 'Pending' }).click();
   await open.page.locator('.row').first().waitFor();
   await shoot(open.page, 'push-waiting');
 }

@@ -138,6 +138,6 @@ test(
     await page.getByText(/^10\d{3} of 10\d{3}$/).waitFor({ timeout: 60_000 });
     expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(1_500);
     await page.getByRole('slider', { name: 'Event' }).fill('5000');
-    await page.getByText('The task after event 5001').waitFor();
+    await page.getByText('Task after event 5001').waitFor();
   },
 );

@@ -91,6 +91,24 @@ test('files, data and metadata go with a message; a picture that comes is shown'
   expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(10);
 });
 
+test('the base64 of a file is folded on the wire until it is asked for', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  const buffer = Buffer.alloc(3_000, 'abc');
+  await page
+    .getByLabel('Files to attach')
+    .setInputFiles([{ name: 'notes.bin', mimeType: 'application/octet-stream', buffer }]);
+  await open.say('order');
+  await page.getByRole('tab', { name: 'Wire' }).click();
+  const request = page.getByRole('region', { name: 'Request' });
+  const folded = request.getByRole('button', { name: /4,000 characters/ });
+  await folded.waitFor();
+  expect(await request.textContent()).not.toContain(buffer.toString('base64').slice(0, 60));
+  await folded.click();
+  expect(await request.textContent()).toContain(buffer.toString('base64'));
+});
+
 test('a task is cancelled while it runs', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
@@ -179,7 +197,7 @@ test('an agent that asks who calls says so, and the card says how', async () => 
   await open.say('hello');
   await page.locator('.turn .notice.bad').waitFor();
   await page.getByRole('button', { name: /^Agent: / }).click();
-  await page.getByText(/^The card asks for .*bearer/i).waitFor();
+  await page.getByText(/^The card requires .*bearer/i).waitFor();
   await page.getByLabel('Credential').selectOption({ label: 'Bearer token' });
   await page.getByLabel('Secret').fill('right-token');
   await page.getByRole('button', { name: 'Connect' }).click();

@@ -58,12 +58,12 @@ test('tasks of all callers are listed, filtered, and each shows its timeline', a
 
   // Back in time: the task as it was after its fifth event.
   await page.getByRole('slider', { name: 'Event' }).fill('4');
-  await page.getByText('The task after event 5').waitFor();
+  await page.getByText('Task after event 5').waitFor();
   const soFar = await page.locator('.task-so-far').textContent();
   expect(soFar).toContain('word 1');
   expect(soFar).not.toContain('word 20');
   await page.getByRole('button', { name: 'Replay' }).click();
-  await page.getByText(`The task after event ${events.length}`).waitFor();
+  await page.getByText(`Task after event ${events.length}`).waitFor();
 });
 
 test('a task is spelled as either version, side by side with its request', async () => {
@@ -139,13 +139,13 @@ test(
     // Every call is told of, what succeeded and what did not.
     await page.getByRole('tab', { name: 'Deliveries' }).click();
     await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
-    await page.locator('.row .badge', { hasText: 'given up' }).first().waitFor();
+    await page.locator('.row .badge', { hasText: 'dead' }).first().waitFor();
     await page.getByRole('tab', { name: 'Registered' }).click();
     await page.locator('.row', { hasText: url }).waitFor();
 
     await page.goto(`${server.url}/inspect/#/talk`);
     await page.getByRole('button', { name: /^Agent: / }).click();
-    await page.getByLabel('Have webhooks sent to the built-in receiver').check();
+    await page.getByLabel('Send webhooks to the built-in receiver').check();
     await page.getByRole('button', { name: 'Connect' }).click();
     await open.say('hello');
     await page.goto(`${server.url}/inspect/#/push`);
@@ -154,9 +154,9 @@ test(
       .poll(() => page.locator('.windowed-row').count(), { timeout: 10_000 })
       .toBeGreaterThan(1);
     await page.locator('.windowed-row').first().click();
-    await page.getByText('signature holds').waitFor();
+    await page.getByText('valid signature').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByText('Nothing arrived yet').waitFor();
+    await page.getByText('No calls yet').waitFor();
   },
 );
 
@@ -173,15 +173,15 @@ test(
     });
     await using open = await openPage(server.url, { hash: '#/push' });
     const { page } = open;
-    await page.locator('.row .badge', { hasText: 'tried again' }).waitFor();
-    await page.getByRole('tab', { name: 'Waiting' }).click();
+    await page.locator('.row .badge', { hasText: 'will retry' }).waitFor();
+    await page.getByRole('tab', { name: 'Pending' }).click();
     const row = page.locator('.row', { hasText: '1 attempt · next at' });
     await row.waitFor();
     expect(await row.textContent()).toContain('answered 503');
     // The task leads to the same.
     await page.goto(`${server.url}/inspect/#/tasks/${id}`);
     await page.getByRole('tab', { name: 'Push' }).click();
-    await page.locator('.tab-panel .row', { hasText: 'tried again' }).waitFor();
+    await page.locator('.tab-panel .row', { hasText: 'will retry' }).waitFor();
   },
 );
 
@@ -210,12 +210,12 @@ test('peers: cards are looked up, validated and their signatures checked', async
   const field = page.getByLabel('Address of an agent or of its card');
   await field.fill(other.url);
   await field.press('Enter');
-  await page.getByText('not by a trusted key').waitFor();
+  await page.getByText('no trusted key').waitFor();
   await page
     .getByLabel('Public keys that you trust, as a JWK set')
     .fill(JSON.stringify(bodySigner([key]).jwks()));
   await page.getByRole('button', { name: 'Check with these' }).click();
-  await page.getByText('holds', { exact: true }).waitFor();
+  await page.getByText('valid signature').waitFor();
 
   await field.fill(odd.url);
   await field.press('Enter');

@@ -54,7 +54,7 @@ test('a new session is welcomed again; a conversation that goes on is not', pati
   expect(await context.getAttribute('title')).not.toBe(first);
 
   await page.getByRole('button', { name: /^Agent: / }).click();
-  await page.getByLabel('Context to go on with').fill('ada');
+  await page.getByLabel('Context to continue').fill('ada');
   await page.getByRole('button', { name: 'Connect' }).click();
   await expect.poll(() => page.locator('.welcome').count()).toBe(0);
   await open.say('Ann');
@@ -66,7 +66,7 @@ test('an assistant that starts its session without a word is waited for', patien
   await using folder = await greenhouseFolder({ 'data/patterns.yml': silent });
   await using server = await bank({ places: { directory: folder.directory } });
   await using open = await openPage(server.url);
-  await open.page.getByRole('heading', { name: 'Say something' }).waitFor();
+  await open.page.getByRole('heading', { name: 'Send a message' }).waitFor();
   await open.say('water the Monstera');
   await open.page.locator('.turn').getByText('How many litres?').waitFor();
 });
@@ -74,7 +74,7 @@ test('an assistant that starts its session without a word is waited for', patien
 test('an agent that is no assistant is sent nothing when its page opens', patient, async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
-  await open.page.getByRole('heading', { name: 'Say something' }).waitFor();
+  await open.page.getByRole('heading', { name: 'Send a message' }).waitFor();
   await open.say('report');
   expect((await server.serving.router.store.list({ limit: 10 })).records).toHaveLength(1);
 });

@@ -1,7 +1,5 @@
 import { about } from './about.ts';
-import { post, request } from './api.ts';
-import { withCredential } from './credential.ts';
-import { place } from './place.ts';
+import { baseUrl, jsonOf, post, request, withCredential } from './api.ts';
 
 /** Statuses whose answers have no body. */
 const bodiless = new Set([204, 205, 304]);
@@ -9,15 +7,15 @@ const bodiless = new Set([204, 205, 304]);
 /** `fetch` to agents: our own with the operator's credential, others directly or through the server's proxy. */
 export const agentFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : String(input));
-  if (url.href.startsWith(place.href)) {
+  if (url.href.startsWith(baseUrl.href)) {
     const headers = new Headers(init.headers);
     return fetch(withCredential(url, headers), { ...init, headers });
   }
   return about.peek()?.hasProxy === true ? throughServer(url, init) : fetch(url, init);
 };
 
-/** Names the agent that the operator chose to the server's proxy, which calls no others. */
-export async function nameAgent(address: string): Promise<void> {
+/** Tells the server's proxy which agent the operator chose; it calls no others. */
+export async function allowAgent(address: string): Promise<void> {
   if (about.peek()?.hasProxy === true) await post('agents', { url: address });
 }
 
@@ -25,22 +23,19 @@ async function throughServer(url: URL, init: RequestInit): Promise<Response> {
   const headers = Object.fromEntries(new Headers(init.headers));
   const answer = await request('proxy', {
     method: 'POST',
-    body: typeof init.body === 'string' ? init.body : '',
+    body: init.body ?? '',
     headers: {
       'content-type': 'application/octet-stream',
       'x-inspect-url': url.href,
       'x-inspect-method': init.method ?? 'GET',
       'x-inspect-headers': encodeURIComponent(JSON.stringify(headers)),
     },
-    ...(init.signal instanceof AbortSignal && { signal: init.signal }),
+    signal: init.signal ?? null,
   });
   const status = Number(answer.headers.get('x-inspect-status'));
-  const pairs = JSON.parse(decodeURIComponent(answer.headers.get('x-inspect-headers') ?? '[]')) as [
-    string,
-    string,
-  ][];
+  const received = decodeURIComponent(answer.headers.get('x-inspect-headers') ?? '[]');
   return new Response(bodiless.has(status) ? null : answer.body, {
     status: status < 200 || status > 599 ? 502 : status,
-    headers: pairs,
+    headers: jsonOf<[string, string][]>(received),
   });
 }

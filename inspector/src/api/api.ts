@@ -1,63 +1,83 @@
+import { signal } from '@preact/signals';
 import type { ErrorView } from '../../../src/http/inspector/model.ts';
 import { type SseEvent, SseParser } from '../../../src/protocol/index.ts';
-import { refusal, withCredential } from './credential.ts';
-import { place } from './place.ts';
 
-/** An error of the server's own API, with its message. */
-export class ApiFailure extends Error {
-  readonly code: string;
-  readonly status: number;
+/** The base URL of the page: `.../inspect/`. */
+export const baseUrl = new URL('.', document.baseURI);
 
-  constructor(status: number, { code, message }: ErrorView['error']) {
-    super(message);
-    this.code = code;
-    this.status = status;
+/** The operator's credential. Kept only while the page is open. */
+export type Credential =
+  | { readonly kind: 'bearer'; readonly value: string }
+  | { readonly kind: 'header'; readonly name: string; readonly value: string }
+  | { readonly kind: 'token'; readonly value: string };
+
+export const credential = signal<Credential | undefined>(undefined);
+/** Why the server refuses access; empty while it grants access. */
+export const refusal = signal('');
+
+/** The same request with the operator's credential. */
+export function withCredential(url: URL, headers: Headers): URL {
+  const given = credential.peek();
+  if (given === undefined) return url;
+  if (given.kind === 'token') {
+    const keyed = new URL(url);
+    keyed.searchParams.set('token', given.value);
+    return keyed;
   }
+  if (given.kind === 'bearer') headers.set('authorization', `Bearer ${given.value}`);
+  else headers.set(given.name, given.value);
+  return url;
 }
 
 /** The message of an error. */
-export function reasonOf(error: unknown, otherwise = 'it was refused'): string {
+export function reasonOf(error: unknown, otherwise = 'something went wrong'): string {
   return error instanceof Error ? error.message : otherwise;
 }
 
-interface Options {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
-/** Calls the inspector's API; rejects with `ApiFailure`. */
-export async function request(path: string, options: Options = {}): Promise<Response> {
-  const headers = new Headers(options.headers);
-  const { body, method = 'GET', signal } = options;
-  if (body !== undefined && !headers.has('content-type')) {
+/** Calls the inspector's API; rejects with the server's message. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (init.body !== undefined && !headers.has('content-type')) {
     headers.set('content-type', 'application/json');
   }
-  const url = withCredential(new URL(`api/${path}`, place), headers);
-  const response = await fetch(url, {
-    method,
-    headers,
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    ...(signal !== undefined && { signal }),
-  });
+  const url = withCredential(new URL(`api/${path}`, baseUrl), headers);
+  const response = await fetch(url, { ...init, headers });
   if (response.ok) {
     refusal.value = '';
     return response;
   }
-  const failure = await failureOf(response);
-  if (response.status === 401 || response.status === 403) refusal.value = failure.message;
-  throw failure;
+  const message = await failureIn(response);
+  if (response.status === 401 || response.status === 403) refusal.value = message;
+  throw new Error(message);
 }
 
-async function failureOf(response: Response): Promise<ApiFailure> {
+async function failureIn(response: Response): Promise<string> {
   const text = await response.text();
   try {
-    return new ApiFailure(response.status, (JSON.parse(text) as ErrorView).error);
+    return jsonOf<ErrorView>(text).error.message;
   } catch {
-    const message = `the server answered ${response.status}`;
-    return new ApiFailure(response.status, { code: 'INTERNAL', message });
+    return `the server answered ${response.status}`;
   }
+}
+
+/** JSON of the inspector's own server, which is built from the same types as the page. */
+export function jsonOf<T>(text: string): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server that serves the page encodes this type
+  return JSON.parse(text) as T;
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return jsonOf<T>(await (await request(path, { signal: signal ?? null })).text());
+}
+
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  const response = await request(path, { method: 'POST', body: JSON.stringify(body) });
+  return jsonOf<T>(await response.text());
+}
+
+/** A path with encoded parameters: `path`tasks/${id}`` . */
+export function path(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return String.raw({ raw: texts }, ...values.map(encodeURIComponent));
 }
 
 type Body = ReadableStream<Uint8Array> | null;
@@ -76,25 +96,4 @@ export async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
 export async function* eventsOf(body: Body): AsyncGenerator<SseEvent> {
   const parser = new SseParser();
   for await (const chunk of chunksOf(body)) yield* parser.push(chunk);
-}
-
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await request(path, signal === undefined ? {} : { signal });
-  return (await response.json()) as T;
-}
-
-export async function post<T>(path: string, body: unknown = {}): Promise<T> {
-  return (await (await request(path, { method: 'POST', body })).json()) as T;
-}
-
-export async function remove(path: string): Promise<void> {
-  await request(path, { method: 'DELETE' });
-}
-
-/** A path with encoded parameters: `path`tasks/${id}`` . */
-export function path(texts: TemplateStringsArray, ...values: readonly string[]): string {
-  return texts.reduce((whole, text, index) => {
-    const value = values[index - 1];
-    return whole + (value === undefined ? '' : encodeURIComponent(value)) + text;
-  });
 }

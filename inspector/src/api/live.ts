@@ -1,14 +1,12 @@
 import { signal } from '@preact/signals';
 import type { LiveNotice } from '../../../src/http/inspector/model.ts';
-import { eventsOf, request } from './api.ts';
-import { refusal } from './credential.ts';
+import { eventsOf, jsonOf, refusal, request } from './api.ts';
 
-export type LiveState = 'connecting' | 'following' | 'lost';
-export const liveState = signal<LiveState>('connecting');
+export const liveState = signal<'connecting' | 'connected' | 'disconnected'>('connecting');
 
 const listeners = new Set<(notice: LiveNotice) => void>();
 const contexts = new Map<string, number>();
-let current: AbortController | undefined;
+let connection: AbortController | undefined;
 
 /** Calls back with each notice until the returned function is called. */
 export function onNotice(listener: (notice: LiveNotice) => void): () => void {
@@ -19,7 +17,7 @@ export function onNotice(listener: (notice: LiveNotice) => void): () => void {
 /** Also subscribes to notices about this conversation, which may have no tasks. */
 export function watchContext(id: string): () => void {
   contexts.set(id, (contexts.get(id) ?? 0) + 1);
-  current?.abort('restart');
+  connection?.abort();
   return () => {
     const left = (contexts.get(id) ?? 1) - 1;
     if (left > 0) contexts.set(id, left);
@@ -30,43 +28,38 @@ export function watchContext(id: string): () => void {
 /** Follows the server while the page is open; reconnects after a lost connection. */
 export async function followServer(): Promise<void> {
   for (let pause = 500; ; pause = Math.min(pause * 2, 10_000)) {
-    const controller = new AbortController();
-    current = controller;
+    connection = new AbortController();
+    const { signal: leaving } = connection;
     try {
-      await follow(controller.signal, () => {
-        pause = 250;
-      });
+      const query = new URLSearchParams(Array.from(contexts.keys(), (id) => ['context', id]));
+      const { body } = await request(`live?${query}`, { signal: leaving });
+      const wasLost = liveState.peek() === 'disconnected';
+      liveState.value = 'connected';
+      pause = 250;
+      // Notices are not replayed after a lost connection: everything may have changed.
+      if (wasLost)
+        publish({ tasks: [], push: true, receiver: true, contexts: [...contexts.keys()] });
+      for await (const { data } of eventsOf(body)) publish(jsonOf<LiveNotice>(data));
     } catch {
-      if (controller.signal.aborted) continue;
+      if (leaving.aborted) continue;
     }
-    liveState.value = 'lost';
-    await admitted();
+    liveState.value = 'disconnected';
+    await accessGranted();
     await new Promise((resolve) => void setTimeout(resolve, pause));
   }
 }
 
 /** Resolves once the server grants access: requests before that would count as failed logins. */
-function admitted(): Promise<void> {
+function accessGranted(): Promise<void> {
   return new Promise((resolve) => {
-    const leave = refusal.subscribe((reason) => {
+    const unsubscribe = refusal.subscribe((reason) => {
       if (reason !== '') return;
       resolve();
-      queueMicrotask(() => leave());
+      queueMicrotask(() => unsubscribe());
     });
   });
 }
 
-async function follow(signal: AbortSignal, onOpen: () => void): Promise<void> {
-  const query = new URLSearchParams(Array.from(contexts.keys(), (id) => ['context', id]));
-  const response = await request(`live?${query}`, { signal });
-  const wasLost = liveState.peek() === 'lost';
-  liveState.value = 'following';
-  onOpen();
-  // Notices are not replayed after a lost connection: everything may have changed.
-  if (wasLost) tell({ tasks: [], push: true, receiver: true, contexts: [...contexts.keys()] });
-  for await (const { data } of eventsOf(response.body)) tell(JSON.parse(data) as LiveNotice);
-}
-
-function tell(notice: LiveNotice): void {
+function publish(notice: LiveNotice): void {
   for (const listener of listeners) listener(notice);
 }

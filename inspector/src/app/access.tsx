@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { loadAbout } from '../api/about.ts';
-import { type Credential, credential, refusal } from '../api/credential.ts';
+import { type Credential, credential, refusal } from '../api/api.ts';
 import { Button } from '../ui/button.tsx';
 import { ChoiceField, TextField } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';

@@ -1,5 +1,5 @@
 import { about, aboutProblem } from '../api/about.ts';
-import { refusal } from '../api/credential.ts';
+import { refusal } from '../api/api.ts';
 import { NetworkView } from '../network/network-view.tsx';
 import { PeersView } from '../peers/peers-view.tsx';
 import { PushView } from '../push/push-view.tsx';
@@ -7,10 +7,9 @@ import { TalkView } from '../talk/talk-view.tsx';
 import { TasksView } from '../tasks/tasks-view.tsx';
 import { Problem } from '../ui/notice.tsx';
 import { Access } from './access.tsx';
-import { Help } from './help.tsx';
 import { Navigation } from './navigation.tsx';
 import { route, type ViewName } from './route.ts';
-import { isHelpOpen } from './shortcuts.ts';
+import { Help, isHelpOpen } from './shortcuts.tsx';
 
 const contents: Readonly<Record<ViewName, () => preact.JSX.Element>> = {
   talk: TalkView,

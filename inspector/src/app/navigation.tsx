@@ -1,11 +1,11 @@
-import { about, mainAgent } from '../api/about.ts';
+import { effect, signal } from '@preact/signals';
+import { about, ownAgent } from '../api/about.ts';
 import { liveState } from '../api/live.ts';
-import { waitingApprovals } from '../peers/waiting-approvals.ts';
+import { pendingApprovals } from '../peers/approvals.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { hrefOf, route, type ViewName, views } from './route.ts';
-import { isHelpOpen } from './shortcuts.ts';
-import { theme, toggleTheme } from './theme.ts';
+import { isHelpOpen } from './shortcuts.tsx';
 
 const titles: Readonly<Record<ViewName, string>> = {
   talk: 'Talk',
@@ -17,13 +17,13 @@ const titles: Readonly<Record<ViewName, string>> = {
 
 const liveTexts = {
   connecting: 'Connecting to the server',
-  following: 'Following the server',
-  lost: 'The server does not answer; trying again',
+  connected: 'Connected to the server',
+  disconnected: 'No connection to the server; retrying',
 } as const;
 
 /** The links to all views, and the controls that they share. */
 export function Navigation() {
-  const agent = mainAgent();
+  const agent = ownAgent();
   return (
     <header class="nav">
       <div class="nav-brand">
@@ -36,7 +36,9 @@ export function Navigation() {
           <strong>{agent?.card.name ?? 'Legate'}</strong>
           <span class="nav-live">
             <span class={`dot ${liveState.value}`} title={liveTexts[liveState.value]} />
-            <span>{liveState.value === 'lost' ? 'not reachable' : (about.value?.store ?? '')}</span>
+            <span>
+              {liveState.value === 'disconnected' ? 'disconnected' : (about.value?.store ?? '')}
+            </span>
           </span>
         </div>
       </div>
@@ -52,7 +54,7 @@ export function Navigation() {
               >
                 <Icon name={view} />
                 <span>{titles[view]}</span>
-                {view === 'peers' && <Waiting count={waitingApprovals.value.length} />}
+                {view === 'peers' && <PendingCount count={pendingApprovals.value?.length ?? 0} />}
               </a>
             </li>
           ))}
@@ -78,7 +80,7 @@ export function Navigation() {
   );
 }
 
-function Waiting({ count }: { readonly count: number }) {
+function PendingCount({ count }: { readonly count: number }) {
   if (count === 0) return null;
   return (
     <span class="nav-count">
@@ -86,4 +88,32 @@ function Waiting({ count }: { readonly count: number }) {
       <span class="hidden-label"> waiting for approval</span>
     </span>
   );
+}
+
+const themeKey = 'legate-inspector-theme';
+const systemTheme = matchMedia('(prefers-color-scheme: dark)');
+const theme = signal(currentTheme());
+
+/** The user's choice; without one, the system's. */
+function currentTheme(): 'light' | 'dark' {
+  const saved = localStorage.getItem(themeKey);
+  if (saved === 'dark' || saved === 'light') return saved;
+  return systemTheme.matches ? 'dark' : 'light';
+}
+
+export function applyTheme(): void {
+  systemTheme.addEventListener('change', () => {
+    theme.value = currentTheme();
+  });
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+  });
+}
+
+function toggleTheme(): void {
+  const next = theme.peek() === 'dark' ? 'light' : 'dark';
+  // The system's preference needs no stored choice.
+  if ((next === 'dark') === systemTheme.matches) localStorage.removeItem(themeKey);
+  else localStorage.setItem(themeKey, next);
+  theme.value = next;
 }

@@ -1,18 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ConversationView } from '../../../src/http/inspector/model.ts';
+import type { ConversationView, FlowView, LiveNotice } from '../../../src/http/inspector/model.ts';
 import { path } from '../api/api.ts';
 import { watchContext } from '../api/live.ts';
-import { type Loaded, useLive } from '../api/loaded.ts';
-import { download } from '../ui/download.ts';
+import { useLive } from '../api/resource.ts';
+import { onKey } from '../app/shortcuts.tsx';
 import { Button } from '../ui/button.tsx';
 import { Problem } from '../ui/notice.tsx';
 import type { Tab } from '../ui/tabs.tsx';
-import { conversationTurns } from './conversation-turns.ts';
+import { type ConversationTurn, conversationTurns } from './conversation-turns.ts';
 import { e2eTest } from './e2e-test.ts';
 import { FlowTab } from './flow-tab.tsx';
-import { flowsOf } from './flows.ts';
 import { SlotsTab } from './slots-tab.tsx';
-import { TimeTravel } from './time-travel.tsx';
 import { TurnTab } from './turn-tab.tsx';
 
 export type AssistantTab = 'flow' | 'slots' | 'turn';
@@ -23,6 +21,8 @@ export const assistantTabs: readonly Tab<AssistantTab>[] = [
   { name: 'turn', title: 'Turn' },
 ];
 
+const noFlows: readonly FlowView[] = [];
+
 interface AssistantPanelProps {
   readonly assistant: string;
   readonly contextId: string | undefined;
@@ -31,8 +31,17 @@ interface AssistantPanelProps {
 }
 
 /** The state of an assistant in one conversation, at any of its turns. */
-export function AssistantPanel({ assistant, contextId, subject, tab }: AssistantPanelProps) {
-  const { value, problem } = useTracker(assistant, contextId, subject);
+export function AssistantPanel({ assistant, contextId, subject = '', tab }: AssistantPanelProps) {
+  useEffect(() => (contextId === undefined ? undefined : watchContext(contextId)), [contextId]);
+  const isRelevant = ({ tasks = [], contexts = [] }: LiveNotice): boolean =>
+    contexts.some((id) => id === contextId) || tasks.some((task) => task.contextId === contextId);
+  const query = subject === '' ? '' : `?subject=${encodeURIComponent(subject)}`;
+  const { value, problem } = useLive<ConversationView>(
+    contextId && path`assistants/${assistant}/conversations/${contextId}` + query,
+    isRelevant,
+  );
+  // Reloaded too: the model may have been replaced.
+  const flows = useLive<readonly FlowView[]>(path`assistants/${assistant}/flows`, isRelevant);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const turns = value === undefined ? [] : conversationTurns(value.tracker);
   const at = Math.min(chosen ?? Infinity, turns.length - 1);
@@ -53,24 +62,83 @@ export function AssistantPanel({ assistant, contextId, subject, tab }: Assistant
           Save as test
         </Button>
       </div>
-      {tab === 'flow' && <FlowTab flows={flowsOf(assistant)} turns={turns} at={at} />}
+      {tab === 'flow' && <FlowTab flows={flows.value ?? noFlows} turns={turns} at={at} />}
       {tab === 'slots' && <SlotsTab turns={turns} at={at} />}
       {tab === 'turn' && <TurnTab turn={turns[at]} />}
     </div>
   );
 }
 
-/** The tracker of a conversation, reloaded after every change. */
-function useTracker(
-  assistant: string,
-  contextId: string | undefined,
-  subject = '',
-): Loaded<ConversationView> {
-  const query = subject === '' ? '' : `?subject=${encodeURIComponent(subject)}`;
-  useEffect(() => (contextId === undefined ? undefined : watchContext(contextId)), [contextId]);
-  return useLive<ConversationView>(
-    contextId && path`assistants/${assistant}/conversations/${contextId}` + query,
-    ({ tasks = [], contexts = [] }) =>
-      contexts.some((id) => id === contextId) || tasks.some((task) => task.contextId === contextId),
+interface TimeTravelProps {
+  readonly turns: readonly ConversationTurn[];
+  /** The index of the selected turn. */
+  readonly at: number;
+  /** Undefined to follow the latest turn. */
+  readonly onChange: (at: number | undefined) => void;
+}
+
+/** Selects a turn: all other tabs show the state after it. */
+function TimeTravel({ turns, at, onChange }: TimeTravelProps) {
+  const last = turns.length - 1;
+  const go = (to: number): void => {
+    if (to >= 0) onChange(to >= last ? undefined : to);
+  };
+  useEffect(() => {
+    const stops = [onKey('[', () => go(at - 1)), onKey(']', () => go(at + 1))];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [at, last]);
+  const turn = turns[at];
+  if (turn === undefined) return null;
+  return (
+    <div class="travel">
+      <Button
+        kind="quiet"
+        icon="back"
+        label="Previous turn"
+        disabled={at === 0}
+        onClick={() => go(at - 1)}
+      />
+      <input
+        type="range"
+        min={0}
+        max={last}
+        value={at}
+        aria-label="Turn"
+        aria-valuetext={`Turn ${turn.number} of ${turns.at(-1)?.number ?? 0}`}
+        onInput={(event) => go(Number(event.currentTarget.value))}
+      />
+      <Button
+        kind="quiet"
+        icon="forward"
+        label="Next turn"
+        disabled={at === last}
+        onClick={() => go(at + 1)}
+      />
+      <p class="travel-turn">
+        <strong>
+          {turn.number === 0
+            ? 'Before the first message'
+            : `Turn ${turn.number} of ${turns.at(-1)?.number}`}
+        </strong>
+        <span class="soft">{turn.text}</span>
+      </p>
+      {at < last && (
+        <Button kind="quiet" onClick={() => onChange(undefined)}>
+          Latest turn
+        </Button>
+      )}
+    </div>
   );
+}
+
+/** Offers a text as a file download. */
+function download(filename: string, text: string, mediaType: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: mediaType }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = filename;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

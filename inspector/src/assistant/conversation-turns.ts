@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/protocol/index.ts';
-import { type ModelCall, modelCallsIn } from './model-calls.ts';
-import { listOf, objectOf, textOf } from './tracker-json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/protocol/index.ts';
+import { textIn } from '../ui/text.ts';
+import { parsed } from '../wire/checks.ts';
 
 /** A frame of the dialogue stack, as in tracker JSON. */
 export interface Frame {
@@ -17,6 +17,19 @@ export interface BotMessage {
   readonly text: string;
   /** The name of its response, if it has one. */
   readonly utter?: string;
+}
+
+/** A call of a language model to understand a message. */
+export interface ModelCall {
+  readonly component: string;
+  readonly model: string;
+  readonly prompt: string;
+  readonly answer: string;
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly milliseconds: number | undefined;
+  /** The error code; empty on success. */
+  readonly error: string;
 }
 
 export interface SlotChange {
@@ -96,14 +109,14 @@ function turnOf(
   const bots = events.filter(({ event }) => event === 'bot');
   return {
     number,
-    text: number === 0 ? '' : textOf(user?.['text']),
+    text: number === 0 ? '' : textIn(user?.['text']),
     time: Number((user ?? events[0])?.['timestamp'] ?? 0),
     commands: listOf(parsed['commands']),
     modelCalls: events.flatMap(modelCallsIn),
     events,
     messages: bots.map((event) => {
       const utter = objectOf(event['metadata'])['utter_action'];
-      return { text: textOf(event['text']), ...(typeof utter === 'string' && { utter }) };
+      return { text: textIn(event['text']), ...(typeof utter === 'string' && { utter }) };
     }),
   };
 }
@@ -118,25 +131,51 @@ function initialSlots(
   return Object.fromEntries(entries.map(([name, value]) => [name, set.has(name) ? null : value]));
 }
 
-/** The stack is always logged as a patch that replaces all of it; undefined for other patches. */
-export function stackIn(event: JsonObject): readonly Frame[] | undefined {
-  const { update } = event;
-  if (typeof update !== 'string') return undefined;
-  const patch = JSON.parse(update) as readonly { path?: string; value?: JsonValue }[];
-  const whole = patch.findLast(({ path }) => path === '');
-  return whole === undefined ? undefined : framesOf(whole.value);
+/** The model calls of an event: `prompts` of its `parse_data`, or of its metadata. */
+function modelCallsIn(event: JsonObject): readonly ModelCall[] {
+  const { prompts = objectOf(event['metadata'])['prompts'] } = objectOf(event['parse_data']);
+  return listOf(prompts).map((call) => {
+    const usage = objectOf(call['usage']);
+    return {
+      component: textIn(call['component']),
+      model: textIn(call['model']),
+      prompt: textIn(call['prompt']),
+      answer: textIn(call['answer']),
+      inputTokens: numberIn(usage['input_tokens']),
+      outputTokens: numberIn(usage['output_tokens']),
+      milliseconds: numberIn(call['duration_ms']),
+      error: textIn(call['error']),
+    };
+  });
 }
 
-function framesOf(value: JsonValue | undefined): readonly Frame[] {
-  return listOf(value).map((frame) => {
+/** The stack is always logged as a patch that replaces all of it; undefined for other patches. */
+export function stackIn({ update }: JsonObject): readonly Frame[] | undefined {
+  const whole = listOf(parsed(textIn(update))).findLast(({ path }) => path === '');
+  if (whole === undefined) return undefined;
+  return listOf(whole['value']).map((frame) => {
     const { agent_id: agentId, state } = frame;
     return {
-      frameId: textOf(frame['frame_id']),
-      type: textOf(frame['type']),
-      flowId: textOf(frame['flow_id']),
-      stepId: textOf(frame['step_id']),
+      frameId: textIn(frame['frame_id']),
+      type: textIn(frame['type']),
+      flowId: textIn(frame['flow_id']),
+      stepId: textIn(frame['step_id']),
       ...(typeof agentId === 'string' && { agentId }),
       ...(typeof state === 'string' && { agentState: state }),
     };
   });
+}
+
+// Tracker JSON is untrusted: values of the wrong type count as absent.
+
+export function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }

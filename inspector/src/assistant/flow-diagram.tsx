@@ -1,14 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FlowView, StepView } from '../../../src/http/inspector/model.ts';
 import { Button } from '../ui/button.tsx';
-import { Box, shortened, Tip } from '../ui/shapes.tsx';
-import {
-  flowLayout,
-  labelWidth,
-  maximumLabel,
-  type PlacedNode,
-  type PlacedWay,
-} from './flow-layout.ts';
+import type { PlacedNode } from '../ui/graph-layout.ts';
+import { Box, Tip } from '../ui/shapes.tsx';
+import { shortened } from '../ui/text.ts';
+import { flowLayout, labelWidth, maximumLabel, type PlacedFlowEdge } from './flow-layout.ts';
 import { END, type FlowPath, START } from './flow-path.ts';
 
 interface FlowDiagramProps {
@@ -55,21 +51,25 @@ export function FlowDiagram({ flow, path }: FlowDiagramProps) {
             <Tip id="tip" size={7} kind="tip" />
             <Tip id="tip-taken" size={5} kind="tip taken" />
           </defs>
-          {layout.ways.map((way) => (
-            <WayLine
-              key={`${way.from} ${way.to} ${way.label}`}
-              way={way}
-              isTaken={path.ways.has(`${way.from}>${way.to}`)}
-            />
-          ))}
+          {layout.edges.map((edge) => {
+            const isTaken = path.edges.has(`${edge.from}>${edge.to}`);
+            return (
+              <path
+                key={keyOf(edge)}
+                class={isTaken ? 'edge taken' : 'edge'}
+                d={edge.line}
+                marker-end={isTaken ? 'url(#tip-taken)' : 'url(#tip)'}
+              />
+            );
+          })}
           {layout.nodes.map((node) => (
             <StepBox key={node.id} node={node} step={steps.get(node.id)} path={path} />
           ))}
-          {layout.ways.map((way) => (
-            <WayLabel
-              key={`${way.from} ${way.to} ${way.label}`}
-              way={way}
-              isTaken={path.ways.has(`${way.from}>${way.to}`)}
+          {layout.edges.map((edge) => (
+            <Condition
+              key={keyOf(edge)}
+              edge={edge}
+              isTaken={path.edges.has(`${edge.from}>${edge.to}`)}
             />
           ))}
         </svg>
@@ -92,26 +92,19 @@ function fitted(width: number, zoom: number): string {
   return `clamp(${natural * 0.72}rem, ${100 * zoom}%, ${natural}rem)`;
 }
 
-function WayLine({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken: boolean }) {
-  return (
-    <path
-      class={isTaken ? 'way taken' : 'way'}
-      d={way.line}
-      marker-end={isTaken ? 'url(#tip-taken)' : 'url(#tip)'}
-    />
-  );
+function keyOf({ from, to, text }: PlacedFlowEdge): string {
+  return `${from} ${to} ${text}`;
 }
 
-function WayLabel({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken: boolean }) {
-  if (way.label === '') return null;
-  const shown = shortened(way.label, maximumLabel);
-  const width = labelWidth(way.label);
+function Condition(props: { readonly edge: PlacedFlowEdge; readonly isTaken: boolean }) {
+  const { text, labelX: x, labelY: y } = props.edge;
+  if (text === '') return null;
   return (
-    <g class={isTaken ? 'way-label taken' : 'way-label'}>
-      <title>{way.label}</title>
-      <Box x={way.labelX} y={way.labelY} width={width} height={20} radius={10} />
-      <text x={way.labelX} y={way.labelY}>
-        {shown}
+    <g class={props.isTaken ? 'edge-label taken' : 'edge-label'}>
+      <title>{text}</title>
+      <Box x={x} y={y} width={labelWidth(text)} height={20} radius={10} />
+      <text x={x} y={y}>
+        {shortened(text, maximumLabel)}
       </text>
     </g>
   );
@@ -164,7 +157,7 @@ function titleOf({ kind, target, title }: StepView): string {
 function describe(flow: FlowView, path: FlowPath, steps: ReadonlyMap<string, StepView>): string {
   const active = path.active === undefined ? undefined : steps.get(path.active);
   const taken = [...path.steps].flatMap((id) => steps.get(id)?.title ?? []);
-  const where = active === undefined ? (path.end ?? 'not started') : `stands at ${active.title}`;
+  const where = active === undefined ? (path.end ?? 'not started') : `at ${active.title}`;
   const way = taken.length === 0 ? '' : `; it took ${taken.join(', ')}`;
   return `Flow ${flow.name} with ${flow.steps.length} steps, ${where}${way}`;
 }

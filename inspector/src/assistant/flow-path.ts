@@ -1,7 +1,7 @@
 import type { FlowView, StepView } from '../../../src/http/inspector/model.ts';
 import type { JsonObject } from '../../../src/protocol/index.ts';
-import { stackIn } from './conversation-turns.ts';
-import { objectOf, textOf } from './tracker-json.ts';
+import { textIn } from '../ui/text.ts';
+import { objectOf, stackIn } from './conversation-turns.ts';
 
 export const START = 'START';
 export const END = 'END';
@@ -11,7 +11,7 @@ export interface FlowPath {
   /** Ids of the steps taken. */
   readonly steps: ReadonlySet<string>;
   /** `from>to` of the edges between them. */
-  readonly ways: ReadonlySet<string>;
+  readonly edges: ReadonlySet<string>;
   /** The current step; undefined when the flow has ended. */
   readonly active: string | undefined;
   readonly end: 'completed' | 'cancelled' | undefined;
@@ -19,13 +19,13 @@ export interface FlowPath {
 
 const nowhere: FlowPath = {
   steps: new Set(),
-  ways: new Set(),
+  edges: new Set(),
   active: undefined,
   end: undefined,
 };
 
 /** A step at which the flow was observed, and the events since the previous observation. */
-interface Sighting {
+interface Observation {
   readonly step: string;
   readonly evidence: ReadonlySet<string>;
 }
@@ -39,36 +39,36 @@ export function flowPath(flow: FlowView, events: readonly JsonObject[]): FlowPat
   const run = latestRun(flow.id, events);
   if (run === undefined) return nowhere;
   const steps = new Set<string>();
-  const ways = new Set<string>();
+  const edges = new Set<string>();
   let from = START;
-  for (const { step, evidence } of run.sightings) {
-    const way = bestWay(flow, from, step, evidence);
-    for (const [index, id] of way.entries()) {
+  for (const { step, evidence } of run.observations) {
+    const path = bestPath(flow, from, step, evidence);
+    for (const [index, id] of path.entries()) {
       steps.add(id);
-      const before = way[index - 1];
-      if (before !== undefined) ways.add(`${before}>${id}`);
+      const before = path[index - 1];
+      if (before !== undefined) edges.add(`${before}>${id}`);
     }
     from = step;
   }
-  return { steps, ways, active: run.end === undefined ? from : undefined, end: run.end };
+  return { steps, edges, active: run.end === undefined ? from : undefined, end: run.end };
 }
 
 function latestRun(
   flowId: string,
   events: readonly JsonObject[],
-): { sightings: readonly Sighting[]; end: FlowPath['end'] } | undefined {
-  let sightings: Sighting[] = [];
+): { observations: readonly Observation[]; end: FlowPath['end'] } | undefined {
+  let observations: Observation[] = [];
   let evidence = new Set<string>();
   let isOn = false;
   let end: FlowPath['end'];
   const start = (): void => {
-    sightings = [];
+    observations = [];
     evidence = new Set();
     isOn = true;
     end = undefined;
   };
   const see = (step: string): void => {
-    sightings.push({ step, evidence });
+    observations.push({ step, evidence });
     evidence = new Set();
   };
   for (const event of events) {
@@ -89,7 +89,7 @@ function latestRun(
         // A flow that another flow called starts without an event.
         if (frame !== undefined && !isOn && end === undefined) start();
         if (frame !== undefined && isOn) see(frame.stepId);
-        if (frame === undefined && isOn && sightings.length > 0) {
+        if (frame === undefined && isOn && observations.length > 0) {
           see(END);
           end = 'completed';
           isOn = false;
@@ -100,21 +100,21 @@ function latestRun(
         for (const mark of marksOf(event)) evidence.add(mark);
     }
   }
-  return sightings.length === 0 && !isOn ? undefined : { sightings, end };
+  return observations.length === 0 && !isOn ? undefined : { observations, end };
 }
 
 function marksOf({ event, name, metadata }: JsonObject): readonly string[] {
-  if (event === 'action') return [`action ${textOf(name)}`];
-  if (event === 'slot') return [`slot ${textOf(name)}`];
-  const utter = event === 'bot' ? textOf(objectOf(metadata)['utter_action']) : '';
+  if (event === 'action') return [`action ${textIn(name)}`];
+  if (event === 'slot') return [`slot ${textIn(name)}`];
+  const utter = event === 'bot' ? textIn(objectOf(metadata)['utter_action']) : '';
   return utter === '' ? [] : [`action ${utter}`];
 }
 
 /** Limit of paths examined between two observations; real flows have far fewer. */
-const maxWays = 2_000;
+const maxPaths = 2_000;
 
 /** Both ends included. Empty when there is no path. */
-function bestWay(
+function bestPath(
   flow: FlowView,
   from: string,
   to: string,
@@ -124,19 +124,19 @@ function bestWay(
   const steps = new Map(flow.steps.map((step) => [step.id, step]));
   let best: readonly string[] = [];
   let bestScore = -Infinity;
-  let looked = 0;
-  const walk = (way: readonly string[], score: number): void => {
-    looked += 1;
-    const at = way.at(-1) ?? from;
-    if (at === to && way.length > 1) {
-      if (score > bestScore) [best, bestScore] = [way, score];
+  let examined = 0;
+  const walk = (path: readonly string[], score: number): void => {
+    examined += 1;
+    const at = path.at(-1) ?? from;
+    if (at === to && path.length > 1) {
+      if (score > bestScore) [best, bestScore] = [path, score];
       return;
     }
-    if (looked > maxWays) return;
+    if (examined > maxPaths) return;
     for (const next of nextOf(at, flow, steps)) {
-      if (way.includes(next) && next !== to) continue;
+      if (path.includes(next) && next !== to) continue;
       const step = steps.get(next);
-      walk([...way, next], score + (step === undefined ? 0 : fit(step, evidence)) - 0.01);
+      walk([...path, next], score + (step === undefined ? 0 : fit(step, evidence)) - 0.01);
     }
   };
   walk([from], 0);

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import type { FlowView } from '../../../src/http/inspector/model.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Empty } from '../ui/notice.tsx';
+import { textIn } from '../ui/text.ts';
 import type { ConversationTurn, Frame } from './conversation-turns.ts';
 import { FlowDiagram } from './flow-diagram.tsx';
 import { flowPath } from './flow-path.ts';
-import { textOf } from './tracker-json.ts';
 
 interface FlowTabProps {
   readonly flows: readonly FlowView[];
@@ -18,7 +18,7 @@ export function FlowTab({ flows, turns, at }: FlowTabProps) {
   const [chosen, setChosen] = useState<string | undefined>(undefined);
   const turn = turns[at];
   const stack = turn?.stack ?? [];
-  const shown = chosen ?? flowAtHand(flows, turns, at);
+  const shown = chosen ?? activeFlow(flows, turns, at);
   const flow = flows.find(({ id }) => id === shown);
   const events = turns.slice(0, at + 1).flatMap((one) => one.events);
   return (
@@ -62,7 +62,7 @@ function FlowOptions(props: { readonly flows: readonly FlowView[]; readonly isPa
 }
 
 /** The user flow nearest to the top; without one, the flow that ended last. */
-function flowAtHand(
+function activeFlow(
   flows: readonly FlowView[],
   turns: readonly ConversationTurn[],
   at: number,
@@ -74,8 +74,8 @@ function flowAtHand(
   const ended = turns
     .slice(0, at + 1)
     .flatMap(({ events }) => events)
-    .findLast(({ event, flow_id: id }) => event === 'flow_started' && isUserFlow(textOf(id)));
-  return ended === undefined ? undefined : textOf(ended['flow_id']);
+    .findLast(({ event, flow_id: id }) => event === 'flow_started' && isUserFlow(textIn(id)));
+  return ended === undefined ? undefined : textIn(ended['flow_id']);
 }
 
 interface StackListProps {
@@ -90,7 +90,7 @@ function StackList({ stack, flows, onChoose }: StackListProps) {
     <section class="stack" aria-label="Stack">
       <h3>Stack</h3>
       {stack.length === 0 ? (
-        <p class="faint">Empty: nothing is under way.</p>
+        <p class="faint">Empty: no flow is active.</p>
       ) : (
         <ol>
           {stack.toReversed().map((frame, index) => (

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { JsonValue } from '../../../src/protocol/index.ts';
 import { Badge } from '../ui/badge.tsx';
+import { CheckField } from '../ui/field.tsx';
 import { Empty } from '../ui/notice.tsx';
+import { shortened } from '../ui/text.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
 
 interface SlotsTabProps {
@@ -13,12 +15,13 @@ interface SlotsTabProps {
 export function SlotsTab({ turns, at }: SlotsTabProps) {
   const [isAll, setAll] = useState(false);
   const turn = turns[at];
-  if (turn === undefined) return <Empty icon="braces" title="Nothing is remembered yet" />;
+  if (turn === undefined) return <Empty icon="braces" title="No slots yet" />;
   const past = turns.slice(0, at + 1);
   const changed = new Set(turn.changes.map(({ name }) => name));
-  const told = new Set(past.flatMap(({ changes }) => changes.map(({ name }) => name)));
+  const everChanged = new Set(past.flatMap(({ changes }) => changes.map(({ name }) => name)));
   // Slots that this turn changed, then slots of the conversation, then initial values of the domain.
-  const rank = (name: string): number => Number(changed.has(name)) * 2 + Number(told.has(name));
+  const rank = (name: string): number =>
+    Number(changed.has(name)) * 2 + Number(everChanged.has(name));
   const names = Object.keys(turn.slots)
     .filter((name) => isAll || changed.has(name) || (turn.slots[name] ?? null) !== null)
     .sort((one, two) => rank(two) - rank(one) || (one < two ? -1 : 1));
@@ -50,14 +53,11 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
         </tbody>
       </table>
       {names.length === 0 && <p class="faint pad">No slot has a value.</p>}
-      <label class="check pad">
-        <input
-          type="checkbox"
-          checked={isAll}
-          onChange={(event) => setAll(event.currentTarget.checked)}
-        />
-        Show empty slots too
-      </label>
+      <div class="pad">
+        <CheckField isChecked={isAll} onChange={setAll}>
+          Show empty slots too
+        </CheckField>
+      </div>
     </div>
   );
 }
@@ -65,7 +65,7 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
 function Value({ value }: { readonly value: JsonValue }) {
   if (value === null) return <span class="faint">none</span>;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return <code title={text}>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</code>;
+  return <code title={text}>{shortened(text, 80)}</code>;
 }
 
 interface HistoryProps {
@@ -78,13 +78,13 @@ function History({ name, turns }: HistoryProps) {
     all.filter((change) => change.name === name).map((change) => ({ ...change, number })),
   );
   // Validation sets a valid value again.
-  const told = changes.filter(
+  const distinct = changes.filter(
     ({ value }, index) => JSON.stringify(value) !== JSON.stringify(changes[index - 1]?.value),
   );
   if (changes.length === 0) return <span class="faint">initial value</span>;
   return (
     <ol class="history">
-      {told.slice(-6).map((change, index) => (
+      {distinct.slice(-6).map((change, index) => (
         <li key={index}>
           <span class="faint">turn {change.number}</span> <Value value={change.value} />
           {change.filledBy !== undefined && <Badge>{change.filledBy}</Badge>}
@@ -103,7 +103,7 @@ function SubAgents({ turns }: { readonly turns: readonly ConversationTurn[] }) {
     last.set(id, kind.slice('agent_'.length));
   }
   for (const { agentId, agentState } of turns.at(-1)?.stack ?? []) {
-    if (agentId !== undefined) last.set(agentId, agentState ?? 'at work');
+    if (agentId !== undefined) last.set(agentId, agentState ?? 'running');
   }
   if (last.size === 0) return null;
   return (

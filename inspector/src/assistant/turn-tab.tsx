@@ -3,20 +3,18 @@ import { Badge } from '../ui/badge.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty } from '../ui/notice.tsx';
-import { durationOf } from '../ui/time.ts';
-import type { ConversationTurn } from './conversation-turns.ts';
-import type { ModelCall } from './model-calls.ts';
-import { textOf } from './tracker-json.ts';
+import { durationOf, shortened, textIn } from '../ui/text.ts';
+import type { ConversationTurn, ModelCall } from './conversation-turns.ts';
 
 /** How one message was understood, and all its effects. */
 export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined }) {
-  if (turn === undefined) return <Empty icon="tasks" title="There is no turn yet" />;
+  if (turn === undefined) return <Empty icon="tasks" title="No turns yet" />;
   return (
     <div class="turn-tab">
       <section>
-        <h3>Commands predicted</h3>
+        <h3>Predicted commands</h3>
         {turn.commands.length === 0 ? (
-          <p class="faint">{turn.number === 0 ? 'The session had just begun.' : 'None.'}</p>
+          <p class="faint">{turn.number === 0 ? 'The session has started.' : 'None.'}</p>
         ) : (
           <ul class="commands">
             {turn.commands.map((command, index) => (
@@ -27,10 +25,8 @@ export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined 
       </section>
       {turn.number > 0 && (
         <section>
-          <h3>Asked of a model</h3>
-          {turn.modelCalls.length === 0 && (
-            <p class="faint">Nothing: this message was understood without one.</p>
-          )}
+          <h3>Model calls</h3>
+          {turn.modelCalls.length === 0 && <p class="faint">None: no language model was needed.</p>}
           {turn.modelCalls.map((call, index) => (
             <ModelCallView key={index} call={call} />
           ))}
@@ -53,7 +49,7 @@ function Command({ command }: { readonly command: JsonObject }) {
   const details = Object.entries(rest).map(([key, value]) => `${key}: ${shown(value)}`);
   return (
     <li>
-      <Badge tone="accent">{textOf(name)}</Badge> <code>{details.join(', ')}</code>
+      <Badge tone="accent">{textIn(name)}</Badge> <code>{details.join(', ')}</code>
     </li>
   );
 }
@@ -93,7 +89,7 @@ function TrackerEvent({ event }: { readonly event: JsonObject }) {
     <li>
       <details>
         <summary>
-          <Badge>{textOf(kind).replaceAll('_', ' ')}</Badge>
+          <Badge>{textIn(kind).replaceAll('_', ' ')}</Badge>
           <span class="tracker-event-text">{summary(rest)}</span>
           <time class="faint" dateTime={time.toISOString()}>
             {time.toLocaleTimeString()}
@@ -114,5 +110,5 @@ function summary(event: JsonObject): string {
 
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return shortened(text, 100);
 }

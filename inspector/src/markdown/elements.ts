@@ -1,13 +1,59 @@
-import type { MarkedToken, Token, Tokens } from 'marked';
+import {
+  Lexer,
+  type Links,
+  type MarkedOptions,
+  type MarkedToken,
+  type Token,
+  type Tokens,
+} from 'marked';
 import { type ComponentChildren, h } from 'preact';
-import { decodeEntities } from './entities.ts';
-import { safeUrl } from './safe-url.ts';
+
+/** Line breaks are kept, as in a chat. */
+const options: MarkedOptions = { gfm: true, breaks: true };
+
+/** Limit per block: parsing emphasis takes quadratic time in its marks. */
+const maximumMarks = 2_000;
+
+/** Nested quotes and lists at the start of a line; each level costs the call stack. */
+const tooDeep = /^(?: {0,3}(?:>|[-*+](?= )|\d{1,9}[.)](?= )) ?){30,}/m;
+
+export interface MarkdownDocument {
+  /** The source of each block: of a paragraph, a whole list, a table. */
+  readonly blocks: readonly string[];
+  /** Reference definitions: `[1]: https://...`. */
+  readonly links: Links;
+}
+
+/**
+ * Splits a text into its blocks. A growing text keeps all of its blocks but the last, so a block is
+ * parsed once.
+ */
+export function readDocument(text: string): MarkdownDocument {
+  const lexer = new Lexer(options);
+  if (tooDeep.test(text)) return { blocks: [text], links: {} };
+  const tokens = lexer.blockTokens(text.replaceAll(/\r\n?/g, '\n'), []);
+  const blocks = tokens.filter(({ type }) => type !== 'space' && type !== 'def');
+  return { blocks: blocks.map(({ raw }) => raw), links: lexer.tokens.links };
+}
+
+/** The tokens of one block. A block that would take long to parse is plain text. */
+export function readBlock(source: string, links: Links = {}): readonly Token[] {
+  const marks = source.match(/[*_~[<]/g)?.length ?? 0;
+  if (marks > maximumMarks || tooDeep.test(source)) {
+    const text = { type: 'text', raw: source, text: source, escaped: true };
+    return [{ type: 'paragraph', raw: source, text: source, tokens: [text] }];
+  }
+  const lexer = new Lexer(options);
+  lexer.tokens.links = links;
+  return lexer.lex(source);
+}
 
 /** Deeper quotes and lists are shown as source text. */
 const maximumDepth = 8;
 
 /** Markdown tokens as elements, never as markup: HTML in the text is shown as text. */
 export function elementsOf(tokens: readonly Token[] = [], depth = 0): ComponentChildren[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without extensions, the lexer has no other tokens
   return tokens.map((token) => element(token as MarkedToken, depth));
 }
 
@@ -23,7 +69,8 @@ function element(token: MarkedToken, depth: number): ComponentChildren {
         {
           class: `heading level-${token.depth}`,
           role: 'heading',
-          'aria-level': token.depth + 2,
+          // One level for all: texts start at any depth, and pages must not skip one.
+          'aria-level': 3,
         },
         inner(token.tokens),
       );
@@ -115,5 +162,42 @@ function table({ header, rows }: Tokens.Table, depth: number): ComponentChildren
         rows.map((cells) => row('td', cells)),
       ),
     ]),
+  );
+}
+
+/** Allows only links to other pages: no scripts, no data, no links within this page. */
+export function safeUrl(address: string): string | undefined {
+  const url = URL.parse(address);
+  return url !== null && ['http:', 'https:', 'mailto:'].includes(url.protocol)
+    ? url.href
+    : undefined;
+}
+
+const named: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '\u00a9',
+  hellip: '\u2026',
+  mdash: '\u2014',
+  ndash: '\u2013',
+  rarr: '\u2192',
+  larr: '\u2190',
+  euro: '\u20ac',
+};
+
+/** `&lt;` and `&#60;` are `<`. Only the common entities; there are 2,125 more. */
+function decodeEntities(text: string): string {
+  return text.replace(
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi,
+    (written, decimal?: string, hex?: string, name = '') => {
+      if (name !== '') return (Object.hasOwn(named, name) && named[name]) || written;
+      const code = Number.parseInt(decimal ?? hex ?? '', decimal === undefined ? 16 : 10);
+      const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+      return isCharacter ? String.fromCodePoint(code) : '\ufffd';
+    },
   );
 }

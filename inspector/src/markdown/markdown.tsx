@@ -1,8 +1,6 @@
-import { Component } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../ui/button.tsx';
-import { elementsOf } from './elements.ts';
-import { type MarkdownDocument, readBlock, readDocument } from './read.ts';
+import { elementsOf, type MarkdownDocument, readBlock, readDocument } from './elements.ts';
 
 /** Maximum number of rendered blocks of one text. */
 const shownAtOnce = 120;
@@ -61,12 +59,7 @@ interface BlockProps {
   readonly links: MarkdownDocument['links'];
 }
 
-class Block extends Component<BlockProps> {
-  override shouldComponentUpdate(next: BlockProps): boolean {
-    return next.source !== this.props.source;
-  }
-
-  override render() {
-    return elementsOf(readBlock(this.props.source, this.props.links));
-  }
+/** A block is read once: the same elements are not compared again. */
+function Block({ source, links }: BlockProps) {
+  return useMemo(() => <>{elementsOf(readBlock(source, links))}</>, [source]);
 }

@@ -4,7 +4,7 @@ import {
   isJsonObject,
   readAgentCard,
 } from '../../../src/protocol/index.ts';
-import { problemsOf } from '../wire/validate-frame.ts';
+import { checkedBy } from '../wire/checks.ts';
 
 export interface CardFinding {
   readonly level: 'error' | 'warning';
@@ -26,13 +26,14 @@ export function checkCard(json: unknown): CheckedCard {
   if (isJsonObject(json) && json['signatures'] === undefined) {
     findings.push({ level: 'warning', text: 'signatures is missing: sign the card' });
   }
-  try {
-    return { card: readAgentCard(json), findings };
-  } catch (error) {
-    // The card cannot be parsed although it breaks none of the rules above.
-    const isExplained = findings.some(({ level }) => level === 'error');
-    const unread = isExplained ? [] : problemsOf(error);
-    const all = [...findings, ...unread.map((text) => ({ level: 'error' as const, text }))];
-    return { card: undefined, findings: all };
+  let card: AgentCard | undefined;
+  const { problems } = checkedBy(() => {
+    card = readAgentCard(json);
+    return undefined;
+  });
+  // A card may be unreadable although it breaks none of the rules above.
+  if (!findings.some(({ level }) => level === 'error')) {
+    findings.push(...problems.map((text) => ({ level: 'error' as const, text })));
   }
+  return { card, findings };
 }

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { AgentCard, AgentSkill } from '../../../src/protocol/index.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Copy } from '../ui/copy.tsx';
+import { Button } from '../ui/button.tsx';
+import { Copyable } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { checkCard, type CheckedCard } from './card-checks.ts';
@@ -19,11 +20,10 @@ export function CardView({ json }: { readonly json: unknown }) {
       {card !== undefined && <Interfaces card={card} />}
       {card !== undefined && card.skills.length > 0 && <Skills skills={card.skills} />}
       <details class="section">
-        <summary>The card as it is</summary>
-        <div class="wire-body">
-          <Copy text={JSON.stringify(json, undefined, 2)} label="Copy the card" />
-          <JsonView value={json} open={2} />
-        </div>
+        <summary>Card as JSON</summary>
+        <Copyable text={JSON.stringify(json, undefined, 2)} label="Copy the card">
+          <JsonView value={json} />
+        </Copyable>
       </details>
     </div>
   );
@@ -134,9 +134,9 @@ function Skills({ skills }: { readonly skills: readonly AgentSkill[] }) {
         ))}
       </ul>
       {skills.length > shown.length && (
-        <button type="button" class="button quiet" onClick={() => setAll(true)}>
-          <span>Show all {skills.length}</span>
-        </button>
+        <Button kind="quiet" onClick={() => setAll(true)}>
+          Show all {skills.length}
+        </Button>
       )}
     </section>
   );

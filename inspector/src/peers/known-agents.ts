@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
+import { agentFetch, allowAgent } from '../api/agent-fetch.ts';
 import { reasonOf } from '../api/api.ts';
-import { fetchCardJson } from './card-fetch.ts';
+import { parsed } from '../wire/checks.ts';
 
 /** An agent that the operator looked up by its address. */
 export interface KnownAgent {
@@ -11,7 +12,7 @@ export interface KnownAgent {
 
 const key = 'legate-inspector-agents';
 export const knownAgents = signal<readonly KnownAgent[]>(
-  saved().map((url) => ({ url, json: undefined, problem: '' })),
+  savedUrls().map((url) => ({ url, json: undefined, problem: '' })),
 );
 
 /** Fetches the card at an address and remembers the address, never the card. */
@@ -20,27 +21,49 @@ export async function lookUp(url: string): Promise<void> {
   try {
     found = { url, json: await fetchCardJson(url), problem: '' };
   } catch (error) {
-    found = { url, json: undefined, problem: reasonOf(error, 'it does not answer') };
+    found = { url, json: undefined, problem: reasonOf(error) };
   }
-  const others = knownAgents.peek().filter((agent) => agent.url !== url);
-  knownAgents.value = [...others, found];
-  save();
+  save([...knownAgents.peek().filter((agent) => agent.url !== url), found]);
 }
 
 export function forget(url: string): void {
-  knownAgents.value = knownAgents.peek().filter((agent) => agent.url !== url);
-  save();
+  save(knownAgents.peek().filter((agent) => agent.url !== url));
 }
 
-function save(): void {
-  localStorage.setItem(key, JSON.stringify(knownAgents.peek().map(({ url }) => url)));
+function save(agents: readonly KnownAgent[]): void {
+  knownAgents.value = agents;
+  localStorage.setItem(key, JSON.stringify(agents.map(({ url }) => url)));
 }
 
-function saved(): readonly string[] {
-  try {
-    const urls: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');
-    return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
-  } catch {
-    return [];
+function savedUrls(): readonly string[] {
+  const urls = parsed(localStorage.getItem(key) ?? '[]');
+  return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
+}
+
+const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json'] as const;
+const maxCharacters = 4_000_000;
+
+/**
+ * Fetches the card at an address, valid or not, so that it can be inspected. Tries the well-known
+ * paths below the address, then the address itself.
+ */
+async function fetchCardJson(address: string): Promise<unknown> {
+  await allowAgent(address);
+  let problem = 'there is no agent card';
+  for (const url of cardUrls(new URL(address))) {
+    const response = await agentFetch(url.href, {
+      headers: { accept: 'application/json', 'a2a-version': '1.0' },
+    });
+    const json = parsed((await response.text()).slice(0, maxCharacters));
+    if (response.ok && json !== undefined) return json;
+    problem = `${url.pathname} answered ${response.ok ? 'invalid JSON' : response.status}`;
   }
+  throw new Error(problem);
+}
+
+function cardUrls(url: URL): readonly URL[] {
+  if (url.pathname.endsWith('.json') || url.pathname.includes('/.well-known/')) return [url];
+  const base = new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
+  const below = wellKnown.map((path) => new URL(path, base));
+  return url.pathname === '/' ? below : [...below, url];
 }

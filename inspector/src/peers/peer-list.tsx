@@ -1,7 +1,10 @@
-import type { PeerView, SubAgentView } from '../../../src/http/inspector/model.ts';
+import type { PeersView, PeerView, SubAgentView } from '../../../src/http/inspector/model.ts';
+import { isJsonObject } from '../../../src/protocol/index.ts';
+import { about, ownAgent } from '../api/about.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { checkCard } from './card-checks.ts';
+import { knownAgents } from './known-agents.ts';
 
 export interface PeerRow {
   readonly id: string;
@@ -15,8 +18,35 @@ export interface PeerRow {
   readonly peer?: PeerView;
   /** The name in the assistant's project. */
   readonly subAgent?: SubAgentView;
-  /** The address under which the operator looked it up. */
-  readonly looked?: string;
+  /** Whether the operator looked it up by its address. */
+  readonly isLookedUp?: boolean;
+}
+
+/** Our own agents, sub agents, the directory's peers, and agents looked up by URL. */
+export function peerRows({ peers, subAgents }: Partial<PeersView> = {}): readonly PeerRow[] {
+  return [
+    ...(about.value?.agents ?? []).map(({ name, card }) => ({
+      id: `own ${name}`,
+      name: card.name,
+      address: 'this server',
+      card,
+      own: name,
+    })),
+    ...(subAgents ?? []).map((subAgent) => {
+      const { id, name, address, caller, card } = subAgent;
+      const assistant = ownAgent(caller)?.card.name ?? caller;
+      return { id, name, address: address ?? `sub agent of ${assistant}`, card, subAgent };
+    }),
+    ...(peers ?? []).map((peer) => {
+      const { id, name, address, card } = peer;
+      return { id, name, address, card, peer };
+    }),
+    ...knownAgents.value.map(({ url, json, problem }) => {
+      const named = isJsonObject(json) ? json['name'] : undefined;
+      const name = typeof named === 'string' && named !== '' ? named : new URL(url).host;
+      return { id: url, name, address: url, card: json, problem, isLookedUp: true };
+    }),
+  ];
 }
 
 interface PeerListProps {
@@ -37,9 +67,11 @@ export function PeerList({ rows, chosen }: PeerListProps) {
             <strong>{row.name}</strong>
             <span class="faint">{row.address}</span>
             <span class="badges">
-              <Verdict row={row} />
+              <CardBadge row={row} />
               {row.peer !== undefined && <Badge tone="accent">{row.peer.trust}</Badge>}
-              {row.peer !== undefined && <Reach peer={row.peer} />}
+              {row.peer !== undefined && (
+                <Badge tone={reachTones[row.peer.reach]}>{row.peer.reach}</Badge>
+              )}
             </span>
           </a>
         </li>
@@ -48,23 +80,14 @@ export function PeerList({ rows, chosen }: PeerListProps) {
   );
 }
 
-function Verdict({ row }: { readonly row: PeerRow }) {
-  if (row.card === undefined) {
-    return row.subAgent === undefined ? (
-      <Badge tone="bad">no card</Badge>
-    ) : (
-      <Badge tone="info">sub agent</Badge>
-    );
-  }
-  const errors = checkCard(row.card).findings.filter(({ level }) => level === 'error').length;
-  return errors > 0 ? (
-    <Badge tone="bad">{errors} errors</Badge>
-  ) : (
-    <Badge tone="good">valid card</Badge>
-  );
-}
+const reachTones = { reachable: 'good', unreachable: 'bad', unknown: 'neutral' } as const;
 
-function Reach({ peer: { reach } }: { readonly peer: PeerView }) {
-  const tone = reach === 'reachable' ? 'good' : reach === 'unreachable' ? 'bad' : 'neutral';
-  return <Badge tone={tone}>{reach}</Badge>;
+function CardBadge({ row }: { readonly row: PeerRow }) {
+  if (row.card === undefined && row.subAgent !== undefined) {
+    return <Badge tone="info">sub agent</Badge>;
+  }
+  if (row.card === undefined) return <Badge tone="bad">no card</Badge>;
+  const errors = checkCard(row.card).findings.filter(({ level }) => level === 'error').length;
+  if (errors > 0) return <Badge tone="bad">{errors} errors</Badge>;
+  return <Badge tone="good">valid card</Badge>;
 }

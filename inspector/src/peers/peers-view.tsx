@@ -1,18 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { PeersView as PeersAnswer } from '../../../src/http/inspector/model.ts';
-import { about } from '../api/about.ts';
-import { useLive } from '../api/loaded.ts';
-import { Back } from '../app/back.tsx';
+import type { PeersView as PeersAnswer, SubAgentView } from '../../../src/http/inspector/model.ts';
+import { useLive } from '../api/resource.ts';
+import { Back, PairView } from '../app/pair-view.tsx';
 import { goTo, route } from '../app/route.ts';
-import { begin } from '../talk/talks.ts';
+import { startTalk } from '../talk/talk-conversation.ts';
 import { foreignTarget, ownTarget } from '../talk/target.ts';
+import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { Empty, Notice, Problem } from '../ui/notice.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
 import { Approvals } from './approvals.tsx';
 import { CardView } from './card-view.tsx';
-import { type KnownAgent, forget, knownAgents, lookUp } from './known-agents.ts';
-import { PeerList, type PeerRow } from './peer-list.tsx';
-import { SubAgentDetail } from './sub-agent-detail.tsx';
+import { forget, knownAgents, lookUp } from './known-agents.ts';
+import { PeerList, type PeerRow, peerRows } from './peer-list.tsx';
 import { TrustControl } from './trust-control.tsx';
 
 /** Agents: those of the server, its known peers, and agents looked up by URL. */
@@ -22,80 +21,38 @@ export function PeersView() {
     'peers',
     ({ tasks }) => tasks !== undefined,
   );
-  const rows = rowsOf(value);
+  const rows = peerRows(value);
   const chosen = rows.find(({ id }) => id === route.value.id) ?? rows[0];
   useEffect(() => {
     for (const { url, json } of knownAgents.peek()) if (json === undefined) void lookUp(url);
   }, []);
   return (
-    <div class={route.value.id === undefined ? 'pair-view' : 'pair-view has-choice'}>
-      <section class="pair-list" aria-label="Agents">
-        <div class="view-bar">
-          <h1>Peers</h1>
-        </div>
-        <LookUp />
-        <Problem text={problem} />
-        <PeerList rows={rows} chosen={chosen?.id} />
-        <Approvals peers={value?.peers ?? []} />
-        {value !== undefined && value.levels.length === 0 && (
-          <p class="hint pad">
-            This server keeps no directory of peers, so there is no trust to grant. Agents that join
-            others with <code>joinPeers</code> show theirs here.
-          </p>
-        )}
-      </section>
-      <section class="pair-detail" aria-label="Agent">
-        {chosen === undefined ? (
-          <Empty icon="peers" title="No agent yet" />
+    <PairView
+      title="Peers"
+      list={
+        <>
+          <LookUp />
+          <Problem text={problem} />
+          <PeerList rows={rows} chosen={chosen?.id} />
+          <Approvals peers={value?.peers ?? []} />
+          {value?.levels.length === 0 && (
+            <p class="hint pad">
+              This server has no peer directory, so there is no trust to grant. Agents that join
+              others with <code>joinPeers</code> have one.
+            </p>
+          )}
+        </>
+      }
+      detailLabel="Agent"
+      detail={
+        chosen === undefined ? (
+          <Empty icon="peers" title="No agents yet" />
         ) : (
           <PeerDetail key={chosen.id} row={chosen} answer={value} onChanged={reload} />
-        )}
-      </section>
-    </div>
+        )
+      }
+    />
   );
-}
-
-function rowsOf(answer: PeersAnswer | undefined): readonly PeerRow[] {
-  const { peers = [], subAgents = [] } = answer ?? {};
-  const own = (about.value?.agents ?? []).map(({ name, card }) => ({
-    id: `own ${name}`,
-    name: card.name,
-    address: 'this server',
-    card: card as unknown,
-    own: name,
-  }));
-  const known = peers.map((peer) => ({
-    id: peer.id,
-    name: peer.name,
-    address: peer.address,
-    card: peer.card as unknown,
-    peer,
-  }));
-  const parts = subAgents.map((subAgent) => ({
-    id: subAgent.id,
-    name: subAgent.name,
-    address: subAgent.address ?? `sub agent of ${nameOfOwn(subAgent.caller)}`,
-    card: subAgent.card as unknown,
-    subAgent,
-  }));
-  const looked = knownAgents.value.map((agent) => ({
-    id: agent.url,
-    name: nameIn(agent),
-    address: agent.url,
-    card: agent.json,
-    problem: agent.problem,
-    looked: agent.url,
-  }));
-  return [...own, ...parts, ...known, ...looked];
-}
-
-function nameOfOwn(agent: string): string {
-  return about.value?.agents.find(({ name }) => name === agent)?.card.name ?? agent;
-}
-
-function nameIn({ json, url }: KnownAgent): string {
-  const name = (json as { readonly name?: unknown } | undefined)?.name;
-  return typeof name === 'string' && name !== '' ? name : new URL(url).host;
 }
 
 function LookUp() {
@@ -104,7 +61,7 @@ function LookUp() {
   const submit = (event: Event): void => {
     event.preventDefault();
     const address = URL.parse(url.includes('://') ? url : `https://${url}`);
-    if (address === null) return setProblem('This is not an address.');
+    if (address === null) return setProblem('Invalid address.');
     setProblem('');
     setUrl('');
     void lookUp(address.href).then(() => goTo({ view: 'peers', id: address.href }));
@@ -119,7 +76,7 @@ function LookUp() {
         value={url}
         onInput={(event) => setUrl(event.currentTarget.value)}
       />
-      <Button type="submit" icon="search" label="Look it up" disabled={url.trim() === ''} />
+      <Button type="submit" icon="search" label="Look up" disabled={url.trim() === ''} />
       {problem !== '' && <p class="bad-text">{problem}</p>}
     </form>
   );
@@ -133,7 +90,7 @@ interface PeerDetailProps {
 
 function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
   const talk = (): void => {
-    begin(row.own === undefined ? foreignTarget(row.address) : ownTarget(row.own));
+    startTalk(row.own === undefined ? foreignTarget(row.address) : ownTarget(row.own));
     goTo({ view: 'talk' });
   };
   return (
@@ -147,7 +104,7 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
               Talk
             </Button>
           )}
-          {row.looked !== undefined && (
+          {row.isLookedUp === true && (
             <>
               <Button icon="replay" onClick={() => void lookUp(row.address)}>
                 Fetch again
@@ -165,7 +122,7 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
           )}
         </div>
       </div>
-      {row.problem !== undefined && row.problem !== '' && <Notice tone="bad">{row.problem}</Notice>}
+      <Problem text={row.problem ?? ''} />
       {row.peer !== undefined && answer !== undefined && (
         <TrustControl peer={row.peer} answer={answer} onChanged={onChanged} />
       )}
@@ -180,14 +137,50 @@ function canTalk({ peer, subAgent }: PeerRow): boolean {
   return peer?.transport !== 'bus';
 }
 
-function PeerCard({ row: { card, subAgent, looked } }: { readonly row: PeerRow }) {
+function PeerCard({ row: { card, subAgent, isLookedUp } }: { readonly row: PeerRow }) {
   if (card !== undefined) return <CardView json={card} />;
-  if (subAgent === undefined) {
-    return (
-      <Empty icon="peers" title="There is no card of this agent">
-        {looked !== undefined && <p class="soft">Is the address right, and the agent running?</p>}
-      </Empty>
-    );
-  }
-  return <SubAgentDetail subAgent={subAgent} />;
+  if (subAgent !== undefined) return <SubAgentDetail subAgent={subAgent} />;
+  return (
+    <Empty icon="peers" title="No card">
+      {isLookedUp === true && <p class="soft">Check the address, and that the agent is running.</p>}
+    </Empty>
+  );
+}
+
+const kinds: Readonly<Record<SubAgentView['kind'], string>> = {
+  A2A: 'remote agent',
+  code: 'custom code',
+  model: 'language model',
+};
+
+const descriptions: Readonly<Record<SubAgentView['kind'], string>> = {
+  A2A: 'Its card is fetched when the assistant calls it.',
+  code: 'A module of the project: it has no card and no address of its own.',
+  model: 'A model with tools: it has no card and no address of its own.',
+};
+
+/** A sub agent of an assistant without a card. */
+function SubAgentDetail({ subAgent }: { readonly subAgent: SubAgentView }) {
+  const { name, description, kind, address } = subAgent;
+  const fetchCard = (url: string): void => {
+    void lookUp(url).then(() => goTo({ view: 'peers', id: url }));
+  };
+  return (
+    <header class="card-head">
+      <h2>{name}</h2>
+      <p class="soft">{description}</p>
+      <p class="badges">
+        <Badge tone="info">sub agent</Badge>
+        <Badge>{kinds[kind]}</Badge>
+      </p>
+      <p class="faint">{descriptions[kind]} See Slots and Turn for its work in a conversation.</p>
+      {address !== undefined && (
+        <p>
+          <Button icon="search" onClick={() => fetchCard(address)}>
+            Fetch its card
+          </Button>
+        </p>
+      )}
+    </header>
+  );
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { CardCheckView } from '../../../src/http/inspector/model.ts';
 import { post } from '../api/api.ts';
-import { useLoaded } from '../api/loaded.ts';
+import { useLoaded } from '../api/resource.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { parsed } from '../wire/validate-frame.ts';
+import { parsed } from '../wire/checks.ts';
 
 /** Verifies the signature of a card with the available keys. */
 export function SignatureCheck({ json }: { readonly json: unknown }) {
@@ -60,7 +60,7 @@ export function SignatureCheck({ json }: { readonly json: unknown }) {
 }
 
 function Verdict({ check }: { readonly check: CardCheckView }) {
-  if (check.verified !== undefined) return <Badge tone="good">holds</Badge>;
+  if (check.verified !== undefined) return <Badge tone="good">valid signature</Badge>;
   if (check.signatures === 0) return <Badge>not signed</Badge>;
-  return <Badge tone="bad">not by a trusted key</Badge>;
+  return <Badge tone="bad">no trusted key</Badge>;
 }

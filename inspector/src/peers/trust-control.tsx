@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { PeersView, PeerView } from '../../../src/http/inspector/model.ts';
 import { path, post } from '../api/api.ts';
-import { useAction } from '../api/loaded.ts';
+import { useAction } from '../api/resource.ts';
 import { Button } from '../ui/button.tsx';
 import { Problem } from '../ui/notice.tsx';
-import { timeOf } from '../ui/time.ts';
+import { timeOf } from '../ui/text.ts';
 
 interface TrustControlProps {
   readonly peer: PeerView;
@@ -21,13 +21,13 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
     const before = level;
     setLevel(wanted);
     const approvedSkills = skills.split(/[\s,]+/).filter((id) => id !== '');
-    const asked = post(path`peers/${peer.id}/trust`, { level: wanted, approvedSkills });
-    asked.catch(() => setLevel(before));
-    act(asked, onChanged);
+    const request = post(path`peers/${peer.id}/trust`, { level: wanted, approvedSkills });
+    request.catch(() => setLevel(before));
+    act(request, onChanged);
   };
   return (
     <section class="section trust">
-      <h3>Trust</h3>
+      <h2>Trust</h2>
       <Problem text={problem} />
       <div class="trust-levels" role="radiogroup" aria-label="Trust">
         {answer.levels.map(({ name, description }) => (
@@ -46,7 +46,7 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
           </label>
         ))}
       </div>
-      <h4 class="soft">Approved skills</h4>
+      <h3 class="soft">Approved skills</h3>
       <form
         class="inline-form"
         onSubmit={(event) => {

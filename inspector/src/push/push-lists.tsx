@@ -5,12 +5,12 @@ import type {
   PushConfigView,
 } from '../../../src/http/inspector/model.ts';
 import { path, post } from '../api/api.ts';
-import { type Loaded, useAction, useLive } from '../api/loaded.ts';
+import { type Loaded, useAction, useLive } from '../api/resource.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import { timeOf } from '../ui/time.ts';
+import { timeOf } from '../ui/text.ts';
 
 interface OfTask {
   /** @default all tasks */
@@ -19,8 +19,8 @@ interface OfTask {
 
 /** One of the webhook lists, reloaded after every change. */
 function usePushList<T>(name: string, query: Readonly<Record<string, string | undefined>>) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(given as [string, string][]);
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, value);
   return useLive<readonly T[]>(`push/${name}?${search}`, ({ push }) => push === true);
 }
 
@@ -56,8 +56,8 @@ function TaskLink({ id }: { readonly id: string }) {
 
 const outcomes: Readonly<Record<AttemptView['outcome'], readonly [Tone, string]>> = {
   delivered: ['good', 'delivered'],
-  retry: ['warn', 'tried again'],
-  dead: ['bad', 'given up'],
+  retry: ['warn', 'will retry'],
+  dead: ['bad', 'dead'],
 };
 
 /** The latest calls of webhooks, with their results. */
@@ -66,8 +66,8 @@ export function Attempts({ taskId }: OfTask) {
     <Rows
       list={usePushList<AttemptView>('attempts', { task: taskId })}
       none={[
-        'No webhook was called yet',
-        'Calls show up here as this server makes them, with what came of each.',
+        'No deliveries yet',
+        'Calls of webhooks appear here as this server makes them, with their results.',
       ]}
       row={({ number, time, taskId: id, sequence, url, outcome, error, attempt }) => (
         <li class="row" key={number}>
@@ -93,7 +93,7 @@ export function Configs({ taskId }: OfTask) {
   return (
     <Rows
       list={usePushList<PushConfigView>('configs', { task: taskId })}
-      none={['No webhooks are registered', 'Callers register them with a message, or for a task.']}
+      none={['No webhooks registered', 'Callers register webhooks with a message, or for a task.']}
       row={({ taskId: id, wireVersion, config }) => (
         <li class="row" key={`${id} ${config.id ?? ''}`}>
           <div class="row-main">
@@ -114,7 +114,7 @@ export function Configs({ taskId }: OfTask) {
   );
 }
 
-/** Deliveries that wait for a retry, and dead ones. */
+/** Pending deliveries, and dead ones. */
 export function Deliveries({ state, taskId }: OfTask & { readonly state?: 'pending' | 'dead' }) {
   const list = usePushList<DeliveryView>('deliveries', { state, task: taskId });
   const [refusal, act] = useAction();
@@ -125,8 +125,11 @@ export function Deliveries({ state, taskId }: OfTask & { readonly state?: 'pendi
         list={list}
         none={
           state === 'dead'
-            ? ['No dead letters', 'Deliveries that are given up wait here to be tried once more.']
-            : ['Nothing is owed', 'What has to be tried again waits here for its next attempt.']
+            ? [
+                'No dead letters',
+                'Deliveries that failed for good appear here; retry them by hand.',
+              ]
+            : ['No pending deliveries', 'Failed deliveries wait here for their next attempt.']
         }
         row={(delivery) => (
           <DeliveryRow
@@ -153,9 +156,7 @@ function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
     <li class="row">
       <div class="row-main">
         <p class="row-title">
-          <Badge tone={state === 'dead' ? 'bad' : 'warn'}>
-            {state === 'dead' ? 'dead' : 'waiting'}
-          </Badge>
+          <Badge tone={state === 'dead' ? 'bad' : 'warn'}>{state}</Badge>
           <code>{url}</code>
         </p>
         <p class="faint">
@@ -174,13 +175,13 @@ function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
 }
 
 function attemptsIn(count: number): string {
-  if (count === 0) return 'not tried yet';
+  if (count === 0) return 'no attempts yet';
   return count === 1 ? '1 attempt' : `${count} attempts`;
 }
 
 /** Webhooks are called in order: a due delivery waits for earlier ones. */
 function whenNext(at: number): string {
-  return at > Date.now() ? `next at ${timeOf(at)}` : 'after those before it';
+  return at > Date.now() ? `next at ${timeOf(at)}` : 'after earlier deliveries';
 }
 
 /** The webhooks of one task. */
@@ -189,9 +190,9 @@ export function TaskPush({ taskId }: { readonly taskId: string }) {
     <div class="pad">
       <h3>Registered</h3>
       <Configs taskId={taskId} />
-      <h3>Owed</h3>
+      <h3>Pending and dead</h3>
       <Deliveries taskId={taskId} />
-      <h3>Called</h3>
+      <h3>Deliveries</h3>
       <Attempts taskId={taskId} />
     </div>
   );

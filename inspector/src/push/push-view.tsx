@@ -5,7 +5,7 @@ import { Tabs } from '../ui/tabs.tsx';
 import { Attempts, Configs, Deliveries } from './push-lists.tsx';
 import { Receiver } from './receiver.tsx';
 
-type PushTab = 'attempts' | 'waiting' | 'dead' | 'configs' | 'receiver';
+type PushTab = 'attempts' | 'pending' | 'dead' | 'configs' | 'receiver';
 
 /** Webhooks: calls, pending and dead deliveries, registrations, and the built-in receiver. */
 export function PushView() {
@@ -17,10 +17,10 @@ export function PushView() {
       </div>
       {about.value?.hasPush === false && (
         <Notice tone="info">
-          This server sends no webhooks: they are off. Switch them on with{' '}
+          Webhooks are disabled on this server. Enable them with{' '}
           <code>push_notifications_enabled: true</code> in the <code>a2a_server</code> section of
-          endpoints.yml, or with <code>push</code> of <code>serve()</code>. The receiver works all
-          the same.
+          endpoints.yml, or with <code>push</code> of <code>serve()</code>. The receiver works
+          either way.
         </Notice>
       )}
       <Tabs
@@ -29,7 +29,7 @@ export function PushView() {
         onChange={setTab}
         tabs={[
           { name: 'attempts', title: 'Deliveries' },
-          { name: 'waiting', title: 'Waiting' },
+          { name: 'pending', title: 'Pending' },
           { name: 'dead', title: 'Dead letters' },
           { name: 'configs', title: 'Registered' },
           { name: 'receiver', title: 'Receiver' },
@@ -37,7 +37,7 @@ export function PushView() {
       >
         <div class="push-content">
           {tab === 'attempts' && <Attempts />}
-          {tab === 'waiting' && <Deliveries key="waiting" state="pending" />}
+          {tab === 'pending' && <Deliveries key="pending" state="pending" />}
           {tab === 'dead' && <Deliveries key="dead" state="dead" />}
           {tab === 'configs' && <Configs />}
           {tab === 'receiver' && <Receiver />}

@@ -1,10 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
+import { isImage, useObjectUrl } from '../parts/parts.tsx';
 import { Button } from '../ui/button.tsx';
+import { Pairs } from '../ui/field.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Problem } from '../ui/notice.tsx';
-import { Pairs } from '../ui/pairs.tsx';
-import { Attachments } from './attachments.tsx';
+import { sizeOf } from '../ui/text.ts';
 import {
   attach,
+  type Attachment,
   type Draft,
   emptyDraft,
   isEmpty,
@@ -142,4 +145,36 @@ export function Composer({ talk }: { readonly talk: TalkConversation }) {
       </div>
     </form>
   );
+}
+
+interface AttachmentsProps {
+  readonly files: readonly Attachment[];
+  readonly onRemove: (index: number) => void;
+}
+
+/** Previews of the attached files. */
+function Attachments({ files, onRemove }: AttachmentsProps) {
+  if (files.length === 0) return null;
+  return (
+    <ul class="attachments" aria-label="Attached files">
+      {files.map((file, index) => (
+        <li key={`${file.name} ${index}`} class="attachment">
+          <Thumbnail file={file} />
+          <span class="attachment-name">{file.name}</span>
+          <span class="faint">{sizeOf(file.bytes.length)}</span>
+          <Button
+            kind="quiet"
+            icon="close"
+            label={`Remove ${file.name}`}
+            onClick={() => onRemove(index)}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Thumbnail({ file: { bytes, mediaType } }: { readonly file: Attachment }) {
+  const url = useObjectUrl(isImage(mediaType) ? bytes : undefined, mediaType);
+  return url === undefined ? <Icon name="attach" /> : <img src={url} alt="" />;
 }

@@ -6,7 +6,7 @@ import {
   type Part,
   text,
 } from '../../../src/protocol/index.ts';
-import { type Pair, pairsObject } from '../ui/pair.ts';
+import { type Pair, pairsObject } from '../ui/text.ts';
 
 /** A message draft. */
 export interface Draft {
@@ -36,7 +36,7 @@ export function isEmpty({ text, files, json }: Draft): boolean {
 export function partsOf(draft: Draft): readonly Part[] {
   const parts: Part[] = [];
   if (draft.text.trim() !== '') parts.push(text(draft.text));
-  if (draft.json.trim() !== '') parts.push(data(JSON.parse(draft.json) as JsonValue));
+  if (draft.json.trim() !== '') parts.push(data(JSON.parse(draft.json)));
   for (const { name, mediaType, bytes } of draft.files) {
     parts.push(file({ bytes, filename: name, mediaType }));
   }
@@ -54,7 +54,7 @@ export function metadataOf({ metadata }: Draft): JsonObject | undefined {
 function valueOf(text: string): JsonValue {
   if (!/^(?:[[{"\d-]|true$|false$|null$)/.test(text.trim())) return text;
   try {
-    return JSON.parse(text) as JsonValue;
+    return JSON.parse(text);
   } catch {
     return text;
   }

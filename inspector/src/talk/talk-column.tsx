@@ -4,14 +4,14 @@ import { Button } from '../ui/button.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import type { Choice } from './choices.ts';
+
 import { Composer } from './composer.tsx';
 import { useFollowing } from './following.ts';
-import type { TalkConversation } from './talk-conversation.ts';
+import type { Choice, FormAnswer } from './input-request.ts';
+import { currentNumber, endTalk, type TalkConversation } from './talk-conversation.ts';
 import { TargetDialog } from './target-dialog.tsx';
-import { current, end } from './talks.ts';
 import type { TalkTurn } from './turn.ts';
-import { TurnView, WelcomeView } from './turn-view.tsx';
+import { TurnView } from './turn-view.tsx';
 
 interface TalkColumnProps {
   readonly talk: TalkConversation;
@@ -23,9 +23,9 @@ export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
   const [isOpen, setOpen] = useState(
     talk.target.peek().own === undefined && talk.target.peek().url === '',
   );
-  const isCurrent = current.value === talk.number;
+  const isCurrent = currentNumber.value === talk.number;
   const choose = (): void => {
-    current.value = talk.number;
+    currentNumber.value = talk.number;
   };
   return (
     <section
@@ -49,10 +49,9 @@ interface TalkHeadProps extends TalkColumnProps {
 
 function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   const { own, url } = talk.target.value;
-  const name = talk.card.value?.name ?? own ?? (url === '' ? 'Nobody yet' : url);
+  const name = talk.card.value?.name ?? own ?? (url === '' ? 'No agent' : url);
   const contextId = talk.contextId.value;
-  // Subscribes to the turns, so that the buttons stay current.
-  const hasTurns = talk.version.value >= 0 && talk.turns.length > 0;
+  const hasTurns = talk.current().turns.length > 0;
   return (
     <header class="talk-head">
       <div class="talk-who">
@@ -98,7 +97,7 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
             kind="quiet"
             icon="close"
             label="End this conversation"
-            onClick={() => end(talk)}
+            onClick={() => endTalk(talk)}
           />
         )}
       </div>
@@ -123,28 +122,29 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
   const { box, content, hasNew, toEnd, onScroll } = useFollowing(version, turns.length);
   const first = Math.max(0, turns.length - shownAtOnce - more);
   const welcome = welcomeOf(talk);
-  const choose = ({ title, payload }: Choice): void =>
-    void talk.say({ parts: [{ text: payload }], shown: title });
+  const isBusy = talk.isBusy.value;
+  const shared = {
+    isOwn: talk.target.value.own !== undefined,
+    onChoose: ({ title, payload }: Choice) =>
+      void talk.say({ parts: [{ text: payload }], shown: title }),
+    onAnswer: (answer: FormAnswer) => void talk.say({ parts: [{ data: answer }] }),
+  };
   return (
     <div class="talk-stage">
       <div
         class="talk-log"
         role="log"
-        aria-label="What was said"
+        aria-label="Messages"
         tabIndex={0}
         ref={box}
         onScroll={onScroll}
       >
         <div class="talk-turns" ref={content}>
           {welcome !== undefined && first === 0 && (
-            <WelcomeView
-              welcome={welcome}
-              canChoose={turns.length === 0 && !talk.isBusy.value}
-              onChoose={choose}
-            />
+            <TurnView {...shared} turn={welcome} canAnswer={turns.length === 0 && !isBusy} />
           )}
           {turns.length === 0 && welcome === undefined && (
-            <NothingSaid talk={talk} onSettings={onSettings} />
+            <FirstMessage talk={talk} onSettings={onSettings} />
           )}
           {first > 0 && (
             <Button kind="quiet" onClick={() => setMore(more + shownAtOnce)}>
@@ -154,12 +154,9 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
           {turns.slice(first).map((turn, index) => (
             <TurnView
               key={turn.number}
+              {...shared}
               turn={turn}
-              isLast={first + index === turns.length - 1}
-              isBusy={talk.isBusy.value}
-              isOwn={talk.target.value.own !== undefined}
-              onChoose={choose}
-              onAnswer={(answer) => void talk.say({ parts: [{ data: answer }] })}
+              canAnswer={first + index === turns.length - 1 && !isBusy}
             />
           ))}
         </div>
@@ -182,9 +179,9 @@ function welcomeOf({ welcome: { value: welcome } }: TalkConversation): TalkTurn 
 }
 
 /** Shown before the first message to an agent that sends no welcome. */
-function NothingSaid({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
+function FirstMessage({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
   return (
-    <Empty icon="talk" title="Say something">
+    <Empty icon="talk" title="Send a message">
       <p class="soft">{talk.card.value?.description}</p>
       <div class="choices">
         {examplesOf(talk.card.value?.skills ?? []).map((example) => (

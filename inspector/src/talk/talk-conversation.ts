@@ -5,15 +5,21 @@ import {
   message,
   type Part,
   type SendMessageRequest,
+  type StreamResponse,
 } from '../../../src/protocol/index.ts';
-import { about } from '../api/about.ts';
-import { agentFetch, nameAgent } from '../api/agent-fetch.ts';
+import { ownAgent } from '../api/about.ts';
+import { agentFetch, allowAgent } from '../api/agent-fetch.ts';
 import { reasonOf } from '../api/api.ts';
-import { Breather } from '../api/breather.ts';
-import { Changes } from '../api/changes.ts';
-import { WireLog } from '../wire/exchange.ts';
-import { recordingFetch } from '../wire/recording-fetch.ts';
-import { clientOptions, ownCard, secretsOf, type Target } from './target.ts';
+import { Changes, TimeSlice } from '../api/changes.ts';
+import { recordingFetch, WireLog } from '../wire/wire-log.ts';
+import {
+  clientOptions,
+  foreignTarget,
+  ownCard,
+  ownTarget,
+  secretsOf,
+  type Target,
+} from './target.ts';
 import { TalkTurn } from './turn.ts';
 
 /** How messages are sent. */
@@ -23,12 +29,14 @@ export interface Sending {
   readonly pushUrl: string | undefined;
 }
 
-interface Said {
+interface Outgoing {
   readonly parts: readonly Part[];
   readonly metadata?: SendMessageRequest['metadata'];
   /** Shown instead of the parts: the title of a button. */
   readonly shown?: string;
 }
+
+type Responses = AsyncIterable<{ readonly response: StreamResponse }>;
 
 /**
  * A conversation with one agent. It is idle, or busy with one message; while the agent waits for
@@ -83,13 +91,13 @@ export class TalkConversation extends Changes {
   }
 
   /** Fetches the card, if there is one; then an assistant opens the conversation. */
-  async meet(): Promise<void> {
+  async connect(): Promise<void> {
     this.#open();
     try {
       await this.#connected();
       this.problem.value = '';
     } catch (error) {
-      this.problem.value = reasonOf(error, 'something went wrong');
+      this.problem.value = reasonOf(error);
     }
   }
 
@@ -99,51 +107,39 @@ export class TalkConversation extends Changes {
    */
   #open(): void {
     const { own } = this.target.peek();
-    const agent = about.peek()?.agents.find(({ name }) => name === own);
     const isNew = this.turns.length === 0 && this.contextId.peek() === undefined;
-    if (agent?.isAssistant !== true || !isNew) return;
+    if (own === undefined || ownAgent(own)?.isAssistant !== true || !isNew) return;
     const contextId = crypto.randomUUID();
     const welcome = new TalkTurn(0, message('/session_start', { contextId }));
     const stopping = new AbortController();
+    const { signal: stopped } = stopping;
     this.contextId.value = contextId;
     this.welcome.value = welcome;
-    this.#opening = { stopping, ended: this.#greet(welcome, stopping.signal) };
+    const ended = this.#run(welcome, stopped, (client) =>
+      client.sendStreamingMessage({ message: welcome.message }, { signal: stopped }),
+    );
+    this.#opening = { stopping, ended };
   }
 
-  async #greet(welcome: TalkTurn, signal: AbortSignal): Promise<void> {
-    try {
-      const client = await this.#connected();
-      const request = { message: welcome.message };
-      for await (const { response } of client.sendStreamingMessage(request, { signal })) {
-        welcome.take(response);
-        this.changed();
-      }
-      welcome.close();
-    } catch (error) {
-      welcome.close(signal.aborted ? '' : reasonOf(error, 'something went wrong'));
-    }
-    this.changed();
-  }
-
-  async say({ parts, metadata, shown }: Said): Promise<void> {
+  async say({ parts, metadata, shown }: Outgoing): Promise<void> {
     if (this.isBusy.peek()) return;
-    this.isBusy.value = true;
     const waiting = this.turns.at(-1);
     const contextId = this.contextId.peek();
     const taskId = waiting?.isWaiting === true ? waiting.taskId : undefined;
-    const said = message(parts, {
+    const outgoing = message(parts, {
       ...(contextId !== undefined && { contextId }),
       ...(taskId !== undefined && { taskId }),
       ...(metadata !== undefined && { metadata }),
     });
-    const turn = new TalkTurn(this.turns.length + 1, said, shown);
+    const turn = new TalkTurn(this.turns.length + 1, outgoing, shown);
     this.turns.push(turn);
     this.changed();
-    await this.#follow(turn, async (client, signal) => {
-      const request = this.#requestOf(said);
+    await this.#follow(turn, async (client, stopped) => {
+      const request = this.#requestOf(outgoing);
       await this.#opening?.ended;
-      if (this.sending.peek().streams) return client.sendStreamingMessage(request, { signal });
-      return once(client.sendMessage(request, { signal }));
+      return this.sending.peek().streams
+        ? client.sendStreamingMessage(request, { signal: stopped })
+        : once(client.sendMessage(request, { signal: stopped }));
     });
   }
 
@@ -152,9 +148,10 @@ export class TalkConversation extends Changes {
     const turn = this.turns.at(-1);
     if (turn?.taskId === undefined || this.isBusy.peek()) return;
     const { taskId } = turn;
-    this.isBusy.value = true;
     turn.isOpen = true;
-    await this.#follow(turn, async (client, signal) => client.subscribeToTask(taskId, { signal }));
+    await this.#follow(turn, (client, stopped) =>
+      client.subscribeToTask(taskId, { signal: stopped }),
+    );
   }
 
   /** Closes the stream; the task continues. */
@@ -171,42 +168,48 @@ export class TalkConversation extends Changes {
       this.turns.at(-1)?.take({ task });
       this.changed();
     } catch (error) {
-      this.problem.value = reasonOf(error, 'something went wrong');
+      this.problem.value = reasonOf(error);
     }
   }
 
   async #follow(
     turn: TalkTurn,
-    open: (
-      client: Client,
-      signal: AbortSignal,
-    ) => Promise<AsyncIterable<{ readonly response: Parameters<TalkTurn['take']>[0] }>>,
+    open: (client: Client, stopped: AbortSignal) => Responses | Promise<Responses>,
   ): Promise<void> {
     const stopping = new AbortController();
     this.#stopping = stopping;
+    this.isBusy.value = true;
+    await this.#run(turn, stopping.signal, (client) => open(client, stopping.signal));
+    if (this.turns.includes(turn)) this.contextId.value = turn.contextId ?? this.contextId.peek();
+    this.isBusy.value = false;
+  }
+
+  /** Feeds a turn with the responses of the agent; errors after `stopped` are expected. */
+  async #run(
+    turn: TalkTurn,
+    stopped: AbortSignal,
+    open: (client: Client) => Responses | Promise<Responses>,
+  ): Promise<void> {
     try {
       const client = await this.#connected();
-      const breather = new Breather();
-      for await (const { response } of await open(client, stopping.signal)) {
+      const slice = new TimeSlice();
+      for await (const { response } of await open(client)) {
         turn.take(response);
         this.changed();
-        await breather.breathe();
+        await slice.yieldToBrowser();
       }
       turn.close();
     } catch (error) {
-      turn.close(stopping.signal.aborted ? '' : reasonOf(error, 'something went wrong'));
-    } finally {
-      if (this.turns.includes(turn)) this.contextId.value = turn.contextId ?? this.contextId.peek();
-      this.isBusy.value = false;
-      this.changed();
+      turn.close(stopped.aborted ? '' : reasonOf(error));
     }
+    this.changed();
   }
 
-  #requestOf(said: SendMessageRequest['message']): SendMessageRequest {
+  #requestOf(outgoing: SendMessageRequest['message']): SendMessageRequest {
     const { pushUrl } = this.sending.peek();
-    if (pushUrl === undefined) return { message: said };
+    if (pushUrl === undefined) return { message: outgoing };
     return {
-      message: said,
+      message: outgoing,
       configuration: {
         taskPushNotificationConfig: { url: pushUrl, id: `inspector-${this.number}` },
       },
@@ -227,7 +230,7 @@ export class TalkConversation extends Changes {
     const target = this.target.peek();
     const fetch = recordingFetch(agentFetch, this.wire, () => secretsOf(this.target.peek()));
     const known = target.own === undefined ? undefined : ownCard(target.own);
-    if (known === undefined) await nameAgent(target.url);
+    if (known === undefined) await allowAgent(target.url);
     const client = await connect(known ?? target.url, { ...clientOptions(target), fetch });
     const { protocolBinding, protocolVersion } = client.interface;
     this.card.value = client.card;
@@ -238,4 +241,28 @@ export class TalkConversation extends Changes {
 
 async function* once<T>(answer: Promise<T>): AsyncGenerator<{ response: T }> {
   yield { response: await answer };
+}
+
+/** The conversations of this page, side by side. */
+export const talks: Signal<readonly TalkConversation[]> = signal([]);
+/** The number of the selected conversation, which the panel shows. */
+export const currentNumber: Signal<number> = signal(0);
+let count = 0;
+
+/** Starts a conversation, by default with the server's own agent. */
+export function startTalk(target?: Target): TalkConversation {
+  count += 1;
+  const own = ownAgent();
+  const chosen = target ?? (own === undefined ? foreignTarget('') : ownTarget(own.name));
+  const talk = new TalkConversation(count, chosen);
+  talks.value = [...talks.peek(), talk];
+  currentNumber.value = talk.number;
+  if (chosen.own !== undefined || chosen.url !== '') void talk.connect();
+  return talk;
+}
+
+export function endTalk(talk: TalkConversation): void {
+  talk.leave();
+  talks.value = talks.peek().filter((one) => one !== talk);
+  if (currentNumber.peek() === talk.number) currentNumber.value = talks.peek().at(-1)?.number ?? 0;
 }

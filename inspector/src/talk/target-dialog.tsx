@@ -1,13 +1,10 @@
 import { useState } from 'preact/hooks';
-import { about } from '../api/about.ts';
-import { receiverAddress } from '../api/place.ts';
+import type { SecurityScheme } from '../../../src/protocol/index.ts';
+import { about, receiverAddress } from '../api/about.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { ChoiceField, TextField } from '../ui/field.tsx';
+import { CheckField, ChoiceField, Pairs, TextField } from '../ui/field.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { Pairs } from '../ui/pairs.tsx';
-import { AuthFields } from './auth-fields.tsx';
-import { securityWords } from './security-words.ts';
 import type { TalkConversation } from './talk-conversation.ts';
 import type { Target } from './target.ts';
 
@@ -21,7 +18,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const [target, setTarget] = useState<Target>(talk.target.peek());
   const [sending, setSending] = useState(talk.sending.peek());
   const [context, setContext] = useState(talk.contextId.peek() ?? '');
-  const { agents = [], hasProxy = false, hasPush = false, receiverKey = '' } = about.value ?? {};
+  const { agents = [], hasProxy = false, hasPush = false } = about.value ?? {};
   const canPush = target.own === undefined || hasPush;
   const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
   // A context belongs to the agent that created it.
@@ -34,7 +31,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
     talk.sending.value = canPush ? sending : { ...sending, pushUrl: undefined };
     if (JSON.stringify(target) !== JSON.stringify(talk.target.peek())) {
       talk.retarget(target);
-      void talk.meet();
+      void talk.connect();
     }
     const wanted = context.trim() === '' ? undefined : context.trim();
     if (wanted !== talk.contextId.peek()) talk.restart(wanted);
@@ -48,7 +45,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
           value={target.own ?? ''}
           onChange={(own) => turnTo({ own: own === '' ? undefined : own })}
           choices={[
-            ...agents.map(({ name, card }) => [name, `${card.name} (here)`] as const),
+            ...agents.map(({ name, card }) => [name, `${card.name} (this server)`] as const),
             ['', 'Another agent, by its address'] as const,
           ]}
         />
@@ -64,7 +61,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
             />
             {!hasProxy && (
               <Notice tone="info">
-                The page calls it directly, so the agent must let pages of this origin call. Start
+                The page calls the agent directly, so the agent must allow this origin (CORS). Start
                 the inspector with its proxy to reach any agent.
               </Notice>
             )}
@@ -76,7 +73,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
             value={target.version}
             onChange={(version) => change({ version })}
             choices={[
-              ['auto', 'As the card offers'],
+              ['auto', 'From the card'],
               ['1.0', 'A2A 1.0'],
               ['0.3', 'A2A 0.3'],
             ]}
@@ -86,18 +83,18 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
             value={target.binding}
             onChange={(binding) => change({ binding })}
             choices={[
-              ['auto', 'As the card offers'],
+              ['auto', 'From the card'],
               ['JSONRPC', 'JSON-RPC'],
               ['HTTP+JSON', 'HTTP+JSON (REST)'],
             ]}
           />
           <ChoiceField
-            label="Answers"
+            label="Responses"
             value={sending.streams ? 'stream' : 'whole'}
             onChange={(how) => setSending({ ...sending, streams: how === 'stream' })}
             choices={[
-              ['stream', 'As they come'],
-              ['whole', 'When they are complete'],
+              ['stream', 'Streamed'],
+              ['whole', 'When complete'],
             ]}
           />
         </div>
@@ -111,34 +108,29 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
           onChange={(headers) => change({ headers })}
         />
         <TextField
-          label="Extensions to ask for"
+          label="Extensions to request"
           hint="URIs, separated by spaces."
           value={target.extensions}
           onChange={(extensions) => change({ extensions })}
           isMono
         />
         <TextField
-          label="Context to go on with"
-          hint="The id of a conversation; empty for a new one."
+          label="Context to continue"
+          hint="The context id; empty for a new context."
           value={context}
           onChange={setContext}
           isMono
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={sending.pushUrl !== undefined}
-            disabled={!canPush}
-            onChange={(event) =>
-              setSending({
-                ...sending,
-                pushUrl: event.currentTarget.checked ? receiverAddress(receiverKey) : undefined,
-              })
-            }
-          />
-          Have webhooks sent to the built-in receiver
-        </label>
-        {!canPush && <p class="hint">This server sends no webhooks: they are off.</p>}
+        <CheckField
+          isChecked={sending.pushUrl !== undefined}
+          isDisabled={!canPush}
+          onChange={(isOn) =>
+            setSending({ ...sending, pushUrl: isOn ? receiverAddress() : undefined })
+          }
+        >
+          Send webhooks to the built-in receiver
+        </CheckField>
+        {!canPush && <p class="hint">Webhooks are disabled on this server.</p>}
         <div class="form-end">
           <Button onClick={onClose}>Cancel</Button>
           <Button
@@ -154,7 +146,83 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   );
 }
 
-function schemesOf(talk: TalkConversation, { url }: Target): readonly string[] {
-  const isSame = talk.target.peek().url === url;
-  return isSame ? securityWords(talk.card.value) : [];
+/** The security schemes of the connected agent, if it is still the one to connect to. */
+function schemesOf({ target, card }: TalkConversation, { url }: Target): readonly string[] {
+  if (target.peek().url !== url) return [];
+  return Object.values(card.value?.securitySchemes ?? {}).map(schemeName);
+}
+
+function schemeName(scheme: SecurityScheme): string {
+  if ('apiKeySecurityScheme' in scheme) {
+    const { name, location } = scheme.apiKeySecurityScheme;
+    return `an API key, ${name} in the ${location}`;
+  }
+  if ('httpAuthSecurityScheme' in scheme) {
+    const { scheme: name, bearerFormat } = scheme.httpAuthSecurityScheme;
+    const format = bearerFormat === undefined ? '' : ` (${bearerFormat})`;
+    return name.toLowerCase() === 'bearer' ? `a bearer token${format}` : `${name} authentication`;
+  }
+  if ('oauth2SecurityScheme' in scheme) return 'a bearer token of OAuth 2';
+  if ('openIdConnectSecurityScheme' in scheme) return 'a bearer token of OpenID Connect';
+  return 'a client certificate';
+}
+
+interface AuthFieldsProps {
+  readonly target: Target;
+  readonly onChange: (part: Partial<Target>) => void;
+  /** The security schemes of the agent's card, once it is loaded. */
+  readonly schemes: readonly string[];
+}
+
+/** The credentials for an agent. */
+function AuthFields({ target, onChange, schemes }: AuthFieldsProps) {
+  return (
+    <>
+      <div class="form-row">
+        <ChoiceField
+          label="Credential"
+          value={target.auth}
+          onChange={(auth) => onChange({ auth })}
+          choices={[
+            ['none', 'None'],
+            ['bearer', 'Bearer token'],
+            ['basic', 'User and password'],
+            ['api-key', 'API key'],
+          ]}
+        />
+        {target.auth === 'basic' && (
+          <TextField label="User" value={target.user} onChange={(user) => onChange({ user })} />
+        )}
+        {target.auth === 'api-key' && (
+          <>
+            <TextField
+              label="Key name"
+              value={target.keyName}
+              onChange={(keyName) => onChange({ keyName })}
+              isMono
+            />
+            <ChoiceField
+              label="Sent in"
+              value={target.keyLocation}
+              onChange={(keyLocation) => onChange({ keyLocation })}
+              choices={[
+                ['header', 'A header'],
+                ['query', 'The query'],
+              ]}
+            />
+          </>
+        )}
+        {target.auth !== 'none' && (
+          <TextField
+            label={target.auth === 'basic' ? 'Password' : 'Secret'}
+            type="password"
+            value={target.secret}
+            onChange={(secret) => onChange({ secret })}
+            isMono
+          />
+        )}
+      </div>
+      {schemes.length > 0 && <p class="hint">The card requires {schemes.join(', or ')}.</p>}
+    </>
+  );
 }

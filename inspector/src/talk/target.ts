@@ -1,10 +1,7 @@
 import type { Auth, ClientOptions } from '../../../src/client/index.ts';
 import type { AgentCard } from '../../../src/protocol/index.ts';
-import { about } from '../api/about.ts';
-import { agentAddress } from '../api/place.ts';
-import { type Pair, pairsObject } from '../ui/pair.ts';
-
-export type AuthKind = 'none' | 'bearer' | 'basic' | 'api-key';
+import { agentAddress, ownAgent } from '../api/about.ts';
+import { type Pair, pairsObject } from '../ui/text.ts';
 
 /** The agent of a conversation, and how to call it. Secrets are kept only while the page is open. */
 export interface Target {
@@ -13,7 +10,7 @@ export interface Target {
   readonly url: string;
   readonly version: 'auto' | '1.0' | '0.3';
   readonly binding: 'auto' | 'JSONRPC' | 'HTTP+JSON';
-  readonly auth: AuthKind;
+  readonly auth: 'none' | 'bearer' | 'basic' | 'api-key';
   readonly secret: string;
   readonly user: string;
   readonly keyName: string;
@@ -80,7 +77,7 @@ export function secretsOf({ secret }: Target): readonly string[] {
 
 /** The card of one of our own agents, with the inspector's endpoint in place of the public ones. */
 export function ownCard(name: string): AgentCard | undefined {
-  const card = about.peek()?.agents.find((agent) => agent.name === name)?.card;
+  const card = ownAgent(name)?.card;
   if (card === undefined) return undefined;
   const url = agentAddress(name);
   const { signatures: _signatures, ...rest } = card;

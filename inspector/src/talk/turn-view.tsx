@@ -1,80 +1,67 @@
-import { PartList } from '../parts/part-list.tsx';
-import { Problem } from '../ui/notice.tsx';
-import { StateBadge } from '../ui/badge.tsx';
-import { durationOf } from '../ui/time.ts';
+import { useState } from 'preact/hooks';
 import { hrefOf } from '../app/route.ts';
-import { type Choice, choicesOf } from './choices.ts';
-import { formIn } from './form-schema.ts';
-import { ReplyForm } from './reply-form.tsx';
+import { PartList } from '../parts/parts.tsx';
+import { StateBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { ChoiceField, TextField } from '../ui/field.tsx';
+import { Problem } from '../ui/notice.tsx';
+import { durationOf } from '../ui/text.ts';
+import {
+  answerOf,
+  type Choice,
+  choicesOf,
+  type FormAnswer,
+  type FormField,
+  formIn,
+  type FormSchema,
+} from './input-request.ts';
 import type { Output, TalkTurn } from './turn.ts';
 
 interface TurnViewProps {
   readonly turn: TalkTurn;
-  /** Only the last turn can be answered. */
-  readonly isLast: boolean;
-  readonly isBusy: boolean;
+  /** Whether it is the last turn and no other is in flight. */
+  readonly canAnswer: boolean;
   /** Whether its task is one of the server's own. */
   readonly isOwn: boolean;
   readonly onChoose: (choice: Choice) => void;
-  readonly onAnswer: (answer: Record<string, string | number | boolean>) => void;
+  readonly onAnswer: (answer: FormAnswer) => void;
 }
 
-/** A message and the agent's answer. */
-export function TurnView({ turn, isLast, isBusy, isOwn, onChoose, onAnswer }: TurnViewProps) {
-  const waiting = isLast && turn.isWaiting ? turn.outputs.at(-1) : undefined;
-  const form = waiting === undefined ? undefined : formIn(waiting.parts);
+/** A message and the agent's answer; the welcome of an assistant, turn 0, has no message. */
+export function TurnView({ turn, canAnswer, isOwn, onChoose, onAnswer }: TurnViewProps) {
+  const isWelcome = turn.number === 0;
+  const form =
+    canAnswer && turn.isWaiting && !isWelcome
+      ? formIn(turn.outputs.at(-1)?.parts ?? [])
+      : undefined;
   return (
-    <article class="turn" aria-label={`Turn ${turn.number}`}>
-      <div class="bubble own">
-        {turn.shown === undefined ? <PartList parts={turn.message.parts} /> : <p>{turn.shown}</p>}
-      </div>
+    <article
+      class={isWelcome ? 'welcome' : 'turn'}
+      aria-label={isWelcome ? 'Welcome' : `Turn ${turn.number}`}
+    >
+      {!isWelcome && (
+        <div class="bubble own">
+          {turn.shown === undefined ? <PartList parts={turn.message.parts} /> : <p>{turn.shown}</p>}
+        </div>
+      )}
       {turn.outputs.map((output) => (
         <OutputView
           key={output.key}
           output={output}
           isOpen={turn.isOpen}
-          canChoose={isLast && !isBusy}
+          canChoose={canAnswer}
           onChoose={onChoose}
         />
       ))}
-      {turn.isOpen && turn.outputs.length === 0 && <Thinking />}
-      {form !== undefined && <ReplyForm form={form} disabled={isBusy} onSubmit={onAnswer} />}
+      {turn.isOpen && turn.outputs.length === 0 && (
+        <p class="thinking" role="status">
+          <span class="hidden-label">The agent is working</span>
+        </p>
+      )}
+      {form !== undefined && <ReplyForm form={form} onSubmit={onAnswer} />}
       <Problem text={turn.problem} />
-      <TurnFoot turn={turn} isOwn={isOwn} />
+      {!isWelcome && <TurnFoot turn={turn} isOwn={isOwn} />}
     </article>
-  );
-}
-
-interface WelcomeViewProps {
-  readonly welcome: TalkTurn;
-  readonly canChoose: boolean;
-  readonly onChoose: (choice: Choice) => void;
-}
-
-/** The welcome of an assistant. */
-export function WelcomeView({ welcome, canChoose, onChoose }: WelcomeViewProps) {
-  return (
-    <article class="welcome" aria-label="Welcome">
-      {welcome.outputs.map((output) => (
-        <OutputView
-          key={output.key}
-          output={output}
-          isOpen={welcome.isOpen}
-          canChoose={canChoose}
-          onChoose={onChoose}
-        />
-      ))}
-      {welcome.isOpen && welcome.outputs.length === 0 && <Thinking />}
-      <Problem text={welcome.problem} />
-    </article>
-  );
-}
-
-function Thinking() {
-  return (
-    <p class="thinking" role="status">
-      <span class="hidden-label">The agent is at work</span>
-    </p>
   );
 }
 
@@ -89,15 +76,12 @@ interface OutputViewProps {
 
 export function OutputView({ output, isOpen = false, canChoose, onChoose }: OutputViewProps) {
   const choices = onChoose === undefined ? [] : output.parts.flatMap(choicesOf);
+  const isGrowing = isOpen && !output.isComplete;
   return (
     <div class={`bubble agent ${output.kind}`}>
       {output.kind === 'artifact' && <p class="artifact-name">{output.name ?? 'artifact'}</p>}
-      <PartList
-        parts={output.parts}
-        isStream={output.kind === 'artifact'}
-        isGrowing={isOpen && !output.isSealed}
-      />
-      {isOpen && !output.isSealed && <span class="caret" aria-hidden="true" />}
+      <PartList parts={output.parts} isGrowing={isGrowing} />
+      {isGrowing && <span class="caret" aria-hidden="true" />}
       {choices.length > 0 && (
         <div class="choices">
           {choices.map((choice) => (
@@ -131,4 +115,59 @@ function TurnFoot({ turn, isOwn }: { readonly turn: TalkTurn; readonly isOwn: bo
       )}
     </footer>
   );
+}
+
+interface ReplyFormProps {
+  readonly form: FormSchema;
+  readonly onSubmit: (answer: FormAnswer) => void;
+}
+
+/** A form that the agent requested; sends the values back as data. */
+function ReplyForm({ form, onSubmit }: ReplyFormProps) {
+  const [values, setValues] = useState<Readonly<Record<string, string>>>(() =>
+    Object.fromEntries(form.fields.map(({ name, initial }) => [name, initial])),
+  );
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    onSubmit(answerOf(form, values));
+  };
+  return (
+    <form class="reply-form" onSubmit={submit} aria-label={form.title || 'Answer'}>
+      {form.title !== '' && <p class="form-title">{form.title}</p>}
+      {form.fields.map((field) => (
+        <FormControl
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? ''}
+          onChange={(value) => setValues({ ...values, [field.name]: value })}
+        />
+      ))}
+      <Button kind="primary" type="submit">
+        Send
+      </Button>
+    </form>
+  );
+}
+
+interface FormControlProps {
+  readonly field: FormField;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function FormControl({ field, ...control }: FormControlProps) {
+  const { kind, choices, isRequired } = field;
+  const label = isRequired ? `${field.title} *` : field.title;
+  const shared = { ...control, label, hint: field.description, isRequired };
+  if (kind === 'text' || kind === 'number' || kind === 'date') {
+    return <TextField {...shared} type={kind} />;
+  }
+  const options: readonly (readonly [string, string])[] =
+    kind === 'choice'
+      ? choices.map((choice) => [choice, choice])
+      : [
+          ['true', 'Yes'],
+          ['false', 'No'],
+        ];
+  return <ChoiceField {...shared} choices={[['', 'Choose'], ...options]} />;
 }

@@ -1,5 +1,7 @@
 import {
-  isTerminal,
+  appendParts,
+  type Artifact,
+  isInterrupted,
   type Message,
   type Part,
   type StreamResponse,
@@ -10,10 +12,10 @@ import {
 export interface Output {
   readonly kind: 'message' | 'artifact';
   readonly key: string;
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Mutated in place while chunks arrive. */
   readonly parts: Part[];
-  isSealed: boolean;
+  isComplete: boolean;
 }
 
 /**
@@ -23,6 +25,9 @@ export interface Output {
 export class TalkTurn {
   readonly number: number;
   readonly message: Message;
+  /** Shown instead of the message: the title of a button. */
+  readonly shown: string | undefined;
+  /** In the order of arrival. */
   readonly outputs: Output[] = [];
   taskId: string | undefined;
   contextId: string | undefined;
@@ -31,13 +36,8 @@ export class TalkTurn {
   isOpen = true;
   problem = '';
   readonly startedAt = Date.now();
-  firstAt: number | undefined;
   endedAt: number | undefined;
-  readonly #artifacts = new Map<string, Output>();
-  readonly #messages = new Set<string>();
-
-  /** Shown instead of the message: the title of a button. */
-  readonly shown: string | undefined;
+  readonly #byKey = new Map<string, Output>();
 
   constructor(number: number, message: Message, shown?: string) {
     this.number = number;
@@ -48,23 +48,23 @@ export class TalkTurn {
 
   take(response: StreamResponse): void {
     this.events += 1;
-    if ('message' in response) this.#say(response.message);
+    if ('message' in response) this.#addMessage(response.message);
     else if ('statusUpdate' in response) {
       const { taskId, contextId, status } = response.statusUpdate;
-      this.#belong(taskId, contextId, status.state);
-      this.#say(status.message);
+      this.#setTask(taskId, contextId, status.state);
+      this.#addMessage(status.message);
     } else if ('artifactUpdate' in response) {
       const { artifact, append, lastChunk } = response.artifactUpdate;
-      this.#make(artifact, append === true, lastChunk === true);
+      this.#addArtifact(artifact, append === true, lastChunk === true);
     } else {
-      const { id, contextId, status, artifacts, history = [] } = response.task;
-      this.#belong(id, contextId, status.state);
+      const { id, contextId, status, artifacts = [], history = [] } = response.task;
+      this.#setTask(id, contextId, status.state);
       // Only messages after our own are an answer to it.
       const own = history.findLastIndex(({ messageId }) => messageId === this.message.messageId);
-      const isNew = own >= 0 || this.message.taskId === undefined;
-      for (const message of isNew ? history.slice(own + 1) : []) this.#say(message);
-      for (const artifact of isNew ? (artifacts ?? []) : []) this.#make(artifact, false, true);
-      if (isNew) this.#say(status.message);
+      if (own < 0 && this.message.taskId !== undefined) return;
+      for (const message of history.slice(own + 1)) this.#addMessage(message);
+      for (const artifact of artifacts) this.#addArtifact(artifact, false, true);
+      this.#addMessage(status.message);
     }
   }
 
@@ -76,66 +76,40 @@ export class TalkTurn {
 
   /** Whether the agent waits for its caller. */
   get isWaiting(): boolean {
-    return this.state === 'TASK_STATE_INPUT_REQUIRED' || this.state === 'TASK_STATE_AUTH_REQUIRED';
+    return this.state !== undefined && isInterrupted(this.state);
   }
 
-  get hasEnded(): boolean {
-    return this.state !== undefined && isTerminal(this.state);
-  }
-
-  #belong(taskId: string, contextId: string, state: TaskState): void {
+  #setTask(taskId: string, contextId: string, state: TaskState): void {
     this.taskId = taskId;
     this.contextId = contextId;
     this.state = state;
   }
 
-  #say(message: Message | undefined): void {
+  #addMessage(message: Message | undefined): void {
     if (message === undefined || message.role === 'ROLE_USER') return;
-    if (this.#messages.has(message.messageId)) return;
-    this.#messages.add(message.messageId);
-    if (message.contextId !== undefined) this.contextId = message.contextId;
-    this.firstAt ??= Date.now();
-    this.outputs.push({
-      kind: 'message',
-      key: message.messageId,
-      parts: [...message.parts],
-      isSealed: true,
-    });
+    const { messageId, contextId = this.contextId, parts } = message;
+    this.contextId = contextId;
+    this.#outputOf('message', messageId, parts);
   }
 
-  #make(
-    artifact: { artifactId: string; name?: string; parts: readonly Part[] },
-    isMore: boolean,
-    isLast: boolean,
-  ): void {
-    this.firstAt ??= Date.now();
-    const known = this.#artifacts.get(artifact.artifactId);
-    if (known === undefined) {
-      const output: Output = {
-        kind: 'artifact',
-        key: artifact.artifactId,
-        ...(artifact.name !== undefined && { name: artifact.name }),
-        parts: [...artifact.parts],
-        isSealed: isLast,
-      };
-      this.#artifacts.set(artifact.artifactId, output);
-      this.outputs.push(output);
-      return;
-    }
-    if (!isMore) known.parts.length = 0;
-    for (const part of artifact.parts) append(known.parts, part);
-    known.isSealed = isLast;
+  #addArtifact(artifact: Artifact, isMore: boolean, isLast: boolean): void {
+    const { artifactId, name, parts } = artifact;
+    const isKnown = this.#byKey.has(`artifact ${artifactId}`);
+    const output = this.#outputOf('artifact', artifactId, parts, name);
+    output.isComplete = isLast;
+    if (!isKnown) return;
+    if (!isMore) output.parts.length = 0;
+    appendParts(output.parts, parts);
   }
-}
 
-/** Joins consecutive texts: rendering must not depend on the number of chunks. */
-function append(parts: Part[], part: Part): void {
-  const last = parts.at(-1);
-  const isOne = isPlainText(last) && isPlainText(part);
-  if (isOne) parts[parts.length - 1] = { ...last, text: last.text + part.text };
-  else parts.push(part);
-}
-
-function isPlainText(part: Part | undefined): part is Part & { readonly text: string } {
-  return part?.text !== undefined && part.metadata === undefined;
+  /** The output with this key, added if it is new. */
+  #outputOf(kind: Output['kind'], id: string, parts: readonly Part[], name?: string): Output {
+    const key = `${kind} ${id}`;
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const output: Output = { kind, key, name, parts: [...parts], isComplete: true };
+    this.#byKey.set(key, output);
+    this.outputs.push(output);
+    return output;
+  }
 }

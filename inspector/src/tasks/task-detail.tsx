@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TaskView } from '../../../src/http/inspector/model.ts';
 import { isTerminal, type Message } from '../../../src/protocol/index.ts';
-import { about } from '../api/about.ts';
+import { ownAgent } from '../api/about.ts';
 import { path, post } from '../api/api.ts';
-import { useAction, useLive } from '../api/loaded.ts';
-import { Back } from '../app/back.tsx';
+import { useAction, useLive } from '../api/resource.ts';
+import { Back } from '../app/pair-view.tsx';
 import { goTo } from '../app/route.ts';
 import { AssistantPanel, assistantTabs, type AssistantTab } from '../assistant/assistant-panel.tsx';
 import { TaskPush } from '../push/push-lists.tsx';
-import { begin } from '../talk/talks.ts';
+import { startTalk } from '../talk/talk-conversation.ts';
 import { ownTarget } from '../talk/target.ts';
 import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
@@ -17,9 +17,9 @@ import { JsonView } from '../ui/json-view.tsx';
 import { Notice, Problem } from '../ui/notice.tsx';
 import { StateBadge } from '../ui/badge.tsx';
 import { type Tab, Tabs } from '../ui/tabs.tsx';
-import { timeOf } from '../ui/time.ts';
+import { timeOf } from '../ui/text.ts';
 import { TaskLog } from './task-log.ts';
-import { filter, loadTasks, noFilter } from './task-list.ts';
+import { filterByContext } from './task-list.tsx';
 import { TaskWire } from './task-wire.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -44,9 +44,9 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
     );
   }
   const { contextId, owner } = value.summary;
-  const agent = about.value?.agents.find(({ name }) => name === owner.agent);
+  const agent = ownAgent(owner.agent);
   const tabs: readonly Tab<DetailTab>[] = [
-    { name: 'timeline', title: 'Timeline', count: log.problems.size },
+    { name: 'timeline', title: 'Timeline', count: log.current().faults },
     { name: 'wire', title: 'Wire' },
     ...(agent?.isAssistant === true ? assistantTabs : []),
     { name: 'task', title: 'Task' },
@@ -56,7 +56,7 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
     <>
       <TaskHead view={value} log={log} onChanged={reload} />
       <Problem text={log.problem.value} />
-      <Tabs label="The task" tabs={tabs} current={tab} onChange={setTab}>
+      <Tabs label="Task" tabs={tabs} current={tab} onChange={setTab}>
         {tab === 'timeline' && <Timeline log={log} />}
         {tab === 'wire' && <TaskWire log={log} />}
         {(tab === 'flow' || tab === 'slots' || tab === 'turn') && (
@@ -131,10 +131,7 @@ function TaskHead({ view: { summary, task }, log, onChanged }: TaskHeadProps) {
             kind="quiet"
             icon="search"
             label="All tasks of this context"
-            onClick={() => {
-              filter.value = { ...noFilter, context: contextId };
-              void loadTasks();
-            }}
+            onClick={() => filterByContext(contextId)}
           />
         </Fact>
         <Fact name="Caller">{owner.subject || 'anonymous'}</Fact>
@@ -156,7 +153,7 @@ function Fact(props: { readonly name: string; readonly children: ComponentChildr
 
 /** Resends the message in a new conversation. */
 function sendAgain(agent: string, { parts, metadata }: Message): void {
-  const talk = begin(ownTarget(agent));
+  const talk = startTalk(ownTarget(agent));
   goTo({ view: 'talk' });
   void talk.say({ parts, ...(metadata !== undefined && { metadata }) });
 }

@@ -1,13 +1,15 @@
 import { signal, type Signal } from '@preact/signals';
-import type { EventsView, LoggedEvent } from '../../../src/http/inspector/model.ts';
-import { isTerminal, LegateError, type StreamResponse, v1 } from '../../../src/protocol/index.ts';
-import { eventsOf, get, path, reasonOf, request } from '../api/api.ts';
-import { Breather } from '../api/breather.ts';
-import { Changes } from '../api/changes.ts';
-import { SequenceCheck } from '../wire/sequence-check.ts';
-import { problemsOf } from '../wire/validate-frame.ts';
+import type { EventsView } from '../../../src/http/inspector/model.ts';
+import { isTerminal, type StreamResponse, v1 } from '../../../src/protocol/index.ts';
+import { eventsOf, get, jsonOf, path, reasonOf, request } from '../api/api.ts';
+import { Changes, TimeSlice } from '../api/changes.ts';
+import { checkedBy, SequenceCheck } from '../wire/checks.ts';
+import { eventSummary, type ListedEvent } from '../wire/event-list.tsx';
 
-export type FollowState = 'loading' | 'following' | 'stopped' | 'over';
+/** One event of the log; its number is the sequence number. */
+export interface LogEvent extends ListedEvent {
+  readonly body: StreamResponse;
+}
 
 /**
  * The event log of one task. Loads its pages, then follows it until the task ends; `stop` disconnects,
@@ -15,14 +17,14 @@ export type FollowState = 'loading' | 'following' | 'stopped' | 'over';
  */
 export class TaskLog extends Changes {
   readonly taskId: string;
-  readonly events: LoggedEvent[] = [];
-  /** The problems of each event, by its sequence number. */
-  readonly problems = new Map<number, readonly string[]>();
-  readonly state: Signal<FollowState> = signal('loading');
+  readonly events: LogEvent[] = [];
+  /** Number of invalid events. */
+  faults = 0;
+  readonly state: Signal<'loading' | 'following' | 'stopped' | 'over'> = signal('loading');
   readonly problem: Signal<string> = signal('');
   readonly #sequence = new SequenceCheck();
-  readonly #breather = new Breather();
-  #leaving = new AbortController();
+  readonly #slice = new TimeSlice();
+  #stopping = new AbortController();
 
   constructor(taskId: string) {
     super();
@@ -30,77 +32,64 @@ export class TaskLog extends Changes {
   }
 
   async follow(): Promise<void> {
-    this.#leaving = new AbortController();
-    const { signal } = this.#leaving;
+    this.#stopping = new AbortController();
+    const { signal: stopped } = this.#stopping;
     this.state.value = 'loading';
     this.problem.value = '';
     try {
-      await this.#load(signal);
-      if (this.isOver) {
-        this.state.value = 'over';
-        return;
+      await this.#load(stopped);
+      if (!this.#isOver) {
+        this.state.value = 'following';
+        await this.#stream(stopped);
       }
-      this.state.value = 'following';
-      await this.#stream(signal);
-      this.state.value = this.isOver ? 'over' : 'stopped';
+      this.state.value = this.#isOver ? 'over' : 'stopped';
     } catch (error) {
       this.state.value = 'stopped';
-      if (signal.aborted) return;
-      this.problem.value = reasonOf(error, 'the log cannot be read');
+      if (!stopped.aborted) this.problem.value = reasonOf(error);
     }
   }
 
   stop(): void {
-    this.#leaving.abort();
+    this.#stopping.abort();
   }
 
-  get isOver(): boolean {
+  get #isOver(): boolean {
     const last = this.events.at(-1)?.body;
     if (last === undefined) return false;
     if ('task' in last) return isTerminal(last.task.status.state);
     return 'statusUpdate' in last && isTerminal(last.statusUpdate.status.state);
   }
 
-  async #load(signal: AbortSignal): Promise<void> {
+  async #load(stopped: AbortSignal): Promise<void> {
     for (;;) {
-      const after = this.#last;
-      const query = `events?after=${after}&limit=2000`;
-      const page = await get<EventsView>(path`tasks/${this.taskId}/` + query, signal);
-      for (const event of page.events) {
-        this.#add(event);
-        await this.#breather.breathe();
-      }
+      const query = `events?after=${this.#last}&limit=2000`;
+      const page = await get<EventsView>(path`tasks/${this.taskId}/` + query, stopped);
+      for (const { sequence, body } of page.events) await this.#add(sequence, body);
       if (page.events.length === 0 || this.#last >= page.version) return;
     }
   }
 
-  async #stream(signal: AbortSignal): Promise<void> {
+  async #stream(stopped: AbortSignal): Promise<void> {
     const query = `stream?after=${this.#last}`;
-    const response = await request(path`tasks/${this.taskId}/` + query, { signal });
+    const response = await request(path`tasks/${this.taskId}/` + query, { signal: stopped });
     for await (const { id, data } of eventsOf(response.body)) {
-      const sequence = Number(id);
-      if (sequence > this.#last) this.#add({ sequence, body: JSON.parse(data) as StreamResponse });
-      await this.#breather.breathe();
+      if (Number(id) > this.#last) await this.#add(Number(id), jsonOf<StreamResponse>(data));
     }
   }
 
   get #last(): number {
-    return this.events.at(-1)?.sequence ?? 0;
+    return this.events.at(-1)?.number ?? 0;
   }
 
-  #add(event: LoggedEvent): void {
-    this.events.push(event);
-    const found = this.#judge(event.body);
-    if (found.length > 0) this.problems.set(event.sequence, found);
+  async #add(number: number, body: StreamResponse): Promise<void> {
+    const { problems, event } = checkedBy(() => v1.streamResponse.decode(body));
+    const listed =
+      event === undefined
+        ? { problems, summary: undefined }
+        : { problems: this.#sequence.add(event), summary: eventSummary(event) };
+    this.events.push({ number, body, ...listed });
+    if (listed.problems.length > 0) this.faults += 1;
     this.changed();
-  }
-
-  #judge(body: StreamResponse): readonly string[] {
-    try {
-      return this.#sequence.add(v1.streamResponse.decode(body));
-    } catch (error) {
-      if (error instanceof LegateError) return problemsOf(error);
-      throw error;
-    }
+    await this.#slice.yieldToBrowser();
   }
 }

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
-import { LegateError, type Message, v03, v1 } from '../../../src/protocol/index.ts';
+import { type Message, v03, v1 } from '../../../src/protocol/index.ts';
 import { Button } from '../ui/button.tsx';
+import { Copyable } from '../ui/copy.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { Copy } from '../ui/copy.tsx';
-import { ProblemList } from '../wire/problem-list.tsx';
-import { problemsOf } from '../wire/validate-frame.ts';
+import { checkedBy } from '../wire/checks.ts';
+import { EventList, ProblemList } from '../wire/event-list.tsx';
 import type { TaskLog } from './task-log.ts';
-import { EventList } from './timeline.tsx';
 
 type Version = '1.0' | '0.3';
 
@@ -14,13 +13,12 @@ type Version = '1.0' | '0.3';
 export function TaskWire({ log }: { readonly log: TaskLog }) {
   const [version, setVersion] = useState<Version>('1.0');
   const [selected, setSelected] = useState(0);
-  // Subscribes to the log.
-  const count = log.version.value >= 0 ? log.events.length : 0;
-  const event = log.events[Math.min(selected, count - 1)];
+  const { events } = log.current();
+  const event = events[Math.min(selected, events.length - 1)];
   return (
     <div class="task-wire">
       <div class="spelling" role="group" aria-label="Version">
-        <span class="faint">Spelled as in</span>
+        <span class="faint">Wire format</span>
         {(['1.0', '0.3'] as const).map((one) => (
           <Button key={one} pressed={one === version} onClick={() => setVersion(one)}>
             A2A {one}
@@ -37,16 +35,21 @@ export function TaskWire({ log }: { readonly log: TaskLog }) {
         <section class="wire-side" aria-label="Events">
           <h3>Events</h3>
           <EventList
-            log={log}
-            label="Events as they are sent"
+            label="Events as sent"
+            events={events}
+            count={events.length}
             rowHeight={2}
             selected={selected}
             onSelect={setSelected}
           />
           {event !== undefined && (
             <div class="frame-detail">
-              <ProblemList problems={log.problems.get(event.sequence) ?? []} />
-              <Json value={spelled(event.body, version)} />
+              <ProblemList problems={event.problems} />
+              <Json
+                value={
+                  version === '1.0' ? event.body : v03.streamResponse.encode(event.body, false)
+                }
+              />
             </div>
           )}
         </section>
@@ -59,7 +62,7 @@ function Request({ message, version }: { readonly message: Message; readonly ver
   const codec = version === '1.0' ? v1 : v03;
   return (
     <article class="request">
-      <ProblemList problems={problemsIn(message)} />
+      <ProblemList problems={checkedBy(() => void v1.message.decode(message)).problems} />
       <Json value={codec.sendMessageRequest.encode({ message })} />
     </article>
   );
@@ -67,21 +70,10 @@ function Request({ message, version }: { readonly message: Message; readonly ver
 
 function Json({ value }: { readonly value: unknown }) {
   return (
-    <div class="wire-body">
-      <Copy text={JSON.stringify(value, undefined, 2)} label="Copy" />
+    <Copyable text={JSON.stringify(value, undefined, 2)}>
       <JsonView value={value} open={8} />
-    </div>
+    </Copyable>
   );
-}
-
-function problemsIn(message: Message): readonly string[] {
-  try {
-    v1.message.decode(message);
-    return [];
-  } catch (error) {
-    if (error instanceof LegateError) return problemsOf(error);
-    throw error;
-  }
 }
 
 /** The first message is in the task's history, later ones are in the log. */
@@ -94,8 +86,4 @@ function requestsIn(log: TaskLog): readonly Message[] {
 
 function isUser({ role }: Message): boolean {
   return role === 'ROLE_USER';
-}
-
-function spelled(body: TaskLog['events'][number]['body'], version: Version): unknown {
-  return version === '1.0' ? body : v03.streamResponse.encode(body, false);
 }

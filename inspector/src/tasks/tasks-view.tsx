@@ -1,15 +1,15 @@
 import { useEffect } from 'preact/hooks';
 import type { TaskSummary } from '../../../src/http/inspector/model.ts';
 import { onNotice } from '../api/live.ts';
+import { PairView } from '../app/pair-view.tsx';
 import { goTo, hrefOf, route } from '../app/route.ts';
+import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import { StateBadge } from '../ui/badge.tsx';
-import { timeOf } from '../ui/time.ts';
+import { timeOf } from '../ui/text.ts';
 import { WindowedList } from '../ui/windowed-list.tsx';
 import { TaskDetail } from './task-detail.tsx';
-import { TaskFilters } from './task-filters.tsx';
-import { listProblem, loadMore, loadTasks, next, shownTasks, total } from './task-list.ts';
+import { loadMore, loadTasks, shownTasks, TaskFilters, taskPage } from './task-list.tsx';
 
 /** The tasks of all callers, and the selected one. */
 export function TasksView() {
@@ -20,55 +20,59 @@ export function TasksView() {
     });
   }, []);
   const { id } = route.value;
-  const shown = shownTasks();
   return (
-    <div class={id === undefined ? 'pair-view' : 'pair-view has-choice'}>
-      <section class="pair-list" aria-label="Tasks">
-        <div class="view-bar">
-          <h1>Tasks</h1>
-          <span class="faint">{total.value} in all</span>
-        </div>
-        <TaskFilters />
-        <Problem text={listProblem.value} />
-        {shown.length === 0 ? (
-          <Empty icon="tasks" title="No tasks">
-            <p class="soft">
-              <a href={hrefOf({ view: 'talk' })}>Say something</a>, or show more than the filters
-              let through.
-            </p>
-          </Empty>
-        ) : (
-          <WindowedList
-            label="Tasks"
-            count={shown.length}
-            rowHeight={4}
-            selected={shown.findIndex((task) => task.id === id)}
-            onSelect={(index) => {
-              const task = shown[index];
-              if (task !== undefined) goTo({ view: 'tasks', id: task.id });
-            }}
-            rowKey={(index) => shown[index]?.id ?? index}
-            row={(index) => <TaskRow task={shown[index]} />}
-          />
-        )}
-        {next.value !== undefined && (
-          <div class="pad">
-            <Button kind="quiet" onClick={() => void loadMore()}>
-              Load more
-            </Button>
-          </div>
-        )}
-      </section>
-      <section class="pair-detail" aria-label="Task">
-        {id === undefined ? (
-          <Empty icon="tasks" title="Choose a task">
-            <p class="soft">Its events, its wire and its webhooks show up here.</p>
+    <PairView
+      title="Tasks"
+      extra={<span class="faint">{taskPage.value.value?.total ?? 0} in all</span>}
+      list={<TaskList selectedId={id} />}
+      detailLabel="Task"
+      detail={
+        id === undefined ? (
+          <Empty icon="tasks" title="Select a task">
+            <p class="soft">Its events, its wire format and its webhooks appear here.</p>
           </Empty>
         ) : (
           <TaskDetail key={id} taskId={id} />
-        )}
-      </section>
-    </div>
+        )
+      }
+    />
+  );
+}
+
+function TaskList({ selectedId }: { readonly selectedId: string | undefined }) {
+  const shown = shownTasks();
+  return (
+    <>
+      <TaskFilters />
+      <Problem text={taskPage.problem.value} />
+      {shown.length === 0 ? (
+        <Empty icon="tasks" title="No tasks">
+          <p class="soft">
+            <a href={hrefOf({ view: 'talk' })}>Send a message</a>, or change the filters.
+          </p>
+        </Empty>
+      ) : (
+        <WindowedList
+          label="Tasks"
+          count={shown.length}
+          rowHeight={4}
+          selected={shown.findIndex(({ id }) => id === selectedId)}
+          onSelect={(index) => {
+            const task = shown[index];
+            if (task !== undefined) goTo({ view: 'tasks', id: task.id });
+          }}
+          rowKey={(index) => shown[index]?.id ?? index}
+          row={(index) => <TaskRow task={shown[index]} />}
+        />
+      )}
+      {taskPage.value.value?.next !== undefined && (
+        <div class="pad">
+          <Button kind="quiet" onClick={() => void loadMore()}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </>
   );
 }
 

@@ -1,23 +1,19 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { LoggedEvent } from '../../../src/http/inspector/model.ts';
 import { message } from '../../../src/protocol/index.ts';
 import { TalkTurn } from '../talk/turn.ts';
 import { OutputView } from '../talk/turn-view.tsx';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { StateBadge } from '../ui/badge.tsx';
-import { WindowedList } from '../ui/windowed-list.tsx';
-import { EventLine } from '../wire/event-line.tsx';
-import { eventSummary } from '../wire/frame-summary.ts';
-import { ProblemList } from '../wire/problem-list.tsx';
-import type { TaskLog } from './task-log.ts';
+import { EventList, ProblemList } from '../wire/event-list.tsx';
+import type { LogEvent, TaskLog } from './task-log.ts';
 
 /** The events of a task in order; each can be inspected, and all can be replayed. */
 export function Timeline({ log }: { readonly log: TaskLog }) {
   const [chosen, setChosen] = useState(-1);
   const [isPlaying, setPlaying] = useState(false);
-  // Subscribes to the log.
-  const count = log.version.value >= 0 ? log.events.length : 0;
+  const { events } = log.current();
+  const count = events.length;
   const at = chosen < 0 ? count - 1 : Math.min(chosen, count - 1);
   usePlaying(isPlaying, at, count, setChosen, () => setPlaying(false));
   const play = (): void => {
@@ -47,8 +43,9 @@ export function Timeline({ log }: { readonly log: TaskLog }) {
       </div>
       <div class="timeline-sides">
         <EventList
-          log={log}
           label="Events"
+          events={events}
+          count={count}
           rowHeight={2.25}
           selected={chosen < 0 ? -1 : at}
           onSelect={setChosen}
@@ -81,38 +78,6 @@ function usePlaying(
   }, [isPlaying, at, count]);
 }
 
-interface EventListProps {
-  readonly log: TaskLog;
-  readonly label: string;
-  readonly rowHeight: number;
-  readonly selected: number;
-  readonly onSelect: (index: number) => void;
-  readonly follows?: boolean;
-}
-
-/** The events of a task, one a line. */
-export function EventList({ log, ...list }: EventListProps) {
-  return (
-    <WindowedList
-      {...list}
-      // Subscribes to the log.
-      count={log.version.value >= 0 ? log.events.length : 0}
-      rowKey={(index) => log.events[index]?.sequence ?? index}
-      row={(index) => {
-        const event = log.events[index];
-        if (event === undefined) return null;
-        return (
-          <EventLine
-            isGood={!log.problems.has(event.sequence)}
-            number={event.sequence}
-            summary={eventSummary(event.body)}
-          />
-        );
-      }}
-    />
-  );
-}
-
 function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }) {
   const replay = useMemo(() => new Replay(log.events), [log]);
   const event = log.events[at];
@@ -122,19 +87,19 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
     <div class="timeline-detail">
       <section>
         <h3>
-          The task after event {event.sequence}{' '}
+          Task after event {event.number}{' '}
           {task.state !== undefined && <StateBadge state={task.state} />}
         </h3>
         <div class="task-so-far">
           {task.outputs.map((output) => (
             <OutputView key={output.key} output={output} />
           ))}
-          {task.outputs.length === 0 && <p class="faint">Nothing was said or made yet.</p>}
+          {task.outputs.length === 0 && <p class="faint">No output yet.</p>}
         </div>
       </section>
       <section>
-        <h3>Event {event.sequence}</h3>
-        <ProblemList problems={log.problems.get(event.sequence) ?? []} />
+        <h3>Event {event.number}</h3>
+        <ProblemList problems={event.problems} />
         <JsonView value={event.body} open={8} />
       </section>
     </div>
@@ -146,18 +111,18 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
  * starts over.
  */
 class Replay {
-  readonly #events: readonly LoggedEvent[];
-  #turn = fresh();
+  readonly #events: readonly LogEvent[];
+  #turn = emptyTurn();
   #at = 0;
 
-  constructor(events: readonly LoggedEvent[]) {
+  constructor(events: readonly LogEvent[]) {
     this.#events = events;
   }
 
   /** `count`: number of events to apply. */
   after(count: number): TalkTurn {
     if (count < this.#at) {
-      this.#turn = fresh();
+      this.#turn = emptyTurn();
       this.#at = 0;
     }
     for (; this.#at < count; this.#at += 1) {
@@ -168,6 +133,6 @@ class Replay {
   }
 }
 
-function fresh(): TalkTurn {
+function emptyTurn(): TalkTurn {
   return new TalkTurn(0, message(''));
 }

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import type { TaskState } from '../../../src/protocol/index.ts';
-import { stateName } from './task-state.ts';
 
 /** The meaning of a colour. */
 export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info';
@@ -23,4 +22,9 @@ const stateTones: Readonly<Record<TaskState, Tone>> = {
 
 export function StateBadge({ state }: { readonly state: TaskState }) {
   return <Badge tone={stateTones[state]}>{stateName(state)}</Badge>;
+}
+
+/** `TASK_STATE_INPUT_REQUIRED` as `input required`. */
+export function stateName(state: TaskState): string {
+  return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', ' ');
 }

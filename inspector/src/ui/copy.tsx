@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 
@@ -29,5 +30,21 @@ export function Id({ value, label }: { readonly value: string; readonly label: s
       <code title={value}>{value}</code>
       <Copy text={value} label={`Copy the ${label}`} />
     </span>
+  );
+}
+
+interface CopyableProps {
+  readonly text: string;
+  readonly label?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A block with a button in its corner that copies it. */
+export function Copyable({ text, label = 'Copy', children }: CopyableProps) {
+  return (
+    <div class="copyable">
+      <Copy text={text} label={label} />
+      {children}
+    </div>
   );
 }

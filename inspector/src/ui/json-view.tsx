@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { shortened } from './text.ts';
 
 interface JsonViewProps {
   readonly value: unknown;
@@ -18,12 +19,29 @@ export function JsonView({ value, open = 2 }: JsonViewProps) {
   );
 }
 
-function Value({ value, open }: { readonly value: unknown; readonly open: number }) {
+function Value({ value, open }: Required<JsonViewProps>) {
   if (typeof value === 'object' && value !== null) return <Members value={value} open={open} />;
-  if (typeof value === 'string')
-    return <span class="json-text">{JSON.stringify(shortened(value))}</span>;
+  if (typeof value === 'string') return <Text value={value} />;
   if (value === null || value === undefined) return <span class="json-none">{String(value)}</span>;
   return <span class="json-other">{JSON.stringify(value)}</span>;
+}
+
+const base64 = /^[\w+/-]{200,}={0,2}$/;
+/** Characters shown of a folded text: of bytes only enough to tell them apart. */
+const shownOfBytes = 48;
+const shownOfText = 4_000;
+
+/** A text; one that is long, or the base64 of bytes, is folded. */
+function Text({ value }: { readonly value: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const length = base64.test(value) ? shownOfBytes : shownOfText;
+  if (value.length <= length) return <span class="json-text">{JSON.stringify(value)}</span>;
+  return (
+    <button type="button" class="json-fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <span class="json-text">{JSON.stringify(isOpen ? value : shortened(value, length))}</span>
+      {!isOpen && <span class="json-count"> {value.length.toLocaleString()} characters</span>}
+    </button>
+  );
 }
 
 function Members({ value, open }: { readonly value: object; readonly open: number }) {
@@ -69,10 +87,5 @@ function Members({ value, open }: { readonly value: object; readonly open: numbe
 
 function summary(entries: readonly [string, unknown][], isList: boolean): string {
   if (isList) return ` ${entries.length} `;
-  const names = entries.map(([key]) => key).join(', ');
-  return ` ${names.length > 48 ? `${names.slice(0, 48)}…` : names} `;
-}
-
-function shortened(text: string): string {
-  return text.length > 4_000 ? `${text.slice(0, 4_000)}… (${text.length} characters)` : text;
+  return ` ${shortened(entries.map(([key]) => key).join(', '), 48)} `;
 }

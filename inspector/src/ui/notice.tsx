@@ -28,7 +28,7 @@ export function Empty(props: {
   return (
     <div class="empty">
       <Icon name={props.icon} />
-      <h3>{props.title}</h3>
+      <h2>{props.title}</h2>
       {props.children}
     </div>
   );

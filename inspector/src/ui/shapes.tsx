@@ -38,7 +38,3 @@ interface BoxProps {
 export function Box({ x, y, width, height, radius }: BoxProps) {
   return <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={radius} />;
 }
-
-export function shortened(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
-}

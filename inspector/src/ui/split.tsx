@@ -1,5 +1,16 @@
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+
+/** Minimum width for two columns, in pixels. */
+const wide = 960;
+
+/** Whether the screen is wide enough for two columns. */
+export const isWide = signal(innerWidth >= wide);
+
+addEventListener('resize', () => {
+  isWide.value = innerWidth >= wide;
+});
 
 interface SplitProps {
   readonly label: string;

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { moved } from './list-keys.ts';
 
 interface WindowedListProps {
   readonly label: string;
@@ -67,8 +66,17 @@ export function WindowedList(props: WindowedListProps) {
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(view.height / pixels) - 1);
-    const next = moved(event.key, selected, count, page);
-    if (next === undefined || onSelect === undefined) return;
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -count,
+      End: count,
+    };
+    const step = steps[event.key];
+    if (step === undefined || count === 0 || onSelect === undefined) return;
+    const next = Math.min(Math.max(selected + step, 0), count - 1);
     event.preventDefault();
     onSelect(next);
   };

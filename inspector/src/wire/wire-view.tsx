@@ -1,57 +1,47 @@
 import { useState } from 'preact/hooks';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { moved } from '../ui/list-keys.ts';
-import { Empty } from '../ui/notice.tsx';
-import { durationOf } from '../ui/time.ts';
-import { ExchangeView } from './exchange-view.tsx';
-import type { Exchange, WireLog } from './exchange.ts';
-import { JudgedExchange } from './judged-exchange.ts';
-import { Mark } from './problem-list.tsx';
+import { Copyable } from '../ui/copy.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
+import { durationOf } from '../ui/text.ts';
+import { WindowedList } from '../ui/windowed-list.tsx';
+import { parsed } from './checks.ts';
+import { EventList, Mark, ProblemList } from './event-list.tsx';
+import type { Exchange, WireLog } from './wire-log.ts';
 
 /** All requests of a conversation with their responses. */
 export function WireView({ log }: { readonly log: WireLog }) {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
-  // Subscribes to the log.
-  const isAny = log.version.value >= 0 && log.exchanges.length > 0;
-  if (!isAny) {
+  const listed = log.current().exchanges.toReversed();
+  const at = Math.max(
+    0,
+    listed.findIndex(({ number }) => number === chosen),
+  );
+  const exchange = listed[at];
+  if (exchange === undefined) {
     return (
-      <Empty icon="network" title="Nothing was sent yet">
-        <p class="soft">Requests and answers show up here as they are on the wire.</p>
+      <Empty icon="network" title="No requests yet">
+        <p class="soft">Requests and responses appear here as they are on the wire.</p>
       </Empty>
     );
   }
-  const listed = log.exchanges.toReversed();
-  const exchange = listed.find(({ number }) => number === chosen) ?? listed[0];
   return (
     <div class="wire">
-      <div
-        class="wire-list"
-        role="listbox"
-        aria-label="Requests"
-        tabIndex={0}
-        onKeyDown={(event) => {
-          const at = moved(
-            event.key,
-            listed.findIndex((one) => one === exchange),
-            listed.length,
-            1,
-          );
-          if (at === undefined) return;
-          event.preventDefault();
-          setChosen(listed[at]?.number);
-        }}
-      >
-        {listed.map((one) => (
-          <ExchangeRow
-            key={one.number}
-            exchange={one}
-            isChosen={one === exchange}
-            onChoose={() => setChosen(one.number)}
-          />
-        ))}
-      </div>
-      {exchange !== undefined && <ExchangeView key={exchange.number} exchange={exchange} />}
+      <WindowedList
+        label="Requests"
+        count={listed.length}
+        rowHeight={2.25}
+        selected={at}
+        onSelect={(index) => setChosen(listed[index]?.number)}
+        rowKey={(index) => listed[index]?.number ?? index}
+        row={(index) => <ExchangeRow exchange={listed[index]} />}
+      />
+      <ExchangeView
+        key={exchange.number}
+        exchange={exchange}
+        count={exchange.dropped + exchange.frames.length}
+      />
       <div class="wire-foot">
         <Button kind="quiet" icon="trash" onClick={() => log.clear()}>
           Clear
@@ -61,39 +51,105 @@ export function WireView({ log }: { readonly log: WireLog }) {
   );
 }
 
-interface ExchangeRowProps {
-  readonly exchange: Exchange;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}
-
-function ExchangeRow({ exchange, isChosen, onChoose }: ExchangeRowProps) {
-  const judged = JudgedExchange.of(exchange);
-  const { status, startedAt, endedAt, frames, dropped } = exchange;
-  const { operation, version, binding } = judged.spoken;
-  const isWell = status !== undefined && status < 400;
+function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) {
+  if (exchange === undefined) return null;
+  const { status, startedAt, endedAt, frames, dropped, kind, problem } = exchange;
+  const isSuccess = status !== undefined && status < 400;
   return (
-    <button
-      type="button"
-      role="option"
-      tabIndex={-1}
-      aria-selected={isChosen}
-      class="wire-row"
-      onClick={onChoose}
-    >
-      <Mark isGood={judged.count === 0 && exchange.problem === ''} />
-      <span class="wire-name">{operation ?? exchange.method}</span>
+    <span class="wire-row">
+      <Mark isGood={exchange.faults === 0 && problem === ''} />
+      <span class="wire-name">{kind.operation ?? exchange.method}</span>
       <span class="faint wire-binding">
-        {binding} {version}
+        {kind.binding} {kind.version}
       </span>
       <span class="grow" />
       {exchange.isStream && <span class="faint">{dropped + frames.length} events</span>}
-      <Badge tone={status === undefined ? 'neutral' : isWell ? 'good' : 'bad'}>
-        {status ?? (exchange.problem === '' ? '…' : 'no answer')}
+      <Badge tone={status === undefined ? 'neutral' : isSuccess ? 'good' : 'bad'}>
+        {status ?? (problem === '' ? '…' : 'no response')}
       </Badge>
       <span class="faint wire-time">
         {endedAt === undefined ? 'open' : durationOf(endedAt - startedAt)}
       </span>
-    </button>
+    </span>
+  );
+}
+
+interface ExchangeViewProps {
+  readonly exchange: Exchange;
+  /** The exchange is mutated in place: changes with every frame, so that the list updates. */
+  readonly count: number;
+}
+
+/** One exchange: the request on one side, the response on the other. */
+function ExchangeView({ exchange }: ExchangeViewProps) {
+  const [chosen, setChosen] = useState(-1);
+  const { frames, isStream, method, url, requestBody } = exchange;
+  const selected = chosen < 0 ? frames.length - 1 : chosen;
+  const frame = frames[selected];
+  return (
+    <div class="wire-sides">
+      <section class="wire-side" aria-label="Request">
+        <h3>Request</h3>
+        <p class="wire-address mono">
+          {method} {url}
+        </p>
+        <HeaderList headers={exchange.requestHeaders} />
+        {requestBody !== '' && (
+          <>
+            <ProblemList problems={exchange.requestProblems} />
+            <Body text={requestBody} />
+          </>
+        )}
+      </section>
+      <section class="wire-side" aria-label="Response">
+        <h3>{isStream ? 'Events' : 'Response'}</h3>
+        <Problem text={exchange.problem} />
+        <HeaderList headers={exchange.responseHeaders} />
+        {isStream && (
+          <EventList
+            label="Events of the stream"
+            events={frames}
+            count={frames.length}
+            rowHeight={2}
+            selected={selected}
+            onSelect={setChosen}
+            follows={chosen < 0}
+          />
+        )}
+        {frame !== undefined && (
+          <div class="frame-detail">
+            <ProblemList problems={frame.problems} />
+            <Body text={frame.text} />
+          </div>
+        )}
+      </section>
+    </div>
+  );
+}
+
+export function HeaderList({ headers }: { readonly headers: Exchange['requestHeaders'] }) {
+  if (headers.length === 0) return null;
+  return (
+    <details class="headers">
+      <summary>{headers.length} headers</summary>
+      <dl>
+        {headers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+/** A body as a JSON tree, or as text. */
+export function Body({ text }: { readonly text: string }) {
+  const json = parsed(text);
+  return (
+    <Copyable text={text}>
+      {json === undefined ? <pre>{text.slice(0, 20_000)}</pre> : <JsonView value={json} open={9} />}
+    </Copyable>
   );
 }

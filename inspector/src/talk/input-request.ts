@@ -1,4 +1,25 @@
 import { isJsonObject, type JsonObject, type Part } from '../../../src/protocol/index.ts';
+import { textIn } from '../ui/text.ts';
+
+/** A clickable answer. */
+export interface Choice {
+  readonly title: string;
+  readonly payload: string;
+}
+
+/** The buttons and quick replies that an assistant offers with a part. */
+export function choicesOf(part: Part): readonly Choice[] {
+  const carrier: unknown = part.text === undefined ? part.data : part.metadata;
+  const extras = isJsonObject(carrier) ? carrier['message'] : undefined;
+  if (!isJsonObject(extras)) return [];
+  return [extras['buttons'], extras['quickReplies']]
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .flatMap((entry: unknown) => {
+      if (!isJsonObject(entry) || typeof entry['title'] !== 'string') return [];
+      const { title, payload } = entry;
+      return [{ title, payload: typeof payload === 'string' ? payload : title }];
+    });
+}
 
 /** A form that an agent requests. */
 export interface FormSchema {
@@ -26,48 +47,49 @@ export function formIn(parts: readonly Part[]): FormSchema | undefined {
   for (const { data } of parts) {
     if (!isJsonObject(data)) continue;
     for (const candidate of [data['form'], data['schema'], data['inputSchema'], data]) {
-      const form = isJsonObject(candidate) ? read(candidate, data['form_data']) : undefined;
+      const form = isJsonObject(candidate) ? readForm(candidate, data['form_data']) : undefined;
       if (form !== undefined) return form;
     }
   }
   return undefined;
 }
 
-function read(schema: JsonObject, values: unknown): FormSchema | undefined {
+function readForm(schema: JsonObject, values: unknown): FormSchema | undefined {
   const { properties, required, title } = schema;
-  if (!isJsonObject(properties) || Object.keys(properties).length === 0) return undefined;
-  const needed = Array.isArray(required) ? required : [];
+  if (!isJsonObject(properties)) return undefined;
   const fields = Object.entries(properties)
-    .filter((entry): entry is [string, JsonObject] => isJsonObject(entry[1]))
     .slice(0, maxFields)
-    .map(([name, property]) => {
+    .flatMap(([name, property]) => {
+      if (!isJsonObject(property)) return [];
       const value = isJsonObject(values) ? values[name] : property['default'];
       return {
         name,
-        title: textOf(property['title']) || name.replaceAll('_', ' '),
-        description: textOf(property['description']),
+        title: textIn(property['title']) || name.replaceAll('_', ' '),
+        description: textIn(property['description']),
         ...kindOf(property),
-        isRequired: needed.includes(name),
-        initial: scalarText(value),
+        isRequired: Array.isArray(required) && required.includes(name),
+        initial: typeof value === 'object' ? '' : String(value ?? ''),
       };
     });
-  return fields.length === 0 ? undefined : { title: textOf(title), fields };
+  return fields.length === 0 ? undefined : { title: textIn(title), fields };
 }
 
-function kindOf(property: JsonObject): Pick<FormField, 'kind' | 'choices'> {
-  const choices = Array.isArray(property['enum']) ? property['enum'].map(String) : [];
+function kindOf({ enum: values, type, format }: JsonObject): Pick<FormField, 'kind' | 'choices'> {
+  const choices = Array.isArray(values) ? values.map(String) : [];
   if (choices.length > 0) return { kind: 'choice', choices };
-  const { type, format } = property;
   if (type === 'boolean') return { kind: 'boolean', choices };
   if (type === 'number' || type === 'integer') return { kind: 'number', choices };
   return { kind: format === 'date' ? 'date' : 'text', choices };
 }
 
+/** The values of a submitted form. */
+export type FormAnswer = Readonly<Record<string, string | number | boolean>>;
+
 /** The values of the form in the requested types; omits empty fields. */
 export function answerOf(
   { fields }: FormSchema,
   values: Readonly<Record<string, string>>,
-): Record<string, string | number | boolean> {
+): FormAnswer {
   const answer: Record<string, string | number | boolean> = {};
   for (const { name, kind } of fields) {
     const value = values[name] ?? '';
@@ -75,13 +97,4 @@ export function answerOf(
     else if (value !== '') answer[name] = kind === 'number' ? Number(value) : value;
   }
   return answer;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function scalarText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }

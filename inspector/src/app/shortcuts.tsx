@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
+import { Dialog } from '../ui/dialog.tsx';
 import { goTo, views } from './route.ts';
 
-export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
+const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ['1 – 5', 'Go to Talk, Tasks, Push, Peers, Network'],
   ['n', 'New conversation'],
   ['/', 'Write a message, or search'],
@@ -14,6 +15,26 @@ export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
 ];
 
 export const isHelpOpen = signal(false);
+
+export function Help() {
+  const close = (): void => {
+    isHelpOpen.value = false;
+  };
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={close}>
+      <dl class="keys">
+        {shortcuts.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
 
 const actions = new Map<string, () => void>();
 
@@ -32,7 +53,7 @@ export function listenForKeys(): void {
   });
   onKey('/', () => document.querySelector<HTMLElement>('[data-slash]')?.focus());
   addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     const action = actions.get(event.key);
     if (action === undefined) return;
     event.preventDefault();
@@ -40,7 +61,7 @@ export function listenForKeys(): void {
   });
 }
 
-function isWriting(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }

@@ -20,3 +20,19 @@ export function sizeOf(bytes: number): string {
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
+
+export function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+/** The value as text, if it is one. */
+export function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export type Pair = readonly [name: string, value: string];
+
+/** The pairs as an object; omits pairs without a name. */
+export function pairsObject(pairs: readonly Pair[]): Record<string, string> {
+  return Object.fromEntries(pairs.filter(([name]) => name.trim() !== '' && name !== '__proto__'));
+}

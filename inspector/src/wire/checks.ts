@@ -1,0 +1,215 @@
+import {
+  type Dialect,
+  isJsonObject,
+  isTerminal,
+  LegateError,
+  type Operation,
+  operationOf,
+  type StreamResponse,
+  v03,
+  v03Rest,
+  v1,
+} from '../../../src/protocol/index.ts';
+
+/** The kind of an exchange, from its request. */
+export interface ExchangeKind {
+  readonly operation: Operation | 'card' | undefined;
+  readonly version: '1.0' | '0.3';
+  readonly binding: 'JSONRPC' | 'HTTP+JSON';
+  /** The id of a JSON-RPC request. */
+  readonly id?: unknown;
+}
+
+/** A request as recorded. */
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly requestHeaders: readonly (readonly [string, string])[];
+  readonly requestBody: string;
+}
+
+export function exchangeKind(request: SentRequest): ExchangeKind {
+  const { method, requestHeaders } = request;
+  const pathname = URL.parse(request.url)?.pathname ?? '';
+  const stated = requestHeaders.find(([name]) => name === 'a2a-version')?.[1];
+  const version = stated?.startsWith('1') === true ? '1.0' : '0.3';
+  const body = parsed(request.requestBody);
+  if (isJsonObject(body) && typeof body['method'] === 'string' && 'jsonrpc' in body) {
+    const named = operationOf(body['method']);
+    return { version, ...named, operation: named?.operation, binding: 'JSONRPC', id: body['id'] };
+  }
+  const operation = restPaths.find(([pattern]) => pattern.test(`${method} ${pathname}`))?.[1];
+  return { operation, version, binding: 'HTTP+JSON' };
+}
+
+/** By the end of the path: the prefix is the agent's own. */
+const restPaths: readonly (readonly [RegExp, Operation | 'card'])[] = [
+  [/^GET .*(?:\.json$|\.well-known)/, 'card'],
+  [/^POST .*\/message:send$/, 'sendMessage'],
+  [/^POST .*\/message:stream$/, 'sendStreamingMessage'],
+  [/^\w+ .*\/tasks\/[^/]+:subscribe$/, 'subscribeToTask'],
+  [/^POST .*\/tasks\/[^/]+:cancel$/, 'cancelTask'],
+  [/^GET .*\/tasks$/, 'listTasks'],
+  [/^GET .*\/tasks\/[^/:]+$/, 'getTask'],
+  [/^POST .*\/pushNotificationConfigs$/, 'createTaskPushNotificationConfig'],
+];
+
+type Decoders<T> = Partial<
+  Record<Operation | 'card', (dialect: Dialect, json: unknown) => T | undefined>
+>;
+
+/** The other requests contain hardly more than an id, which the response shows to be valid. */
+const requestDecoders: Decoders<unknown> = {
+  sendMessage: (dialect, json) => dialect.sendMessageRequest.decode(json),
+  sendStreamingMessage: (dialect, json) => dialect.sendMessageRequest.decode(json),
+  createTaskPushNotificationConfig: (dialect, json) =>
+    dialect.taskPushNotificationConfig.decode(json),
+};
+
+/** Responses that carry events are returned as one. */
+const responseDecoders: Decoders<StreamResponse> = {
+  sendMessage: (dialect, json) => dialect.sendMessageResponse.decode(json),
+  sendStreamingMessage: (dialect, json) => dialect.streamResponse.decode(json),
+  subscribeToTask: (dialect, json) => dialect.streamResponse.decode(json),
+  getTask: (dialect, json) => ({ task: dialect.task.decode(json) }),
+  cancelTask: (dialect, json) => ({ task: dialect.task.decode(json) }),
+  listTasks: (dialect, json) => void dialect.listTasksResponse.decode(json),
+  card: (_dialect, json) => void v1.agentCard.decode(json),
+};
+
+/** The result of checking one message. */
+export interface Checked {
+  readonly problems: readonly string[];
+  /** The event, if the message is a readable one. */
+  readonly event?: StreamResponse | undefined;
+}
+
+/** Checks a response, or one event of a stream, as strictly as the specification. */
+export function checkResponse(text: string, kind: ExchangeKind): Checked {
+  const json = parsed(text);
+  if (json === undefined) return { problems: ['is not JSON'] };
+  if (kind.binding !== 'JSONRPC') return checkResult(json, kind);
+  const problems = envelopeProblems(json, kind);
+  if (!isJsonObject(json) || 'error' in json || !('result' in json)) return { problems };
+  const result = checkResult(json['result'], kind);
+  return { ...result, problems: [...problems, ...result.problems] };
+}
+
+function envelopeProblems(json: unknown, { id }: ExchangeKind): readonly string[] {
+  if (!isJsonObject(json)) return ['is not a JSON-RPC response'];
+  const problems: string[] = [];
+  if (json['jsonrpc'] !== '2.0') problems.push('jsonrpc: must be "2.0"');
+  // A server that refuses a request before reading it cannot know its id (JSON-RPC 2.0, section 5).
+  const isUnread = json['id'] === null && 'error' in json;
+  if (json['id'] !== id && !isUnread) problems.push('id: must be that of the request');
+  if ('result' in json === 'error' in json) problems.push('must have either result or error');
+  return problems;
+}
+
+function checkResult(json: unknown, kind: ExchangeKind): Checked {
+  // An HTTP+JSON error is not an answer to the operation.
+  if (kind.operation === undefined || (isJsonObject(json) && 'error' in json)) {
+    return { problems: [] };
+  }
+  return checkedBy(() => responseDecoders[kind.operation ?? 'card']?.(dialectOf(kind), json));
+}
+
+export function checkRequest(request: SentRequest, kind: ExchangeKind): readonly string[] {
+  const json = parsed(request.requestBody);
+  const params = kind.binding === 'JSONRPC' && isJsonObject(json) ? json['params'] : json;
+  const { operation } = kind;
+  if (operation === undefined) return [];
+  return checkedBy(() => void requestDecoders[operation]?.(dialectOf(kind), params)).problems;
+}
+
+/** Runs a decoder, and reports every field that it refuses. */
+export function checkedBy(decode: () => StreamResponse | undefined): Checked {
+  try {
+    return { problems: [], event: decode() };
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
+    const { violations = [], message } = error;
+    const fields = violations.map(({ field, description }) => `${field}: ${description}`);
+    return { problems: fields.length === 0 ? [message] : fields };
+  }
+}
+
+function dialectOf({ version, binding }: ExchangeKind): Dialect {
+  if (version === '1.0') return v1;
+  return binding === 'JSONRPC' ? v03 : v03Rest;
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The rules across the events of one task, beyond the validity of each event: needs all events from
+ * the first on.
+ */
+export class SequenceCheck {
+  #taskId: string | undefined;
+  #contextId: string | undefined;
+  #hasStarted = false;
+  #hasEnded = false;
+  readonly #artifacts = new Map<string, 'open' | 'sealed'>();
+
+  /** The problems of this event, given all previous ones. */
+  add(event: StreamResponse): readonly string[] {
+    const isFirst = !this.#hasStarted;
+    this.#hasStarted = true;
+    const problems = this.#hasEnded ? ['comes after the task has ended'] : [];
+    if ('message' in event) {
+      const { role } = event.message;
+      // In a stored log, a caller's follow-up is a message too.
+      if (role === 'ROLE_USER' && this.#taskId !== undefined) return problems;
+      if (role !== 'ROLE_AGENT') problems.push('message.role: an agent speaks as ROLE_AGENT');
+      if (!isFirst) problems.push('a message is the only event of its stream');
+      return problems;
+    }
+    if (isFirst && !('task' in event)) problems.push('a stream begins with the task or a message');
+    if ('task' in event) {
+      const { id, contextId, status, artifacts = [] } = event.task;
+      this.#checkIds(id, contextId, problems);
+      for (const { artifactId } of artifacts) this.#artifacts.set(artifactId, 'open');
+      this.#hasEnded ||= isTerminal(status.state);
+    } else if ('statusUpdate' in event) {
+      const { taskId, contextId, status } = event.statusUpdate;
+      this.#checkIds(taskId, contextId, problems);
+      if (status.message !== undefined && status.message.role !== 'ROLE_AGENT') {
+        problems.push('statusUpdate.status.message.role: an agent speaks as ROLE_AGENT');
+      }
+      this.#hasEnded ||= isTerminal(status.state);
+    } else this.#checkArtifact(event, problems);
+    return problems;
+  }
+
+  #checkArtifact(
+    { artifactUpdate }: Extract<StreamResponse, { artifactUpdate: unknown }>,
+    problems: string[],
+  ): void {
+    const { taskId, contextId, artifact, append, lastChunk } = artifactUpdate;
+    const known = this.#artifacts.get(artifact.artifactId);
+    this.#checkIds(taskId, contextId, problems);
+    if (append === true && known === undefined) {
+      problems.push(`artifactUpdate.append: there is no artifact ${artifact.artifactId} to extend`);
+    }
+    if (append === true && known === 'sealed') {
+      problems.push('artifactUpdate.append: its last chunk came before');
+    }
+    this.#artifacts.set(artifact.artifactId, lastChunk === true ? 'sealed' : 'open');
+  }
+
+  #checkIds(taskId: string, contextId: string, problems: string[]): void {
+    if (this.#taskId !== undefined && taskId !== this.#taskId) problems.push('is of another task');
+    if (this.#contextId !== undefined && contextId !== this.#contextId) {
+      problems.push('is of another context');
+    }
+    this.#taskId = taskId;
+    this.#contextId = contextId;
+  }
+}
