@@ -18,14 +18,7 @@ import { afterEach, expect, test } from 'vitest';
 import { agent, inputRequired } from '../agents/index.ts';
 import { connect } from '../client/index.ts';
 import { serve } from '../http/index.ts';
-import {
-  Directory,
-  HttpTransport,
-  Invoker,
-  joinPeers,
-  peerSubject,
-  WorkingMemory,
-} from '../peers/index.ts';
+import { joinPeers, peerSubject } from '../peers/index.ts';
 import { artifact } from '../protocol/index.ts';
 import { openMemory, type Store } from '../store/index.ts';
 import { metricTable } from '../telemetry/index.ts';
@@ -346,26 +339,9 @@ test('calls over HTTP are counted and spanned: streams by their events, polled t
 });
 
 /** An invoker that looks after tasks without waiting for seconds. */
-async function hastyInvoker(url: string, store: Store, id = 'me') {
-  const { records } = store;
-  const directory = new Directory({ records, wellKnown: [{ name: 'bob', url }] });
-  await directory.start();
+function hastyInvoker(url: string, store: Store, name = 'me') {
   const client = { poll: { initialMs: 5, maximumMs: 20 } };
-  const invoker = new Invoker({
-    name: id,
-    directory,
-    transports: [new HttpTransport({ directory, client })],
-    store,
-    memory: () => new WorkingMemory({ records, owner: 'user' }),
-  });
-  await invoker.start();
-  return {
-    invoker,
-    async [Symbol.asyncDispose]() {
-      await invoker.stop();
-      directory.stop();
-    },
-  };
+  return joinPeers({ name, store, wellKnown: [{ name: 'bob', url }], client });
 }
 
 test('a task that is polled is one span with the number of looks and the ids of both sides', async () => {

@@ -12,14 +12,7 @@ import { busLink, gateway, hostOnBus, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
-import {
-  Directory,
-  HttpTransport,
-  Invoker,
-  joinPeers,
-  peerSubject,
-  WorkingMemory,
-} from '../../src/peers/index.ts';
+import { joinPeers, peerSubject } from '../../src/peers/index.ts';
 import { artifact, Json, message } from '../../src/protocol/index.ts';
 import { openMemory, openStore, type Store } from '../../src/store/index.ts';
 import { metricTable, startSpan, startTelemetry } from '../../src/telemetry/index.ts';
@@ -159,26 +152,9 @@ async function fullStore(): Promise<void> {
   setDiskFull(false);
 }
 
-async function invokerOf(name: string, url: string, store: Store) {
-  const { records } = store;
-  const directory = new Directory({ records, wellKnown: [{ name, url }] });
-  await directory.start();
+function invokerOf(name: string, url: string, store: Store) {
   const client = { poll: { initialMs: 5, maximumMs: 20 } };
-  const invoker = new Invoker({
-    name: 'me',
-    directory,
-    transports: [new HttpTransport({ directory, client })],
-    store,
-    memory: () => new WorkingMemory({ records, owner: 'user' }),
-  });
-  await invoker.start();
-  return {
-    invoker,
-    async [Symbol.asyncDispose]() {
-      await invoker.stop();
-      directory.stop();
-    },
-  };
+  return joinPeers({ name: 'me', store, wellKnown: [{ name, url }], client });
 }
 
 /** Peers that stream, that are polled, and whose task another process takes up. */

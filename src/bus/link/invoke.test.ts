@@ -23,15 +23,11 @@ import { router, serve, type ServeOptions, type Serving } from '../../http/index
 import { scriptedModel } from '../../models/index.ts';
 import {
   askingUsers,
-  Directory,
   engineConversations,
-  HttpTransport,
-  Invoker,
   joinPeers,
   type PeerNetwork,
   type PeerNetworkOptions,
   peerSubject,
-  WorkingMemory,
 } from '../../peers/index.ts';
 import { artifact, data, file, type Task, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
@@ -518,23 +514,14 @@ describe('calling a peer over HTTP', () => {
     });
     const server = await serve(made, { streaming: false, drainMs: 0, cancelGraceMs: 50 });
     buses.after(() => server.close());
-    const store = openMemory();
-    const { records } = store;
-    const directory = new Directory({ records, wellKnown: [{ name: 'staller', url: server.url }] });
-    await directory.start();
-    const client = { poll: { initialMs: 5, maximumMs: 20 } };
-    const invoker = new Invoker({
+    const network = await joinPeers({
       name: 'me',
-      directory,
-      transports: [new HttpTransport({ directory, client })],
-      store,
-      memory: () => new WorkingMemory({ records, owner: 'user' }),
+      store: openMemory(),
+      wellKnown: [{ name: 'staller', url: server.url }],
+      client: { poll: { initialMs: 5, maximumMs: 20 } },
     });
-    await invoker.start();
-    buses.after(async () => {
-      await invoker.stop();
-      directory.stop();
-    });
+    buses.after(() => network.close());
+    const { invoker } = network;
     const request = { agent: 'staller', skill: 'staller', message: 'x', timeoutMs: 3_000 };
     const asked = await invoker.call(request, session);
     expect(asked.state).toBe('asking');

@@ -1,12 +1,8 @@
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
-import { keyOf, type PeerRecord, type PeerRecords } from './peer-records.ts';
+import { keyOf, type PeerRecord, type PeerRecords } from './peer.ts';
 import { busNameOf } from './transport-kind.ts';
 
-/**
- * An announcement as it came over the bus.
- * @example
- * const farewell: Announcement = { card: bobsCard, isGone: true, sender: 'bob', at: Date.now() };
- */
+/** An announcement as it came over the bus. */
 export interface Announcement {
   /** The card as JSON. */
   readonly card: unknown;
@@ -17,156 +13,127 @@ export interface Announcement {
   readonly at?: number;
 }
 
-/**
- * Which announcements are accepted.
- * @example
- * const rules: AnnouncementRules = {
- *   verifyCard: async (card) => (await verifyCard(card, { trusted })).card,
- *   requireSignedCards: true,
- *   expiresAfterMs: 10 * 60_000,
- * };
- */
+/** Which announcements are accepted. */
 export interface AnnouncementRules {
   /** Our own name: our own announcements are ignored. */
   readonly self?: string;
-  /** Proves a card; gives what its signature covers. Without it no card counts as proved. */
+  /** Verifies a card and returns what its signature covers. @default no card counts as verified */
   readonly verifyCard?: (card: unknown) => Promise<unknown>;
-  /** Takes announcements with a proved card only. @default false */
+  /** Accepts announcements with a verified card only. @default false */
   readonly requireSignedCards?: boolean;
   /** How long an announced peer is known after its last announcement, in milliseconds. @default 24 hours */
   readonly expiresAfterMs?: number;
-  /** Most peers that are known by announcements alone. @default 1_000 */
+  /** The most peers that are known by announcements alone. @default 1_000 */
   readonly maxAnnounced?: number;
 }
 
-const hour = 60 * 60 * 1000;
+const day = 24 * 60 * 60 * 1000;
 
-/** Applies announcements to the directory. */
-export class Announcements {
-  readonly #records: PeerRecords;
-  readonly #clock: { now(): number };
-  readonly #rules: AnnouncementRules;
-
-  constructor(records: PeerRecords, clock: { now(): number }, rules: AnnouncementRules) {
-    this.#records = records;
-    this.#clock = clock;
-    this.#rules = rules;
-    if (rules.requireSignedCards === true && rules.verifyCard === undefined) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
-        'requireSignedCards needs a way to verify signatures: set verifyCard',
-      );
-    }
+/**
+ * Applies an announcement to the directory; rejects with the reason when it is not accepted. Without
+ * a verified card, an announcement can only add an agent on the bus under its own name. No
+ * announcement changes the address of a well-known peer.
+ */
+export async function applyAnnouncement(
+  { card: announced, isGone, sender, at }: Announcement,
+  records: PeerRecords,
+  rules: AnnouncementRules,
+  now: number,
+): Promise<void> {
+  const { verifyCard, requireSignedCards = false, self = '', expiresAfterMs = day } = rules;
+  const verified = await verifyCard?.(announced).catch(() => undefined);
+  const isCardVerified = verified !== undefined;
+  if (!isCardVerified && requireSignedCards) {
+    throw new LegateError('UNAUTHENTICATED', 'the announced card is not signed by a trusted key');
   }
-
-  /**
-   * Without a verified card, an announcement can only add an agent on the bus under its own name. No
-   * announcement changes the address of a well-known peer.
-   */
-  async take(announcement: Announcement): Promise<void> {
-    const { verifyCard, requireSignedCards = false, self = '' } = this.#rules;
-    const proved = await verifyCard?.(announcement.card).catch(() => undefined);
-    const isCardProved = proved !== undefined;
-    if (!isCardProved && requireSignedCards) {
-      throw new LegateError('UNAUTHENTICATED', 'the announced card is not signed by a trusted key');
-    }
-    const card = readAgentCard(proved ?? announcement.card);
-    const { sender } = announcement;
-    if (sender !== undefined && keyOf(sender) !== keyOf(card.name)) {
-      throw new LegateError('PERMISSION_DENIED', `${sender} announced the card of another agent`);
-    }
-    if (keyOf(card.name) === keyOf(self)) return;
-    const existing = await this.#records.get(card.name);
-    const isProved = isCardProved || sender !== undefined;
-    if (existing?.isProved === true && !isProved) {
-      throw new LegateError(
-        'UNAUTHENTICATED',
-        `${card.name} announced itself with a signature before; this announcement has none`,
-      );
-    }
-    const { at } = announcement;
-    if (existing?.announcedAt !== undefined && (at ?? 0) < existing.announcedAt) {
-      throw new LegateError(
-        'UNAUTHENTICATED',
-        `${card.name} has sent a newer announcement already`,
-      );
-    }
-    if (announcement.isGone) {
-      if (existing?.origin === 'announced') await this.#records.delete(existing.name);
-    } else if (existing !== undefined && existing.origin !== 'announced') {
-      const seen = reannounced(existing, card, isProved, this.#clock.now());
-      await this.#records.put({ ...seen, ...proofOf({ isProved, at }) });
-    } else {
-      await this.#put(card, existing, { isCardProved, isProved, at });
-    }
+  const card = readAgentCard(verified ?? announced);
+  if (sender !== undefined && keyOf(sender) !== keyOf(card.name)) {
+    throw new LegateError('PERMISSION_DENIED', `${sender} announced the card of another agent`);
   }
-
-  async #put(
-    card: AgentCard,
-    existing: PeerRecord | undefined,
-    proof: Proof & { readonly isCardProved: boolean },
-  ): Promise<void> {
-    const { maxAnnounced = 1_000, expiresAfterMs = 24 * hour } = this.#rules;
-    const own = card.supportedInterfaces.filter((each) => {
-      const name = busNameOf(each);
-      return name === undefined ? proof.isCardProved : keyOf(name) === keyOf(card.name);
-    });
-    if (own.length === 0) {
-      throw new LegateError('INVALID_PARAMS', 'the announced card has no interface on the bus');
-    }
-    if (existing === undefined) {
-      const known = (await this.#records.all()).filter(({ origin }) => origin === 'announced');
-      if (known.length >= maxAnnounced) {
-        throw new LegateError(
-          'RATE_LIMITED',
-          `more than ${maxAnnounced} agents have announced themselves (maxAnnounced)`,
-        );
-      }
-    }
-    const now = this.#clock.now();
-    await this.#records.put(
+  if (keyOf(card.name) === keyOf(self)) return;
+  const existing = await records.get(card.name);
+  const isProved = isCardVerified || sender !== undefined;
+  checkProof(existing, isProved, at);
+  const proof = { ...(isProved && { isProved }), ...(at !== undefined && { announcedAt: at }) };
+  if (isGone) {
+    if (existing?.origin === 'announced') await records.delete(existing.name);
+  } else if (existing !== undefined && existing.origin !== 'announced') {
+    await records.put({ ...reannounced(existing, card, isProved), lastSeenAt: now, ...proof });
+  } else {
+    const supportedInterfaces = ownInterfaces(card, isCardVerified);
+    if (existing === undefined) await checkCapacity(records, rules);
+    await records.put(
       {
         name: card.name,
-        card: { ...card, supportedInterfaces: own },
+        card: { ...card, supportedInterfaces },
         origin: 'announced',
         cardSource: 'announced',
         lastSeenAt: now,
-        ...proofOf(proof),
+        ...proof,
       },
       now + expiresAfterMs,
     );
   }
 }
 
-interface Proof {
-  readonly isProved: boolean;
-  readonly at: number | undefined;
+/** An agent that has signed an announcement signs all later ones, with rising times. */
+function checkProof(
+  existing: PeerRecord | undefined,
+  isProved: boolean,
+  at: number | undefined,
+): void {
+  if (existing?.isProved === true && !isProved) {
+    throw new LegateError(
+      'UNAUTHENTICATED',
+      `${existing.name} announced itself with a signature before; this announcement has none`,
+    );
+  }
+  if (existing?.announcedAt !== undefined && (at ?? 0) < existing.announcedAt) {
+    throw new LegateError(
+      'UNAUTHENTICATED',
+      `${existing.name} has sent a newer announcement already`,
+    );
+  }
 }
 
-function proofOf({ isProved, at }: Proof): Pick<PeerRecord, 'isProved' | 'announcedAt'> {
-  return { ...(isProved && { isProved }), ...(at !== undefined && { announcedAt: at }) };
+/** The agent's own name on the bus; other addresses only of a verified card. */
+function ownInterfaces(
+  { name, supportedInterfaces }: AgentCard,
+  isVerified: boolean,
+): AgentCard['supportedInterfaces'] {
+  const own = supportedInterfaces.filter((each) => {
+    const busName = busNameOf(each);
+    return busName === undefined ? isVerified : keyOf(busName) === keyOf(name);
+  });
+  if (own.length > 0) return own;
+  throw new LegateError('INVALID_PARAMS', 'the announced card has no interface on the bus');
+}
+
+async function checkCapacity(
+  records: PeerRecords,
+  { maxAnnounced = 1_000 }: AnnouncementRules,
+): Promise<void> {
+  const announced = (await records.all()).filter(({ origin }) => origin === 'announced');
+  if (announced.length < maxAnnounced) return;
+  throw new LegateError(
+    'RATE_LIMITED',
+    `more than ${maxAnnounced} agents have announced themselves (maxAnnounced)`,
+  );
 }
 
 /**
  * Applies the announcement of a peer that is configured or registered. Its skills are taken when the
  * announcement is verified, or when no other card is known; its address is never taken.
  */
-function reannounced(
-  existing: PeerRecord,
-  announced: AgentCard,
-  isProved: boolean,
-  now: number,
-): PeerRecord {
-  const seen = { ...existing, lastSeenAt: now };
-  const isNews =
-    existing.cardSource === 'announced' ||
-    (existing.cardSource === 'none' && existing.url === undefined);
-  if (existing.cardSource === 'override' || !(isNews || (isProved && existing.url === undefined))) {
-    return seen;
-  }
+function reannounced(existing: PeerRecord, announced: AgentCard, isProved: boolean): PeerRecord {
+  const { cardSource, url } = existing;
+  const hasNoOther = cardSource === 'announced' || (cardSource === 'none' && url === undefined);
+  const isProvedOnBus = isProved && url === undefined;
+  if (cardSource === 'override' || !(hasNoOther || isProvedOnBus)) return existing;
   const { description, version, capabilities, skills, defaultInputModes, defaultOutputModes } =
     announced;
-  const said = {
+  const card = {
+    ...existing.card,
     description,
     version,
     capabilities,
@@ -174,5 +141,5 @@ function reannounced(
     defaultInputModes,
     defaultOutputModes,
   };
-  return { ...seen, cardSource: 'announced', card: { ...existing.card, ...said } };
+  return { ...existing, cardSource: 'announced', card };
 }

@@ -1,4 +1,4 @@
-import { fetchAgentCard } from '../../client/index.ts';
+import { type ClientOptions, fetchAgentCard } from '../../client/index.ts';
 import { readBodyOf } from '../../net/index.ts';
 import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
@@ -8,14 +8,10 @@ import {
   httpsOrLoopbackPolicy,
   type UrlPolicy,
 } from '../../push/index.ts';
-import { clientAuth } from './peer-http.ts';
-import type { PeerCredential } from './peer.ts';
+import type { Peer, PeerCredential } from './peer.ts';
 import { readPlainCard } from './plain-card.ts';
 
-/**
- * How cards of peers are fetched.
- * @example const options: CardFetcherOptions = { timeoutMs: 3_000, strangerPolicy: sealedPolicy };
- */
+/** How cards of peers are fetched. */
 export interface CardFetcherOptions {
   /** Where peers that the operator named may be. @default http and https, anywhere */
   readonly operatorPolicy?: UrlPolicy;
@@ -31,50 +27,37 @@ const anywhere: UrlPolicy = { schemes: ['http', 'https'], allowLoopback: true, a
 const maxCardSize = 256 * 1024;
 const plainPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
 
-/**
- * Fetches agent cards.
- * @example
- * const cards = new CardFetcher({ timeoutMs: 5_000 });
- * const { skills } = await cards.fetch('https://bob.example', 'operator', undefined);
- * cards.close();
- */
+/** Fetches agent cards within the URL policies. */
 export class CardFetcher {
   readonly #options: CardFetcherOptions;
-  readonly #policies: Readonly<Record<'operator' | 'stranger', UrlPolicy>>;
-  readonly #operator: typeof fetch;
-  readonly #stranger: typeof fetch;
-  readonly #guarded: readonly GuardedFetch[];
+  readonly #operator: GuardedFetch;
+  readonly #stranger: GuardedFetch;
 
   constructor(options: CardFetcherOptions = {}) {
     this.#options = options;
-    this.#policies = {
-      operator: options.operatorPolicy ?? anywhere,
-      stranger: options.strangerPolicy ?? httpsOrLoopbackPolicy,
-    };
-    const operator = guardedFetch(this.#policies.operator);
-    const stranger = guardedFetch(this.#policies.stranger);
-    this.#guarded = [operator, stranger];
-    this.#operator = options.fetch ?? operator;
-    this.#stranger = options.fetch ?? stranger;
+    this.#operator = guardedFetch(this.policyFor('well-known'));
+    this.#stranger = guardedFetch(this.policyFor('announced'));
   }
 
   /** The `fetch` for a peer: peers of the operator may have private addresses. */
-  fetchFor(origin: 'operator' | 'stranger'): typeof fetch {
-    return origin === 'operator' ? this.#operator : this.#stranger;
+  fetchFor(origin: Peer['origin']): typeof fetch {
+    return this.#options.fetch ?? (origin === 'well-known' ? this.#operator : this.#stranger);
   }
 
   /** The same policy, for transports other than HTTP. */
-  policyFor(origin: 'operator' | 'stranger'): UrlPolicy {
-    return this.#policies[origin];
+  policyFor(origin: Peer['origin']): UrlPolicy {
+    const { operatorPolicy = anywhere, strangerPolicy = httpsOrLoopbackPolicy } = this.#options;
+    return origin === 'well-known' ? operatorPolicy : strangerPolicy;
   }
 
   close(): void {
-    for (const each of this.#guarded) each.close();
+    this.#operator.close();
+    this.#stranger.close();
   }
 
   async fetch(
     url: string,
-    from: 'operator' | 'stranger',
+    origin: Peer['origin'],
     credential: PeerCredential | undefined,
     signal?: AbortSignal,
   ): Promise<AgentCard> {
@@ -86,7 +69,7 @@ export class CardFetcher {
     });
     try {
       const { card } = await fetchAgentCard(url, {
-        ...clientAuth(credential, this.fetchFor(from)),
+        ...clientAuth(credential, this.fetchFor(origin)),
         retry: false,
         timeoutMs,
         maxBodySize: maxCardSize,
@@ -95,7 +78,7 @@ export class CardFetcher {
       return card;
     } catch (error) {
       if (!(error instanceof LegateError) || error.code !== 'PEER_INVALID') throw error;
-      const plain = await this.#plainCard(url, this.fetchFor(from), deadline.signal);
+      const plain = await this.#plainCard(url, this.fetchFor(origin), deadline.signal);
       if (plain === undefined) throw error;
       return plain;
     }
@@ -130,4 +113,26 @@ function tryJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Client options for a peer: its `fetch` and our credential. The client does not send credentials
+ * over plain http to other machines; with `allowsPlainHttp` they are added below the client.
+ */
+export function clientAuth(
+  credential: PeerCredential | undefined,
+  fetching: typeof fetch,
+): Pick<ClientOptions, 'auth' | 'fetch'> {
+  if (credential === undefined) return { fetch: fetching };
+  const { headerName, headerValue, allowsPlainHttp = false } = credential;
+  if (!allowsPlainHttp) {
+    return { fetch: fetching, auth: { headers: () => ({ [headerName]: headerValue }) } };
+  }
+  return {
+    fetch: (input, init) => {
+      const headers = new Headers(init?.headers);
+      headers.set(headerName, headerValue);
+      return fetching(input, { ...init, headers });
+    },
+  };
 }

@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { type AgentCard, LegateError, parseJson, readAgentCard } from '../../protocol/index.ts';
 import type { PeerCredential, WellKnownPeer } from './peer.ts';
-import { plainCard, type PlainCard, toSkill } from './plain-card.ts';
-import { skeletonCard } from './peer.ts';
+import { plainCard, skeletonCard, toSkill } from './plain-card.ts';
 
-/** An entry of `well-known-agents.json`: coordinates, and no more than that as a rule. */
+/** An entry of `well-known-agents.json`. */
 const wellKnownEntry = plainCard.extend({
   authHeaderName: z.string().max(256).nullish(),
   authHeaderValueBase64: z.string().max(16_384).nullish(),
-  /** Ours: sends the header over plain http to other machines too. */
+  /** Our extension: sends the header over plain http to other machines too. */
   allowsPlainHttp: z.boolean().nullish(),
+  supportedInterfaces: z.array(z.unknown()).nullish().catch(undefined),
+  protocolVersion: z.string().nullish().catch(undefined),
+  supportsStreaming: z.boolean().nullish().catch(undefined),
 });
 type WellKnownEntry = z.infer<typeof wellKnownEntry>;
 
@@ -17,7 +19,7 @@ type WellKnownEntry = z.infer<typeof wellKnownEntry>;
 const knownEntry = z.looseObject({ card: wellKnownEntry, lastSeenAt: z.string().nullish() });
 
 /**
- * A peer as a file of the operator names it.
+ * A peer of the directory of another program.
  * @example const bob: KnownPeer = { name: 'bob', lastSeenAt: Date.parse('2026-11-15T09:30:00Z') };
  */
 export interface KnownPeer extends WellKnownPeer {
@@ -28,8 +30,7 @@ const maxEntries = 10_000;
 
 /**
  * Reads `well-known-agents.json`: a list of `{ agentName, url?, authHeaderName?,
- * authHeaderValueBase64? }`. An entry with skills of its own is taken as it is, and its card never
- * fetched. Throws `CONFIGURATION_INVALID` with the path of the invalid field.
+ * authHeaderValueBase64? }`. An entry with skills is used as it is: its card is never fetched. Throws `CONFIGURATION_INVALID` with the path of the invalid field.
  * @example
  * const wellKnown = readWellKnownAgents('[{ "agentName": "bob", "url": "https://bob.example" }]');
  * const directory = new Directory({ records: store.records, wellKnown });
@@ -40,7 +41,7 @@ export function readWellKnownAgents(json: string): readonly WellKnownPeer[] {
 }
 
 /**
- * Reads `known-agents.json`, where another program kept its directory.
+ * Reads `known-agents.json`, the directory of another program.
  * @example await directory.import(readKnownAgents(await readFile('known-agents.json', 'utf8')));
  */
 export function readKnownAgents(json: string): readonly KnownPeer[] {
@@ -68,37 +69,31 @@ function parse<T>(json: string, entry: z.ZodType<T>, what: string): readonly T[]
 function toPeer(entry: WellKnownEntry, where: string): WellKnownPeer {
   const credential = credentialOf(entry, where);
   const { agentName: name, url, skills } = entry;
-  const hasUrl = url !== null && url !== undefined && url !== '';
-  const isOverride = (skills ?? []).length > 0;
   return {
     name,
-    ...(hasUrl && { url }),
+    ...(url && { url }),
     ...(credential !== undefined && { credential }),
-    ...(isOverride && { card: overrideCard(entry) }),
+    ...((skills ?? []).length > 0 && { card: overrideCard(entry) }),
   };
 }
 
-/** Interfaces are added where the directory knows how its peers are reached. */
-function overrideCard(entry: PlainCard & { supportsStreaming?: unknown }): AgentCard {
-  const skeleton = skeletonCard(entry.agentName, []);
-  const { supportedInterfaces, protocolVersion, url } = entry as Record<string, unknown>;
-  const interfaces = Array.isArray(supportedInterfaces)
-    ? readAgentCard({ name: entry.agentName, supportedInterfaces }).supportedInterfaces
-    : typeof url === 'string' && url !== ''
-      ? [{ url, protocolBinding: 'JSONRPC', protocolVersion: versionOf(protocolVersion) }]
-      : [];
+/** The directory adds interfaces to a card that has none. */
+function overrideCard(entry: WellKnownEntry): AgentCard {
+  const { agentName, supportedInterfaces, protocolVersion, url } = entry;
+  const version = protocolVersion?.startsWith('1') === true ? '1.0' : '0.3';
+  const own = url ? [{ url, protocolBinding: 'JSONRPC', protocolVersion: version }] : [];
   return {
-    ...skeleton,
-    supportedInterfaces: interfaces,
+    ...skeletonCard(
+      agentName,
+      supportedInterfaces
+        ? readAgentCard({ name: agentName, supportedInterfaces }).supportedInterfaces
+        : own,
+    ),
     description: entry.description ?? '',
     version: entry.version ?? '',
     capabilities: { streaming: entry.supportsStreaming === true },
     skills: (entry.skills ?? []).map(toSkill),
   };
-}
-
-function versionOf(declared: unknown): string {
-  return typeof declared === 'string' && declared.startsWith('1') ? '1.0' : '0.3';
 }
 
 function credentialOf(entry: WellKnownEntry, where: string): PeerCredential | undefined {

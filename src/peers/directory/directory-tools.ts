@@ -5,15 +5,7 @@ import type { Peer, PeerCredential } from './peer.ts';
 import type { Directory } from './directory.ts';
 import type { KnownToolServer } from './service-search.ts';
 
-/**
- * Options of the directory tools.
- * @example
- * const options: DirectoryToolsOptions = {
- *   directory,
- *   toolServers: () => [{ name: 'files', tools: ['read_file', 'write_file'] }],
- *   mayRegister: true,
- * };
- */
+/** Options of the directory tools. */
 export interface DirectoryToolsOptions {
   readonly directory: Directory;
   /** Servers of tools, to be searched beside the agents. */
@@ -22,12 +14,7 @@ export interface DirectoryToolsOptions {
   readonly mayRegister?: boolean;
 }
 
-/**
- * Tools for models: find other agents and, with `mayRegister`, add and remove them.
- * @example
- * const tools = [...directoryTools({ directory }), invokeTool({ invoker })];
- * const assistant = llmAgent({ name: 'assistant', model, tools });
- */
+/** Tools for models: find other agents and, with `mayRegister`, add and remove them. */
 export function directoryTools(options: DirectoryToolsOptions): readonly Tool[] {
   const { directory, mayRegister = false } = options;
   const reading = [

@@ -2,14 +2,10 @@ import { afterEach, expect, test } from 'vitest';
 import type { AgentCard } from '../../protocol/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
 import { runTool, TestClock, testPeer } from '../testing.contract.ts';
-import {
-  busInterface,
-  Directory,
-  type DirectoryOptions,
-  directoryTools,
-  readKnownAgents,
-  readWellKnownAgents,
-} from './index.ts';
+import { busInterface } from './transport-kind.ts';
+import { Directory, type DirectoryOptions } from './directory.ts';
+import { directoryTools } from './directory-tools.ts';
+import { readKnownAgents, readWellKnownAgents } from './directory-files.ts';
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {

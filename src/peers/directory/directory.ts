@@ -3,29 +3,22 @@ import { type AgentCard, LegateError, toLegateError } from '../../protocol/index
 import type { RecordStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { type Announcement, type AnnouncementRules, Announcements } from './announcements.ts';
+import { type Announcement, type AnnouncementRules, applyAnnouncement } from './announcements.ts';
 import { CardFetcher, type CardFetcherOptions } from './card-fetcher.ts';
 import type { KnownPeer } from './directory-files.ts';
 import {
-  lastSeenText,
+  keyOf,
   type Peer,
   type PeerCredential,
-  skeletonCard,
+  type PeerRecord,
+  PeerRecords,
   type WellKnownPeer,
 } from './peer.ts';
-import { keyOf, type PeerRecord, PeerRecords } from './peer-records.ts';
+import { skeletonCard } from './plain-card.ts';
 import { anchored, busInterface } from './transport-kind.ts';
 import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
 
-/**
- * Where peers are stored, and which are known from the start.
- * @example
- * const options: DirectoryOptions = {
- *   records: store.records,
- *   wellKnown: [{ name: 'bob', url: 'https://bob.example' }],
- *   refreshIntervalMs: 60 * 60_000,
- * };
- */
+/** Where peers are stored, and which are known from the start. */
 export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules {
   readonly records: RecordStore;
   readonly wellKnown?: readonly WellKnownPeer[];
@@ -35,12 +28,7 @@ export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules 
   readonly logger?: Logger;
 }
 
-/**
- * The outcome of refreshing a card.
- * @example
- * const { refreshed, skillCount, reason }: RefreshResult = await directory.refresh('bob');
- * console.log(refreshed ? `bob has ${skillCount} skills` : `bob's card stays: ${reason}`);
- */
+/** The outcome of refreshing a card. */
 export interface RefreshResult {
   readonly agentName: string;
   readonly refreshed: boolean;
@@ -62,7 +50,6 @@ export class Directory {
   readonly cards: CardFetcher;
   readonly #options: DirectoryOptions;
   readonly #records: PeerRecords;
-  readonly #announcements: Announcements;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
   readonly #wellKnown = new Map<string, WellKnownPeer>();
@@ -77,7 +64,12 @@ export class Directory {
     this.#records = new PeerRecords(options.records, this.#scheduler);
     this.#sessionStart = this.#scheduler.now();
     this.cards = new CardFetcher(options);
-    this.#announcements = new Announcements(this.#records, this.#scheduler, options);
+    if (options.requireSignedCards === true && options.verifyCard === undefined) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        'requireSignedCards needs a way to verify signatures: set verifyCard',
+      );
+    }
     for (const peer of options.wellKnown ?? []) this.#wellKnown.set(keyOf(peer.name), peer);
   }
 
@@ -142,7 +134,8 @@ export class Directory {
 
   /** Applies an announcement; rejects with the reason when it is invalid. */
   announced(announcement: Announcement): Promise<void> {
-    return this.#announcements.take(announcement);
+    const now = this.#scheduler.now();
+    return applyAnnouncement(announcement, this.#records, this.#options, now);
   }
 
   /** Adds a peer, or changes what is known of one that is not well-known. */
@@ -153,7 +146,7 @@ export class Directory {
         `'${peer.name}' is a well-known agent; its entry is changed in the configuration only`,
       );
     }
-    const card = peer.card ?? (await this.#cardFor(peer, 'stranger'));
+    const card = peer.card ?? (await this.#cardFor(peer));
     await this.#records.put({
       name: peer.name,
       card: { ...card, name: peer.name },
@@ -194,9 +187,8 @@ export class Directory {
     if (record?.url === undefined)
       return keep('the agent has no address; it is known by its announcements');
     try {
-      const from = record.origin === 'well-known' ? 'operator' : 'stranger';
       const credential = await this.credential(name);
-      const fetched = await this.#fetch(record.url, from, credential);
+      const fetched = await this.#fetch(record.url, record.origin, credential);
       const isSame = skillsOf(fetched) === skillsOf(card);
       await this.#records.put({
         ...record,
@@ -275,28 +267,41 @@ export class Directory {
     await Promise.all(peers.map(({ name }) => this.refresh(name)));
   }
 
-  async #cardFor(peer: WellKnownPeer, from: 'operator' | 'stranger'): Promise<AgentCard> {
-    if (peer.url === undefined) return skeletonCard(peer.name, interfacesOf(peer.name, undefined));
-    return this.#fetch(peer.url, from, peer.credential);
+  async #cardFor({ name, url, credential }: WellKnownPeer): Promise<AgentCard> {
+    if (url === undefined) return skeletonCard(name, interfacesOf(name, undefined));
+    return this.#fetch(url, 'registered', credential);
   }
 
   async #fetch(
     url: string,
-    from: 'operator' | 'stranger',
+    origin: Peer['origin'],
     credential: PeerCredential | undefined,
   ): Promise<AgentCard> {
-    const card = await this.cards.fetch(url, from, credential, this.#closing.signal);
+    const card = await this.cards.fetch(url, origin, credential, this.#closing.signal);
     return anchored(card, url);
   }
 
   async #peer(record: PeerRecord): Promise<Peer> {
-    const times = { now: this.#scheduler.now(), sessionStart: this.#sessionStart };
-    return {
-      ...record,
-      hasCredential: (await this.credential(record.name)) !== undefined,
-      lastSeen: lastSeenText(record.origin, record.lastSeenAt, times),
-    };
+    const hasCredential = (await this.credential(record.name)) !== undefined;
+    return { ...record, hasCredential, lastSeen: this.#lastSeen(record) };
   }
+
+  #lastSeen({ origin, lastSeenAt }: PeerRecord): string {
+    const age = lastSeenAt === undefined ? 'never' : ageText(lastSeenAt, this.#scheduler.now());
+    if (origin !== 'well-known') return age;
+    return lastSeenAt !== undefined && lastSeenAt >= this.#sessionStart
+      ? `${age} (well-known)`
+      : 'well-known (not yet seen this session)';
+  }
+}
+
+/** @example ageText(now - 240_000, now) // '4m ago' */
+function ageText(at: number, now: number): string {
+  const minutes = Math.floor(Math.max(0, now - at) / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes}m ago`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h ago`;
+  return `${Math.floor(minutes / (24 * 60))}d ago`;
 }
 
 function interfacesOf(name: string, url: string | undefined): AgentCard['supportedInterfaces'] {

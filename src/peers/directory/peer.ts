@@ -1,30 +1,50 @@
+import { z } from 'zod';
 import type { AgentCard } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore } from '../../store/index.ts';
 
-/**
- * The origin of a peer. Well-known peers are configured by the operator: no message can change their
- * address or credential, or remove them. Registered peers were added at runtime. Announced peers
- * published their card on the bus, and expire when they stop doing so.
- * @example const mayRemove = (origin: PeerOrigin) => origin !== 'well-known';
- */
-export type PeerOrigin = 'well-known' | 'registered' | 'announced';
+/** Cards were decoded when they arrived, and may have lost their interfaces since. */
+const card = z.custom<AgentCard>(
+  (value) => typeof value === 'object' && value !== null && 'skills' in value && 'name' in value,
+  'must be an agent card',
+);
 
-/**
- * Where a card comes from: `none` has no skills, but its agent can be called.
- * @example const isLive = (source: CardSource) => source === 'fetched' || source === 'announced';
- */
-export type CardSource = 'fetched' | 'override' | 'announced' | 'none';
+const peerRecord = z.object({
+  name: z.string(),
+  card,
+  /**
+   * Well-known peers are configured by the operator: no message can change their address or
+   * credential, or remove them. Registered peers were added at runtime. Announced peers published
+   * their card on the bus, and expire when they stop doing so.
+   */
+  origin: z.enum(['well-known', 'registered', 'announced']),
+  /** Where the card comes from: `none` has no skills, but its agent can be called. */
+  cardSource: z.enum(['fetched', 'override', 'announced', 'none']),
+  /** Where its card is fetched and it is called; absent for peers that are on the bus only. */
+  url: z.string().exactOptional(),
+  /** Milliseconds since 1970; absent before the first contact. */
+  lastSeenAt: z.number().exactOptional(),
+  /** It announced itself by a signed card or message: unsigned announcements are refused from then on. */
+  isProved: z.boolean().exactOptional(),
+  /** The signed time of its last announcement: older ones are refused. */
+  announcedAt: z.number().exactOptional(),
+});
+
+/** A peer as stored. Credentials of well-known peers are configured, and never stored. */
+export type PeerRecord = Readonly<z.infer<typeof peerRecord>>;
+
+const peerCredential = z.object({
+  headerName: z.string(),
+  headerValue: z.string(),
+  /** Sends it over plain http to other machines too. @default false */
+  allowsPlainHttp: z.boolean().exactOptional(),
+});
 
 /**
  * Our credential for a peer: a request header.
  * @example
  * const bearer: PeerCredential = { headerName: 'Authorization', headerValue: `Bearer ${token}` };
  */
-export interface PeerCredential {
-  readonly headerName: string;
-  readonly headerValue: string;
-  /** Sends it over plain http to other machines too. @default false */
-  readonly allowsPlainHttp?: boolean;
-}
+export type PeerCredential = Readonly<z.infer<typeof peerCredential>>;
 
 /**
  * Another agent, as the directory knows it.
@@ -32,17 +52,9 @@ export interface PeerCredential {
  * const { lastSeen, card }: Peer = await directory.require('bob');
  * console.log(lastSeen, card.skills.map(({ id }) => id)); // 4m ago (well-known) [ 'latin' ]
  */
-export interface Peer {
-  readonly name: string;
-  readonly card: AgentCard;
-  readonly origin: PeerOrigin;
-  readonly cardSource: CardSource;
-  /** Where its card is fetched and it is called; absent for peers that are on the bus only. */
-  readonly url?: string;
+export interface Peer extends Omit<PeerRecord, 'isProved' | 'announcedAt'> {
   readonly hasCredential: boolean;
-  /** Milliseconds since 1970; absent before the first contact. */
-  readonly lastSeenAt?: number;
-  /** In words: `4m ago (well-known)`. */
+  /** For people: `4m ago (well-known)`. */
   readonly lastSeen: string;
 }
 
@@ -60,49 +72,49 @@ export interface WellKnownPeer {
   /** @default it is on the bus only */
   readonly url?: string;
   readonly credential?: PeerCredential;
-  /** Takes the place of the peer's own card, which is then never fetched. */
+  /** Replaces the peer's own card, which is then never fetched. */
   readonly card?: AgentCard;
 }
 
-const minute = 60_000;
+/** Stores the directory. Names are case-insensitive. */
+export class PeerRecords {
+  readonly #peers: RecordSpace<PeerRecord>;
+  readonly #credentials: RecordSpace<PeerCredential>;
 
-/** @example ageText(now - 240_000, now) // '4m ago' */
-export function ageText(at: number, now: number): string {
-  const minutes = Math.floor(Math.max(0, now - at) / minute);
-  if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${minutes}m ago`;
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h ago`;
-  return `${Math.floor(minutes / (24 * 60))}d ago`;
+  constructor(records: RecordStore, clock: { now(): number }) {
+    this.#peers = new RecordSpace({ records, space: 'peers', schema: peerRecord, clock });
+    const space = 'peer-credentials';
+    this.#credentials = new RecordSpace({ records, space, schema: peerCredential, clock });
+  }
+
+  async get(name: string): Promise<PeerRecord | undefined> {
+    return (await this.#peers.get(keyOf(name)))?.value;
+  }
+
+  async put(record: PeerRecord, expiresAt?: number): Promise<void> {
+    const expiry = expiresAt === undefined ? {} : { expiresAt };
+    await this.#peers.write(this.#peers.toWrite(keyOf(record.name), record, expiry));
+  }
+
+  async delete(name: string): Promise<void> {
+    const key = keyOf(name);
+    await this.#peers.write(this.#peers.toWrite(key), this.#credentials.toWrite(key));
+  }
+
+  all(): Promise<readonly PeerRecord[]> {
+    return this.#peers.values();
+  }
+
+  async credential(name: string): Promise<PeerCredential | undefined> {
+    return (await this.#credentials.get(keyOf(name)))?.value;
+  }
+
+  async putCredential(name: string, value: PeerCredential): Promise<void> {
+    await this.#credentials.write(this.#credentials.toWrite(keyOf(name), value));
+  }
 }
 
-/** When a peer was last seen, in words; a session starts with the directory. */
-export function lastSeenText(
-  origin: PeerOrigin,
-  lastSeenAt: number | undefined,
-  times: { readonly now: number; readonly sessionStart: number },
-): string {
-  const isSeen = lastSeenAt !== undefined;
-  if (origin !== 'well-known') return isSeen ? ageText(lastSeenAt, times.now) : 'never';
-  return isSeen && lastSeenAt >= times.sessionStart
-    ? `${ageText(lastSeenAt, times.now)} (well-known)`
-    : 'well-known (not yet seen this session)';
-}
-
-const defaultModes = ['text/plain', 'application/json'] as const;
-
-/** A card with an address and no skills. */
-export function skeletonCard(
-  name: string,
-  supportedInterfaces: AgentCard['supportedInterfaces'],
-): AgentCard {
-  return {
-    name,
-    description: '',
-    version: '',
-    supportedInterfaces,
-    capabilities: {},
-    defaultInputModes: defaultModes,
-    defaultOutputModes: defaultModes,
-    skills: [],
-  };
+/** Names are case-insensitive. */
+export function keyOf(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }

@@ -1,13 +1,31 @@
 import { z } from 'zod';
 import { type AgentCard, type AgentSkill } from '../../protocol/index.ts';
 import { plainBinding } from './transport-kind.ts';
-import { skeletonCard } from './peer.ts';
+
+const defaultModes = ['text/plain', 'application/json'] as const;
+
+/** A card with an address and no skills. */
+export function skeletonCard(
+  name: string,
+  supportedInterfaces: AgentCard['supportedInterfaces'],
+): AgentCard {
+  return {
+    name,
+    description: '',
+    version: '',
+    supportedInterfaces,
+    capabilities: {},
+    defaultInputModes: defaultModes,
+    defaultOutputModes: defaultModes,
+    skills: [],
+  };
+}
 
 const text = z.string().max(8_192);
 const texts = z.array(text).max(256);
 
 /** A skill as plain agents and directory files spell it. */
-export const plainSkill = z.looseObject({
+const plainSkill = z.looseObject({
   id: z.string().min(1).max(256),
   name: text.nullish(),
   description: text.nullish(),

@@ -1,5 +1,5 @@
 import { rank } from '../../search/index.ts';
-import type { PeerRecord } from './peer-records.ts';
+import type { PeerRecord } from './peer.ts';
 
 /**
  * A service that a search found: an agent, or a server of tools.
@@ -19,22 +19,14 @@ export interface FoundService {
   readonly top_tools?: readonly string[];
 }
 
-/**
- * A server of tools, for the search.
- * @example const files: KnownToolServer = { name: 'files', tools: ['read_file', 'write_file'] };
- */
+/** A server of tools, for the search. */
 export interface KnownToolServer {
   readonly name: string;
   readonly description?: string;
   readonly tools: readonly string[];
 }
 
-/**
- * What is searched, and how much is found.
- * @example
- * const toolServers = [{ name: 'files', tools: ['read_file', 'write_file'] }];
- * const options: ServiceSearchOptions = { limit: 3, toolServers };
- */
+/** What is searched, and how much is found. */
 export interface ServiceSearchOptions {
   /** @default 5 */
   readonly limit?: number;

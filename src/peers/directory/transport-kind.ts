@@ -1,20 +1,11 @@
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
 
-/**
- * How cards name the message bus among an agent's interfaces.
- * @example card.supportedInterfaces.some(({ protocolBinding }) => protocolBinding === busBinding);
- */
+/** How cards name the message bus among an agent's interfaces. */
 export const busBinding = 'urn:legate:binding:bus';
-/**
- * How we name agents that take one request at `/tasks/send` and answer it in the response.
- * @example card.supportedInterfaces.some(({ protocolBinding }) => protocolBinding === plainBinding);
- */
+/** How we name agents that take one request at `/tasks/send` and answer it in the response. */
 export const plainBinding = 'urn:legate:binding:tasks-send';
 
-/**
- * The transports to a peer.
- * @example const needsAddress = (kind: TransportKind) => kind !== 'bus';
- */
+/** The transports to a peer. */
 export type TransportKind = 'bus' | 'http' | 'grpc' | 'plain';
 
 const busAddress = 'legate-bus:agent.task.';
@@ -38,18 +29,12 @@ export function busNameOf({ protocolBinding, url }: AgentInterface): string | un
   return busName.test(name) ? name : undefined;
 }
 
-/**
- * The transports that a card offers, in the order of the card.
- * @example const isOnBus = transportKindsOf(card).includes('bus');
- */
+/** The transports that a card offers, in the order of the card. */
 export function transportKindsOf(card: AgentCard): readonly TransportKind[] {
   return [...new Set(card.supportedInterfaces.flatMap((each) => transportKindOf(each) ?? []))];
 }
 
-/**
- * The transport of an interface; undefined for unsupported ones.
- * @example transportKindOf(busInterface('bob')) // 'bus'
- */
+/** The transport of an interface; undefined for unsupported ones. */
 export function transportKindOf(offered: AgentInterface): TransportKind | undefined {
   if (busNameOf(offered) !== undefined) return 'bus';
   if (isGrpc(offered)) return hostOf(offered) === undefined ? undefined : 'grpc';

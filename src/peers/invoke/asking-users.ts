@@ -8,13 +8,13 @@ import {
 } from '../../agents/index.ts';
 import { isJsonObject, LegateError, type Message } from '../../protocol/index.ts';
 import { wrapAgent } from '../wrap-agent.ts';
-import { peerMetadata, type PeerNote } from './engine-conversations.ts';
+import { peerMetadata, type PeerNote } from './conversations.ts';
 import type { Invocation } from './invocation.ts';
 import type { Invoker } from './invoker.ts';
 
 /**
- * Lets an agent's users answer what peers ask: such a question becomes a task that waits for its
- * user, and the answer goes to the peer. Everything else is the agent's own affair.
+ * Lets an agent's users answer questions of peers: a question becomes a task that waits for its user,
+ * and the answer goes to the peer. Other turns go to the agent.
  * @example serve(askingUsers(agent, () => invoker))
  */
 export function askingUsers(agent: Agent, invoker: () => Invoker): Agent {

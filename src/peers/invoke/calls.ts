@@ -1,8 +1,13 @@
-import { LegateError } from '../../protocol/index.ts';
+import type { Caller } from '../../agents/index.ts';
+import { LegateError, toLegateError } from '../../protocol/index.ts';
+import type { Replica } from '../../store/index.ts';
 import type { Scheduler, Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { until } from '../../time/index.ts';
-import type { Invocation, PeerTransport } from './invocation.ts';
+import { retry, sleep, until } from '../../time/index.ts';
+import type { WorkingMemory } from '../memory/working-memory.ts';
+import { type AnswerContent, outcomeNotice, saveResult } from './answers.ts';
+import type { Conversations } from './conversations.ts';
+import type { Invocation, InvocationOutcome, PeerTransport } from './invocation.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
 
@@ -19,13 +24,23 @@ export interface WaitOptions {
 export interface CallsOptions {
   readonly store: InvocationStore;
   readonly transports: readonly PeerTransport[];
+  readonly replica: Replica;
+  readonly conversations: Conversations;
+  readonly memory: (caller: Caller) => WorkingMemory;
+  /** How long results are kept in working memory, in milliseconds. */
+  readonly resultTtlMs: number;
   readonly telemetry: InvokeTelemetry;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
   /** Aborts when the invoker stops. */
   readonly closing: AbortSignal;
-  /** The deadline of an invocation is over, or was when the timer was set. */
-  readonly onDue: (id: string) => void;
+}
+
+interface CloseOptions {
+  /** Doesn't notify the conversation. */
+  readonly isQuiet?: boolean;
+  /** The peer's task has to be cancelled. */
+  readonly mustCancel?: boolean;
 }
 
 type Watcher = (news: { readonly invocation?: Invocation; readonly progress?: string }) => void;
@@ -34,11 +49,11 @@ type Watcher = (news: { readonly invocation?: Invocation; readonly progress?: st
 const pollIntervalMs = 1_000;
 const longestTimerMs = 2 ** 31 - 1;
 /** Delays before a cancellation is sent again, in milliseconds. After the last one, the next start retries it. */
-const cancelDelaysMs = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
+const cancelDelaysMs = [1_000, 5_000, 30_000, 120_000, 600_000];
 
 /**
- * The calls to peers of this process: sets timers for changes in the store and notifies local
- * waiters.
+ * The calls to peers of this process: sends and ends them in the store, sets their timers, and
+ * notifies conversations and local waiters.
  */
 export class Calls {
   readonly #options: CallsOptions;
@@ -66,17 +81,17 @@ export class Calls {
     });
     if (changed?.isChanged !== true) return changed;
     const { invocation } = changed;
-    this.time(invocation);
+    this.#time(invocation);
     if (invocation.outcome !== undefined && !wasOver) {
       telemetry.ended(invocation, invocation.outcome, scheduler.now());
     }
-    this.#notify(id, { invocation });
+    this.#watch(id, { invocation });
     return changed;
   }
 
   /** Sends the message of an invocation in state `sending`. */
   async send(invocation: Invocation): Promise<Invocation> {
-    this.time(invocation);
+    this.#time(invocation);
     const transport = this.transportOf(invocation);
     await this.#options.telemetry.within(invocation, () => transport.send(invocation));
     const sent = await this.change(invocation.id, (current) =>
@@ -87,28 +102,27 @@ export class Calls {
     return sent?.invocation ?? invocation;
   }
 
-  /**
-   * Sends a cancellation to the peer. A failure is retried later, by this process or the next, and
-   * doesn't reject.
-   */
-  async cancelRemote(invocation: Invocation, attempt = 0): Promise<void> {
+  /** Sends a cancellation to the peer. Resolves after the first attempt; retries run in the background. */
+  cancelRemote(invocation: Invocation): Promise<void> {
     const { telemetry, scheduler, logger, closing } = this.#options;
     const { id, agent } = invocation;
-    try {
+    const attempted = Promise.withResolvers<void>();
+    const cancel = async (): Promise<void> => {
       const transport = this.transportOf(invocation);
       await telemetry.within(invocation, () => transport.cancel(invocation));
       await this.change(id, ({ mustCancel, ...rest }) => (mustCancel === true ? rest : undefined));
-    } catch (error) {
-      logger.warn({ invocation: id, agent, error }, 'peers.cancel.failed');
-      const delay = cancelDelaysMs[attempt];
-      if (delay === undefined || closing.aborted) return;
-      const timer = scheduler.after(delay, () => {
-        closing.removeEventListener('abort', forget);
-        void this.cancelRemote(invocation, attempt + 1);
-      });
-      const forget = (): void => timer.cancel();
-      closing.addEventListener('abort', forget, { once: true });
-    }
+    };
+    const failed = ({ error }: { readonly error: unknown }): void => {
+      if (!closing.aborted) logger.warn({ invocation: id, agent, error }, 'peers.cancel.failed');
+      attempted.resolve();
+    };
+    retry(cancel, {
+      delays: cancelDelaysMs,
+      signal: closing,
+      sleep: (delay, signal) => sleep(delay, signal, scheduler),
+      onRetry: failed,
+    }).then(attempted.resolve, (error: unknown) => failed({ error }));
+    return attempted.promise;
   }
 
   transportOf({ transportKind, agent }: Invocation): PeerTransport {
@@ -120,9 +134,82 @@ export class Calls {
     );
   }
 
-  /** Passes a status message of the peer to local waiters. */
-  progress(id: string, progress: string): void {
-    this.#notify(id, { progress });
+  /** Passes a status message of the peer to the conversation and to local waiters. */
+  async progress(invocation: Invocation, progress: string): Promise<void> {
+    if (invocation.state === 'ended' || progress === '') return;
+    this.#watch(invocation.id, { progress });
+    await this.#options.conversations.progress?.(invocation, progress);
+  }
+
+  /** Ends an invocation, once; undefined when it has ended before. */
+  async close(
+    id: string,
+    outcome: InvocationOutcome,
+    { isQuiet = false, mustCancel = false }: CloseOptions = {},
+  ): Promise<Invocation | undefined> {
+    const { replica } = this.#options;
+    const ended = await this.change(id, (current) =>
+      current.state === 'ended'
+        ? undefined
+        : {
+            ...current,
+            state: 'ended',
+            outcome,
+            // A waiter in another process sets it when it has the outcome.
+            isNotified: isQuiet || (current.mode === 'wait' && current.process === replica.id),
+            // In the same write, so that a crash doesn't leave the peer's task running.
+            ...(mustCancel && { mustCancel }),
+          },
+    );
+    if (ended?.isChanged !== true) return undefined;
+    const { invocation } = ended;
+    if (invocation.isNotified !== true && !(await this.#isWaitedFor(invocation)))
+      await this.notify(invocation);
+    return invocation;
+  }
+
+  /** Ends an invocation and cancels the peer's task. */
+  async abandon(id: string, outcome: InvocationOutcome, isQuiet = false): Promise<void> {
+    const ended = await this.close(id, outcome, { isQuiet, mustCancel: true });
+    if (ended !== undefined) await this.cancelRemote(ended);
+  }
+
+  /** The peer or its transport failed. */
+  async fail({ id, agent }: Invocation, error: Error): Promise<void> {
+    this.#options.logger.warn({ invocation: id, agent, error }, 'peers.invocation.failed');
+    await this.close(id, { end: 'error', text: toLegateError(error).message, data: [] });
+  }
+
+  /** The peer has finished. A result after the timeout still counts; a confirmed cancellation doesn't. */
+  async finish(invocation: Invocation, content: AnswerContent): Promise<void> {
+    const { id, state, outcome: earlier } = invocation;
+    if (state !== 'ended') {
+      await this.close(id, await this.#outcomeOf(invocation, content));
+      return;
+    }
+    if (earlier?.end !== 'timed-out' || content.state === 'TASK_STATE_CANCELED') return;
+    const outcome = await this.#outcomeOf(invocation, content);
+    const late = await this.change(id, (current) =>
+      current.outcome?.end === 'timed-out' ? { ...current, outcome } : undefined,
+    );
+    if (late?.isChanged !== true) return;
+    const text = outcomeNotice(invocation, outcome, true);
+    const notice = { id: `${id} late`, text, outcome };
+    await this.#options.conversations.ended?.(late.invocation, notice);
+  }
+
+  /** Notifies the conversation of the outcome. A failure is retried after a restart. */
+  async notify(invocation: Invocation): Promise<void> {
+    const { conversations, logger } = this.#options;
+    const { id, outcome } = invocation;
+    if (outcome === undefined) return;
+    try {
+      const text = outcomeNotice(invocation, outcome);
+      await conversations.ended?.(invocation, { id: `${id} result`, text, outcome });
+      await this.change(id, (current) => ({ ...current, isNotified: true }));
+    } catch (error) {
+      logger.error({ invocation: id, error }, 'peers.outcome.notify_failed');
+    }
   }
 
   /** Waits until an invocation has ended or asks the user; undefined if it is unknown. */
@@ -163,19 +250,49 @@ export class Calls {
   }
 
   /** Resets the timer of an invocation; a very long one fires early. */
-  time({ id, state, deadline }: Invocation): void {
-    const { scheduler, closing, onDue } = this.#options;
+  #time({ id, state, deadline }: Invocation): void {
+    const { scheduler, closing } = this.#options;
     this.#timers.get(id)?.cancel();
     this.#timers.delete(id);
     if (state === 'ended' || closing.aborted) return;
     const left = Math.min(Math.max(0, deadline - scheduler.now()), longestTimerMs);
     this.#timers.set(
       id,
-      scheduler.after(left, () => onDue(id)),
+      scheduler.after(left, () => this.#expire(id)),
     );
   }
 
-  #notify(id: string, news: Parameters<Watcher>[0]): void {
+  /** Not queued behind the events of the invocation: they may be what takes too long. */
+  #expire(id: string): void {
+    const { scheduler, logger } = this.#options;
+    const expire = async (): Promise<void> => {
+      const invocation = await this.find(id);
+      if (invocation === undefined || invocation.state === 'ended') return;
+      if (invocation.deadline > scheduler.now()) return this.#time(invocation);
+      const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
+      await this.abandon(id, { end: 'timed-out', text, data: [] });
+    };
+    expire().catch((error: unknown) => {
+      logger.error({ invocation: id, error }, 'peers.timeout.failed');
+    });
+  }
+
+  /** Whether another replica waits for the outcome; if it dies, its successor notifies. */
+  async #isWaitedFor({ mode, process }: Invocation): Promise<boolean> {
+    const { replica } = this.#options;
+    if (mode !== 'wait' || process === undefined || process === replica.id) return false;
+    return (await replica.dead([process])).size === 0;
+  }
+
+  async #outcomeOf(invocation: Invocation, content: AnswerContent): Promise<InvocationOutcome> {
+    const { resultTtlMs: ttlMs, memory, logger } = this.#options;
+    const { end, text, data } = content;
+    const options = { memory: memory(invocation.session.caller), ttlMs, logger };
+    const keys = await saveResult(invocation, content, options);
+    return { end, text, data, ...(keys !== undefined && { keys }) };
+  }
+
+  #watch(id: string, news: Parameters<Watcher>[0]): void {
     for (const watcher of this.#watchers.get(id) ?? []) watcher(news);
   }
 }

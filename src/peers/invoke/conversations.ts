@@ -1,4 +1,6 @@
-import type { Part } from '../../protocol/index.ts';
+import { message, type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
+import type { Engine, SendOutcome } from '../../tasks/index.ts';
+import { autonomousPrompt, textOfParts, userPrompt } from './answers.ts';
 import type { Invocation, InvocationOutcome, PeerQuestion } from './invocation.ts';
 
 /**
@@ -9,12 +11,9 @@ import type { Invocation, InvocationOutcome, PeerQuestion } from './invocation.t
  * };
  */
 export interface Conversations {
-  /** Shows the user what a peer says on its way. */
+  /** Shows the user a status message of a peer. */
   progress?(invocation: Invocation, text: string): void | Promise<void>;
-  /**
-   * Tells the conversation how an invocation ended. May be called again for the same one after a
-   * crash; `noticeId` is then the same.
-   */
+  /** Notifies the conversation of an outcome. Called again after a crash, with the same notice id. */
   ended?(
     invocation: Invocation,
     notice: { readonly id: string; readonly text: string; readonly outcome: InvocationOutcome },
@@ -27,4 +26,80 @@ export interface Conversations {
     question: PeerQuestion,
     signal: AbortSignal,
   ): Promise<string | readonly Part[]>;
+}
+
+/** The metadata key that marks messages of the invoker. */
+export const peerMetadata = 'legate.peers';
+
+/** The invocation that a message of the invoker is about. */
+export interface PeerNote extends JsonObject {
+  readonly kind: 'result' | 'question';
+  readonly invocation: string;
+}
+
+/** The engine that runs the conversations. */
+export interface EngineConversationsOptions {
+  /** A function, because the engine is created after the invoker. */
+  readonly engine: () => Engine;
+  readonly progress?: Conversations['progress'];
+}
+
+/**
+ * The conversations of an agent that an engine runs. An answer of a peer becomes a turn of the
+ * conversation; a question becomes a task that waits for its user (`askingUsers`). Message ids are
+ * derived from the invocation, so that the engine deduplicates them.
+ * @example
+ * const conversations = engineConversations({ engine: () => engine });
+ * await using network = await joinPeers({ name: 'me', store, conversations });
+ */
+export function engineConversations(options: EngineConversationsOptions): Conversations {
+  const { engine, progress } = options;
+  const send = async (
+    { id, session }: Invocation,
+    note: { readonly id: string; readonly kind: PeerNote['kind']; readonly text: string },
+  ): Promise<void> => {
+    const metadata = { [peerMetadata]: { kind: note.kind, invocation: id } };
+    const sent = message(note.text, { messageId: note.id, contextId: session.id, metadata });
+    const call = { caller: session.caller, version: '1.0' } as const;
+    await engine()
+      .send({ message: sent, configuration: { returnImmediately: true } }, call)
+      .catch((error: unknown) => {
+        // A duplicate: the turn runs already.
+        if (!(error instanceof LegateError) || error.code !== 'MESSAGE_IN_FLIGHT') throw error;
+      });
+  };
+  return {
+    ...(progress !== undefined && { progress }),
+    ended: (invocation, { id, text }) => send(invocation, { id, kind: 'result', text }),
+    ask: (invocation, question) =>
+      send(invocation, {
+        id: `${invocation.id} question ${question.round}`,
+        kind: 'question',
+        text: userPrompt(invocation, question),
+      }),
+    async answer(invocation, question, signal) {
+      const { session, id } = invocation;
+      // A context of its own: the turn of the user's conversation may be waiting for this answer.
+      const contextId = `${session.id} a2a ${id}`.slice(0, 256);
+      const asked = message(autonomousPrompt(invocation, question), {
+        messageId: `${id} answer ${question.round}`,
+        contextId,
+      });
+      const call = { caller: session.caller, version: '1.0', signal } as const;
+      return answerParts(await engine().send({ message: asked }, call));
+    },
+  };
+}
+
+function answerParts(outcome: SendOutcome): readonly Part[] {
+  if ('message' in outcome) return outcome.message.value.parts;
+  const { status, artifacts = [] } = outcome.task.value;
+  if (status.state !== 'TASK_STATE_COMPLETED') {
+    throw new LegateError('INVALID_AGENT_RESPONSE', `the model did not answer: ${status.state}`);
+  }
+  const parts = [
+    ...artifacts.flatMap((artifact) => artifact.parts),
+    ...(status.message?.parts ?? []),
+  ];
+  return [{ text: textOfParts(parts) }];
 }

@@ -2,10 +2,12 @@ import { afterEach, expect, test } from 'vitest';
 import type { Caller } from '../../agents/index.ts';
 import type { AgentCard, Message, Task, TaskState } from '../../protocol/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
-import { Directory } from '../directory/index.ts';
-import { WorkingMemory } from '../memory/index.ts';
+import { Directory } from '../directory/directory.ts';
+import { WorkingMemory } from '../memory/working-memory.ts';
 import { type Answer, type Asked, TestClock, testPeer } from '../testing.contract.ts';
-import { type Conversations, HttpTransport, Invoker } from './index.ts';
+import type { Conversations } from './conversations.ts';
+import { httpTransport } from './http-transport.ts';
+import { Invoker } from './invoker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -37,7 +39,7 @@ async function calling(url: string, { store = openMemory(), ...options }: Callin
   const invoker = new Invoker({
     name: 'me',
     directory,
-    transports: [new HttpTransport({ directory, client })],
+    transports: [httpTransport({ directory, client })],
     store,
     memory: () => new WorkingMemory({ records, owner: 'user' }),
     ...options,

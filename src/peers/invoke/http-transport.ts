@@ -5,114 +5,72 @@ import {
   type ClientBinding,
   type ClientOptions,
   clientTransport,
-  type OutgoingRequest,
   type RemoteFrame,
-  type TaskTransport,
 } from '../../client/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
-import type { Directory } from '../directory/index.ts';
-import type { Invocation } from './invocation.ts';
+import type { Directory } from '../directory/directory.ts';
+import type { Invocation, PeerTransport } from './invocation.ts';
 import { InvokeTelemetry, remoteTags } from './invoke-telemetry.ts';
 import { PeerClients } from './peer-clients.ts';
 import { RemoteTransport } from './remote-transport.ts';
 
-/**
- * How peers are called over HTTP.
- * @example
- * const options: HttpTransportOptions = { directory, grpc: (policy) => grpcBinding({ policy }) };
- */
 export interface HttpTransportOptions {
   readonly directory: Directory;
   /** Further options of the clients, such as how they poll. */
-  readonly client?: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'>;
+  readonly client?: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'> | undefined;
   /** Reaches peers over gRPC instead, within the policy that holds for a peer. */
   readonly grpc?: (policy: UrlPolicy) => ClientBinding;
-  readonly telemetry?: InvokeTelemetry;
   readonly logger?: Logger;
 }
 
+type RemoteIds = NonNullable<Invocation['remote']>;
+
 /**
- * Peers that speak A2A over HTTP, or over gRPC where it is given. Their tasks are streamed; where a
- * stream breaks it is taken up again, and where there is none the task is polled (from every 2 to
- * every 30 seconds). After a takeover the task of a message is looked up by the message's id.
- * @example
- * const transports = [new HttpTransport({ directory, client: { timeoutMs: 30_000 } })];
- * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
+ * Peers that speak A2A over HTTP, or over gRPC where it is given. Their tasks are streamed; a broken
+ * stream is resumed, and the task of a peer that doesn't stream is polled. After a takeover the task
+ * of a message is looked up by the message's id.
  */
-export class HttpTransport extends RemoteTransport {
-  override readonly transportKind: 'http' | 'grpc';
-  readonly #telemetry: InvokeTelemetry;
-  readonly #clients: PeerClients;
-  /** On whose behalf a client sends its requests: all invocations of a peer share one. */
-  readonly #current = new AsyncLocalStorage<Invocation>();
-  /** Spans of tasks that are polled, with how often that was. */
-  readonly #polls = new Map<string, { readonly span: Span; count: number }>();
+export function httpTransport(options: HttpTransportOptions): PeerTransport {
+  const { directory, grpc, client: given, logger } = options;
+  const transportKind = grpc === undefined ? 'http' : 'grpc';
+  const telemetry = new InvokeTelemetry();
+  /** The invocation that a request is sent for: all invocations of a peer share one client. */
+  const current = new AsyncLocalStorage<Invocation>();
   /** The peers' own ids, from when they are known here. */
-  readonly #remotes = new Map<string, NonNullable<Invocation['remote']>>();
+  const remotes = new Map<string, RemoteIds>();
+  /** Spans of tasks that are polled, with the number of polls. */
+  const polls = new Map<string, { readonly span: Span; count: number }>();
 
-  constructor(options: HttpTransportOptions) {
-    super(options);
-    const { directory, grpc, client } = options;
-    this.transportKind = grpc === undefined ? 'http' : 'grpc';
-    this.#telemetry = options.telemetry ?? new InvokeTelemetry();
-    const onRequest = async (request: OutgoingRequest): Promise<void> => {
-      if (request.operation === 'getTask') this.#polled(this.#current.getStore());
-      for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);
-      await client?.onRequest?.(request);
+  function polled(invocation: Invocation | undefined): void {
+    if (invocation === undefined) return;
+    telemetry.polled(invocation);
+    const { id } = invocation;
+    const remote = remotes.get(id) ?? invocation.remote ?? {};
+    const poll = polls.get(id) ?? {
+      span: telemetry.dispatch('poll_loop', { ...invocation, remote }),
+      count: 0,
     };
-    const transportKind = this.transportKind;
-    this.#clients = new PeerClients({
-      directory,
-      transportKind,
-      grpc,
-      client: { ...client, onRequest },
-    });
+    poll.count += 1;
+    polls.set(id, poll);
   }
 
-  override async stop(): Promise<void> {
-    await super.stop();
-    await this.#clients.close();
-  }
-
-  protected override async transportFor(invocation: Invocation): Promise<TaskTransport> {
-    const client = await this.#clients.get(invocation.agent);
-    const transport = clientTransport(client);
-    return {
-      ...transport,
-      send: (request, call) => this.#sent(client, invocation, transport.send(request, call)),
-      follow: (taskId, call) =>
-        this.#followed(invocation, client.followTask(taskId, { signal: call.signal })),
-    };
-  }
-
-  protected override within<T>(invocation: Invocation, work: () => T): T {
-    return this.#current.run(invocation, work);
-  }
-
-  protected override released(id: string): void {
-    const poll = this.#polls.get(id);
-    poll?.span.setAttribute('legate.a2a.total_polls', poll.count).end();
-    this.#polls.delete(id);
-    this.#remotes.delete(id);
-  }
-
-  async *#sent(
+  async function* sent(
     { card, interface: { protocolVersion } }: Client,
     invocation: Invocation,
     frames: AsyncIterable<RemoteFrame>,
   ): AsyncGenerator<RemoteFrame> {
     const streams = card.capabilities.streaming === true;
     const kind = streams ? 'streaming_dispatch' : 'http_dispatch';
-    const span = this.#telemetry.dispatch(kind, invocation, protocolVersion);
+    const span = telemetry.dispatch(kind, invocation, protocolVersion);
     let count = 0;
     try {
       for await (const frame of frames) {
         count += 1;
-        this.#telemetry.streamed(invocation);
-        const remote = this.#remotes.has(invocation.id) ? undefined : remoteIn(frame);
+        telemetry.streamed(invocation);
+        const remote = remotes.has(invocation.id) ? undefined : remoteIn(frame);
         if (remote !== undefined) {
-          this.#remotes.set(invocation.id, remote);
+          remotes.set(invocation.id, remote);
           span.setAttributes(remoteTags(remote));
         }
         yield frame;
@@ -123,13 +81,12 @@ export class HttpTransport extends RemoteTransport {
     }
   }
 
-  /** Follows a task that exists. */
-  async *#followed(
+  async function* followed(
     invocation: Invocation,
     frames: AsyncIterable<RemoteFrame>,
   ): AsyncGenerator<RemoteFrame> {
-    this.#telemetry.fellBack(invocation);
-    const span = this.#telemetry.dispatch('subscribe_loop', invocation);
+    telemetry.fellBack(invocation);
+    const span = telemetry.dispatch('subscribe_loop', invocation);
     try {
       yield* frames;
     } finally {
@@ -137,21 +94,45 @@ export class HttpTransport extends RemoteTransport {
     }
   }
 
-  #polled(invocation: Invocation | undefined): void {
-    if (invocation === undefined) return;
-    this.#telemetry.polled(invocation);
-    const { id } = invocation;
-    const remote = this.#remotes.get(id) ?? invocation.remote ?? {};
-    const poll = this.#polls.get(id) ?? {
-      span: this.#telemetry.dispatch('poll_loop', { ...invocation, remote }),
-      count: 0,
-    };
-    poll.count += 1;
-    this.#polls.set(id, poll);
-  }
+  const clients = new PeerClients({
+    directory,
+    transportKind,
+    grpc,
+    client: {
+      ...given,
+      async onRequest(request) {
+        if (request.operation === 'getTask') polled(current.getStore());
+        for (const [name, value] of Object.entries(traceHeaders())) {
+          request.headers.set(name, value);
+        }
+        await given?.onRequest?.(request);
+      },
+    },
+  });
+  return new RemoteTransport({
+    transportKind,
+    logger,
+    async open(invocation) {
+      const client = await clients.get(invocation.agent);
+      const transport = clientTransport(client);
+      return {
+        ...transport,
+        send: (request, call) => sent(client, invocation, transport.send(request, call)),
+        follow: (taskId, { signal }) => followed(invocation, client.followTask(taskId, { signal })),
+      };
+    },
+    within: (invocation, work) => current.run(invocation, work),
+    onReleased(id) {
+      const poll = polls.get(id);
+      poll?.span.setAttribute('legate.a2a.total_polls', poll.count).end();
+      polls.delete(id);
+      remotes.delete(id);
+    },
+    close: () => clients.close(),
+  });
 }
 
-function remoteIn({ response }: RemoteFrame): NonNullable<Invocation['remote']> | undefined {
+function remoteIn({ response }: RemoteFrame): RemoteIds | undefined {
   if ('task' in response) return { taskId: response.task.id, contextId: response.task.contextId };
   if ('message' in response) return undefined;
   const { taskId, contextId } =

@@ -2,33 +2,11 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isJsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
-import type { Invocation, InvocationSession } from './invocation.ts';
+import { type Invocation, invocationSchema, type InvocationSession, isDone } from './invocation.ts';
 
 const attempts = 20;
 const day = 24 * 60 * 60 * 1000;
 
-/** The fields that every reader relies on. */
-const shape = z.looseObject({
-  id: z.string(),
-  agent: z.string(),
-  skill: z.string(),
-  transportKind: z.string(),
-  session: z.looseObject({
-    id: z.string(),
-    caller: z.looseObject({ tenant: z.string(), subject: z.string() }),
-  }),
-  mode: z.enum(['notify', 'wait']),
-  state: z.enum(['sending', 'working', 'asking', 'ended']),
-  message: z.looseObject({ messageId: z.string(), parts: z.array(z.looseObject({})) }),
-  request: z.string(),
-  rounds: z.number(),
-  timeoutMs: z.number(),
-  startedAt: z.number(),
-  deadline: z.number(),
-  outcome: z
-    .looseObject({ end: z.string(), text: z.string(), data: z.array(z.looseObject({})) })
-    .optional(),
-});
 /** Version 1 had other names for two fields. */
 function fromVersion1(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
@@ -39,7 +17,6 @@ function fromVersion1(value: JsonValue): JsonValue {
     ...(isTold !== undefined && { isNotified: isTold }),
   };
 }
-const schema = z.custom<Invocation>((value) => shape.safeParse(value).success, 'not an invocation');
 
 /** The index entry of an invocation; entries of earlier versions have no process. */
 const openEntry = z
@@ -66,7 +43,7 @@ export class InvocationStore {
       records,
       clock,
       space: 'invocations',
-      schema,
+      schema: invocationSchema,
       version: 2,
       upgrades: { 1: fromVersion1 },
     });
@@ -125,15 +102,11 @@ export class InvocationStore {
     return this.#all.values(this.#prefix);
   }
 
-  async #entries(prefix: string, limit?: number): Promise<readonly Entry[]> {
-    const found: Entry[] = [];
-    for await (const { key, value } of this.#open.list(
-      prefix,
-      limit === undefined ? {} : { limit },
-    )) {
-      found.push({ id: key.slice(key.lastIndexOf('\n') + 1), ...value });
-    }
-    return found;
+  #entries(prefix: string, limit = Infinity): Promise<readonly Entry[]> {
+    return Array.fromAsync(this.#open.list(prefix, { limit }), ({ key, value }) => ({
+      id: key.slice(key.lastIndexOf('\n') + 1),
+      ...value,
+    }));
   }
 
   #write(invocation: Invocation, before: SpaceRecord<Invocation> | undefined): Promise<boolean> {
@@ -157,9 +130,4 @@ export class InvocationStore {
     const text = JSON.stringify([id, tenant, subject]);
     return `${this.#prefix}${createHash('sha256').update(text).digest('base64url')}\n`;
   }
-}
-
-/** Whether nothing is left to do: it has ended, and conversation and peer are notified. */
-export function isDone({ state, isNotified, mustCancel }: Invocation): boolean {
-  return state === 'ended' && isNotified === true && mustCancel !== true;
 }

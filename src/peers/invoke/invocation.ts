@@ -1,4 +1,4 @@
-import type { Caller } from '../../agents/index.ts';
+import { z } from 'zod';
 import type {
   JsonObject,
   Message,
@@ -6,17 +6,41 @@ import type {
   SendMessageResponse,
   TaskState,
 } from '../../protocol/index.ts';
-import type { TransportKind } from '../directory/index.ts';
+import type { TransportKind } from '../directory/transport-kind.ts';
+
+const object = (value: unknown): boolean => typeof value === 'object' && value !== null;
+/** Messages were validated when they were sent; here they are only told from something else. */
+const storedMessage = z.looseObject({ messageId: z.string(), parts: z.array(z.unknown()) });
+
+const session = z.object({
+  /** The conversation's context id. */
+  id: z.string(),
+  caller: z.object({
+    tenant: z.string(),
+    subject: z.string(),
+    method: z.string(),
+    displayName: z.string().exactOptional(),
+    scopes: z.array(z.string()).readonly().exactOptional(),
+  }),
+});
 
 /**
  * On whose behalf a peer is called, and in which conversation.
  * @example const session: InvocationSession = { id: turn.contextId, caller: turn.caller };
  */
-export interface InvocationSession {
-  /** The conversation's context id. */
-  readonly id: string;
-  readonly caller: Caller;
-}
+export type InvocationSession = Readonly<z.infer<typeof session>>;
+
+const question = z.object({
+  /** Deduplicates questions that arrive twice. */
+  id: z.string(),
+  round: z.number(),
+  parts: z.array(z.custom<Part>(object)).readonly(),
+  text: z.string(),
+  /** It asks for consent or credentials, which no model can give. */
+  needsAuthorization: z.boolean(),
+  /** A model that is trusted with it, or the user. */
+  answerer: z.enum(['model', 'user']),
+});
 
 /**
  * A question of a peer that its task waits for.
@@ -26,15 +50,7 @@ export interface InvocationSession {
  *   return terminal.question(`${round}. ${prompt} ${text} `);
  * }
  */
-export interface PeerQuestion {
-  readonly round: number;
-  readonly parts: readonly Part[];
-  readonly text: string;
-  /** It asks for consent or credentials, which no model can give. */
-  readonly needsAuthorization: boolean;
-  /** A model that is trusted with it, or the user. */
-  readonly answerer: 'model' | 'user';
-}
+export type PeerQuestion = Readonly<z.infer<typeof question>>;
 
 /**
  * How an invocation ended: in a state of the task; `timed-out`, when the peer took too long;
@@ -46,6 +62,22 @@ export type InvocationEnd =
   | 'timed-out'
   | 'error';
 
+const outcome = z.object({
+  end: z.custom<InvocationEnd>((value) => typeof value === 'string'),
+  /** What the peer answered, or what went wrong. */
+  text: z.string(),
+  /** The data parts of the answer. */
+  data: z.array(z.custom<JsonObject>(object)).readonly(),
+  /** The keys of the result in working memory; absent without a result, or if it did not fit. */
+  keys: z
+    .object({
+      result: z.string(),
+      data: z.string().exactOptional(),
+      artifacts: z.string().exactOptional(),
+    })
+    .exactOptional(),
+});
+
 /**
  * The outcome of a call.
  * @example
@@ -56,15 +88,41 @@ export type InvocationEnd =
  *   keys: { result: 'session/c1/a2a/bob/t1/result', data: 'session/c1/a2a/bob/t1/data' },
  * };
  */
-export interface InvocationOutcome {
-  readonly end: InvocationEnd;
-  /** In words: what the peer said, or what went wrong. */
-  readonly text: string;
-  /** The data parts of the answer. */
-  readonly data: readonly JsonObject[];
-  /** Where the result is kept in working memory; absent where there is none or it did not fit. */
-  readonly keys?: { readonly result: string; readonly data?: string; readonly artifacts?: string };
-}
+export type InvocationOutcome = Readonly<z.infer<typeof outcome>>;
+
+/** An invocation as it is stored. */
+export const invocationSchema = z.object({
+  /** Our id of the task: the correlation id on the bus. */
+  id: z.string(),
+  agent: z.string(),
+  skill: z.string(),
+  transportKind: z.custom<TransportKind>((value) => typeof value === 'string'),
+  session,
+  /** Whether the conversation is notified of the outcome, or a caller waits for it. */
+  mode: z.enum(['notify', 'wait']),
+  state: z.enum(['sending', 'working', 'asking', 'ended']),
+  /** The process that claimed it: others leave it alone while its lease is valid. */
+  process: z.string().exactOptional(),
+  /** The peer's own ids. */
+  remote: z
+    .object({ taskId: z.string().exactOptional(), contextId: z.string().exactOptional() })
+    .exactOptional(),
+  /** The last message sent. */
+  message: z.custom<Message>((value) => storedMessage.safeParse(value).success),
+  /** The text of the request. */
+  request: z.string(),
+  rounds: z.number(),
+  question: question.exactOptional(),
+  lastExchange: z.object({ digest: z.string(), count: z.number() }).exactOptional(),
+  timeoutMs: z.number(),
+  /** Milliseconds since 1970. */
+  startedAt: z.number(),
+  deadline: z.number(),
+  outcome: outcome.exactOptional(),
+  isNotified: z.boolean().exactOptional(),
+  /** The cancellation has not reached the peer yet. */
+  mustCancel: z.boolean().exactOptional(),
+});
 
 /**
  * One task that we gave to a peer.
@@ -78,35 +136,11 @@ export interface InvocationOutcome {
  * const { id, state, question }: Invocation = await invoker.wait('order-17');
  * if (state === 'asking') await invoker.answer(id, await terminal.question(question?.text));
  */
-export interface Invocation {
-  /** Our id of the task: the correlation id on the bus. */
-  readonly id: string;
-  readonly agent: string;
-  readonly skill: string;
-  readonly transportKind: TransportKind;
-  readonly session: InvocationSession;
-  /** Whether the conversation is notified of the outcome, or a caller waits for it. */
-  readonly mode: 'notify' | 'wait';
-  readonly state: 'sending' | 'working' | 'asking' | 'ended';
-  /** The process that claimed it: others leave it alone while its lease is valid. */
-  readonly process?: string;
-  /** The peer's own ids. */
-  readonly remote?: { readonly taskId?: string; readonly contextId?: string };
-  /** The last message sent. */
-  readonly message: Message;
-  /** The text of the request. */
-  readonly request: string;
-  readonly rounds: number;
-  readonly question?: PeerQuestion & { readonly id: string };
-  readonly lastExchange?: { readonly digest: string; readonly count: number };
-  readonly timeoutMs: number;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  readonly deadline: number;
-  readonly outcome?: InvocationOutcome;
-  readonly isNotified?: boolean;
-  /** The cancellation has not reached the peer yet. */
-  readonly mustCancel?: boolean;
+export type Invocation = Readonly<z.infer<typeof invocationSchema>>;
+
+/** Whether nothing is left to do: it has ended, and conversation and peer are notified. */
+export function isDone({ state, isNotified, mustCancel }: Invocation): boolean {
+  return state === 'ended' && isNotified === true && mustCancel !== true;
 }
 
 /**
@@ -137,10 +171,7 @@ export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<b
 /**
  * A transport to peers.
  * @example
- * const transports: readonly PeerTransport[] = [
- *   new BusTransport({ bus, name: 'desk', directory }),
- *   new HttpTransport({ directory, grpc: (policy) => grpcBinding({ policy }) }),
- * ];
+ * const sendsAgain = ({ deduplicates }: PeerTransport) => deduplicates;
  */
 export interface PeerTransport {
   readonly transportKind: TransportKind;

@@ -8,8 +8,8 @@ import {
   toParts,
 } from '../../protocol/index.ts';
 import { suggest } from '../../config/index.ts';
-import type { Peer } from '../directory/index.ts';
-import { matchSkill } from '../trust/index.ts';
+import type { Peer } from '../directory/peer.ts';
+import { matchSkill } from '../trust/skill-match.ts';
 
 /**
  * What a peer is asked to do.

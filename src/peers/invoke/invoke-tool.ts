@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { type Tool, tool, type ToolContext, ToolPause, working } from '../../agents/index.ts';
-import { type JsonObject, text } from '../../protocol/index.ts';
+import { present } from '../../config/index.ts';
+import { text } from '../../protocol/index.ts';
 import type { Invocation, InvocationSession } from './invocation.ts';
 import type { Invoker } from './invoker.ts';
-import { userPrompt } from './notices.ts';
+import { userPrompt } from './answers.ts';
 
-/**
- * How a model calls peers.
- * @example const options: InvokeToolOptions = { invoker: network.invoker, mode: 'wait' };
- */
+/** How a model calls peers. */
 export interface InvokeToolOptions {
   readonly invoker: Invoker;
   /**
@@ -20,10 +18,7 @@ export interface InvokeToolOptions {
 
 const primitive = z.union([z.string(), z.number(), z.boolean()]);
 
-/**
- * The tool by which a model gives tasks to other agents.
- * @example llmAgent({ name: 'assistant', model, tools: [invokeTool({ invoker, mode: 'wait' })] })
- */
+/** The tool by which a model gives tasks to other agents. */
 export function invokeTool(options: InvokeToolOptions): Tool {
   const { invoker, mode = 'dispatch' } = options;
   return tool({
@@ -50,9 +45,7 @@ export function invokeTool(options: InvokeToolOptions): Tool {
         agent: agent_name,
         skill,
         message,
-        ...(data !== undefined && { data: data as JsonObject }),
-        ...(metadata !== undefined && { metadata }),
-        ...(timeout_minutes !== undefined && { timeoutMs: timeout_minutes * 60_000 }),
+        ...present({ data, metadata, timeoutMs: timeout_minutes && timeout_minutes * 60_000 }),
       };
       const session = sessionOf(context);
       if (mode === 'dispatch') return receipt(await invoker.invoke(request, session));
@@ -68,7 +61,7 @@ export function invokeTool(options: InvokeToolOptions): Tool {
     abandon: async (state) => {
       await invoker.cancel(readPause(state));
     },
-    // The invoker minds the time.
+    // The invoker has its own timeout.
     timeoutMs: 0,
   });
 }

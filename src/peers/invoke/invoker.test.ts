@@ -25,19 +25,15 @@ import {
   Replica,
   type Store,
 } from '../../store/index.ts';
-import { busInterface, Directory } from '../directory/index.ts';
-import { WorkingMemory } from '../memory/index.ts';
+import { busInterface } from '../directory/transport-kind.ts';
+import { Directory } from '../directory/directory.ts';
+import { WorkingMemory } from '../memory/working-memory.ts';
 import { TestClock } from '../testing.contract.ts';
-import { peerSubject, TrustLedger } from '../trust/index.ts';
-import {
-  type Conversations,
-  type Invocation,
-  Invoker,
-  type InvokerOptions,
-  type PeerEvent,
-  type PeerListener,
-  type PeerTransport,
-} from './index.ts';
+import { peerSubject } from '../trust/trust-subject.ts';
+import { TrustLedger } from '../trust/trust-ledger.ts';
+import type { Conversations } from './conversations.ts';
+import type { Invocation, PeerEvent, PeerListener, PeerTransport } from './invocation.ts';
+import { Invoker, type InvokerOptions } from './invoker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -12,19 +12,22 @@ import { Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { Deadline, KeyedQueue } from '../../time/index.ts';
-import {
-  type Directory,
-  type Peer,
-  type TransportKind,
-  transportKindsOf,
-} from '../directory/index.ts';
-import type { WorkingMemory } from '../memory/index.ts';
-import type { TrustLedger } from '../trust/index.ts';
-import { contentOf, textOfParts } from './answer-text.ts';
+import type { Directory } from '../directory/directory.ts';
+import type { Peer } from '../directory/peer.ts';
+import { type TransportKind, transportKindsOf } from '../directory/transport-kind.ts';
+import type { WorkingMemory } from '../memory/working-memory.ts';
+import type { TrustLedger } from '../trust/trust-ledger.ts';
+import { contentOf, textOfParts } from './answers.ts';
 import { Calls, type WaitOptions } from './calls.ts';
 import type { Conversations } from './conversations.ts';
 import { InvocationStore } from './invocation-store.ts';
-import type { Invocation, InvocationSession, PeerEvent, PeerTransport } from './invocation.ts';
+import {
+  type Invocation,
+  type InvocationSession,
+  isDone,
+  type PeerEvent,
+  type PeerTransport,
+} from './invocation.ts';
 import {
   checkRequest,
   firstMessage,
@@ -33,16 +36,9 @@ import {
   skillIdOf,
 } from './invoke-request.ts';
 import { InvokeTelemetry } from './invoke-telemetry.ts';
-import { Outcomes } from './outcomes.ts';
 import { type LoopLimits, Questions } from './questions.ts';
-import { Takeover } from './takeover.ts';
 
-/**
- * The options of an invoker: directory, transports and limits.
- * @example
- * const needed = { name: 'desk', directory, transports, store, memory };
- * const options: InvokerOptions = { ...needed, timeoutMs: 60_000, maxInFlight: 4 };
- */
+/** The options of an invoker: directory, transports and limits. */
 export interface InvokerOptions extends LoopLimits {
   /** Our own agent name. */
   readonly name: string;
@@ -91,57 +87,40 @@ export class Invoker {
   readonly #calls: Calls;
   /** Serializes the events of each invocation. */
   readonly #queue = new KeyedQueue();
-  readonly #outcomes: Outcomes;
   readonly #questions: Questions;
-  readonly #takeover: Takeover;
+  /** Invocations that this replica claimed and could not continue. */
+  readonly #notContinued = new Set<string>();
   readonly #closing = new AbortController();
   #leave: (() => Promise<void>) | undefined;
 
   constructor(options: InvokerOptions) {
-    this.#options = options;
-    const scheduler = options.scheduler ?? systemScheduler;
-    const store = new InvocationStore(options.store.records, options.name, scheduler);
-    const logger = options.logger ?? silentLogger;
-    const {
-      telemetry,
-      transports,
-      memory,
-      trust,
-      conversations = {},
-    } = {
-      telemetry: this.telemetry,
-      ...options,
-    };
+    const { transports, memory, trust, conversations = {} } = options;
+    const { scheduler = systemScheduler, logger = silentLogger } = options;
+    const { telemetry } = this;
     const closing = this.#closing.signal;
+    this.#options = options;
     this.#scheduler = scheduler;
     this.#logger = logger;
-    this.#store = store;
+    this.#store = new InvocationStore(options.store.records, options.name, scheduler);
     this.#replica =
       options.replica ??
       new Replica({ store: options.store, id: scheduler.uuid(), scheduler, logger });
-    const onDue = (id: string): void => this.#expire(id);
-    this.#calls = new Calls({ store, transports, telemetry, scheduler, logger, closing, onDue });
-    const shared = { calls: this.#calls, replica: this.#replica, conversations, logger };
-    const resultTtlMs = options.resultTtlMs ?? 60 * minute;
-    this.#outcomes = new Outcomes({ ...shared, memory, resultTtlMs });
+    const shared = { replica: this.#replica, conversations, telemetry, scheduler, logger, closing };
+    this.#calls = new Calls({
+      ...shared,
+      store: this.#store,
+      transports,
+      memory,
+      resultTtlMs: options.resultTtlMs ?? 60 * minute,
+    });
     this.#questions = new Questions({
       ...shared,
-      outcomes: this.#outcomes,
+      calls: this.#calls,
       trust,
-      telemetry,
       queue: this.#queue,
-      scheduler,
-      closing,
       askTimeoutMs: options.askTimeoutMs ?? 24 * 60 * minute,
       maxInputRequiredRounds: options.maxInputRequiredRounds ?? 20,
       repetitionThreshold: options.repetitionThreshold ?? 3,
-    });
-    this.#takeover = new Takeover({
-      ...shared,
-      store,
-      outcomes: this.#outcomes,
-      questions: this.#questions,
-      closing,
     });
   }
 
@@ -154,7 +133,7 @@ export class Invoker {
     for (const transport of this.#options.transports) {
       await transport.start((id, event) => this.#accept(id, event));
     }
-    this.#leave = await this.#replica.join({ takeOver: () => this.#takeover.takeOver() });
+    this.#leave = await this.#replica.join({ takeOver: () => this.#takeOver() });
   }
 
   /** Stops the transports. The next process continues open calls. */
@@ -222,7 +201,7 @@ export class Invoker {
       // The caller gets the error, so the conversation is not notified.
       const error = toLegateError(thrown);
       const outcome = { end: 'error', text: error.message, data: [] } as const;
-      const ended = await this.#outcomes.close(invocation.id, outcome, { isQuiet: true });
+      const ended = await this.#calls.close(invocation.id, outcome, { isQuiet: true });
       // It timed out or was cancelled before it was sent.
       const known = ended === undefined ? await this.find(invocation.id) : undefined;
       if (known !== undefined) return known;
@@ -270,7 +249,7 @@ export class Invoker {
   async cancel(id: string): Promise<void> {
     const text = 'The task was cancelled.';
     const outcome = { end: 'TASK_STATE_CANCELED', text, data: [] } as const;
-    await this.#outcomes.abandon(id, outcome, { isQuiet: true });
+    await this.#calls.abandon(id, outcome, true);
   }
 
   async #checkInFlight(session: InvocationSession): Promise<void> {
@@ -307,10 +286,10 @@ export class Invoker {
     return this.#queue.run(id, async () => {
       const invocation = await this.find(id);
       if (invocation === undefined || !this.#isFrom(event, invocation)) return false;
-      if (event.kind === 'progress') await this.#progress(invocation, event.text);
+      if (event.kind === 'progress') await this.#calls.progress(invocation, event.text);
       else if (event.kind === 'known') await this.#known(id, event);
       else if (event.kind === 'answer') await this.#answered(id, event.response);
-      else await this.#outcomes.fail(invocation, event.error);
+      else await this.#calls.fail(invocation, event.error);
       return true;
     });
   }
@@ -319,12 +298,6 @@ export class Invoker {
   #isFrom({ sender }: PeerEvent, invocation: Invocation): boolean {
     if (sender !== undefined) return sender.toLowerCase() === invocation.agent.toLowerCase();
     return this.#calls.transportOf(invocation).proves?.(invocation) !== true;
-  }
-
-  async #progress(invocation: Invocation, text: string): Promise<void> {
-    if (invocation.state === 'ended' || text === '') return;
-    this.#calls.progress(invocation.id, text);
-    await this.#options.conversations?.progress?.(invocation, text);
   }
 
   async #known(id: string, remote: { taskId?: string; contextId: string }): Promise<Invocation> {
@@ -347,21 +320,48 @@ export class Invoker {
         : await this.#known(id, { contextId, ...(taskId !== undefined && { taskId }) });
     if (invocation === undefined) return;
     if (isInterrupted(state)) await this.#questions.take(invocation, content);
-    else if (isTerminal(state)) await this.#outcomes.finish(invocation, content);
+    else if (isTerminal(state)) await this.#calls.finish(invocation, content);
   }
 
-  /** Not queued: the queued work may be what takes too long. */
-  #expire(id: string): void {
-    const expire = async (): Promise<void> => {
-      const invocation = await this.find(id);
-      if (invocation === undefined || invocation.state === 'ended') return;
-      if (invocation.deadline > this.#scheduler.now()) return this.#calls.time(invocation);
-      const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
-      await this.#outcomes.abandon(id, { end: 'timed-out', text, data: [] });
-    };
-    expire().catch((error: unknown) => {
-      this.#logger.error({ invocation: id, error }, 'peers.timeout.failed');
+  /** Takes over the invocations of dead replicas; what fails is retried with the next call. */
+  async #takeOver(): Promise<void> {
+    const unfinished = await this.#store.unfinished();
+    const holders = new Set(unfinished.flatMap(({ process }) => process ?? []));
+    const dead = await this.#replica.dead([...holders]);
+    for (const { id, process } of unfinished) {
+      const isOrphaned = process === undefined || dead.has(process) || this.#notContinued.has(id);
+      if (!isOrphaned || this.#closing.signal.aborted) continue;
+      this.#notContinued.delete(id);
+      await this.#continue(id, process).catch((error: unknown) => {
+        this.#notContinued.add(id);
+        this.#logger.error({ invocation: id, error }, 'peers.takeover.failed');
+      });
+    }
+  }
+
+  /**
+   * Claims an invocation and continues it; one of several replicas succeeds. The waiter died with its
+   * process, so the conversation is notified instead; a question that was already asked is answered
+   * where it was asked.
+   */
+  async #continue(id: string, process: string | undefined): Promise<void> {
+    const claimed = await this.#calls.change(id, (current) => {
+      if (current.process !== process || isDone(current)) return undefined;
+      const mode = current.state === 'asking' ? current.mode : 'notify';
+      return { ...current, process: this.#replica.id, mode };
     });
+    if (claimed?.isChanged !== true) return;
+    const { invocation } = claimed;
+    if (invocation.state === 'ended') {
+      if (invocation.isNotified !== true) await this.#calls.notify(invocation);
+      if (invocation.mustCancel === true) await this.#calls.cancelRemote(invocation);
+      return;
+    }
+    const transport = this.#calls.transportOf(invocation);
+    if (invocation.state === 'asking') await this.#questions.ask(invocation);
+    else if (invocation.state === 'sending' && transport.deduplicates) {
+      await this.#calls.send(invocation);
+    } else await transport.resume(invocation);
   }
 }
 

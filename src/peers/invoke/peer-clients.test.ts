@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClientBinding } from '../../client/index.ts';
 import type { AgentCard } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
-import { Directory } from '../directory/index.ts';
+import { Directory } from '../directory/directory.ts';
 import { PeerClients } from './peer-clients.ts';
 
 function cardOf(port: number): AgentCard {

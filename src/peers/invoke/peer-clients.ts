@@ -6,7 +6,9 @@ import {
 } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
-import { clientAuth, type Directory, transportKindOf } from '../directory/index.ts';
+import { clientAuth } from '../directory/card-fetcher.ts';
+import type { Directory } from '../directory/directory.ts';
+import { transportKindOf } from '../directory/transport-kind.ts';
 
 export interface PeerClientsOptions {
   readonly directory: Directory;
@@ -17,7 +19,7 @@ export interface PeerClientsOptions {
 }
 
 interface Known {
-  /** All that the client was made from. */
+  /** What the client was created from. */
   readonly from: string;
   readonly client: Promise<Client>;
 }
@@ -39,7 +41,7 @@ export class PeerClients {
   async get(agent: string): Promise<Client> {
     const { directory, transportKind, grpc } = this.#options;
     const peer = await directory.require(agent);
-    const origin = peer.origin === 'well-known' ? 'operator' : 'stranger';
+    const { origin } = peer;
     const supportedInterfaces = peer.card.supportedInterfaces.filter(
       (each) => transportKindOf(each) === transportKind,
     );
@@ -56,7 +58,7 @@ export class PeerClients {
     if (known?.from === from) return known.client;
     const client = connect(card, {
       ...this.#options.client,
-      // What is added to requests of HTTP would be missing from those of gRPC.
+      // gRPC doesn't use `fetch`, which adds credentials where plain http is allowed.
       ...clientAuth(
         grpc === undefined ? credential : credential && { ...credential, allowsPlainHttp: false },
         directory.cards.fetchFor(origin),
@@ -83,7 +85,7 @@ export class PeerClients {
   #close({ client }: Known): void {
     const closing = client.then(
       (made) => made.close(),
-      // It was never made, which its callers were told.
+      // The connection failed, and its callers have the error.
       () => undefined,
     );
     this.#closing.add(closing);

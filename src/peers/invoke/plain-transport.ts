@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
+import type { RemoteFrame } from '../../client/index.ts';
 import { readBodyOf } from '../../net/index.ts';
 import {
   LegateError,
@@ -11,17 +11,10 @@ import {
   type TaskState,
 } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
-import { type Directory, plainBinding } from '../directory/index.ts';
-import type { Invocation } from './invocation.ts';
+import type { Directory } from '../directory/directory.ts';
+import { plainBinding } from '../directory/transport-kind.ts';
+import type { Invocation, PeerTransport } from './invocation.ts';
 import { RemoteTransport } from './remote-transport.ts';
-
-/**
- * How agents that only know `/tasks/send` are called.
- * @example const options: PlainTransportOptions = { directory: network.directory };
- */
-export interface PlainTransportOptions {
-  readonly directory: Directory;
-}
 
 const plainPart = z.looseObject({
   kind: z.string().nullish(),
@@ -42,17 +35,18 @@ const plainResult = z.looseObject({
   code: z.string().nullish(),
 });
 type PlainResult = z.infer<typeof plainResult>;
-/** Where a request goes, and with what. */
+
+/** The target and the headers of a request. */
 interface Address {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetching: typeof fetch;
 }
 
-/** An error has its words where a result has its message. */
+/** The message of an error is a text. */
 const plainError = z.looseObject({ code: z.string(), message: z.string() });
 
-/** By their numbers in such agents. */
+/** In the order of their numbers in such agents. */
 const states: readonly TaskState[] = [
   'TASK_STATE_SUBMITTED',
   'TASK_STATE_WORKING',
@@ -66,58 +60,46 @@ const largestAnswer = 16 * 1024 * 1024;
 /**
  * Agents that take one request at `/tasks/send` and answer it in the response: no streams, no tasks
  * to come back to. Their questions are answered by a further request of the same context.
- * @example
- * const transports = [new HttpTransport({ directory }), new PlainTransport({ directory })];
- * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
-export class PlainTransport extends RemoteTransport {
-  override readonly transportKind = 'plain';
-  readonly #options: PlainTransportOptions;
+export function plainTransport(directory: Directory): PeerTransport {
+  return new RemoteTransport({
+    transportKind: 'plain',
+    async open(invocation) {
+      const address = await addressOf(directory, invocation.agent);
+      return {
+        resume: 'none',
+        send: ({ message }, { signal }) => exchange(invocation, address, message, signal),
+        // The request is aborted with the invocation, and there is nothing else to stop.
+        cancel: () => Promise.resolve(),
+      };
+    },
+  });
+}
 
-  constructor(options: PlainTransportOptions) {
-    super({});
-    this.#options = options;
+async function addressOf(directory: Directory, agent: string): Promise<Address> {
+  const peer = await directory.require(agent);
+  const offered = peer.card.supportedInterfaces.find(
+    ({ protocolBinding }) => protocolBinding === plainBinding,
+  );
+  if (offered === undefined) {
+    throw new LegateError('PEER_UNREACHABLE', `${agent} is not reached at /tasks/send any more`);
   }
-
-  protected override async transportFor(invocation: Invocation): Promise<TaskTransport> {
-    const address = await this.#address(invocation);
-    return {
-      resume: 'none',
-      send: ({ message }, { signal }) => exchange(invocation, address, message, signal),
-      // The request is aborted with the invocation, and there is nothing else to stop.
-      cancel: () => Promise.resolve(),
-    };
-  }
-
-  async #address({ agent }: Invocation): Promise<Address> {
-    const { directory } = this.#options;
-    const peer = await directory.require(agent);
-    const offered = peer.card.supportedInterfaces.find(
-      ({ protocolBinding }) => protocolBinding === plainBinding,
+  const url = new URL(`${offered.url.replace(/\/+$/, '')}/tasks/send`);
+  const credential = await directory.credential(agent);
+  const isPrivate =
+    url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  if (credential !== undefined && !isPrivate && credential.allowsPlainHttp !== true) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or set allowsPlainHttp`,
     );
-    if (offered === undefined) {
-      throw new LegateError('PEER_UNREACHABLE', `${agent} is not reached at /tasks/send any more`);
-    }
-    const url = new URL(`${offered.url.replace(/\/+$/, '')}/tasks/send`);
-    const credential = await directory.credential(agent);
-    const isPrivate =
-      url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-    if (credential !== undefined && !isPrivate && credential.allowsPlainHttp !== true) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
-        `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or set allowsPlainHttp`,
-      );
-    }
-    const fetching = directory.cards.fetchFor(
-      peer.origin === 'well-known' ? 'operator' : 'stranger',
-    );
-    const headers: Record<string, string> = {
-      ...traceHeaders(),
-      'content-type': 'application/json',
-    };
-    if (credential !== undefined) headers[credential.headerName] = credential.headerValue;
-    return { url, headers, fetching };
   }
+  const headers: Record<string, string> = {
+    ...traceHeaders(),
+    'content-type': 'application/json',
+    ...(credential !== undefined && { [credential.headerName]: credential.headerValue }),
+  };
+  return { url, headers, fetching: directory.cards.fetchFor(peer.origin) };
 }
 
 async function* exchange(
@@ -171,13 +153,13 @@ function responseOf({ id, agent }: Invocation, json: unknown): SendMessageRespon
   if (!parsed.success) {
     throw new LegateError(
       'PEER_INVALID',
-      `${agent} answered with something that is no result of a task`,
+      `${agent} answered with something that is not the result of a task`,
     );
   }
   const result = parsed.data;
   const contextId = result.contextId ?? id;
   const taskId = result.taskId ?? id;
-  const said = (result.message?.parts ?? []).map(fromPlainPart);
+  const messageParts = (result.message?.parts ?? []).map(fromPlainPart);
   const artifacts = (result.artifacts ?? []).map(({ name, description, parts }, index) => ({
     artifactId: `${taskId}-${index}`,
     parts: (parts ?? []).map(fromPlainPart),
@@ -190,8 +172,8 @@ function responseOf({ id, agent }: Invocation, json: unknown): SendMessageRespon
       contextId,
       status: {
         state: stateOf(result, agent),
-        ...(said.length > 0 && {
-          message: { messageId: crypto.randomUUID(), role: 'ROLE_AGENT', parts: said },
+        ...(messageParts.length > 0 && {
+          message: { messageId: crypto.randomUUID(), role: 'ROLE_AGENT', parts: messageParts },
         }),
       },
       ...(artifacts.length > 0 && { artifacts }),

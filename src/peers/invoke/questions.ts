@@ -4,25 +4,22 @@ import type { Replica } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { KeyedQueue } from '../../time/index.ts';
-import { peerSubject, type TrustLedger } from '../trust/index.ts';
-import { type AnswerContent, textOfParts } from './answer-text.ts';
+import { peerSubject } from '../trust/trust-subject.ts';
+import type { TrustLedger } from '../trust/trust-ledger.ts';
+import { type AnswerContent, textOfParts } from './answers.ts';
 import type { Calls } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import type { Invocation } from './invocation.ts';
+import type { Invocation, PeerQuestion } from './invocation.ts';
 import { invalid } from './invoke-request.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
-import type { Outcomes } from './outcomes.ts';
-
-type Question = NonNullable<Invocation['question']>;
 
 export interface QuestionsOptions extends Required<LoopLimits> {
   readonly calls: Calls;
-  readonly outcomes: Outcomes;
   readonly replica: Replica;
   readonly conversations: Conversations;
   readonly trust: TrustLedger | undefined;
   readonly telemetry: InvokeTelemetry;
-  /** What happens to one invocation happens in order. */
+  /** Serializes the events of each invocation. */
   readonly queue: KeyedQueue;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
@@ -33,8 +30,8 @@ export interface QuestionsOptions extends Required<LoopLimits> {
 }
 
 /**
- * What peers ask, and who answers: a model, where the peer is trusted to act and the skill is
- * approved; the user in all other cases. The same for every transport, with the same limits.
+ * Has the questions of peers answered: by a model, where the peer is trusted to act and the skill is
+ * approved, otherwise by the user. The same for every transport, with the same limits.
  */
 export class Questions {
   readonly #options: QuestionsOptions;
@@ -46,12 +43,12 @@ export class Questions {
   /** A peer asks. A conversation that goes on for too long is ended. */
   async take(invocation: Invocation, content: AnswerContent): Promise<void> {
     const { calls, scheduler, maxInputRequiredRounds, askTimeoutMs } = this.#options;
-    // A broker may tell it twice.
+    // A broker may deliver it twice.
     if (invocation.state === 'ended' || invocation.question?.id === content.id) return;
     if (invocation.rounds >= maxInputRequiredRounds) return this.#break(invocation, 'max_rounds');
     const needsAuthorization = content.state === 'TASK_STATE_AUTH_REQUIRED';
     const mayAnswer = !needsAuthorization && (await this.#mayAnswer(invocation));
-    const question: Question = {
+    const question: PeerQuestion = {
       id: content.id,
       round: invocation.rounds + 1,
       parts: content.statusParts,
@@ -83,11 +80,11 @@ export class Questions {
     const isAutonomous = question.answerer === 'model';
     telemetry.round(invocation, isAutonomous);
     if (isAutonomous) {
-      // Thinking takes its time, and what else the peer says must be heard meanwhile.
+      // Not awaited: further events of the peer are handled while the model answers.
       void this.#answerByModel(invocation, question);
       return;
     }
-    // Where somebody waits for the outcome, that somebody asks the user.
+    // In mode `wait` the waiter asks the user.
     if (mode === 'notify') await conversations.ask?.(invocation, question);
   }
 
@@ -128,7 +125,7 @@ export class Questions {
       telemetry.answered(sent);
       return sent;
     } catch (error) {
-      // The answer may have left: the next process finds out.
+      // The answer may have been sent: the next process finds out.
       closing.throwIfAborted();
       // The question stays open for as long as before: the user can answer again.
       await calls.change(id, (current) =>
@@ -146,16 +143,16 @@ export class Questions {
     return trust.mayAct(peerSubject(agent), skill);
   }
 
-  async #answerByModel(invocation: Invocation, question: Question): Promise<void> {
+  async #answerByModel(invocation: Invocation, question: PeerQuestion): Promise<void> {
     const { conversations, closing, logger, queue, calls, telemetry } = this.#options;
     const { id } = invocation;
     try {
-      const thought = telemetry.within(invocation, () =>
+      const answering = telemetry.within(invocation, () =>
         conversations.answer?.(invocation, question, closing),
       );
-      const said = toParts((await thought) ?? '');
-      if (textOfParts(said) === '') throw new Error('the model gave no answer');
-      await queue.run(id, async () => this.answer((await calls.find(id)) ?? invocation, said));
+      const answer = toParts((await answering) ?? '');
+      if (textOfParts(answer) === '') throw new Error('the model gave no answer');
+      await queue.run(id, async () => this.answer((await calls.find(id)) ?? invocation, answer));
     } catch (error) {
       if (closing.aborted) return;
       logger.warn({ invocation: id, error }, 'peers.question.model_failed');
@@ -165,7 +162,7 @@ export class Questions {
     }
   }
 
-  /** What is no answer is not sent: the user is asked. */
+  /** The model gave no answer: the user is asked. */
   async #askUserInstead(id: string): Promise<void> {
     const { calls, scheduler, askTimeoutMs } = this.#options;
     const deadline = scheduler.now() + askTimeoutMs;
@@ -180,7 +177,7 @@ export class Questions {
   async #break(invocation: Invocation, reason: keyof typeof loopTexts): Promise<void> {
     this.#options.telemetry.broke(invocation, reason);
     const outcome = { end: 'TASK_STATE_FAILED', text: loopTexts[reason], data: [] } as const;
-    await this.#options.outcomes.abandon(invocation.id, outcome);
+    await this.#options.calls.abandon(invocation.id, outcome);
   }
 }
 
@@ -191,8 +188,8 @@ export interface LoopLimits {
   readonly repetitionThreshold?: number;
 }
 
-/** Why a conversation with a peer was ended, in words that help the next caller. */
-export const loopTexts = {
+/** Why a conversation with a peer was ended, for the model that called it. */
+const loopTexts = {
   max_rounds:
     'The multi-turn conversation was terminated: max rounds exceeded. Consider breaking the request into smaller parts or providing more specific instructions.',
   repetition:
@@ -202,7 +199,7 @@ export const loopTexts = {
 const comparedLength = 500;
 
 /** Counts an exchange with a peer. Only the beginnings of question and answer are compared. */
-export function countExchange(
+function countExchange(
   invocation: Invocation,
   answer: string,
 ): NonNullable<Invocation['lastExchange']> {

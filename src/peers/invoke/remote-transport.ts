@@ -5,8 +5,8 @@ import {
   type TaskTransport,
 } from '../../client/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import type { TransportKind } from '../directory/index.ts';
-import { textOfParts } from './answer-text.ts';
+import type { TransportKind } from '../directory/transport-kind.ts';
+import { textOfParts } from './answers.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
 /** The task was cancelled. A process that shuts down leaves it to the next one. */
@@ -19,32 +19,37 @@ interface Running {
   isSending: boolean;
 }
 
+export interface RemoteTransportOptions {
+  readonly transportKind: TransportKind;
+  /** The task transport to a peer. */
+  readonly open: (invocation: Invocation) => Promise<TaskTransport>;
+  /** Runs work on behalf of an invocation. @default calls it */
+  readonly within?: <T>(invocation: Invocation, work: () => T) => T;
+  /** The invocation is no longer followed. */
+  readonly onReleased?: (id: string) => void;
+  /** Closes the connections, after all invocations were aborted. */
+  readonly close?: () => Promise<void>;
+  readonly logger?: Logger | undefined;
+}
+
 /**
  * A transport for tasks that this process follows itself, with one `RemoteTask` per invocation. A
  * message that the peer may have got is never sent twice.
  */
-export abstract class RemoteTransport implements PeerTransport {
-  abstract readonly transportKind: TransportKind;
+export class RemoteTransport implements PeerTransport {
+  readonly transportKind: TransportKind;
   readonly deduplicates = false;
+  readonly #options: RemoteTransportOptions;
   readonly #logger: Logger;
   readonly #running = new Map<string, Running>();
   #listener: PeerListener | undefined;
   #isStopped = false;
 
-  constructor({ logger = silentLogger }: { readonly logger?: Logger }) {
-    this.#logger = logger;
+  constructor(options: RemoteTransportOptions) {
+    this.#options = options;
+    this.transportKind = options.transportKind;
+    this.#logger = options.logger ?? silentLogger;
   }
-
-  /** The task transport to a peer. */
-  protected abstract transportFor(invocation: Invocation): Promise<TaskTransport>;
-
-  /** Runs what is done on behalf of an invocation. */
-  protected within<T>(_: Invocation, work: () => T): T {
-    return work();
-  }
-
-  /** The invocation is not followed any more. */
-  protected released(_id: string): void {}
 
   async start(listener: PeerListener): Promise<void> {
     this.#listener = listener;
@@ -57,12 +62,12 @@ export abstract class RemoteTransport implements PeerTransport {
   async send(invocation: Invocation): Promise<void> {
     const point =
       invocation.message.taskId === undefined ? undefined : pointOf(invocation, 'asking');
-    const transport = await this.transportFor(invocation);
+    const transport = await this.#options.open(invocation);
     const running = this.#run(invocation, transport, point);
     const events = running.task.events();
     if (transport.resume === 'none') return void this.#follow(invocation, running, events);
     try {
-      const first = await this.within(invocation, () => events.next());
+      const first = await this.#within(invocation, () => events.next());
       running.isSending = false;
       void this.#follow(invocation, running, events, first);
     } catch (error) {
@@ -74,7 +79,7 @@ export abstract class RemoteTransport implements PeerTransport {
 
   /** Continues what another process sent or was sending. */
   async resume(invocation: Invocation): Promise<void> {
-    const transport = await this.transportFor(invocation);
+    const transport = await this.#options.open(invocation);
     const isSending = invocation.state === 'sending' || invocation.remote?.taskId === undefined;
     const point = pointOf(invocation, isSending ? 'sending' : 'working');
     const running = this.#run(invocation, transport, point);
@@ -88,7 +93,7 @@ export abstract class RemoteTransport implements PeerTransport {
     const taskId = invocation.remote?.taskId ?? running?.task.taskId;
     running?.controller.abort(new Cancelled());
     if (taskId === undefined && running?.isSending === true) return;
-    const transport = await this.transportFor(invocation);
+    const transport = await this.#options.open(invocation);
     const point = { ...pointOf(invocation, 'working'), ...(taskId !== undefined && { taskId }) };
     await transport.cancel(point, { timeoutMs: 10_000 });
   }
@@ -96,6 +101,12 @@ export abstract class RemoteTransport implements PeerTransport {
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { controller } of this.#running.values()) controller.abort();
+    await this.#options.close?.();
+  }
+
+  #within<T>(invocation: Invocation, work: () => T): T {
+    const { within } = this.#options;
+    return within === undefined ? work() : within(invocation, work);
   }
 
   #run(invocation: Invocation, transport: TaskTransport, point: ResumePoint | undefined): Running {
@@ -127,7 +138,7 @@ export abstract class RemoteTransport implements PeerTransport {
     first?: IteratorResult<RemoteEvent>,
   ): Promise<void> {
     const { id } = invocation;
-    return this.within(invocation, async () => {
+    return this.#within(invocation, async () => {
       try {
         let next = first ?? (await events.next());
         for (; next.done !== true; next = await events.next()) await this.#notify(id, next.value);
@@ -160,7 +171,7 @@ export abstract class RemoteTransport implements PeerTransport {
     // A later run follows the same task.
     if (this.#running.get(id) !== running) return;
     this.#running.delete(id);
-    this.released(id);
+    this.#options.onReleased?.(id);
   }
 }
 

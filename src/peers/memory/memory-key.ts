@@ -35,12 +35,14 @@ export function namespaceOf(key: string): string {
   return root === 'session' ? `session/${id}` : root;
 }
 
-/**
- * Encodes any name as one segment of a key: separators are escaped.
- * @example keySegment('notes/today') // 'notes%2Ftoday'
- */
+/** Encodes any name as one segment of a key: separators are escaped. */
 export function keySegment(name: string): string {
   const safe = encodeURIComponent(name.normalize('NFC').toWellFormed()).slice(0, 120);
   // A segment of dots alone would change the path.
   return /^\.*$/.test(safe) ? `_${safe}` : safe;
+}
+
+/** The namespace of a conversation in working memory. */
+export function sessionNamespace(contextId: string): string {
+  return `session/${keySegment(contextId)}`;
 }

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { openMemory, ownerKey } from '../../store/index.ts';
 import { runTool, toolContext } from '../testing.contract.ts';
-import { memoryTools, WorkingMemory } from './index.ts';
+import { memoryTools } from './memory-tools.ts';
+import { WorkingMemory } from './working-memory.ts';
 
 function start() {
   const { records } = openMemory();
   const owner = ownerKey({ agent: 'me', tenant: '', subject: 'user' });
   const memory = new WorkingMemory({ records, owner, maxEntries: 3 });
-  return { memory, tools: memoryTools({ memory: () => memory }) };
+  return { memory, tools: memoryTools(() => memory) };
 }
 
 test('a model keeps, reads, changes, finds and forgets texts of its conversation', async () => {

@@ -2,47 +2,20 @@ import { z } from 'zod';
 import { type Tool, tool, type ToolContext } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { keySegment, wholeKey } from './memory-key.ts';
+import { sessionNamespace, wholeKey } from './memory-key.ts';
 import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
-
-/**
- * Options of the memory tools.
- * @example
- * const options: MemoryToolsOptions = {
- *   memory: ({ turn }) => network.memory(turn.caller),
- *   shared: ['shared', 'team'],
- * };
- */
-export interface MemoryToolsOptions {
-  /** The memory of the turn's user. */
-  readonly memory: (context: ToolContext) => WorkingMemory;
-  /** Namespaces beside the conversation's own that may be read and written. @default ['shared'] */
-  readonly shared?: readonly string[];
-}
 
 const previewLength = 120;
 
 /**
- * The namespace of a conversation in working memory.
- * @example sessionNamespace('c1') // 'session/c1'
+ * Tools for models: read and write the working memory of the turn's user. Keys belong to the
+ * conversation or to the namespace `shared`; keys of other conversations are refused.
  */
-export function sessionNamespace(contextId: string): string {
-  return `session/${keySegment(contextId)}`;
-}
-
-/**
- * Tools for models: read and write working memory. Keys belong to the conversation or to a shared
- * namespace; keys of other conversations are refused.
- * @example
- * const tools = memoryTools({ memory: ({ turn }) => network.memory(turn.caller) });
- * const assistant = llmAgent({ name: 'assistant', model, tools });
- */
-export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
-  const shared = options.shared ?? ['shared'];
+export function memoryTools(memoryOf: (context: ToolContext) => WorkingMemory): readonly Tool[] {
   const keyOf = (key: string, context: ToolContext): string => {
     const own = sessionNamespace(context.turn.contextId);
     const whole = wholeKey(key, own);
-    if ([own, ...shared].some((root) => whole === root || whole.startsWith(`${root}/`)))
+    if ([own, 'shared'].some((root) => whole === root || whole.startsWith(`${root}/`)))
       return whole;
     throw new LegateError(
       'INVALID_PARAMS',
@@ -69,7 +42,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       }),
       isIdempotent: true,
       run: async ({ key, data, ttl_minutes, category, tags }, context) => {
-        const { key: whole } = await options.memory(context).save(keyOf(key, context), data, {
+        const { key: whole } = await memoryOf(context).save(keyOf(key, context), data, {
           writer: context.agent,
           ...present({ ttlMs: ttl_minutes && ttl_minutes * 60_000, category, tags }),
         });
@@ -82,7 +55,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       input: z.object({ key: z.string() }),
       isIdempotent: true,
       run: async ({ key }, context) => {
-        const memory = options.memory(context);
+        const memory = memoryOf(context);
         const whole = keyOf(key, context);
         const entry = await memory.get(whole);
         if (entry !== undefined) return entry.value;
@@ -103,7 +76,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       }),
       run: async ({ key, old_text, new_text, replace_all = false }, context) => {
         const edit = { find: old_text, replace: new_text, all: replace_all };
-        const entry = await options.memory(context).edit(keyOf(key, context), edit);
+        const entry = await memoryOf(context).edit(keyOf(key, context), edit);
         return `Edited '${entry.key}', which now has ${entry.value.length} characters.`;
       },
     }),
@@ -114,7 +87,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       isIdempotent: true,
       run: async ({ key }, context) => {
         const whole = keyOf(key, context);
-        const existed = await options.memory(context).delete(whole);
+        const existed = await memoryOf(context).delete(whole);
         return existed ? `Deleted '${whole}'.` : `There was no entry '${whole}'.`;
       },
     }),
@@ -127,7 +100,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       }),
       isIdempotent: true,
       run: async ({ namespace }, context) => ({
-        keys: await options.memory(context).keys(prefixOf(namespace, context)),
+        keys: await memoryOf(context).keys(prefixOf(namespace, context)),
       }),
     }),
     tool({
@@ -142,7 +115,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       }),
       isIdempotent: true,
       run: async ({ query, category, tags, namespace }, context) => {
-        const entries = await options.memory(context).search({
+        const entries = await memoryOf(context).search({
           prefix: prefixOf(namespace, context),
           ...present({ query, category, tags }),
         });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { describeStores } from '../../../test/support/stores.ts';
 import { ownerKey } from '../../store/index.ts';
-import { WorkingMemory, type WorkingMemoryOptions } from './index.ts';
+import { WorkingMemory, type WorkingMemoryOptions } from './working-memory.ts';
 
 describeStores('working memory', (openPlace) => {
   const cleanups: (() => Promise<unknown>)[] = [];
@@ -61,7 +61,7 @@ describeStores('working memory', (openPlace) => {
   });
 
   test('what does not fit is refused and said so, and nothing is dropped', async () => {
-    const { memory } = await open({ maxEntries: 3, maxValueLength: 10, maxTtlMs: 1_000 });
+    const { memory } = await open({ maxEntries: 3, maxValueLength: 10 });
     for (const key of ['a', 'b', 'c']) {
       await memory.save(`session/1/${key}`, key, { ttlMs: 1_000 });
     }
@@ -75,7 +75,8 @@ describeStores('working memory', (openPlace) => {
     await expect(memory.save('session/1/a', 'x'.repeat(11), { ttlMs: 1 })).rejects.toThrow(
       /11 characters; at most 10/,
     );
-    await expect(memory.save('session/1/a', 'x')).rejects.toThrow(/time to live/);
+    const tooLong = { ttlMs: 31 * 24 * 60 * 60_000 };
+    await expect(memory.save('session/1/a', 'x', tooLong)).rejects.toThrow(/time to live/);
     await expect(memory.save('session/1/a', 'x', { ttlMs: Number.NaN })).rejects.toThrow(/live/);
     expect((await memory.get('session/1/a'))?.value).toBe('again');
   });

@@ -36,10 +36,7 @@ export interface SaveOptions {
   readonly writer?: string;
 }
 
-/**
- * What of an entry is changed.
- * @example const edit: EditOptions = { find: 'Monday', replace: 'Tuesday', all: true };
- */
+/** What of an entry is changed. */
 export interface EditOptions {
   /** Text that occurs in the entry exactly once, unless `all`. */
   readonly find: string;
@@ -66,33 +63,20 @@ export interface MemoryQuery {
   readonly limit?: number;
 }
 
-/**
- * How much a memory holds; beyond it, saving is refused.
- * @example const limits: MemoryLimits = { maxEntries: 50, maxTtlMs: 24 * 60 * 60_000 };
- */
-export interface MemoryLimits {
-  /** Entries of one namespace. @default 500 */
-  readonly maxEntries?: number;
-  /** Characters of one value. @default 4 Mi */
-  readonly maxValueLength?: number;
-  /** Milliseconds. @default 30 days */
-  readonly maxTtlMs?: number;
-}
-
-/**
- * Where a memory is kept, and whose it is.
- * @example
- * const owner = ownerKey({ agent: 'desk', tenant: '', subject: 'ada' });
- * const options: WorkingMemoryOptions = { records: store.records, owner, maxEntries: 100 };
- */
-export interface WorkingMemoryOptions extends MemoryLimits {
+/** Where a memory is kept, and whose it is. */
+export interface WorkingMemoryOptions {
   readonly records: RecordStore;
   /** The owner (`ownerKey`): memories of different owners are isolated. */
   readonly owner: string;
   readonly clock?: { now(): number };
+  /** Entries of one namespace; more are refused. @default 500 */
+  readonly maxEntries?: number;
+  /** Characters of one value. @default 4 Mi */
+  readonly maxValueLength?: number;
 }
 
 const hour = 60 * 60 * 1000;
+const maxTtlMs = 30 * 24 * hour;
 /** As many processes may add to one namespace at the same time. */
 const savingAttempts = 100;
 
@@ -118,20 +102,19 @@ export class WorkingMemory {
   readonly #gates: RecordSpace<boolean>;
   readonly #prefix: string;
   readonly #clock: { now(): number };
-  readonly #limits: Required<MemoryLimits>;
+  readonly #maxEntries: number;
+  readonly #maxValueLength: number;
 
   constructor(options: WorkingMemoryOptions) {
     const { records, clock = { now: Date.now } } = options;
+    const { maxEntries = 500, maxValueLength = 4 * 1024 * 1024 } = options;
     this.#entries = new RecordSpace({ records, space: 'working-memory', schema: stored, clock });
     const space = 'working-memory-gates';
     this.#gates = new RecordSpace({ records, space, schema: z.boolean(), clock });
     this.#prefix = `${options.owner}\n`;
     this.#clock = clock;
-    this.#limits = {
-      maxEntries: options.maxEntries ?? 500,
-      maxValueLength: options.maxValueLength ?? 4 * 1024 * 1024,
-      maxTtlMs: options.maxTtlMs ?? 30 * 24 * hour,
-    };
+    this.#maxEntries = maxEntries;
+    this.#maxValueLength = maxValueLength;
   }
 
   /** Writes an entry, in place of a former one of the same key. Rejects when it does not fit. */
@@ -139,8 +122,8 @@ export class WorkingMemory {
     const whole = wholeKey(key, 'shared');
     const { ttlMs = hour, category, tags = [], writer } = options;
     this.#checkValue(value);
-    if (!(ttlMs > 0 && ttlMs <= this.#limits.maxTtlMs)) {
-      throw refused(`a time to live of ${ttlMs} ms; use up to ${this.#limits.maxTtlMs} ms`);
+    if (!(ttlMs > 0 && ttlMs <= maxTtlMs)) {
+      throw refused(`a time to live of ${ttlMs} ms; use up to ${maxTtlMs} ms`);
     }
     if (tags.length > 50 || [...tags, category ?? ''].some((word) => word.length > 200)) {
       throw refused('so many or such long tags; use up to 50 of up to 200 characters');
@@ -252,19 +235,17 @@ export class WorkingMemory {
     );
   }
 
-  #checkValue(value: string): void {
-    const { maxValueLength } = this.#limits;
-    if (value.length <= maxValueLength) return;
-    throw refused(`a value of ${value.length} characters; at most ${maxValueLength} fit`);
+  #checkValue({ length }: string): void {
+    if (length <= this.#maxValueLength) return;
+    throw refused(`a value of ${length} characters; at most ${this.#maxValueLength} fit`);
   }
 
   async #checkCapacity(key: string): Promise<void> {
-    const { maxEntries } = this.#limits;
     const namespace = namespaceOf(key);
     let count = 0;
     for await (const _ of this.#entries.keys(`${this.#prefix}${namespace}/`)) {
       count += 1;
-      if (count < maxEntries) continue;
+      if (count < this.#maxEntries) continue;
       throw refused(`"${key}": ${namespace} holds ${count} entries and no more; delete some first`);
     }
   }

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { agent } from '../../agents/index.ts';
 import { serve } from '../../http/index.ts';
 import { openMemory } from '../../store/index.ts';
-import { readTrustName } from '../trust/index.ts';
-import { inspectedNetwork, joinPeers } from './index.ts';
+import { readTrustName } from '../trust/trust-subject.ts';
+import { inspectedNetwork } from './inspected-network.ts';
+import { joinPeers } from './join-peers.ts';
 
 const alice = { method: 'message-token', tenant: '', subject: 'alice' };
 

@@ -1,37 +1,37 @@
 import type { NetworkProvider } from '../../http/index.ts';
-import { type AgentCard, type JsonObject, LegateError } from '../../protocol/index.ts';
-import { busNameOf, type Peer } from '../directory/index.ts';
+import { Json, type JsonObject, LegateError } from '../../protocol/index.ts';
+import { busNameOf } from '../directory/transport-kind.ts';
+import type { Peer } from '../directory/peer.ts';
 import {
   peerSubject,
   readTrustName,
-  type TrustEntry,
   type TrustLevel,
   trustLevels,
   trustName,
-} from '../trust/index.ts';
+} from '../trust/trust-subject.ts';
+import type { TrustEntry } from '../trust/trust-ledger.ts';
 import type { PeerNetwork } from './join-peers.ts';
 
-/** What each level means to those who grant it. */
-const meanings: Readonly<Record<TrustLevel, string>> = {
-  observe: 'What it asks is noted for you; nothing is done.',
-  learn: 'What it tells may be kept as facts.',
-  propose: 'What it asks waits for your approval.',
+const descriptions: Readonly<Record<TrustLevel, string>> = {
+  observe: 'Its requests are noted for you; nothing is done.',
+  learn: 'Its messages may be stored as facts.',
+  propose: 'Its requests wait for your approval.',
   act: 'Skills that you approve are carried out at once.',
 };
 
 type PeerView = Awaited<ReturnType<NetworkProvider['peers']>>[number];
 
 /**
- * A network of agents for the inspector: peers that we call and callers that we know, what they may
- * do, and what waits for the user. What is decided there is noted in the audit log.
+ * A network of agents for the inspector: peers and callers, their trust, and requests that wait for
+ * approval. Decisions in the inspector are recorded in the audit log.
  * @example await serve(me, { inspect: { network: inspectedNetwork(network, { name: 'me' }) } })
  */
 export function inspectedNetwork(
   network: Pick<PeerNetwork, 'directory' | 'trust' | 'proposals' | 'invoker'>,
   options: {
-    /** Our own agent, whom the callers call. */
+    /** The name of our own agent. */
     readonly name: string;
-    /** Who decides, for the audit log. @default 'inspector' */
+    /** The author of changes in the audit log. @default 'inspector' */
     readonly by?: string;
   },
 ): NetworkProvider {
@@ -40,7 +40,7 @@ export function inspectedNetwork(
   const callers = async (): Promise<readonly TrustEntry[]> =>
     (await trust.list()).filter(({ method }) => method !== 'peer');
   return {
-    levels: trustLevels.map((level) => ({ name: level, description: meanings[level] })),
+    levels: trustLevels.map((level) => ({ name: level, description: descriptions[level] })),
     async peers() {
       const known = await directory.list();
       const views = known.map(async (peer) =>
@@ -51,11 +51,15 @@ export function inspectedNetwork(
     async setTrust(id, { level, approvedSkills }) {
       const subject = readTrustName(id);
       const found = trustLevels.find((each) => each === level);
-      if (found === undefined) throw new LegateError('INVALID_PARAMS', `"${level}" is no level`);
+      if (found === undefined)
+        throw new LegateError(
+          'INVALID_PARAMS',
+          `unknown trust level "${level}": use ${trustLevels.join(', ')}`,
+        );
       const wanted = approvedSkills?.map((skill) => skill.toLowerCase());
       const { approvedSkills: before } = await trust.find(subject);
-      const lost = wanted === undefined ? [] : before.filter((skill) => !wanted.includes(skill));
-      if (lost.length > 0) await trust.revoke(subject, { skills: lost, by });
+      const revoked = wanted === undefined ? [] : before.filter((skill) => !wanted.includes(skill));
+      if (revoked.length > 0) await trust.revoke(subject, { skills: revoked, by });
       await trust.grant(subject, { level: found, by, skills: wanted ?? [] });
     },
     async approvals() {
@@ -79,8 +83,8 @@ export function inspectedNetwork(
         failed: 0,
         ...(entry.lastInteraction !== undefined && { lastAt: entry.lastInteraction }),
       }));
-      const underWay = Map.groupBy(await invoker.list(), ({ agent }) => agent);
-      const outgoing = [...underWay].map(([agent, calls]) => ({
+      const inFlight = Map.groupBy(await invoker.list(), ({ agent }) => agent);
+      const outgoing = [...inFlight].map(([agent, calls]) => ({
         from: name,
         to: trustName(peerSubject(agent)),
         count: calls.length,
@@ -101,7 +105,7 @@ function peerView({ name, card, url, lastSeenAt, cardSource }: Peer, entry: Trus
     transport: url === undefined ? 'bus' : 'http',
     reach: lastSeenAt === undefined ? 'unknown' : 'reachable',
     ...(lastSeenAt !== undefined && { lastSeen: lastSeenAt }),
-    ...(cardSource !== 'none' && { card: jsonOf(card) }),
+    ...(cardSource !== 'none' && { card: Json.fromText<JsonObject>(JSON.stringify(card)).value }),
     ...trustOf(entry),
   };
 }
@@ -122,8 +126,4 @@ function callerView(entry: TrustEntry): PeerView {
 
 function trustOf({ level, approvedSkills, interactionCount }: TrustEntry) {
   return { trust: level, approvedSkills, interactions: interactionCount };
-}
-
-function jsonOf(card: AgentCard): JsonObject {
-  return JSON.parse(JSON.stringify(card)) as JsonObject;
 }

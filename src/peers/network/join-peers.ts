@@ -1,28 +1,24 @@
-import type { Caller, Tool, ToolContext } from '../../agents/index.ts';
+import type { Caller, Tool } from '../../agents/index.ts';
 import { verifyCard, type TrustedKeys } from '../../auth/index.ts';
+import { present } from '../../config/index.ts';
 import { grpcBinding } from '../../grpc/index.ts';
 import { ownerKey, type Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
-import {
-  Directory,
-  type DirectoryOptions,
-  directoryTools,
-  type DirectoryToolsOptions,
-} from '../directory/index.ts';
-import {
-  type Conversations,
-  HttpTransport,
-  Invoker,
-  type InvokerOptions,
-  invokeTool,
-  type PeerTransport,
-  PlainTransport,
-} from '../invoke/index.ts';
-import { memoryTools, WorkingMemory } from '../memory/index.ts';
-import { Proposals, taskOver, TrustLedger } from '../trust/index.ts';
+import { Directory, type DirectoryOptions } from '../directory/directory.ts';
+import { directoryTools, type DirectoryToolsOptions } from '../directory/directory-tools.ts';
+import type { Conversations } from '../invoke/conversations.ts';
+import { httpTransport, type HttpTransportOptions } from '../invoke/http-transport.ts';
+import { Invoker, type InvokerOptions } from '../invoke/invoker.ts';
+import { invokeTool } from '../invoke/invoke-tool.ts';
+import type { PeerTransport } from '../invoke/invocation.ts';
+import { plainTransport } from '../invoke/plain-transport.ts';
+import { memoryTools } from '../memory/memory-tools.ts';
+import { WorkingMemory } from '../memory/working-memory.ts';
+import { Proposals, taskOver } from '../trust/proposals.ts';
+import { TrustLedger } from '../trust/trust-ledger.ts';
 
-/** What a link is given to join a network. */
+/** What a link gets to join a network. */
 interface LinkContext {
   /** Our own name to peers. */
   readonly name: string;
@@ -34,13 +30,8 @@ interface LinkContext {
 }
 
 /**
- * A way to reach peers besides HTTP and gRPC, and to hear of them: `busLink` for RabbitMQ.
- * @example
- * const link: PeerLink = {
- *   async join({ directory }) {
- *     return { transport: new PlainTransport({ directory }), discover: async () => undefined };
- *   },
- * };
+ * A transport to peers besides HTTP and gRPC, with discovery: `busLink` for RabbitMQ.
+ * @example const links: readonly PeerLink[] = [busLink({ bus })];
  */
 export interface PeerLink {
   join(context: LinkContext): Promise<JoinedLink>;
@@ -48,12 +39,12 @@ export interface PeerLink {
 
 interface JoinedLink {
   readonly transport: PeerTransport;
-  /** Lets the directory hear of agents that announce themselves, until it is disposed of. */
+  /** Adds agents that announce themselves to the directory, until it is disposed of. */
   discover(): Promise<AsyncDisposable | undefined>;
 }
 
 /**
- * Who we are among peers, whom we know, and how we call them.
+ * Our name among peers, the peers we know, and how we call them.
  * @example
  * const options: PeerNetworkOptions = {
  *   name: 'desk',
@@ -79,25 +70,24 @@ export interface PeerNetworkOptions
   /** Our own name to peers, also on the bus. */
   readonly name: string;
   readonly store: Store;
-  /** Further ways to reach peers, preferred in this order. @default none: HTTP and gRPC only */
+  /** Further transports, preferred in this order. @default none: HTTP and gRPC only */
   readonly links?: readonly PeerLink[];
-  /**
-   * Ends with what it calls, as a command does: its answers are not kept for a process after it.
-   * @default false
-   */
+  /** The process ends with its calls, as a command does: no later process gets their answers. @default false */
   readonly isShortLived?: boolean;
-  /** Keys by which announced cards are proved. */
+  /** The keys that verify announced cards. */
   readonly cardKeys?: readonly TrustedKeys[];
+  /** How peers are called over HTTP and gRPC: polling, retries, timeouts. @default the client's */
+  readonly client?: HttpTransportOptions['client'];
   readonly conversations?: Conversations;
   readonly toolServers?: DirectoryToolsOptions['toolServers'];
-  /** Under whose lease peers are called, if another part of the process has one. @default a new one */
+  /** The lease of this process, if another part of it has one. @default a new one */
   readonly replica?: Replica;
   readonly scheduler?: Scheduler;
   readonly logger?: Logger;
 }
 
 /**
- * All that an agent needs to deal with others.
+ * Directory, trust, memory and calls of an agent among others.
  * @example
  * async function translate({ trust, invoker }: PeerNetwork, session: InvocationSession) {
  *   await trust.grant(peerSubject('bob'), { level: 'act', skills: ['latin'], by: 'ada' });
@@ -111,7 +101,7 @@ export interface PeerNetwork extends AsyncDisposable {
   readonly proposals: Proposals;
   /** The working memory of a caller's conversations. */
   readonly memory: (caller: Caller) => WorkingMemory;
-  /** Tools for a model: finding agents, giving them tasks, working memory. */
+  /** Tools for a model: find agents, give them tasks, and use working memory. */
   readonly tools: (options?: {
     readonly mode?: 'dispatch' | 'wait';
     readonly mayRegister?: boolean;
@@ -120,39 +110,23 @@ export interface PeerNetwork extends AsyncDisposable {
 }
 
 /**
- * Joins an agent to others: directory, trust, working memory, and the calling of peers over HTTP, gRPC
- * and links such as the bus.
+ * Joins an agent to others: directory, trust, working memory, and calls to peers over HTTP, gRPC and
+ * links such as the bus.
  * @example
  * await using network = await joinPeers({ name: 'me', store, links: [busLink({ bus })] });
  * const assistant = llmAgent({ name: 'desk', model, tools: network.tools({ mode: 'wait' }) });
  */
 export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwork> {
-  const {
-    name,
-    store,
-    links = [],
-    cardKeys,
-    isShortLived = false,
-    wellKnown,
-    requireSignedCards,
-    strangerPolicy,
-    operatorPolicy,
-    toolServers,
-    scheduler = storeScheduler(store),
-    logger = defaultLogger,
-    replica,
-    ...invoking
-  } = options;
+  const { name, store, links = [], cardKeys, isShortLived = false, client, toolServers } = options;
+  const { wellKnown, requireSignedCards, strangerPolicy, operatorPolicy } = options;
+  const { scheduler = storeScheduler(store), logger = defaultLogger } = options;
   const { records } = store;
   const directory = new Directory({
     records,
     self: name,
     scheduler,
     logger,
-    ...(wellKnown !== undefined && { wellKnown }),
-    ...(requireSignedCards !== undefined && { requireSignedCards }),
-    ...(strangerPolicy !== undefined && { strangerPolicy }),
-    ...(operatorPolicy !== undefined && { operatorPolicy }),
+    ...present({ wellKnown, requireSignedCards, strangerPolicy, operatorPolicy }),
     ...(cardKeys !== undefined && {
       verifyCard: async (card: unknown) =>
         (await verifyCard(card, { trusted: cardKeys, now: scheduler.now() })).card,
@@ -170,17 +144,14 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
   const joined = await Promise.all(links.map((link) => link.join(context)));
   const transports = [
     ...joined.map(({ transport }) => transport),
-    new HttpTransport({ directory, logger }),
-    new HttpTransport({ directory, logger, grpc: (policy) => grpcBinding({ policy }) }),
-    new PlainTransport({ directory }),
+    httpTransport({ directory, logger, client }),
+    httpTransport({ directory, logger, client, grpc: (policy) => grpcBinding({ policy }) }),
+    plainTransport(directory),
   ];
   const invoker = new Invoker({
-    ...invoking,
-    name,
+    ...options,
     directory,
     transports,
-    store,
-    ...(replica !== undefined && { replica }),
     memory,
     trust,
     scheduler,
@@ -202,12 +173,8 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     memory,
     tools: ({ mode = 'dispatch', mayRegister = false } = {}) => [
       invokeTool({ invoker, mode }),
-      ...directoryTools({
-        directory,
-        mayRegister,
-        ...(toolServers !== undefined && { toolServers }),
-      }),
-      ...memoryTools({ memory: ({ turn }: ToolContext) => memory(turn.caller) }),
+      ...directoryTools({ directory, mayRegister, ...present({ toolServers }) }),
+      ...memoryTools(({ turn }) => memory(turn.caller)),
     ],
     close,
     [Symbol.asyncDispose]: close,

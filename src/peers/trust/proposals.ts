@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTerminal, LegateError } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore, type Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
-import { TrustAudit } from './trust-audit.ts';
+import { TrustAudit } from './trust-ledger.ts';
 import { trustName } from './trust-subject.ts';
 
 const schema = z.object({
@@ -28,10 +28,7 @@ const schema = z.object({
  */
 export type Proposal = Readonly<z.infer<typeof schema>>;
 
-/**
- * Where proposals are kept.
- * @example const options: ProposalsOptions = { records: store.records, pollIntervalMs: 250 };
- */
+/** Where proposals are kept. */
 export interface ProposalsOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;

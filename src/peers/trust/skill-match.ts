@@ -8,11 +8,7 @@ import { rank } from '../../search/index.ts';
  */
 export type SkillAliases = Readonly<Record<string, readonly string[]>>;
 
-/**
- * How sure a match must be.
- * @example
- * const byNameOnly: SkillMatchOptions = { aliases: { latin: ['translate'] }, searches: false };
- */
+/** How sure a match must be. */
 export interface SkillMatchOptions {
   readonly aliases?: SkillAliases;
   /** Also takes a skill that is only described by the words. @default true */

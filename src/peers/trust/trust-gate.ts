@@ -9,10 +9,10 @@ import {
   working,
 } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
-import { data, LegateError, text } from '../../protocol/index.ts';
-import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/index.ts';
+import { data, LegateError, type Part, text } from '../../protocol/index.ts';
+import { keySegment, sessionNamespace } from '../memory/memory-key.ts';
+import type { WorkingMemory } from '../memory/working-memory.ts';
 import { wrapAgent } from '../wrap-agent.ts';
-import { OutcomeAccumulator } from './outcome-accumulator.ts';
 import type { Proposals } from './proposals.ts';
 import { matchSkill, namedSkill, type SkillAliases } from './skill-match.ts';
 import { isApproved, type TrustLedger } from './trust-ledger.ts';
@@ -275,4 +275,43 @@ function nameOf({ displayName, subject }: Caller): string {
 
 function onlySkill({ skills }: Agent): string | undefined {
   return skills.length === 1 ? skills[0]?.id : undefined;
+}
+
+const maxText = 20_000;
+
+/** Accumulates the text of a turn, within bounds. */
+class OutcomeAccumulator {
+  #text = '';
+  #end: string | undefined;
+
+  add(event: TurnEvent): void {
+    if (!('kind' in event)) this.#take(event.parts);
+    else if (event.kind === 'chunk') this.#take(event.artifact.parts);
+    else if (event.kind !== 'working') {
+      this.#end = event.kind;
+      this.#take(event.parts ?? []);
+    }
+  }
+
+  /** How the turn ended, once it has. */
+  get end(): string | undefined {
+    return this.#end;
+  }
+
+  /** A turn without an end is completed too. */
+  get isCompleted(): boolean {
+    return this.#end === undefined || this.#end === 'completed' || this.#end === 'message';
+  }
+
+  get text(): string {
+    return this.#text === '' ? '(no text)' : this.#text;
+  }
+
+  #take(parts: readonly Part[]): void {
+    for (const part of parts) {
+      if (this.#text.length >= maxText) return;
+      const said = part.text ?? (part.data === undefined ? '' : JSON.stringify(part.data));
+      this.#text = (this.#text + said).slice(0, maxText);
+    }
+  }
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
-import { RecordSpace, type RecordStore } from '../../store/index.ts';
+import { RecordSpace, type RecordStore, type RecordWrite } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { TrustAudit } from './trust-audit.ts';
 import {
   isAtLeast,
   isProved,
@@ -35,10 +34,7 @@ const trustEntry = z.object({
  */
 export type TrustEntry = Readonly<z.infer<typeof trustEntry>>;
 
-/**
- * Where trust is kept.
- * @example const options: TrustLedgerOptions = { records: store.records, logger: pino() };
- */
+/** Where trust is kept. */
 export interface TrustLedgerOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;
@@ -199,4 +195,65 @@ function keyOf({ method, tenant, subject }: TrustSubject): string {
 
 function fold(skill: string): string {
   return skill.normalize('NFC').toLowerCase();
+}
+
+const auditLine = z.object({
+  /** ISO 8601. */
+  at: z.string(),
+  /** Who made the change: the user's name, `cli`, `inspector`. */
+  by: z.string(),
+  /** `trust.granted`, `trust.revoked`, `proposal.approved`, ... */
+  event: z.string(),
+  /** The subject of trust that the change is about. */
+  subject: z.string(),
+  details: z.custom<JsonObject>().exactOptional(),
+});
+
+/**
+ * An entry of the audit log: a change of trust, and its author.
+ * @example const isOfAlice = ({ subject }: TrustChange) => subject === 'jwt:acme:alice';
+ */
+export type TrustChange = Readonly<z.infer<typeof auditLine>>;
+
+const year = 365 * 24 * 60 * 60 * 1000;
+
+/** The changes of trust, each written in the transaction of the change. */
+export class TrustAudit {
+  readonly #lines: RecordSpace<TrustChange>;
+  readonly #scheduler: Pick<Scheduler, 'now' | 'uuid'>;
+  /** Keeps the order of lines of one millisecond. */
+  #written = 0;
+
+  constructor(records: RecordStore, scheduler: Pick<Scheduler, 'now' | 'uuid'>) {
+    this.#lines = new RecordSpace({
+      records,
+      space: 'trust-audit',
+      schema: auditLine,
+      clock: scheduler,
+    });
+    this.#scheduler = scheduler;
+  }
+
+  /** The write that appends a line. */
+  line(change: Omit<TrustChange, 'at'>): RecordWrite {
+    const now = this.#scheduler.now();
+    this.#written += 1;
+    const newestFirst = [now, this.#written].map((count) => Number.MAX_SAFE_INTEGER - count);
+    return this.#lines.toWrite(
+      [...newestFirst, this.#scheduler.uuid()].join(' '),
+      { at: new Date(now).toISOString(), ...change },
+      { expiresAt: now + year },
+    );
+  }
+
+  /** The newest lines first. */
+  async read({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly TrustChange[]> {
+    const changes: TrustChange[] = [];
+    if (limit <= 0) return changes;
+    for await (const { value } of this.#lines.list()) {
+      changes.push(value);
+      if (changes.length >= limit) break;
+    }
+    return changes;
+  }
 }

@@ -30,10 +30,7 @@ export type TrustSubject = Pick<Caller, 'method' | 'tenant' | 'subject'>;
 
 const unproved: ReadonlySet<string> = new Set(['anonymous', 'self-asserted']);
 
-/**
- * Whether an identity is authenticated; other subjects are never more than observers.
- * @example isProved({ method: 'self-asserted', tenant: '', subject: 'unverified:alice' }) // false
- */
+/** Whether an identity is authenticated; other subjects are never more than observers. */
 export function isProved({ method, subject }: TrustSubject): boolean {
   return subject !== '' && !unproved.has(method);
 }

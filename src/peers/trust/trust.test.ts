@@ -10,20 +10,12 @@ import {
 import { artifact, type JsonObject, message, type Task } from '../../protocol/index.ts';
 import { openMemory, ownerKey } from '../../store/index.ts';
 import { Engine } from '../../tasks/index.ts';
-import { WorkingMemory } from '../memory/index.ts';
-import {
-  type InboundNote,
-  matchSkill,
-  peerSubject,
-  Proposals,
-  taskOver,
-  readTrustName,
-  trustGate,
-  type TrustGateOptions,
-  TrustLedger,
-  type TrustLevel,
-  trustName,
-} from './index.ts';
+import { WorkingMemory } from '../memory/working-memory.ts';
+import { type InboundNote, trustGate, type TrustGateOptions } from './trust-gate.ts';
+import { matchSkill } from './skill-match.ts';
+import { peerSubject, readTrustName, type TrustLevel, trustName } from './trust-subject.ts';
+import { Proposals, taskOver } from './proposals.ts';
+import { TrustLedger } from './trust-ledger.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
