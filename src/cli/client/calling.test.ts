@@ -317,24 +317,37 @@ describe('A2ACLI_TX, A2ACLI_VER', () => {
     expect(agent.requests.at(-1)?.body.params).toMatchObject({ tenant: 'acme/eu 1' });
   });
 
-  test('VER_001: 0.3 is spoken only where it is asked for', patient, async () => {
-    const old = { url: server.url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' };
-    const file = join(folder, 'old.json');
-    writeFileSync(file, JSON.stringify(rawCard(server.url, { supportedInterfaces: [old] })));
-    const refused = await legate(['send', '-a', file, '--json', 'chunks']);
-    expect(refused.code).toBe(1);
-    expect(JSON.parse(refused.out)).toMatchObject({
-      error: {
-        code: 'VersionNotSupportedError',
-        hint: expect.stringContaining('--a2a-version 0.3'),
-        a2aCode: -32009,
-      },
-    });
-    const spoken = await legate(['send', '-a', file, '--json', '--a2a-version', '0.3', 'chunks']);
-    expect((JSON.parse(spoken.out) as { task: Task }).task.status.state).toBe(
-      'TASK_STATE_COMPLETED',
-    );
-  });
+  test(
+    'VER_001: a card that offers only 0.3 is called in 0.3, with a warning',
+    patient,
+    async () => {
+      const old = { url: server.url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' };
+      const file = join(folder, 'old.json');
+      writeFileSync(file, JSON.stringify(rawCard(server.url, { supportedInterfaces: [old] })));
+      const spoken = await legate(['send', '-a', file, '--json', 'chunks']);
+      expect((JSON.parse(spoken.out) as { task: Task }).task.status.state).toBe(
+        'TASK_STATE_COMPLETED',
+      );
+      expect(spoken.err).toContain('offers only A2A 0.3');
+      const refused = await legate([
+        'send',
+        '-a',
+        file,
+        '--json',
+        '--a2a-version',
+        '1.0',
+        'chunks',
+      ]);
+      expect(refused.code).toBe(1);
+      expect(JSON.parse(refused.out)).toMatchObject({
+        error: {
+          code: 'VersionNotSupportedError',
+          hint: expect.stringContaining('--a2a-version 0.3'),
+          a2aCode: -32009,
+        },
+      });
+    },
+  );
 
   test('VER_002: extensions are asked for by their URIs', patient, async () => {
     await using agent = await rawAgent(completing((url) => rawCard(url, { capabilities: {} })));
@@ -376,7 +389,7 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
       expect(out).toContain(`agent-card: ${server.url} (${join(home, '.config/a2a-cli/.env')})`);
       expect(out).toContain(`output: text (${join(folder, 'project/.env')})`);
       expect(out).toContain('bearer: [redacted] (');
-      expect(out).toContain('a2a-version: 1.0 (the default)');
+      expect(out).toContain('a2a-version: the newest that the card offers (the default)');
       expect(await shown({ A2ACLI_OUTPUT: 'json' })).toContain('output: json (the environment)');
       const named = join(folder, 'named.env');
       writeFileSync(named, 'A2ACLI_OUTPUT=json\n', own);

@@ -16,7 +16,8 @@ export interface Choices {
   /** For commands in hints: `-a <agent>`. */
   readonly agentFlag: string;
   readonly transports: readonly BindingName[];
-  readonly version: '1.0' | '0.3';
+  /** Undefined for the newest that the card offers. */
+  readonly version: '1.0' | '0.3' | undefined;
   readonly bearer?: string;
   readonly apiKey?: string;
   readonly tls?: TlsMaterial;
@@ -175,7 +176,8 @@ function list(value: string | undefined): readonly string[] {
   return value === undefined ? [] : value.split(',').map((one) => one.trim());
 }
 
-function versionOf(text = '1.0'): '1.0' | '0.3' {
+function versionOf(text: string | undefined): '1.0' | '0.3' | undefined {
+  if (text === undefined) return undefined;
   if (/^1\.0(?:\.\d+)?$/.test(text)) return '1.0';
   if (/^0\.3(?:\.\d+)?$/.test(text)) return '0.3';
   throw usage(`--a2a-version ${text} is not supported; use 1.0 or 0.3`);

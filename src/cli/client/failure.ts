@@ -120,7 +120,8 @@ const hints: Partial<Record<ErrorCode, string>> = {
   TASK_NOT_FOUND: 'check the id; see the messages with --debug, and your tasks with "legate list"',
   UNSUPPORTED_OPERATION: 'see the answer with --debug, and the capabilities with "legate card"',
   INVALID_PARAMS: 'see the request with --debug',
-  VERSION_NOT_SUPPORTED: 'call agents that support only 0.3 with --a2a-version 0.3',
+  VERSION_NOT_SUPPORTED:
+    'leave --a2a-version out, or call agents that support only 0.3 with --a2a-version 0.3',
   EXTENSION_SUPPORT_REQUIRED: 'request the extension with --extension <uri>',
   PEER_UNREACHABLE: 'check the address; see the requests with --debug',
   UNAVAILABLE: 'try again later',

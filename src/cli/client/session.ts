@@ -160,17 +160,12 @@ export class Session {
 
   /** A client for the agent of a card. */
   async clientOf(card: AgentCard): Promise<Client> {
-    const { version } = this.choices;
     const bindings = await this.bindingsOf(card);
     const offers = (version: Version, binding?: BindingName): boolean =>
       isOffered(card, { binding, version, bindings });
-    // Versions before 1.0 are used only on request (A2A CLI specification 13.2).
-    const other = version === '1.0' ? '0.3' : '1.0';
-    if (!offers(version) && offers(other)) {
-      throw new LegateError(
-        'VERSION_NOT_SUPPORTED',
-        `${JSON.stringify(card.name)} speaks A2A ${other} and not ${version}`,
-      );
+    const version = versionFor(card, this.choices.version, offers);
+    if (version !== '1.0' && this.choices.version === undefined) {
+      this.warn(`${JSON.stringify(card.name)} offers only A2A 0.3`);
     }
     const binding = this.choices.transports.find((one) => offers(version, one));
     const auth = await this.authFor(card);
@@ -319,4 +314,19 @@ function isOffered(
   } catch {
     return false;
   }
+}
+
+/** The version to speak: the one asked for, or else the newest that the card offers. */
+function versionFor(
+  { name }: AgentCard,
+  asked: Version | undefined,
+  offers: (version: Version) => boolean,
+): Version {
+  if (asked === undefined) return offers('1.0') || !offers('0.3') ? '1.0' : '0.3';
+  const other = asked === '1.0' ? '0.3' : '1.0';
+  if (offers(asked) || !offers(other)) return asked;
+  throw new LegateError(
+    'VERSION_NOT_SUPPORTED',
+    `${JSON.stringify(name)} speaks A2A ${other} and not ${asked}`,
+  );
 }

@@ -10,7 +10,7 @@ import { plain } from './text.ts';
 const defaults = {
   'agent-card': null,
   transport: "the card's order",
-  'a2a-version': '1.0',
+  'a2a-version': 'the newest that the card offers',
   bearer: null,
   'api-key': null,
   cert: null,

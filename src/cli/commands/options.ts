@@ -119,7 +119,7 @@ export const connection = {
   ),
   a2aVersion: value(
     'version',
-    'protocol version: 1.0 or 0.3 (default: the newest that the agent supports, at least 1.0)',
+    'protocol version: 1.0 or 0.3 (default: the newest that the agent supports)',
   ),
   bearer: value('token', 'bearer token; prefer A2ACLI_BEARER, since flags are visible in ps'),
   apiKey: value('key', 'API key; prefer A2ACLI_API_KEY, since flags are visible in ps'),
