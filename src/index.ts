@@ -158,7 +158,13 @@ export {
   type ServeAssistantOptions,
 } from './serve-assistant.ts';
 export type { TlsFiles } from './service/index.ts';
-export { grpcBinding, type GrpcBindingOptions, type GrpcServer, serveGrpc } from './grpc/index.ts';
+export {
+  grpcBinding,
+  type GrpcBindingOptions,
+  grpcChannel,
+  type GrpcServer,
+  serveGrpc,
+} from './grpc/index.ts';
 export {
   Client,
   type ClientBinding,

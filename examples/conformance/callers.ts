@@ -19,19 +19,14 @@ const tokens = bearerTokenVerifier({
 /** What a caller needs to see the extended card, and for everything where a token is required. */
 export const neededScopes = ['conformance'] as const;
 
-/** Who needs a token: nobody at all, whoever asks for the extended card, or everybody. */
-export type TokensFor = 'nothing' | 'extended-card' | 'everything';
+/** What a token is needed for. */
+export type TokensFor = 'extended-card' | 'everything';
 
+/** Either way the card declares the bearer scheme. */
 export function conformanceAuth(tokensFor: TokensFor): Authenticator {
-  switch (tokensFor) {
-    case 'nothing':
-      return new Authenticator({ verifiers: [] });
-    case 'extended-card':
-      // A card that declares a scheme has the suites try it on every operation.
-      return new Authenticator({ verifiers: [{ ...tokens, schemes: {} }], allowAnonymous: true });
-    case 'everything':
-      return new Authenticator({ verifiers: [sufficientOnly] });
-  }
+  return tokensFor === 'everything'
+    ? new Authenticator({ verifiers: [sufficientOnly] })
+    : new Authenticator({ verifiers: [tokens], allowAnonymous: true });
 }
 
 const sufficientOnly: Verifier = {

@@ -1,7 +1,7 @@
 /** `npm run conformance`: serves the conformance agent until stopped. */
 import { parseArgs } from 'node:util';
 import { type CardName, cardNames } from './cards.ts';
-import { startConformance } from './start.ts';
+import { startConformance, startPlain } from './start.ts';
 
 const usage = `npm run conformance -- [options]
 
@@ -11,7 +11,7 @@ const usage = `npm run conformance -- [options]
   --profile version    what an unnamed message gets: 1.0 completes, 0.3 asks for more (default 1.0)
   --errors edition     whose table of error statuses is followed: 1.0.1, 1.0.0 (default 1.0.1)
   --auth               every operation needs a bearer token, as the card then says
-  --open-extended-card shows the extended card without a token`;
+  --plain              serve() and grpcChannel() with their defaults; --card, --errors and --auth have no effect`;
 
 const { values } = parseArgs({
   options: {
@@ -21,7 +21,7 @@ const { values } = parseArgs({
     profile: { type: 'string', default: '1.0' },
     errors: { type: 'string', default: '1.0.1' },
     auth: { type: 'boolean', default: false },
-    'open-extended-card': { type: 'boolean', default: false },
+    plain: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -42,19 +42,11 @@ if (values.help) {
   console.error(usage);
   process.exitCode = 2;
 } else {
-  const serving = await startConformance({
-    card,
-    profile,
-    errors,
-    port,
-    grpcPort,
-    tokensFor: values.auth
-      ? 'everything'
-      : values['open-extended-card']
-        ? 'nothing'
-        : 'extended-card',
-  });
-  console.log(`Conformance agent, card "${card}", profile ${profile}: ${serving.url}`);
+  const start = values.plain ? startPlain : startConformance;
+  const tokensFor = values.auth ? 'everything' : 'extended-card';
+  const serving = await start({ card, profile, errors, port, grpcPort, tokensFor });
+  const shown = values.plain ? 'defaults' : `card "${card}"`;
+  console.log(`Conformance agent, ${shown}, profile ${profile}: ${serving.url}`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       void serving.close().then(() => process.exit());

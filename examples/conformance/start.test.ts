@@ -88,12 +88,6 @@ test('the extended card is for those who may see it', async () => {
   expect((await asked('itk-valid-token')).body.result).toHaveProperty('capabilities');
 });
 
-test('without tokens the extended card is for everybody', async () => {
-  await using serving = await startConformance({ tokensFor: 'nothing' });
-  const { body } = await call(serving, 'GetExtendedAgentCard', {});
-  expect(body.result).toHaveProperty('capabilities');
-});
-
 test('with a token required, no operation goes without', async () => {
   await using serving = await startConformance({ tokensFor: 'everything' });
   expect((await call(serving, 'SendMessage', saying('m'))).status).toBe(401);

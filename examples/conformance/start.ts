@@ -1,4 +1,4 @@
-import { serveGrpc } from '../../src/grpc/index.ts';
+import { grpcChannel } from '../../src/grpc/index.ts';
 import { serve, type Serving } from '../../src/http/index.ts';
 import type { AgentCapabilities } from '../../src/protocol/index.ts';
 import { sealedPolicy } from '../../src/push/index.ts';
@@ -13,18 +13,18 @@ export interface StartOptions extends ConformanceAgentOptions {
   readonly port?: number;
   /** Where gRPC listens. @default 0, any free port */
   readonly grpcPort?: number;
-  /** What a token is needed for. The specification wants one for the extended card. @default 'extended-card' */
+  /** What a token is needed for. @default 'extended-card' */
   readonly tokensFor?: TokensFor;
   /** The edition of the specification whose table of error statuses is followed. @default '1.0.1' */
   readonly errors?: '1.0.1' | '1.0.0';
 }
 
 /** A server for the suites to be pointed at, on every binding, with everything in memory. */
-export async function startConformance(options: StartOptions = {}): Promise<Serving> {
+export function startConformance(options: StartOptions = {}): Promise<Serving> {
   const { card = 'full', port = 0, grpcPort = 0 } = options;
   const capabilities: AgentCapabilities = cards[card];
   const auth = conformanceAuth(options.tokensFor ?? 'extended-card');
-  const serving: Serving = await serve(conformanceAgent(options), {
+  return serve(conformanceAgent(options), {
     port,
     auth,
     streaming: capabilities.streaming === true,
@@ -34,9 +34,9 @@ export async function startConformance(options: StartOptions = {}): Promise<Serv
     }),
     card: { capabilities: { extensions: capabilities.extensions ?? [] } },
     ...(capabilities.extendedAgentCard === true && {
-      extendedCard: (caller) => {
-        if (caller.subject !== '') auth.requireScopes(caller, neededScopes);
-        return serving.router.cards.current;
+      extendedCard: (caller, publicCard) => {
+        auth.requireScopes(caller, neededScopes);
+        return publicCard;
       },
     }),
     ...(options.errors !== undefined && { errorProfile: options.errors }),
@@ -44,15 +44,18 @@ export async function startConformance(options: StartOptions = {}): Promise<Serv
     unversionedCard: options.profile === '0.3' ? 'superset' : '1.0',
     // The suites use one messageId for many messages of one conversation.
     messageCacheTtlMs: 0,
+    channels: [
+      grpcChannel({
+        port: grpcPort,
+        // The 0.3 suite reads the address of every interface as an http one.
+        ...(options.profile === '0.3' && grpcPort > 0 && { url: `http://localhost:${grpcPort}` }),
+      }),
+    ],
   });
-  const grpcServer = await serveGrpc(serving.router, {
-    port: grpcPort,
-    // The 0.3 suite reads the address of every interface as an http one.
-    ...(options.profile === '0.3' && grpcPort > 0 && { url: `http://localhost:${grpcPort}` }),
-  });
-  const close = async (): Promise<void> => {
-    await grpcServer.close();
-    await serving.close();
-  };
-  return { ...serving, close, [Symbol.asyncDispose]: close };
+}
+
+/** The same agent on a server with the defaults: no push, no extended card, the card of both versions. */
+export function startPlain(options: StartOptions = {}): Promise<Serving> {
+  const { port = 0, grpcPort = 0 } = options;
+  return serve(conformanceAgent(options), { port, channels: [grpcChannel({ port: grpcPort })] });
 }

@@ -4,6 +4,7 @@ import {
   readAgentCard,
   v03,
   v03Rest,
+  v03RestTwice,
   v1,
 } from '../protocol/index.ts';
 import { within } from '../time/index.ts';
@@ -82,14 +83,15 @@ function fetchWithin(
 }
 
 function transportOf(chosen: ChosenInterface, http: Http, settings: Settings): Transport {
-  const { extensions, bindings } = settings;
+  const { extensions, bindings, legacyFileBytes } = settings;
+  const legacy = legacyFileBytes === 'twice' ? v03RestTwice : v03Rest;
   const given = bindings.find(({ binding }) => binding === chosen.binding);
   if (given !== undefined) {
-    const dialect = chosen.version === '1.0' ? v1 : v03Rest;
+    const dialect = chosen.version === '1.0' ? v1 : legacy;
     return new BoundTransport(chosen, dialect, given.open(chosen, settings), http, extensions);
   }
   if (chosen.binding === 'JSONRPC') {
     return new JsonRpcTransport(chosen, chosen.version === '1.0' ? v1 : v03, http, extensions);
   }
-  return new RestTransport(chosen, chosen.version === '1.0' ? v1 : v03Rest, http, extensions);
+  return new RestTransport(chosen, chosen.version === '1.0' ? v1 : legacy, http, extensions);
 }

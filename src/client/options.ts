@@ -1,3 +1,4 @@
+import type { FileBytes } from '../protocol/index.ts';
 import { sleep } from '../time/index.ts';
 import type { ClientBinding } from './binding.ts';
 import type { Auth } from './credentials.ts';
@@ -61,6 +62,11 @@ export interface ClientOptions {
   readonly bindings?: readonly ClientBinding[];
   /** The only version to speak. @default the newest that the card offers */
   readonly version?: '1.0' | '0.3';
+  /**
+   * How often the bytes of files are encoded in base64 over HTTP+JSON and gRPC of 0.3. `twice` is for
+   * peers with a2a-sdk for Python 0.3. @default 'once'
+   */
+  readonly legacyFileBytes?: FileBytes;
   /** `false` disables retries. */
   readonly retry?: RetryOptions | false;
   /** How tasks are polled that are not streamed. */
@@ -177,6 +183,7 @@ export function withDefaults(options: ClientOptions): Settings {
     binding: options.binding,
     bindings: options.bindings ?? [],
     version: options.version,
+    legacyFileBytes: options.legacyFileBytes ?? 'once',
     retry: retryWithDefaults(options.retry),
     poll: {
       initialMs: options.poll?.initialMs ?? 2_000,

@@ -1,11 +1,12 @@
 import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
-import { LegateError, toLegateError, v03Rest, v1 } from '../protocol/index.ts';
+import { type Dialect, LegateError, toLegateError, v1 } from '../protocol/index.ts';
 import {
   admitStream,
   callOf,
   checkVersion,
   execute,
   extensionHeaders,
+  legacyDialect,
   type OperationResult,
   type Service,
   statedVersion,
@@ -27,8 +28,6 @@ export interface CallContext {
 
 type Incoming = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>;
 
-const dialects = { '1.0': v1, '0.3': v03Rest } as const;
-
 /** Answers a unary call. */
 export function answerOnce(
   context: CallContext,
@@ -47,7 +46,7 @@ export function answerStream(
   call: ServerWritableStream<Buffer, Buffer>,
 ): Promise<void> {
   const { closing, maxBufferedBytes } = context;
-  return perform(context, method, call, async (result) => {
+  return perform(context, method, call, async (result, dialect) => {
     if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
     const { stream } = result;
     const stop = (): void => stream.finish();
@@ -57,7 +56,7 @@ export function answerStream(
       const isComplete = await sendEvents(
         stream,
         new BufferedWriter(call, maxBufferedBytes),
-        (event) => encodeEvent(method, event),
+        (event) => encodeEvent(method, dialect, event),
       );
       if (!isComplete && closing.aborted) throw shuttingDown();
     } finally {
@@ -138,7 +137,7 @@ async function perform<T>(
   { service, admission }: CallContext,
   method: RpcMethod,
   call: Incoming,
-  send: (result: OperationResult) => Promise<T>,
+  send: (result: OperationResult, dialect: Dialect) => Promise<T>,
 ): Promise<T> {
   const { version, operation, path } = method;
   using admitted = admission.take(call.metadata);
@@ -148,9 +147,10 @@ async function perform<T>(
     checkVersion(service, statedVersion(headers), { expected: version, what: 'service' });
     const params = method.request.decode(call.request);
     const asked = callOf(headers, { caller, version, isLocal, signal: () => signalOf(call) });
-    const result = await execute(service, operation, dialects[version], params, asked);
+    const dialect = version === '1.0' ? v1 : legacyDialect(service, caller);
+    const result = await execute(service, operation, dialect, params, asked);
     call.sendMetadata(metadataOf(extensionHeaders(service, asked) ?? {}));
-    return await send(result);
+    return await send(result, dialect);
   } catch (thrown) {
     service.audit.denied(toLegateError(thrown), { address, what: path, caller });
     throw thrown;
@@ -165,12 +165,9 @@ function signalOf(call: Incoming): AbortSignal {
   return controller.signal;
 }
 
-function encodeEvent(method: RpcMethod, { body, isLast }: StreamEvent): Buffer {
-  const { version } = method;
-  return encode(
-    method,
-    version === '1.0' ? body.value : dialects[version].streamResponse.encode(body.value, isLast),
-  );
+function encodeEvent(method: RpcMethod, dialect: Dialect, { body, isLast }: StreamEvent): Buffer {
+  const isModel = dialect.version === '1.0';
+  return encode(method, isModel ? body.value : dialect.streamResponse.encode(body.value, isLast));
 }
 
 /** Throws for JSON nested deeper than the 100 levels that protobuf readers accept. */

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { agent, chunk, completed, type Agent, textOf, working } from '../agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../auth/index.ts';
-import { router, type Router, type RouterOptions } from '../http/index.ts';
+import { router, type Router, type RouterOptions, serve } from '../http/index.ts';
 import { artifact, type JsonObject, type LegateError, type Task } from '../protocol/index.ts';
 import { openStore } from '../store/index.ts';
 import { anonymous } from '../tasks/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { type GrpcServer, type ServeGrpcOptions, serveGrpc } from './index.ts';
+import { grpcChannel, type GrpcServer, type ServeGrpcOptions, serveGrpc } from './index.ts';
 import { GrpcClient, type GrpcClientOptions } from './testing/grpc-client.ts';
 
 /** Lets a turn go on when told to. */
@@ -73,6 +73,48 @@ const failure = async (promise: Promise<unknown>): Promise<LegateError> =>
     () => Promise.reject(new Error('it did not fail')),
     (error: LegateError) => error,
   );
+
+test('a client that waits for the port reads gRPC in the first card', async () => {
+  // The port of the server is only known once it listens, so the client starts with it.
+  const { port, close } = await serve(echo);
+  await close();
+  const first = (async (): Promise<string> => {
+    for (;;) {
+      const card = await fetch(`http://localhost:${port}/.well-known/agent-card.json`).catch(
+        () => undefined,
+      );
+      if (card?.ok === true) return card.text();
+    }
+  })();
+  await using server = await serve(echo, { port, channels: [grpcChannel()] });
+  expect(await first).toContain('"GRPC"');
+  const card = server.router.cards.current.supportedInterfaces;
+  const client = await GrpcClient.connect({
+    url: card.find(({ protocolBinding }) => protocolBinding === 'GRPC')?.url ?? '',
+    version: '1.0',
+  });
+  clients.push(client);
+  expect(await client.call('sendMessage', say('hi'))).toHaveProperty('task');
+  await server.close();
+  await expect(client.call('sendMessage', say('hi'))).rejects.toThrow();
+});
+
+test('bytes of files are encoded twice where the service says so', async () => {
+  const opened = await start({ legacyFileBytes: 'twice' });
+  const client = await clientOf(opened, { version: '0.3' });
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const file = { fileWithBytes: base64(base64('a file')), mimeType: 'text/plain' };
+  const sent = await client.call('sendMessage', {
+    message: { messageId: 'm', role: 'ROLE_USER', content: [{ file }] },
+    configuration: { blocking: true },
+  });
+  expect(JSON.stringify(sent)).toContain(file.fileWithBytes);
+  const tasks = await opened.router.engine.listTasks(
+    { includeArtifacts: true },
+    { caller: anonymous, version: '1.0' },
+  );
+  expect(tasks.tasks[0]?.artifacts?.[0]?.parts[0]?.raw).toBe(base64('a file'));
+});
 
 describe('GRPC-META: version metadata', () => {
   test.each([

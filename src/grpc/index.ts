@@ -1,2 +1,2 @@
 export { grpcBinding, type GrpcBindingOptions, type GrpcTls } from './client/grpc-binding.ts';
-export { type GrpcServer, serveGrpc, type ServeGrpcOptions } from './serve-grpc.ts';
+export { grpcChannel, type GrpcServer, serveGrpc, type ServeGrpcOptions } from './serve-grpc.ts';

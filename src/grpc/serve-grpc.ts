@@ -114,6 +114,27 @@ export async function serveGrpc(
   return { port: server.port, url, interfaces, close, [Symbol.asyncDispose]: () => close() };
 }
 
+/** A `Channel` of the HTTP server, as far as gRPC needs one. */
+export interface GrpcChannel {
+  readonly name: string;
+  mount(host: { readonly service: Service }): Promise<{ readonly drain: GrpcServer['close'] }>;
+}
+
+/**
+ * Serves an agent over gRPC beside HTTP, like `serveGrpc`, from the first request on: the first card
+ * that a client reads lists it. Shuts down with the server.
+ * @example await using server = await serve(agent, { port: 8080, channels: [grpcChannel({ port: 50051 })] });
+ */
+export function grpcChannel(options: ServeGrpcOptions = {}): GrpcChannel {
+  return {
+    name: 'grpc',
+    async mount({ service }) {
+      const { close } = await serveGrpc({ service }, options);
+      return { drain: close };
+    },
+  };
+}
+
 /** 1.0 goes before 0.3, and neither before the HTTP interfaces of its version. */
 function listing(card: AgentCard, added: readonly AgentInterface[]): AgentCard {
   const { signatures: _, supportedInterfaces: known, ...rest } = card;

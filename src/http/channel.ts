@@ -5,6 +5,7 @@ import type { Cards, PushService } from '../service/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Engine } from '../tasks/index.ts';
 import type { HttpService } from './options.ts';
+import type { Drain } from './shut-down.ts';
 
 /**
  * Endpoints beside A2A on the port of an agent: a chat webhook, an admin API, a page.
@@ -32,7 +33,12 @@ export interface Channel {
   sendError?(response: ServerResponse, error: LegateError): void;
 }
 
-export type MountedChannel = AsyncDisposable | Disposable | void;
+export type MountedChannel =
+  | AsyncDisposable
+  | Disposable
+  /** A transport of its own: drained beside turns, with the grace that they have. */
+  | { readonly drain: Drain }
+  | void;
 
 /**
  * What a channel is given to serve its agent.

@@ -66,9 +66,14 @@ export async function openEndpoints(
   const mounted: MountedChannel[] = [];
   const made: AgentEndpoints[] = [];
   const drain: Endpoints['drain'] = async (grace) => {
-    for (const channel of mounted.splice(0).toReversed()) await dispose(channel);
+    const transports: Promise<void>[] = [];
+    for (const channel of mounted.splice(0).toReversed()) {
+      if (channel !== undefined && 'drain' in channel) transports.push(channel.drain(grace));
+      else await dispose(channel);
+    }
     await services.drain(grace);
     closing.abort();
+    await Promise.all(transports);
   };
   const closeAll = async (graceMs: number): Promise<void> => {
     readiness.leave();
@@ -169,7 +174,7 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
   };
 }
 
-async function dispose(mounted: MountedChannel): Promise<void> {
+async function dispose(mounted: AsyncDisposable | Disposable | void): Promise<void> {
   if (mounted === undefined) return;
   if (Symbol.asyncDispose in mounted) await mounted[Symbol.asyncDispose]();
   else mounted[Symbol.dispose]();

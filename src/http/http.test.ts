@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { agent, chunk, inputRequired, textOf, working } from '../agents/index.ts';
+import { Authenticator, bearerTokenVerifier } from '../auth/index.ts';
 import { artifact, type JsonObject } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { serve, type ServeOptions, type Serving } from './index.ts';
@@ -56,6 +57,8 @@ describe('JSON-RPC', () => {
       [`[${rpc('GetTask', { id: 'x' })}]`, -32600, null],
       ['{"jsonrpc":"1.0","id":7,"method":"GetTask"}', -32600, 7],
       ['{"jsonrpc":"2.0","method":"GetTask","params":{"id":"x"}}', -32600, null],
+      ['{"jsonrpc":"2.0","method":"NoSuchMethod"}', -32601, null],
+      ['{"jsonrpc":"2.0","method":"SendMessage","params":{"":"x"}}', -32602, null],
       ['{"jsonrpc":"2.0","id":{},"method":"GetTask"}', -32600, null],
       [rpc('NoSuchMethod', {}), -32601, 1],
       [rpc('SendMessage', {}), -32602, 1],
@@ -342,24 +345,70 @@ describe('card', () => {
     }
   });
 
-  test('the extended card is unsupported unless declared, and its own when configured', async () => {
-    const url = await start();
-    expect(errorOf((await call(url, rpc('GetExtendedAgentCard', undefined))).body).code).toBe(
-      -32004,
-    );
-    await server?.close();
-    const declared = await start({ card: { capabilities: { extendedAgentCard: true } } });
-    expect(errorOf((await call(declared, rpc('GetExtendedAgentCard', {}))).body).code).toBe(-32007);
-    await server?.close();
-    const configured = await start({
-      extendedCard: () => {
-        const card = server?.router.cards.current;
-        if (card === undefined) throw new Error('no card');
-        return { ...card, description: 'extended' };
-      },
+  test('the extended card is unsupported unless declared, and only then a matter of credentials', async () => {
+    const auth = new Authenticator({
+      verifiers: [bearerTokenVerifier({ tokens: [{ token: 'secret', subject: 'ann' }] })],
+      allowAnonymous: true,
     });
-    const response = await fetch(`${configured}/extendedAgentCard`, { headers: v1Headers });
-    expect(await response.json()).toHaveProperty('description', 'extended');
+    const read = (url: string, headers: Record<string, string> = {}) =>
+      call(url, rpc('GetExtendedAgentCard', undefined), { ...v1Headers, ...headers });
+    for (const options of [{}, { auth }]) {
+      expect(errorOf((await read(await start(options))).body).code).toBe(-32004);
+      await server?.close();
+    }
+    const declared = await start({ card: { capabilities: { extendedAgentCard: true } } });
+    expect(errorOf((await read(declared)).body).code).toBe(-32007);
+    await server?.close();
+    const extendedCard: ServeOptions['extendedCard'] = (_caller, card) => ({
+      ...card,
+      description: 'extended',
+    });
+    const configured = await start({ auth, extendedCard });
+    expect((await read(configured)).status).toBe(401);
+    const { body } = await read(configured, { authorization: 'Bearer secret' });
+    expect(body).toHaveProperty('result.description', 'extended');
+  });
+
+  test('13.3: an extended card without a declared scheme keeps the server from starting', async () => {
+    const hidden = bearerTokenVerifier({ tokens: [{ token: 'secret', subject: 'ann' }] });
+    const auth = new Authenticator({ verifiers: [{ ...hidden, schemes: {} }] });
+    for (const options of [{}, { auth }]) {
+      await expect(start({ ...options, extendedCard: true })).rejects.toMatchObject({
+        code: 'CONFIGURATION_INVALID',
+        message: expect.stringContaining('set auth'),
+      });
+    }
+  });
+});
+
+describe('media types', () => {
+  test('what the card declares is accepted, and all else is refused with the list', async () => {
+    const url = await start({ card: { defaultInputModes: ['text/plain', 'image/*'] } });
+    const sent = async (part: JsonObject) =>
+      (await call(url, rpc('SendMessage', say('', { parts: [part] })))).body;
+    const accepted: JsonObject[] = [
+      { text: 'x' },
+      { text: 'x', mediaType: 'text/plain; charset=utf-8' },
+      { text: 'x', mediaType: 'text/markdown' },
+      { raw: 'AA==', mediaType: 'image/png' },
+    ];
+    for (const part of accepted) expect(await sent(part)).toHaveProperty('result.task');
+    const refused: JsonObject[] = [
+      { raw: 'AA==', mediaType: 'text/csv' },
+      { data: {}, mediaType: 'application/json' },
+      { text: 'x', mediaType: 'application/x-unknown' },
+    ];
+    for (const part of refused) {
+      const { code, message } = errorOf(await sent(part));
+      expect([code, message]).toEqual([-32005, expect.stringContaining('text/plain, image/*')]);
+    }
+  });
+
+  test('a data part of any JSON type is JSON', async () => {
+    const url = await start();
+    const part = { data: {}, mediaType: 'application/vnd.order+json' };
+    const { body } = await call(url, rpc('SendMessage', say('', { parts: [part] })));
+    expect(body).toHaveProperty('result.task');
   });
 });
 

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../agents/index.ts';
 import {
+  type Dialect,
   type JsonRpcId,
   JsonRpcRequestError,
   LegateError,
   negotiateVersion,
+  type Operation,
   operationOf,
+  operations,
   parseJson,
   parseJsonRpcRequest,
   type ProtocolVersion,
@@ -14,7 +17,13 @@ import {
   v03,
   v1,
 } from '../protocol/index.ts';
-import { checkVersion, errorHeaders, execute, statedVersion } from '../service/index.ts';
+import {
+  checkVersion,
+  errorHeaders,
+  execute,
+  serviceOperations,
+  statedVersion,
+} from '../service/index.ts';
 import type { HttpService } from './options.ts';
 import {
   admitAnswer,
@@ -25,6 +34,7 @@ import {
   requireJson,
 } from './request.ts';
 import { reportError, sendJson, sendResult } from './respond.ts';
+import { sendEvent } from './sse.ts';
 
 const dialects = { '1.0': v1, '0.3': v03 } as const;
 
@@ -39,6 +49,7 @@ export async function handleJsonRpc(
   let id: JsonRpcId = null;
   let caller: Caller | undefined;
   let what: string | undefined;
+  let isLegacyStream = false;
   try {
     caller = await authenticateRequest(service, request, response, query);
     using permit = await admitRequest(service, request, response, caller);
@@ -46,7 +57,7 @@ export async function handleJsonRpc(
     const text = await readBody(request, service.limits);
     const body = parseJson(text, { maxDepth: service.limits.maxJsonDepth });
     const rpc = parseJsonRpcRequest(body);
-    ({ id } = rpc);
+    id = rpc.id ?? null;
     what = rpc.method.slice(0, 100);
     // Method names differ between versions.
     const method = operationOf(rpc.method);
@@ -57,6 +68,8 @@ export async function handleJsonRpc(
     }
     const { version, operation } = method;
     const dialect = dialects[version];
+    isLegacyStream = version === '0.3' && operations[operation].streams;
+    if (rpc.id === undefined) throw notification(operation, dialect, rpc.params);
     const call = callOfRequest(request, response, { caller, version, operation });
     using _stream = admitAnswer(service, request, caller, operation, permit);
     const result = await execute(service, operation, dialect, rpc.params, call);
@@ -73,8 +86,22 @@ export async function handleJsonRpc(
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
     const known = { caller, ...(what !== undefined && { what }) };
     const error = reportError(service, request, thrown, known);
-    sendJson(response, httpStatus(error), errorText(error, id), errorHeaders(error));
+    const status = httpStatus(error);
+    const text = errorText(error, id);
+    const headers = errorHeaders(error);
+    // Clients of 0.3 read every answer to a streaming method as events (7.2.1).
+    if (isLegacyStream && status === 200) sendEvent(response, text, headers);
+    else sendJson(response, status, text, headers);
   }
+}
+
+/**
+ * The error for a request without an id: every operation has an answer, so there are no notifications.
+ * Invalid parameters are reported first.
+ */
+function notification(operation: Operation, dialect: Dialect, params: unknown): LegateError {
+  serviceOperations[operation].decode(dialect, params);
+  return new LegateError('INVALID_REQUEST', 'id is required: notifications are not supported');
 }
 
 /** The header must agree with the version whose method was called. */

@@ -11,7 +11,14 @@ import {
   v03Rest,
   v1,
 } from '../protocol/index.ts';
-import { checkVersion, errorHeaders, execute, inTenant, statedVersion } from '../service/index.ts';
+import {
+  checkVersion,
+  errorHeaders,
+  execute,
+  inTenant,
+  legacyDialect,
+  statedVersion,
+} from '../service/index.ts';
 import type { HttpService } from './options.ts';
 import {
   admitAnswer,
@@ -122,6 +129,7 @@ export async function handleRest(
       target.path.startsWith('/v1/') && !(request.headers['a2a-version'] ?? '').includes('1.');
     dialect = isV03 ? v03Rest : v1;
     caller = await authenticateRequest(service, request, response, target.query);
+    if (isV03) dialect = legacyDialect(service, caller);
     using permit = await admitRequest(service, request, response, caller);
     const { version } = dialect;
     const match = matchRest(method, isV03 ? target.path.slice(3) : target.path, version);

@@ -28,6 +28,18 @@ export interface EventSending {
   readonly closing?: AbortSignal;
 }
 
+/** Sends a stream of a single event, unless the client has disconnected. */
+export function sendEvent(
+  response: ServerResponse,
+  data: string,
+  headers: Readonly<Record<string, string | string[]>>,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = `data: ${data}\n\n`;
+  const length = { 'content-length': Buffer.byteLength(text) };
+  response.writeHead(200, { ...length, ...streamHeaders, ...headers }).end(text);
+}
+
 /** Sends a stream of events to one caller; resolves when it has ended. */
 export function sendEvents(
   response: ServerResponse,

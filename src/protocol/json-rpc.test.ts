@@ -22,6 +22,13 @@ describe('requests (JSON-RPC 2.0 §4)', () => {
     });
   });
 
+  test('a notification is read as one, and its method and params are checked', () => {
+    const { id: _, ...notification } = request;
+    expect(parseJsonRpcRequest(notification).id).toBeUndefined();
+    expect(refusal({ ...notification, params: [] })).toMatchObject({ code: 'INVALID_PARAMS' });
+    expect(refusal({ jsonrpc: '2.0' })).toMatchObject({ code: 'INVALID_REQUEST', id: null });
+  });
+
   test.each([undefined, null])('params may be %j', (params) => {
     expect(parseJsonRpcRequest({ ...request, params }).params).toEqual({});
   });
@@ -31,7 +38,6 @@ describe('requests (JSON-RPC 2.0 §4)', () => {
     ['an empty batch', []],
     ['no object', 'x'],
     ['null', null],
-    ['a notification', { jsonrpc: '2.0', method: 'GetTask' }],
     ['an object as id', { ...request, id: {} }],
     ['an array as id', { ...request, id: [] }],
     ['true as id', { ...request, id: true }],

@@ -8,7 +8,8 @@ export type JsonRpcId = string | number | null;
 
 /** A request that was read. */
 export interface JsonRpcRequest {
-  readonly id: JsonRpcId;
+  /** Undefined for a notification. */
+  readonly id: JsonRpcId | undefined;
   readonly method: string;
   /** Empty when the request has none. */
   readonly params: Wire;
@@ -29,25 +30,25 @@ const maxIdLength = 256;
 
 /**
  * Checks the envelope of a request by JSON-RPC 2.0; throws a `JsonRpcRequestError`. Batches are
- * refused, for an answer may be a stream; so are notifications, for every operation of the protocol
- * has an answer.
+ * refused, for an answer may be a stream.
  */
 export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
   if (Array.isArray(value)) throw invalid(null, 'batches are not supported: send one request');
   if (!isObject(value)) throw invalid(null, 'the request must be an object');
   const { id, method, params } = value;
-  if (!isId(id)) {
-    const what = Object.hasOwn(value, 'id')
-      ? `id must be a string of at most ${maxIdLength} characters, a number or null`
-      : 'id is required: notifications are not supported';
-    throw invalid(null, what);
+  if (id !== undefined && !isId(id)) {
+    throw invalid(
+      null,
+      `id must be a string of at most ${maxIdLength} characters, a number or null`,
+    );
   }
-  if (value.jsonrpc !== '2.0') throw invalid(id, 'jsonrpc must be "2.0"');
-  if (typeof method !== 'string' || method === '') throw invalid(id, 'method must be a string');
+  const known = id ?? null;
+  if (value.jsonrpc !== '2.0') throw invalid(known, 'jsonrpc must be "2.0"');
+  if (typeof method !== 'string' || method === '') throw invalid(known, 'method must be a string');
   if (params === undefined || params === null) return { id, method, params: {} };
   if (!isObject(params)) {
     const error = invalidParams({ field: 'params', description: 'must be an object' });
-    throw new JsonRpcRequestError(id, error);
+    throw new JsonRpcRequestError(known, error);
   }
   return { id, method, params };
 }

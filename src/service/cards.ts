@@ -20,6 +20,10 @@ export interface CardOptions {
   provider?: AgentProvider;
   documentationUrl?: string;
   iconUrl?: string;
+  /** Media types of messages; others are refused. @default the agent's own */
+  defaultInputModes?: readonly string[];
+  /** @default the agent's own */
+  defaultOutputModes?: readonly string[];
   /** Where callers reach this server: scheme, host, port and path prefix, no slash at the end. */
   url: string;
   capabilities: AgentCapabilities;
@@ -111,10 +115,8 @@ export class Cards {
     this.#superset = render(supersetCard(signed));
   }
 
+  /** The extended card of an authenticated caller. */
   async extended(caller: Caller): Promise<AgentCard> {
-    if (this.#card.capabilities.extendedAgentCard !== true) {
-      throw new LegateError('UNSUPPORTED_OPERATION', 'this agent has no extended card');
-    }
     if (this.#extended === undefined) {
       throw new LegateError(
         'EXTENDED_AGENT_CARD_NOT_CONFIGURED',

@@ -21,5 +21,5 @@ export {
   extensionHeaders,
   statedVersion,
 } from './request-call.ts';
-export { NetworkExposure, type RequestLimits, type Service } from './service.ts';
+export { legacyDialect, NetworkExposure, type RequestLimits, type Service } from './service.ts';
 export { readTls, type TlsFiles, watchTls } from './tls.ts';

@@ -9,7 +9,7 @@ import {
   overReplicas,
   signCard,
 } from '../auth/index.ts';
-import type { AgentCard } from '../protocol/index.ts';
+import { type AgentCard, LegateError } from '../protocol/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { Engine, type Scheduler, storeScheduler } from '../tasks/index.ts';
 import { defaultLogger, type Logger, startTelemetry, type Telemetry } from '../telemetry/index.ts';
@@ -142,6 +142,7 @@ async function openService(
     scheduler,
     replica,
     extensions: extensions.map(({ uri }) => uri),
+    inputModes: () => inputModesOf(cards.current),
     requiredExtensions: extensions.filter(({ required }) => required).map(({ uri }) => uri),
     ...(push !== undefined && { push }),
   });
@@ -155,6 +156,7 @@ async function openService(
     audit: new AuditLog(common.logger),
     isLenient: options.isLenient ?? false,
     errorProfile: options.errorProfile ?? '1.0.1',
+    legacyFileBytes: options.legacyFileBytes ?? 'once',
     protectsCard: options.protectsCard ?? false,
     jwks: push?.jwks,
   };
@@ -168,6 +170,13 @@ async function openCards(
   const { url = 'http://localhost', staticCard, extendedCard, cardKeys: keys } = options;
   const { skillScopes = {}, unversionedCard: unversioned = 'superset' } = options;
   const { capabilities, ...rest } = options.card ?? {};
+  if (extendedCard !== undefined && Object.keys(auth.securitySchemes() ?? {}).length === 0) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `the agent ${agent.name} has an extended card, which only authenticated callers may see, and its ` +
+        'card declares no security scheme; set auth with a verifier, or remove extendedCard',
+    );
+  }
   const made =
     staticCard ??
     cardOf(
@@ -198,6 +207,11 @@ async function openCards(
       },
     }),
   });
+}
+
+/** Media types that the card declares for messages: the agent's own, and those of its skills. */
+function inputModesOf({ defaultInputModes, skills }: AgentCard): readonly string[] {
+  return [...new Set([...defaultInputModes, ...skills.flatMap((skill) => skill.inputModes ?? [])])];
 }
 
 /** What is verified is what the card declares, whatever else its author wrote. */

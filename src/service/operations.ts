@@ -26,6 +26,8 @@ interface Steps<Request, Outcome> {
 }
 
 interface ServiceOperation<Request, Outcome> {
+  /** Checks the parameters; throws `INVALID_PARAMS`. */
+  decode(dialect: Dialect, params: unknown): Request;
   /** From the parameters as a dialect has them to its answer. */
   execute(
     service: Service,
@@ -45,6 +47,7 @@ function operation<Request extends { readonly tenant?: string }, Outcome>({
   const perform = async (service: Service, request: Request, call: Call): Promise<Outcome> =>
     run(service, request, inTenant(call, request.tenant));
   return {
+    decode,
     perform,
     async execute(service, dialect, params, call) {
       return encode(dialect, await perform(service, decode(dialect, params), call));
@@ -115,7 +118,10 @@ export const serviceOperations = {
   getExtendedAgentCard: operation({
     decode: (dialect, params) => dialect.getExtendedAgentCardRequest.decode(params ?? {}),
     async run({ auth, cards }, _request, { caller }) {
-      // 3.1.11: it is for callers that proved who they are, wherever they can.
+      if (cards.current.capabilities.extendedAgentCard !== true) {
+        throw new LegateError('UNSUPPORTED_OPERATION', 'this agent has no extended card');
+      }
+      // 13.3: the extended card is for authenticated callers.
       auth.requireIdentity(caller);
       return cards.extended(caller);
     },

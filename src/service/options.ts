@@ -1,10 +1,11 @@
+import type { Caller } from '../agents/index.ts';
 import type {
   Authenticator,
   CallerLimitsOptions,
   ClusterRateOptions,
   SkillScopes,
 } from '../auth/index.ts';
-import type { AgentCapabilities, AgentCard } from '../protocol/index.ts';
+import type { AgentCapabilities, AgentCard, FileBytes } from '../protocol/index.ts';
 import type { SigningKey } from '../push/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
@@ -17,7 +18,14 @@ import type { RequestLimits } from './service.ts';
 export type EngineTuning = Partial<
   Omit<
     EngineOptions,
-    'agent' | 'store' | 'logger' | 'push' | 'replica' | 'extensions' | 'requiredExtensions'
+    | 'agent'
+    | 'store'
+    | 'logger'
+    | 'push'
+    | 'replica'
+    | 'inputModes'
+    | 'extensions'
+    | 'requiredExtensions'
   >
 >;
 
@@ -66,8 +74,8 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
    */
   unversionedCard?: 'superset' | '1.0';
   /**
-   * The extended card, for those who may see it; `true` for the card itself. Either way it has only
-   * the skills whose scopes the caller has.
+   * The extended card of authenticated callers; `true` for the card itself. It has only the skills
+   * whose scopes the caller has. Needs `auth` with a verifier.
    */
   extendedCard?: true | ExtendedCard;
   /** Signs the card once for each of its versions. */
@@ -82,6 +90,11 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   isLenient?: boolean;
   /** Which revision of the specification's table of errors is answered with. @default '1.0.1' */
   errorProfile?: '1.0.1' | '1.0.0';
+  /**
+   * How often the bytes of files are encoded in base64 over HTTP+JSON and gRPC of 0.3, for all
+   * callers or by caller. `twice` is for callers with a2a-sdk for Python 0.3. @default 'once'
+   */
+  legacyFileBytes?: FileBytes | ((caller: Caller) => FileBytes);
   /** Bounds of requests, see `RequestLimits`. */
   limits?: Partial<RequestLimits>;
 }

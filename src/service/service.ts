@@ -1,6 +1,13 @@
+import type { Caller } from '../agents/index.ts';
 import type { Authenticator, CallerLimits, SkillScopes } from '../auth/index.ts';
 import { type BodyLimits, defaultBodyLimits } from '../net/index.ts';
-import type { ErrorProfile } from '../protocol/index.ts';
+import {
+  type Dialect,
+  type ErrorProfile,
+  type FileBytes,
+  v03Rest,
+  v03RestTwice,
+} from '../protocol/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
 import type { Engine } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -34,6 +41,8 @@ export interface Service {
   readonly isLenient: boolean;
   /** The revision of the error table in responses. */
   readonly errorProfile: ErrorProfile;
+  /** How often the bytes of files are encoded in 0.3 over HTTP+JSON and gRPC. */
+  readonly legacyFileBytes: FileBytes | ((caller: Caller) => FileBytes);
   /** Authenticates callers; the card declares its security schemes. */
   readonly auth: Authenticator;
   readonly skillScopes: SkillScopes;
@@ -67,4 +76,10 @@ export class NetworkExposure {
   openToNetwork(): void {
     this.#isLocalOnly = false;
   }
+}
+
+/** The dialect of a caller in 0.3 over HTTP+JSON and gRPC. */
+export function legacyDialect({ legacyFileBytes }: Service, caller: Caller): Dialect {
+  const bytes = typeof legacyFileBytes === 'function' ? legacyFileBytes(caller) : legacyFileBytes;
+  return bytes === 'twice' ? v03RestTwice : v03Rest;
 }

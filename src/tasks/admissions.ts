@@ -8,14 +8,7 @@ import {
   taskNotFound,
 } from '../protocol/index.ts';
 import type { Admission, AdmitOutcome, PushRegistration, TurnRecord } from '../store/index.ts';
-import {
-  type Call,
-  checkExtensions,
-  checkMediaTypes,
-  contextMismatch,
-  dedupeOf,
-  mediaTypeFilter,
-} from './call.ts';
+import { type Call, checkExtensions, checkMediaTypes, contextMismatch, dedupeOf } from './call.ts';
 import { encodeTurnRequest, type TurnRequest } from './turn-request.ts';
 import { engineEnd, timestamp } from './agent-events.ts';
 import type { Hub } from './hub.ts';
@@ -76,7 +69,6 @@ export class Admissions {
   readonly #turns: Turns;
   readonly #replica: string;
   readonly #pushConfigs: PushConfigs;
-  readonly #accepts: (mediaType: string) => boolean;
 
   constructor(options: {
     settings: EngineSettings;
@@ -90,7 +82,6 @@ export class Admissions {
     this.#turns = options.turns;
     this.#replica = options.replica;
     this.#pushConfigs = options.pushConfigs;
-    this.#accepts = mediaTypeFilter(options.settings.agent);
   }
 
   /** `follow`: the caller wants the log from the turn's first event on. */
@@ -103,7 +94,7 @@ export class Admissions {
     const { message, configuration } = request;
     if (this.#turns.isClosed) throw stopping();
     checkExtensions(this.#settings.requiredExtensions, call);
-    checkMediaTypes(message, this.#accepts);
+    checkMediaTypes(message, this.#settings.inputModes);
     const inline = configuration?.taskPushNotificationConfig;
     const push =
       inline === undefined ? undefined : await this.#pushConfigs.registration(inline, call);

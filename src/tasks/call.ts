@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Agent, Caller } from '../agents/index.ts';
-import { invalidParams, LegateError, type Message } from '../protocol/index.ts';
+import type { Caller } from '../agents/index.ts';
+import { invalidParams, LegateError, type Message, type Part } from '../protocol/index.ts';
 import type { Dedupe } from '../store/index.ts';
 
 /**
@@ -71,30 +71,37 @@ export function dedupeOf(
   return { key, digest: hash('sha256', JSON.stringify(message), 'base64url'), expiresAt };
 }
 
-const defaultModes = ['text/plain', 'application/json'] as const;
-
-/** Whether an agent takes parts of a media type; built once per agent. */
-export function mediaTypeFilter(agent: Agent): (mediaType: string) => boolean {
-  const modes = new Set<string>(agent.inputModes ?? defaultModes);
-  for (const skill of agent.skills) for (const mode of skill.inputModes ?? []) modes.add(mode);
-  if (modes.has('*/*') || modes.has('*')) return () => true;
-  return (mediaType) => {
-    const essence = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-    return modes.has(essence) || modes.has(`${essence.split('/', 1)[0]}/*`);
-  };
+/** Refuses a part whose media type is not among those that the agent declares. */
+export function checkMediaTypes(message: Message, declared: () => readonly string[]): void {
+  for (const [index, part] of message.parts.entries()) {
+    const { mediaType = '' } = part;
+    if (mediaType === '') continue;
+    const modes = declared();
+    const type = essenceOf(mediaType);
+    if (modes.some((mode) => accepts(essenceOf(mode), type, part))) continue;
+    throw new LegateError(
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      `message.parts[${index}].mediaType: this agent does not accept ${mediaType}; it accepts ${modes.join(', ')}`,
+      { metadata: { mediaType, supportedMediaTypes: modes.join(',') } },
+    );
+  }
 }
 
-/** Refuses a part whose declared media type the agent does not take. */
-export function checkMediaTypes(message: Message, accepts: (mediaType: string) => boolean): void {
-  for (const part of message.parts) {
-    if (part.mediaType !== undefined && part.mediaType !== '' && !accepts(part.mediaType)) {
-      throw new LegateError(
-        'CONTENT_TYPE_NOT_SUPPORTED',
-        `message.parts[${message.parts.indexOf(part)}].mediaType: this agent does not take ${part.mediaType}`,
-        { metadata: { mediaType: part.mediaType } },
-      );
-    }
-  }
+/** A text part of any text type is text, and a data part of any JSON type is JSON, for an agent too. */
+function accepts(mode: string, type: string, { text, data }: Part): boolean {
+  if (mode === type || mode === '*/*' || mode === '*') return true;
+  if (mode.endsWith('/*') && type.startsWith(mode.slice(0, -1))) return true;
+  if (text !== undefined) return mode.startsWith('text/') && type.startsWith('text/');
+  return data !== undefined && isJsonType(mode) && isJsonType(type);
+}
+
+function isJsonType(type: string): boolean {
+  return type === 'application/json' || type.endsWith('+json');
+}
+
+/** A media type without its parameters. */
+function essenceOf(mediaType: string): string {
+  return mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 export function checkExtensions(required: readonly string[], call: Call): void {

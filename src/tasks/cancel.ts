@@ -47,7 +47,8 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
   const { id, metadata } = request;
   const record = await store.load(id, owner);
   if (record === undefined) throw taskNotFound(id);
-  if (isTerminal(record.state)) return ended(record);
+  // 0.3 knows no repeated cancel: a task that has ended cannot be canceled, a canceled one included.
+  if (isTerminal(record.state)) return ended(record, call.version !== '0.3');
   const target = { ...options, taskId: id, caller: call.caller, metadata };
   await carryOutCancel(target);
   let triedAt = settings.scheduler.now();
@@ -74,8 +75,8 @@ export async function carryOutCancel(target: CancelTarget): Promise<void> {
 }
 
 /** Cancelling again answers as the first time; what ended otherwise cannot be cancelled any more. */
-function ended(record: TaskRecord): Json<Task> {
-  if (record.state === 'TASK_STATE_CANCELED') return taskOf(record);
+function ended(record: TaskRecord, isRepeatable = true): Json<Task> {
+  if (record.state === 'TASK_STATE_CANCELED' && isRepeatable) return taskOf(record);
   throw new LegateError(
     'TASK_NOT_CANCELABLE',
     `task ${record.id} has ended as ${record.state.slice('TASK_STATE_'.length).toLowerCase()}`,

@@ -43,6 +43,8 @@ export interface EngineOptions {
   push?: PushHooks | undefined;
   /** Under whose lease turns run: shared with other parts of the process, or one of this name. @default a new one */
   replica?: Replica | string;
+  /** Media types that messages may have. @default those of the agent and its skills */
+  inputModes?: () => readonly string[];
   /** URIs of the extensions the agent declares. @default [] */
   extensions?: readonly string[];
   /** URIs of extensions without which no message is taken. @default [] */
@@ -108,6 +110,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
       replica instanceof Replica
         ? replica
         : new Replica({ store, id: replica ?? scheduler.uuid(), scheduler, leaseMs, logger }),
+    inputModes: options.inputModes ?? (() => inputModesOf(options.agent)),
     extensions: options.extensions ?? [],
     requiredExtensions: options.requiredExtensions ?? [],
     taskTimeoutMs,
@@ -139,4 +142,11 @@ export function retentionOf(
     ...(tasks !== undefined && { retentionMs: tasks * 1000 }),
     ...(contexts !== undefined && { contextRetentionMs: contexts * 1000 }),
   };
+}
+
+function inputModesOf({ inputModes, skills }: Agent): readonly string[] {
+  return [
+    ...(inputModes ?? ['text/plain', 'application/json']),
+    ...skills.flatMap((skill) => skill.inputModes ?? []),
+  ];
 }

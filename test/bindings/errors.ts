@@ -8,6 +8,7 @@ import {
   hasList,
   immediately,
   in03,
+  in1x,
   noList,
   noTenants,
   say,
@@ -124,6 +125,15 @@ export const errors: { readonly [name: string]: ErrorRow } = {
     code: 'TASK_NOT_CANCELABLE',
     run: async (through) => {
       const { id } = await taskOf(send(through, 'refuse'));
+      return through.call('cancelTask', { id }, {});
+    },
+  },
+  'cancelling a canceled task': {
+    code: 'TASK_NOT_CANCELABLE',
+    without: in1x('1.x answers with the task'),
+    run: async (through) => {
+      const { id } = await taskOf(send(through, 'ask'));
+      await through.call('cancelTask', { id }, {});
       return through.call('cancelTask', { id }, {});
     },
   },

@@ -2,10 +2,12 @@ import { expect } from 'vitest';
 import type { Message, StreamResponse } from '../../src/protocol/index.ts';
 import {
   anotherTime,
+  as,
   codeOf,
   eventsOf,
   finished,
   immediately,
+  in03,
   in03Grpc,
   in1x,
   noList,
@@ -199,6 +201,7 @@ export const results: { readonly [name: string]: ResultRow } = {
     ],
   },
   'CancelTask, and again': {
+    without: in03('a canceled task cannot be canceled'),
     run: async (through) => {
       const { id } = await taskOf(send(through, 'hold', {}, immediately));
       const request = { id };
@@ -283,7 +286,7 @@ export const results: { readonly [name: string]: ResultRow } = {
     expected: { id: 'inline' },
   },
   GetExtendedAgentCard: {
-    run: (through) => through.call('getExtendedAgentCard', {}, {}),
+    run: (through) => through.call('getExtendedAgentCard', {}, as('ann')),
     expected: {
       name: 'actor, for friends',
       securityRequirements: [{ schemes: { login: { list: ['act'] } } }, { schemes: { key: {} } }],

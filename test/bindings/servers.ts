@@ -155,8 +155,15 @@ export const requiredExtension = 'https://example.com/required';
 
 /** The kinds of servers that the matrix asks. */
 const kinds = {
-  /** Everything is on, and nobody has to prove anything. */
-  full: (): ServeOptions => ({ push: {}, extendedCard: () => extended }),
+  /** Everything is on; only the extended card needs a token. */
+  full: (): ServeOptions => ({
+    push: {},
+    extendedCard: () => extended,
+    auth: new Authenticator({
+      verifiers: [bearerTokenVerifier({ tokens: [{ token: 'ann', subject: 'ann' }] })],
+      allowAnonymous: true,
+    }),
+  }),
   /** What can be left out is left out. */
   bare: (): ServeOptions => ({ streaming: false }),
   /** An extended card is promised and not there. */

@@ -16,6 +16,7 @@ import {
   type Turn,
   type TurnEvent,
 } from '../../src/agents/index.ts';
+import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
@@ -141,23 +142,27 @@ describe.each(dialects)('§7.6, $name', (dialect) => {
 
 describe('§5.1: the bindings of HTTP (gRPC stands among them in test/bindings.test.ts)', () => {
   test('BIND-EQUIV-001: every operation is there over every binding', async () => {
-    const url = await start({ push: {}, extendedCard: true });
+    const auth = new Authenticator({
+      verifiers: [bearerTokenVerifier({ tokens: [{ token: 'ann', subject: 'ann' }] })],
+    });
+    const ann = { authorization: 'Bearer ann' };
+    const url = await start({ push: {}, extendedCard: true, auth });
     const push = { url: 'https://example.com/' };
     for (const operation of Object.keys(operations) as Operation[]) {
       for (const dialect of dialects) {
         const task = taskOf(
           dialect,
-          await send(url, dialect.request('sendMessage', { text: 'ask' })),
+          await send(url, dialect.request('sendMessage', { text: 'ask' }), ann),
         );
         const more = { id: task.id, configId: 'c', push: { id: 'c', ...push } };
         const create = dialect.request('createTaskPushNotificationConfig', more);
-        resultOf(dialect, await send(url, create));
+        resultOf(dialect, await send(url, create, ann));
         if (operation === 'subscribeToTask') {
           const { path, headers, method, body } = dialect.request(operation, task);
           const gone = new AbortController();
           const stream = await fetch(url + path, {
             method,
-            headers,
+            headers: { ...headers, ...ann },
             signal: gone.signal,
             ...(body !== undefined && { body }),
           });
@@ -165,7 +170,7 @@ describe('§5.1: the bindings of HTTP (gRPC stands among them in test/bindings.t
           gone.abort();
           continue;
         }
-        const answer = await send(url, dialect.request(operation, more));
+        const answer = await send(url, dialect.request(operation, more), ann);
         expect([dialect.name, operation, answer.status]).toEqual([dialect.name, operation, 200]);
         expect(answer.text).not.toContain('"error"');
       }
@@ -230,7 +235,8 @@ describe('§3.6', () => {
       for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
         seen.length = 0;
         const client = await connect(url, { version, binding });
-        const message = { messageId: 'm', role: 'ROLE_USER' as const, parts: [{ text: 'ask' }] };
+        const messageId = `${version} ${binding}`;
+        const message = { messageId, role: 'ROLE_USER' as const, parts: [{ text: 'ask' }] };
         const { task } = (await client.sendMessage({ message })) as { task: { id: string } };
         await client.getTask({ id: task.id });
         await client.createTaskPushNotificationConfig({

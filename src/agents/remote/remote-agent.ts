@@ -18,7 +18,15 @@ import { LazyClient } from './lazy-client.ts';
  */
 export interface RemoteAgentOptions extends Pick<
   ClientOptions,
-  'headers' | 'extensions' | 'binding' | 'bindings' | 'version' | 'retry' | 'fetch' | 'onRequest'
+  | 'headers'
+  | 'extensions'
+  | 'binding'
+  | 'bindings'
+  | 'version'
+  | 'legacyFileBytes'
+  | 'retry'
+  | 'fetch'
+  | 'onRequest'
 > {
   /**
    * Tasks are stored under it, so it never changes: the name in a card that comes later is not taken.

@@ -15,7 +15,7 @@ function faults(decode: () => unknown): readonly string[] {
   return [];
 }
 
-const text = { text: 'x' };
+const text = { kind: 'text', text: 'x' };
 const letters = (count: number) => 'a'.repeat(count);
 const fill = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 const nest = (levels: number): object => (levels === 1 ? {} : { in: nest(levels - 1) });

@@ -13,7 +13,7 @@ function faults(decode: () => unknown): readonly string[] {
   return [];
 }
 
-const good = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] };
+const good = { messageId: 'm', role: 'ROLE_USER', parts: [{ kind: 'text', text: 'x' }] };
 
 describe.each(Object.entries({ v1, v03, v03Rest }))('%s', (_, dialect: Dialect) => {
   const send = (request: unknown) => faults(() => dialect.sendMessageRequest.decode(request));
@@ -80,25 +80,28 @@ describe.each(Object.entries({ v1, v03, v03Rest }))('%s', (_, dialect: Dialect) 
     [1, 'message.parts[1]'],
     [null, 'message.parts[1]'],
     [[], 'message.parts[1]'],
-    [{ text: 1 }, 'message.parts[1].text'],
-    [{ text: null }, 'message.parts[1]'],
-    [{ text: 'a', data: {} }, 'message.parts[1]'],
-    [{ text: 'a', metadata: 1 }, 'message.parts[1].metadata'],
+    [{ kind: 'text', text: 1 }, 'message.parts[1].text'],
+    [{ kind: 'text', text: null }, 'message.parts[1]'],
+    [{ kind: 'text', text: 'a', data: {} }, 'message.parts[1]'],
+    [{ kind: 'text', text: 'a', metadata: 1 }, 'message.parts[1].metadata'],
   ])('a part %j is refused (exactly one content)', (part, path) => {
-    expect(sendMessage({ parts: [{ text: 'fine' }, part] })).toEqual([path]);
+    expect(sendMessage({ parts: [{ kind: 'text', text: 'fine' }, part] })).toEqual([path]);
   });
 
   test('an empty text is a text', () => {
-    expect(sendMessage({ parts: [{ text: '' }] })).toEqual([]);
+    expect(sendMessage({ parts: [{ kind: 'text', text: '' }] })).toEqual([]);
   });
 
   test('unknown fields are ignored, and do not come through', () => {
-    const request = { message: { ...good, zzz: 1, parts: [{ text: 'x', zzz: 1 }] }, zzz: 1 };
+    const request = {
+      message: { ...good, zzz: 1, parts: [{ kind: 'text', text: 'x', zzz: 1 }] },
+      zzz: 1,
+    };
     expect(JSON.stringify(dialect.sendMessageRequest.decode(request))).not.toContain('zzz');
   });
 
   test('a message without id is refused, unless the reader makes ids', () => {
-    const request = { message: { role: 'ROLE_USER', parts: [{ text: 'x' }] } };
+    const request = { message: { role: 'ROLE_USER', parts: [{ kind: 'text', text: 'x' }] } };
     expect(send(request)).toEqual(['message.messageId']);
     const lenient = { newMessageId: () => 'made' };
     expect(dialect.sendMessageRequest.decode(request, lenient).message.messageId).toBe('made');

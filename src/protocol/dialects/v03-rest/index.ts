@@ -12,38 +12,49 @@
 import { codec } from '../codec.ts';
 import type { Dialect } from '../dialect.ts';
 import { codecsOf } from '../v03/codecs.ts';
-import { restShape as shape } from '../v03/shape.ts';
+import type { FileBytes } from '../v03/part.ts';
+import { restShape } from '../v03/shape.ts';
 import { encodePart } from './part.ts';
 import * as push from './push.ts';
 import { readTaskId, taskName } from './resource-name.ts';
 
-/** The 0.3 dialect of REST. */
-export const v03Rest: Dialect = {
-  ...codecsOf({
-    shape,
-    isProto: true,
-    readTaskId,
-    taskReference: (id) => ({ name: taskName(id) }),
-    encodePart,
-    // The 0.3 proto has two Ls.
-    encodeState: (state) => (state === 'TASK_STATE_CANCELED' ? 'TASK_STATE_CANCELLED' : state),
-    encodeMessage: (message, content) => {
-      const { parts: _, referenceTaskIds: __, ...rest } = message;
-      return { ...rest, content };
-    },
-  }),
-  taskPushNotificationConfig: codec(push.readPushConfig, push.encodePushConfig),
-  getTaskPushNotificationConfigRequest: codec(push.readGetPushConfig, push.encodeConfigName),
-  listTaskPushNotificationConfigsRequest: codec(push.readListPushConfigs, (request) => {
-    const { tenant: _, taskId, ...paging } = request;
-    return { parent: taskName(taskId), ...paging };
-  }),
-  listTaskPushNotificationConfigsResponse: codec(
-    push.readListPushConfigsResponse,
-    ({ configs, nextPageToken }) => ({
-      configs: configs.map(push.encodePushConfig),
-      ...(nextPageToken !== '' && { nextPageToken }),
+function dialectOf(fileBytes: FileBytes): Dialect {
+  return {
+    ...codecsOf({
+      shape: restShape(fileBytes),
+      isProto: true,
+      readTaskId,
+      taskReference: (id) => ({ name: taskName(id) }),
+      encodePart: (part) => encodePart(part, fileBytes),
+      // The 0.3 proto has two Ls.
+      encodeState: (state) => (state === 'TASK_STATE_CANCELED' ? 'TASK_STATE_CANCELLED' : state),
+      encodeMessage: (message, content) => {
+        const { parts: _, referenceTaskIds: __, ...rest } = message;
+        return { ...rest, content };
+      },
     }),
-  ),
-  deleteTaskPushNotificationConfigRequest: codec(push.readDeletePushConfig, push.encodeConfigName),
-};
+    taskPushNotificationConfig: codec(push.readPushConfig, push.encodePushConfig),
+    getTaskPushNotificationConfigRequest: codec(push.readGetPushConfig, push.encodeConfigName),
+    listTaskPushNotificationConfigsRequest: codec(push.readListPushConfigs, (request) => {
+      const { tenant: _, taskId, ...paging } = request;
+      return { parent: taskName(taskId), ...paging };
+    }),
+    listTaskPushNotificationConfigsResponse: codec(
+      push.readListPushConfigsResponse,
+      ({ configs, nextPageToken }) => ({
+        configs: configs.map(push.encodePushConfig),
+        ...(nextPageToken !== '' && { nextPageToken }),
+      }),
+    ),
+    deleteTaskPushNotificationConfigRequest: codec(
+      push.readDeletePushConfig,
+      push.encodeConfigName,
+    ),
+  };
+}
+
+/** The 0.3 dialect of REST and gRPC. */
+export const v03Rest = dialectOf('once');
+
+/** The same for peers that encode the bytes of files twice. */
+export const v03RestTwice = dialectOf('twice');

@@ -1,18 +1,21 @@
 import type { Part } from '../../model.ts';
-import { legacyData } from '../v03/part.ts';
+import { type FileBytes, legacyData } from '../v03/part.ts';
 
-export function encodePart(part: Part): object {
+export function encodePart(part: Part, fileBytes: FileBytes): object {
   if (part.data !== undefined) {
     const { data, ...metadata } = legacyData(part);
     return { data: { data }, ...metadata };
   }
-  const encoded = part.text === undefined ? { file: encodeFile(part) } : { text: part.text };
+  const encoded =
+    part.text === undefined ? { file: encodeFile(part, fileBytes) } : { text: part.text };
   return part.metadata === undefined ? encoded : { ...encoded, metadata: part.metadata };
 }
 
-function encodeFile({ raw, url = '', mediaType, filename }: Part): object {
+function encodeFile({ raw, url = '', mediaType, filename }: Part, fileBytes: FileBytes): object {
+  const bytes =
+    raw === undefined || fileBytes === 'once' ? raw : Buffer.from(raw).toString('base64');
   return {
-    ...(raw === undefined ? { fileWithUri: url } : { fileWithBytes: raw }),
+    ...(bytes === undefined ? { fileWithUri: url } : { fileWithBytes: bytes }),
     ...(mediaType !== undefined && { mimeType: mediaType }),
     ...(filename !== undefined && { name: filename }),
   };

@@ -11,10 +11,23 @@ import type { JsonObject, JsonValue, Part } from '../../model.ts';
  */
 const wrappedMark = 'data_part_compat';
 
-/** `protoData`: without a `kind`, data stands in one more object, as the 0.3 proto has it. */
-export function readPart(reader: Reader, wire: Wire, protoData: boolean): Part {
+/** How a form of 0.3 has its parts. */
+export interface PartForm {
+  /** Without a `kind`, data is wrapped in one more object, as the 0.3 proto has it. */
+  readonly isProto: boolean;
+  readonly fileBytes: FileBytes;
+}
+
+/**
+ * How often the bytes of a file are encoded in base64 over HTTP+JSON and gRPC of 0.3: once, as the
+ * specification has it, or twice, as a2a-sdk for Python 0.3 writes and reads them. The bytes cannot
+ * say which: a file may itself be base64 text.
+ */
+export type FileBytes = 'once' | 'twice';
+
+export function readPart(reader: Reader, wire: Wire, form: PartForm): Part {
   const metadata = optionalStruct(reader, wire.metadata, 'metadata');
-  const part = readContent(reader, wire, protoData);
+  const part = readContent(reader, wire, form);
   if (metadata === undefined) return part;
   const { data } = part;
   if (metadata[wrappedMark] === true && isObject(data) && Object.hasOwn(data, 'value')) {
@@ -25,7 +38,7 @@ export function readPart(reader: Reader, wire: Wire, protoData: boolean): Part {
   return { ...part, metadata };
 }
 
-function readContent(reader: Reader, wire: Wire, protoData: boolean): Part {
+function readContent(reader: Reader, wire: Wire, { isProto, fileBytes }: PartForm): Part {
   const kinds = ['text', 'file', 'data'] as const;
   const set = kinds.filter((name) => !isUnset(wire[name]));
   const kind = set[0];
@@ -39,14 +52,16 @@ function readContent(reader: Reader, wire: Wire, protoData: boolean): Part {
       reader.fail('text', 'must be a string');
       return { text: '' };
     case 'file':
-      return requiredObject(reader, wire.file, 'file', readFile);
+      return requiredObject(reader, wire.file, 'file', (inner, file) =>
+        readFile(inner, file, fileBytes),
+      );
     case 'data':
-      return { data: readData(reader, wire.data, protoData && isUnset(wire.kind)) };
+      return { data: readData(reader, wire.data, isProto && isUnset(wire.kind)) };
   }
 }
 
 /** Three spellings of the content are in use: the schema's, the proto's, and one of an old example. */
-function readFile(reader: Reader, wire: Wire): Part {
+function readFile(reader: Reader, wire: Wire, fileBytes: FileBytes): Part {
   const bytes = wire.bytes ?? wire.fileWithBytes ?? wire.file_with_bytes ?? wire.data ?? undefined;
   const uri = wire.uri ?? wire.fileWithUri ?? wire.file_with_uri ?? undefined;
   if ((bytes === undefined) === (uri === undefined)) {
@@ -55,7 +70,13 @@ function readFile(reader: Reader, wire: Wire): Part {
   }
   let part: Mutable<Part>;
   if (bytes !== undefined) {
-    part = { raw: requiredBase64(reader, bytes, 'bytes') };
+    const once = requiredBase64(reader, bytes, 'bytes');
+    part = {
+      raw:
+        fileBytes === 'once'
+          ? once
+          : requiredBase64(reader, Buffer.from(once, 'base64').toString('latin1'), 'bytes'),
+    };
   } else {
     const isUri = typeof uri === 'string' && uri !== '';
     if (!isUri) reader.fail('uri', 'must be a string, not empty');

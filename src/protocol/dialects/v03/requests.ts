@@ -6,7 +6,7 @@ import {
   requiredObject,
   type Wire,
 } from '../../decode/reader.ts';
-import { optionalBoolean } from '../../decode/scalars.ts';
+import { isUnset, optionalBoolean } from '../../decode/scalars.ts';
 import type { Mutable, Shape } from '../../decode/shape.ts';
 import { optionalStruct } from '../../decode/values.ts';
 import type { SendMessageConfiguration, SendMessageRequest } from '../../request-model.ts';
@@ -21,6 +21,7 @@ export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendM
       readClientMessage(inner, item, shape),
     ),
   };
+  if (!shape.takesProtoJson && isObject(message)) checkKinds(reader, message.parts);
   // ProtoJSON, recognised by its `content`, omits false values: an absent `blocking` is false.
   const isProtoJson = shape.takesProtoJson && isObject(message) && 'content' in message;
   const configuration = optionalObject(reader, wire.configuration, 'configuration', (inner, item) =>
@@ -33,6 +34,19 @@ export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendM
   if (metadata !== undefined) request.metadata = metadata;
   return request;
 }
+
+/** A part is told by its `kind` (6.5); peers that answer us may leave it out, clients may not. */
+function checkKinds(reader: Reader, parts: unknown): void {
+  if (!Array.isArray(parts)) return;
+  for (const [index, part] of parts.entries()) {
+    // Without any content the part is refused already.
+    if (!isObject(part) || kinds.some((kind) => part.kind === kind)) continue;
+    if (kinds.every((kind) => isUnset(part[kind]))) continue;
+    reader.fail(`message.parts[${index}].kind`, 'must be text, file or data');
+  }
+}
+
+const kinds = ['text', 'file', 'data'] as const;
 
 function readConfiguration(
   reader: Reader,

@@ -2,7 +2,7 @@ import type { Reader, Wire } from '../../decode/reader.ts';
 import { isUnset } from '../../decode/scalars.ts';
 import type { Kind, Shape } from '../../decode/shape.ts';
 import { roleOf, stateOf } from './names.ts';
-import { readPart } from './part.ts';
+import { type FileBytes, readPart } from './part.ts';
 
 /** Many peers leave `kind` out, so only a wrong one is a fault. */
 function expectKind(reader: Reader, wire: Wire, kind: Kind): void {
@@ -10,7 +10,7 @@ function expectKind(reader: Reader, wire: Wire, kind: Kind): void {
 }
 
 export const shape: Shape = {
-  readPart: (reader, wire) => readPart(reader, wire, false),
+  readPart: (reader, wire) => readPart(reader, wire, { isProto: false, fileBytes: 'once' }),
   role: roleOf,
   state: stateOf,
   expectKind,
@@ -20,8 +20,10 @@ export const shape: Shape = {
 };
 
 /** The same, for bodies that may be ProtoJSON. */
-export const restShape: Shape = {
-  ...shape,
-  takesProtoJson: true,
-  readPart: (reader, wire) => readPart(reader, wire, true),
-};
+export function restShape(fileBytes: FileBytes): Shape {
+  return {
+    ...shape,
+    takesProtoJson: true,
+    readPart: (reader, wire) => readPart(reader, wire, { isProto: true, fileBytes }),
+  };
+}
