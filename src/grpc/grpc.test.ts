@@ -76,8 +76,9 @@ const failure = async (promise: Promise<unknown>): Promise<LegateError> =>
 
 test('a client that waits for the port reads gRPC in the first card', async () => {
   // The port of the server is only known once it listens, so the client starts with it.
-  const { port, close } = await serve(echo);
-  await close();
+  const former = await serve(echo);
+  await former.close();
+  const { port } = former;
   const first = (async (): Promise<string> => {
     for (;;) {
       const card = await fetch(`http://localhost:${port}/.well-known/agent-card.json`).catch(

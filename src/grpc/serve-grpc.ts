@@ -129,8 +129,8 @@ export function grpcChannel(options: ServeGrpcOptions = {}): GrpcChannel {
   return {
     name: 'grpc',
     async mount({ service }) {
-      const { close } = await serveGrpc({ service }, options);
-      return { drain: close };
+      const server = await serveGrpc({ service }, options);
+      return { drain: (grace) => server.close(grace) };
     },
   };
 }
