@@ -63,9 +63,8 @@ export {
   serveAssistant,
   type ServeAssistantOptions,
 } from './channels/serve-assistant.ts';
-export { type A2aServer, type Project } from './project/model.ts';
 export { loadPacked, packProject } from './project/pack.ts';
-export { type LoadedProject, loadProject } from './project/load-project.ts';
+export { type LoadedProject, loadProject, type Project } from './project/load-project.ts';
 export { type ProjectPlaces } from './project/project-folder.ts';
 export { createGenerator, type CreateGeneratorOptions } from './generators/create-generator.ts';
 export { llmGenerator } from './generators/llm/llm-generator.ts';

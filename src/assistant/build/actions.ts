@@ -6,8 +6,8 @@ import { LegateError } from '../../protocol/index.ts';
 import { InProcessActions } from '../actions/in-process.ts';
 import { RemoteActions } from '../actions/remote.ts';
 import { type Action, type ActionRunner, firstOf } from '../actions/runner.ts';
-import type { LoadedProject } from '../project/load-project.ts';
-import type { ActionEndpoint, Project } from '../project/model.ts';
+import type { ActionEndpoint } from '../project/endpoints.ts';
+import type { LoadedProject, Project } from '../project/load-project.ts';
 
 /** The default paths of a module with actions in TypeScript. */
 const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'actions.js'];

@@ -4,7 +4,7 @@ import { LegateError } from '../../protocol/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import { Deadline } from '../../time/index.ts';
 import { readBounded, readResponse } from '../actions/remote.ts';
-import type { NlgEndpoint } from '../project/model.ts';
+import type { NlgEndpoint } from '../project/endpoints.ts';
 import { noted } from '../prompt-note.ts';
 import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/responder.ts';
 import { compileTemplate } from '../templates/template.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createModels, type Script, startScriptedModelServer } from '../../models/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
-import type { NlgEndpoint } from '../project/model.ts';
+import type { NlgEndpoint } from '../project/endpoints.ts';
 import { Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 import { rephraserOf } from './nlg.ts';

@@ -12,7 +12,7 @@ import { sealedPolicy } from '../../push/index.ts';
 import type { TlsFiles } from '../../service/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Flow } from '../model.ts';
-import type { A2aServer } from '../project/model.ts';
+import type { A2aServer } from '../project/a2a-server.ts';
 import { type LoadedModel, versionOf } from './model-holder.ts';
 
 /** Translates `a2a_server:` of endpoints.yml to options of the A2A server. */

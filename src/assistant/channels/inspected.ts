@@ -1,7 +1,7 @@
 import type { FlowView, InspectedAssistant, StepView } from '../../http/index.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
 import type { Flow, Step } from '../model.ts';
-import type { Project } from '../project/model.ts';
+import type { Project } from '../project/load-project.ts';
 import type { Conversations } from './conversations.ts';
 import type { ModelHolder } from './model-holder.ts';
 

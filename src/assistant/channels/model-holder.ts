@@ -9,8 +9,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import { KeyedQueue, repeat } from '../../time/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
-import { loadProject } from '../project/load-project.ts';
-import type { Project } from '../project/model.ts';
+import { loadProject, type Project } from '../project/load-project.ts';
 import { loadPacked } from '../project/pack.ts';
 import type { ProjectPlaces } from '../project/project-folder.ts';
 

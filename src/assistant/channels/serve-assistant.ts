@@ -21,7 +21,7 @@ import {
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { BuildOptions } from '../build/build-assistant.ts';
-import type { A2aServer } from '../project/model.ts';
+import type { A2aServer } from '../project/a2a-server.ts';
 import type { ProjectPlaces } from '../project/project-folder.ts';
 import { a2aOptions, cardMaker, readStaticCard } from './a2a-server.ts';
 import { assistantAgent } from './a2a.ts';

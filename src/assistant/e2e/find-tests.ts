@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Environment, Problems, suggest, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { defaultActionNames } from '../executor/run-action.ts';
-import type { Project } from '../project/model.ts';
+import type { Project } from '../project/load-project.ts';
 import type { NameUse, TestCase } from './model.ts';
 import {
   nearest,

@@ -8,7 +8,7 @@ import type { Assistant } from '../assistant.ts';
 import { actionsOf } from '../build/actions.ts';
 import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
 import type { TrackerEvent } from '../conversation.ts';
-import type { Project } from '../project/model.ts';
+import type { Project } from '../project/load-project.ts';
 import { slotSet } from '../tracker/events.ts';
 import { Coverage, type FlowCoverage } from './coverage.ts';
 import { type Judge, modelJudge } from './judge.ts';

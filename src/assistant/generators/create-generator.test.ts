@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { scriptedModel } from '../../models/index.ts';
-import type { GeneratorConfig } from '../project/model.ts';
+import type { GeneratorConfig } from '../project/config-file.ts';
 import { createGenerator } from './create-generator.ts';
 import { situation } from './testing/bank.ts';
 

@@ -3,7 +3,7 @@ import { suggest } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { CommandGenerator } from '../commands/generator.ts';
-import type { GeneratorConfig } from '../project/model.ts';
+import type { GeneratorConfig } from '../project/config-file.ts';
 import { llmGenerator } from './llm/llm-generator.ts';
 import { matchingGenerator } from './matching/matching-generator.ts';
 import type { MatchingOptions } from './matching/turn.ts';

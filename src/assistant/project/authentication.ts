@@ -1,11 +1,10 @@
 import type { Section } from '../../config/index.ts';
-import type { Authentication } from './model.ts';
 import { readUrl } from './readers.ts';
 
 const kinds = ['api_key', 'token', 'oauth'] as const;
 
 /** One of `api_key`, `token` and `oauth`; what is secret in them must come from the environment. */
-export function readAuthentication(section: Section): Authentication | undefined {
+export function readAuthentication(section: Section) {
   const given = kinds.filter((kind) => section.has(kind));
   const [kind, second] = given;
   if (second !== undefined) {
@@ -25,14 +24,18 @@ export function readAuthentication(section: Section): Authentication | undefined
   return oauth;
 }
 
-function readOauth(section: Section): Authentication | undefined {
+/** Credentials for a server. */
+export type Authentication = NonNullable<ReturnType<typeof readAuthentication>>;
+
+function readOauth(section: Section) {
   const clientId = section.require('client_id')?.name();
   const clientSecret = section.require('client_secret')?.secret();
   const tokenUrl = readUrl(section.require('token_url'));
   const scope = section.name('scope');
   const audience = section.name('audience');
+  // Seconds.
   const timeout = section.number('timeout', { minimum: 0 });
   if (clientId === undefined || clientSecret === undefined || tokenUrl === undefined)
     return undefined;
-  return { kind: 'oauth', clientId, clientSecret, tokenUrl, scope, audience, timeout };
+  return { kind: 'oauth', clientId, clientSecret, tokenUrl, scope, audience, timeout } as const;
 }

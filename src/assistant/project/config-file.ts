@@ -1,10 +1,9 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
-import type { AssistantConfig, GeneratorConfig } from './model.ts';
 import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 
 /** Generators that ask a model, and the command language of each. */
-const generators: ReadonlyMap<string, GeneratorConfig['commands']> = new Map([
+const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
   ['CompactLLMCommandGenerator', 'v2'],
   ['SearchReadyLLMCommandGenerator', 'v3'],
   ['SingleStepLLMCommandGenerator', 'v2'],
@@ -16,7 +15,7 @@ const generators: ReadonlyMap<string, GeneratorConfig['commands']> = new Map([
 const builtin = new Set(['MatchingCommandGenerator', 'FlowPolicy']);
 
 /** config.yml. */
-export function readConfig(file: YamlFile, problems: Problems, uses: Use[]): AssistantConfig {
+export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
   const section = Field.document(file, problems);
   const recipe = section.name('recipe');
   const pipeline = section.list('pipeline');
@@ -35,11 +34,12 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]): Ass
     item.warn('left out, there is a command generator already', 'keep one of them');
   }
   const [first] = known;
-  const config: AssistantConfig = {
+  const config = {
     recipe,
     language: section.name('language') ?? 'en',
     additionalLanguages: section.names('additional_languages'),
     assistantId: section.name('assistant_id'),
+    /** Undefined for the generator that needs no model. */
     generator: first && readGenerator(first.name, first.item, uses),
   };
   section.get('importers')?.keyWarn('"importers" is left out');
@@ -55,15 +55,20 @@ function componentName(item: Field): string | undefined {
 
 const whole = { minimum: 1, isInteger: true };
 
-function readGenerator(component: string, item: Field, uses: Use[]): GeneratorConfig {
+/** A command generator that asks a model. */
+export type GeneratorConfig = ReturnType<typeof readGenerator>;
+
+function readGenerator(component: string, item: Field, uses: Use[]) {
   const section = item.isMapping() ? item.section() : undefined;
   section?.get('name');
   const retrieval = section?.section('flow_retrieval');
   const input = section?.section('user_input');
-  const config: GeneratorConfig = {
+  const config = {
     component,
+    /** The command language that the model is asked to answer in. */
     commands: generators.get(component) ?? 'v2',
     modelGroup: section && readModelGroupName(section, uses),
+    /** A key of `Project.files`. */
     promptTemplate: readFilePath(
       section?.get('prompt_template') ?? section?.get('prompt'),
       'template',
@@ -82,7 +87,7 @@ function readGenerator(component: string, item: Field, uses: Use[]): GeneratorCo
   return config;
 }
 
-function readFlowRetrieval(section: Section | undefined): GeneratorConfig['flowRetrieval'] {
+function readFlowRetrieval(section: Section | undefined) {
   // Flows are found by their words, so nothing has to be embedded.
   section?.get('embeddings');
   return {

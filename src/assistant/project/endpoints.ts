@@ -9,9 +9,8 @@ import {
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readA2aServer, refuseTls } from './a2a-server.ts';
-import { readMcpServer } from './mcp-servers.ts';
+import { type McpServer, readMcpServer } from './mcp-servers.ts';
 import { readModelGroups } from './model-groups.ts';
-import type { ActionEndpoint, Endpoints, McpServer, NlgEndpoint } from './model.ts';
 import { readOutbound } from './outbound.ts';
 import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 
@@ -31,7 +30,7 @@ const absent = [
 const loose = ['bus'];
 
 /** endpoints.yml. */
-export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): Endpoints {
+export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
   const section = Field.document(file, problems);
   const sections = new Map<string, JsonObject>();
   for (const key of loose) {
@@ -39,8 +38,15 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     if (value !== undefined) sections.set(key, value);
   }
   const mcpServers = new Map<string, McpServer>();
-  section.items('mcp_servers', (server) => readMcpServer(server, mcpServers, uses));
-  const endpoints: Endpoints = {
+  section.items('mcp_servers', (item) => {
+    const server = readMcpServer(item, uses);
+    if (server === undefined) return;
+    const { name } = server;
+    if (mcpServers.has(name))
+      item.field.at('name').error(`a server named "${name}" is there already`);
+    else mcpServers.set(name, server);
+  });
+  const endpoints = {
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
     nlg: readNlg(section.section('nlg'), uses),
     modelGroups: readModelGroups(section.list('model_groups')),
@@ -48,7 +54,9 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     a2aServer: section.mapping('a2a_server', readA2aServer),
     store: section.mapping('store', readStore),
     telemetry: section.mapping('telemetry', readTelemetry),
+    /** Undefined where calls may go anywhere. */
     outbound: section.mapping('outbound', readOutbound),
+    /** Sections that their owners read themselves. */
     sections,
   };
   refuseTls(section);
@@ -64,11 +72,16 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
   return endpoints;
 }
 
-function readActionEndpoint(section: Section | undefined): ActionEndpoint | undefined {
+export type Endpoints = ReturnType<typeof readEndpoints>;
+export type ActionEndpoint = NonNullable<Endpoints['actionEndpoint']>;
+export type NlgEndpoint = NonNullable<Endpoints['nlg']>;
+
+function readActionEndpoint(section: Section | undefined) {
   if (section === undefined) return undefined;
-  const endpoint: ActionEndpoint = {
+  const endpoint = {
     place: section.field.keyPlace,
     url: readUrl(section.get('url')),
+    /** A module in this process; wins over the URL. */
     actionsModule: section.name('actions_module'),
     headers:
       section.record('headers', (field, name) =>
@@ -82,8 +95,10 @@ function readActionEndpoint(section: Section | undefined): ActionEndpoint | unde
       return username === undefined || password === undefined ? undefined : { username, password };
     }),
     token: section.secret('token'),
+    /** The query parameter that carries the token. */
     tokenName: section.name('token_name') ?? 'token',
     enableSelectiveDomain: section.boolean('enable_selective_domain') ?? false,
+    /** Seconds. */
     timeout: section.number('timeout', { minimum: 0 }) ?? 300,
   };
   section.finishLeniently();
@@ -93,24 +108,25 @@ function readActionEndpoint(section: Section | undefined): ActionEndpoint | unde
   return endpoint;
 }
 
-function readNlg(section: Section | undefined, uses: Use[]): NlgEndpoint | undefined {
+function readNlg(section: Section | undefined, uses: Use[]) {
   if (section === undefined) return undefined;
   const type = section.get('type')?.oneOf(['rephrase', 'server'] as const);
   if (type !== 'rephrase') {
     const url = readUrl(section.require('url', 'or write type: rephrase'));
     const token = section.secret('token');
     section.finish();
-    return url === undefined ? undefined : { type: 'server', url, token };
+    return url === undefined ? undefined : { type: 'server' as const, url, token };
   }
   section
     .get('summarize_history')
     ?.keyWarn('"summarize_history" has no effect: the last turns are shown as they are');
-  const nlg: NlgEndpoint = {
+  const nlg = {
     type,
     rephraseAll: section.boolean('rephrase_all') ?? false,
     maxHistoricalTurns:
       section.number('max_historical_turns', { minimum: 0, isInteger: true }) ?? 5,
     modelGroup: readModelGroupName(section, uses),
+    /** A key of `Project.files`. */
     prompt: readFilePath(section.get('prompt'), 'template', uses),
   };
   section.finishLeniently();

@@ -3,15 +3,15 @@ import type { JsonObject } from '../../protocol/index.ts';
 import { loadDomain } from '../domain/domain.ts';
 import type { Use } from '../domain/uses.ts';
 import { loadFlows } from '../flows/flow.ts';
+import type { Domain, Flow } from '../model.ts';
 import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { TemplateError } from '../templates/tokens.ts';
 import { readConfig } from './config-file.ts';
-import { readEndpoints } from './endpoints.ts';
-import type { Project } from './model.ts';
+import { type Endpoints, readEndpoints } from './endpoints.ts';
 import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
-import { type LoadedSubAgent, readSubAgent } from './sub-agents.ts';
+import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.ts';
 import { validate } from './validate.ts';
 
 /**
@@ -176,4 +176,30 @@ function readCredentials(file: YamlFile, problems: Problems): ReadonlyMap<string
     missing[0]?.[1].keyWarn(`left out, there is no such channel here: ${names}`);
   }
   return result;
+}
+
+/**
+ * A project folder or a packed one, read whole. Holds secrets: never log it.
+ * @example const label = ({ name, modelId }: Project) => `${name}@${modelId.slice(0, 12)}`;
+ */
+export interface Project {
+  /** `assistant_id`, else the name of the folder. */
+  readonly name: string;
+  /** Where modules are looked for: code is not part of a package. */
+  readonly directory: string;
+  /** SHA-256 of the content, in hex; the same content has the same id, wherever and whenever. */
+  readonly modelId: string;
+  readonly config: ReturnType<typeof readConfig>;
+  readonly domain: Domain;
+  /** By id, default patterns included. */
+  readonly flows: ReadonlyMap<string, Flow>;
+  readonly endpoints: Endpoints;
+  /** Channels of credentials.yml by name. */
+  readonly credentials: ReadonlyMap<string, JsonObject>;
+  /** By name. */
+  readonly subAgents: ReadonlyMap<string, SubAgent>;
+  /** Where the modules of sub agents are looked for, each in the agent's folder. */
+  readonly subAgentsDirectory: string;
+  /** Texts that the project refers to: prompts and agent cards. */
+  readonly files: ReadonlyMap<string, string>;
 }

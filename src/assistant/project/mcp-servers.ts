@@ -1,33 +1,29 @@
 import type { Section } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readAuthentication } from './authentication.ts';
-import type { McpServer } from './model.ts';
 import { readUrl } from './readers.ts';
 
 const types = ['http', 'https', 'stdio'] as const;
 
-/** One of `mcp_servers:`, added to those before it. */
-export function readMcpServer(
-  section: Section,
-  servers: Map<string, McpServer>,
-  uses: Use[],
-): void {
+/** One of `mcp_servers:`: a server with a URL, or a program that communicates over stdio. */
+export function readMcpServer(section: Section, uses: Use[]) {
   const name = section.require('name')?.name();
   const type = section.get('type')?.oneOf(types, { ignoreCase: true });
   const isProgram = type === 'stdio' || (type === undefined && section.has('command'));
   const way = isProgram ? readProgram(section) : readAddress(section);
   const metaMap = section.mapping('meta_map', (map) => readMetaMap(map, uses));
-  if (name === undefined) return;
-  if (servers.has(name)) section.get('name')?.error(`a server named "${name}" is there already`);
-  else servers.set(name, { name, ...way, metaMap: metaMap ?? { static: {}, fromSlots: [] } });
+  if (name === undefined) return undefined;
+  return { name, ...way, metaMap: metaMap ?? { static: {}, fromSlots: [] } };
 }
+
+export type McpServer = NonNullable<ReturnType<typeof readMcpServer>>;
 
 function readAddress(section: Section) {
   const url = readUrl(section.require('url', 'or write type: stdio and a command'));
   return { url: url ?? '', auth: readAuthentication(section) };
 }
 
-/** A program sees only the variables that are given to it here. */
+/** A program is started in the project folder and sees only the variables that are given to it here. */
 function readProgram(section: Section) {
   const command = section.require('command', 'the program to start')?.name();
   const env = section.record('env', (field, name) =>
@@ -37,7 +33,8 @@ function readProgram(section: Section) {
   return { command: command ?? '', args, env: env ?? {} };
 }
 
-function readMetaMap(section: Section, uses: Use[]): McpServer['metaMap'] {
+/** What goes into `_meta` of each tool call. */
+function readMetaMap(section: Section, uses: Use[]) {
   return {
     static: section.object('static') ?? {},
     fromSlots: section.items('from_slots', (entry) => {

@@ -1,25 +1,13 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readAuthentication } from './authentication.ts';
-import type { ReactAgent, SubAgent } from './model.ts';
 import { readFilePath, readModelGroupName, readTimezone, readUrl } from './readers.ts';
 
 const protocols = ['RASA', 'A2A'] as const;
 const startupChecks = ['fail', 'warn', 'lazy'] as const;
 
-export interface LoadedSubAgent {
-  readonly agent: SubAgent;
-  /** Where its name stands. */
-  readonly field: Field;
-}
-
-/** `config.yml` of one folder of sub_agents. */
-export function readSubAgent(
-  folder: string,
-  file: YamlFile,
-  problems: Problems,
-  uses: Use[],
-): LoadedSubAgent | undefined {
+/** `config.yml` of one folder of sub_agents; times are in seconds. */
+export function readSubAgent(folder: string, file: YamlFile, problems: Problems, uses: Use[]) {
   const root = Field.root(file, problems);
   if (file.isBroken) return undefined;
   const section = root.section();
@@ -51,11 +39,20 @@ export function readSubAgent(
   return { agent: read, field: nameField };
 }
 
+/** A sub agent, and where its name stands. */
+export type LoadedSubAgent = NonNullable<ReturnType<typeof readSubAgent>>;
+export type SubAgent = LoadedSubAgent['agent'];
+/** An agent elsewhere, called over A2A. */
+export type ExternalAgent = Extract<SubAgent, { protocol: 'A2A' }>;
+/** A model in a loop with tools. */
+export type ReactAgent = Extract<SubAgent, { protocol: 'RASA' }>;
+
 function readLimits(section: Section | undefined, startupCheck: (typeof startupChecks)[number]) {
   return {
     module: section?.name('module'),
     timeout: section?.number('timeout', { minimum: 0 }),
     maxRetries: section?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
+    /** Whether an agent that does not answer keeps the assistant from starting. */
     startupCheck: section?.get('startup_check')?.oneOf(startupChecks) ?? startupCheck,
   };
 }
@@ -79,10 +76,12 @@ function readExternal(folder: string, parts: Parts, uses: Use[]) {
   const agentCard = isUrl ? readUrl(card) : readFilePath(card, 'card', uses, folder);
   return {
     protocol: 'A2A',
+    /** A URL, or a key of `Project.files`. */
     agentCard: agentCard ?? '',
     auth: configuration?.mapping('auth', readAuthentication),
     maxPollingTime: configuration?.number('max_polling_time', { minimum: 0 }) ?? 60,
     pollingInitialDelay: configuration?.number('polling_initial_delay', { minimum: 0 }) ?? 0.5,
+    /** After this time the agent's task continues in the background. */
     backgroundAfter: configuration?.number('background_after', { minimum: 0 }),
   } as const;
 }
@@ -99,6 +98,7 @@ function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]
   return {
     protocol: 'RASA',
     modelGroup: configuration && readModelGroupName(configuration, uses),
+    /** A key of `Project.files`. */
     promptTemplate: readFilePath(configuration?.get('prompt_template'), 'template', uses, folder),
     includeDateTime: configuration?.boolean('include_date_time') ?? true,
     timezone: configuration === undefined ? 'UTC' : readTimezone(configuration),
@@ -109,10 +109,7 @@ function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]
   } as const;
 }
 
-function readConnection(
-  section: Section,
-  uses: Use[],
-): ReactAgent['mcpServers'][number] | undefined {
+function readConnection(section: Section, uses: Use[]) {
   const field = section.require('name');
   const name = field?.name();
   if (field !== undefined && name !== undefined) uses.push({ kind: 'mcp_server', name, field });

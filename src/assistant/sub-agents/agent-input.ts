@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import type { Call } from '../executor/call-handler.ts';
 import type { Slot } from '../model.ts';
-import type { SubAgent } from '../project/model.ts';
+import type { SubAgent } from '../project/sub-agents.ts';
+import { isTrackerEvent } from '../tracker/events.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';
-import { isTrackerEvent } from '../tracker/events.ts';
 
 /** The input of a call: everything but the engine's internal slots. */
 export async function agentInput(

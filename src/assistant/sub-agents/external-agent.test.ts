@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../telemetry/index.ts';
 import type { Call } from '../executor/call-handler.ts';
-import type { ExternalAgent } from '../project/model.ts';
-import type { AgentInput } from './model.ts';
+import type { ExternalAgent } from '../project/sub-agents.ts';
 import { ExternalCaller } from './external-agent.ts';
+import type { AgentInput } from './model.ts';
 
 test('a card that cannot be read after the turn was aborted is handled', async () => {
   const gate = Promise.withResolvers<Response>();

@@ -16,7 +16,7 @@ import {
 } from '../../protocol/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import type { Call } from '../executor/call-handler.ts';
-import type { ExternalAgent } from '../project/model.ts';
+import type { ExternalAgent } from '../project/sub-agents.ts';
 import {
   atWork,
   failedOutput,

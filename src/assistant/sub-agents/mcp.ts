@@ -8,7 +8,7 @@ import {
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Call, CallHandler, CallOutcome } from '../executor/call-handler.ts';
-import type { McpServer } from '../project/model.ts';
+import type { McpServer } from '../project/mcp-servers.ts';
 import { evaluateExpression } from '../templates/template.ts';
 import { TemplateError } from '../templates/tokens.ts';
 import { slotSet } from '../tracker/events.ts';

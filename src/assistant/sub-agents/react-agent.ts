@@ -14,7 +14,7 @@ import { generateText } from '../../models/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import { compileCondition } from '../conditions/condition.ts';
 import type { Call } from '../executor/call-handler.ts';
-import type { ReactAgent } from '../project/model.ts';
+import type { ReactAgent } from '../project/sub-agents.ts';
 import { noted } from '../prompt-note.ts';
 import { type EventDraft, slotSet } from '../tracker/events.ts';
 import { slotValues } from './agent-input.ts';

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Call } from '../executor/call-handler.ts';
 import { dateTimeLine } from '../generators/llm/facts.ts';
 import { presentMoment } from '../generators/present-moment.ts';
-import type { ReactAgent } from '../project/model.ts';
+import type { ReactAgent } from '../project/sub-agents.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { entriesOfRun, slotValues } from './agent-input.ts';
 import type { AgentInput, StructuredResult } from './model.ts';

@@ -3,7 +3,7 @@ import { metaOf, selectTools } from '../../mcp/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/slot.ts';
 import type { Slot } from '../model.ts';
-import type { ReactAgent } from '../project/model.ts';
+import type { ReactAgent } from '../project/sub-agents.ts';
 import type { McpPool } from './mcp.ts';
 import type { SubAgentModule, SubAgentTool, SubAgentToolContext } from './model.ts';
 
