@@ -49,7 +49,7 @@ export function readersWithoutTable(): readonly string[] {
 /** They look again at keys that others read, or at something else. */
 const besides = [
   'src/assistant/project/validate-flows.ts',
-  'src/cli/bus-place.ts',
+  'src/cli/endpoints.ts',
   'src/cli/load-agent.ts',
 ];
 

@@ -14,7 +14,7 @@ import { present } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../push/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
-import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
+import { busIdentity, openConfiguredBus, readEndpoints } from './endpoints.ts';
 import type {
   DeadListOptions,
   DeadReplayOptions,
@@ -31,12 +31,12 @@ export async function declareAgent(place: string, options: DeclareOptions): Prom
   const loaded = isNameOnly
     ? undefined
     : await loadAgent(place, { ...options, logger: silentLogger });
-  const busPlace = await readBusPlace(loaded?.directory ?? '.', options);
+  const endpoints = await readEndpoints(loaded?.directory ?? '.', options);
   const name = checkBusName(options.name ?? loaded?.agent.name ?? place, 'the agent');
-  await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
+  await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
   await declareAgentQueue(bus, name);
   if (loaded !== undefined && options.announce === true) {
-    const { signer } = await identityAt(busPlace, name);
+    const { signer } = await busIdentity(endpoints, name);
     await announceOnce(loaded.agent, { bus, name, ...(signer !== undefined && { signer }) });
   }
   console.log(taskQueueName(name));
@@ -44,8 +44,8 @@ export async function declareAgent(place: string, options: DeclareOptions): Prom
 
 /** Lists dead letters with their reasons. */
 export async function listDead(agent: string, options: DeadListOptions): Promise<void> {
-  const busPlace = await readBusPlace('.', options);
-  await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
+  const endpoints = await readEndpoints('.', options);
+  await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
   const queue = await existingQueue(bus, agent);
   const letters = await bus.deadLetters(queue, { limit: options.limit });
   for (const letter of letters) {
@@ -65,8 +65,8 @@ export async function replayDead(
   if ((ids.length === 0) === (options.all !== true)) {
     throw usage('which dead letters? Give their ids, or --all');
   }
-  const busPlace = await readBusPlace('.', options);
-  await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
+  const endpoints = await readEndpoints('.', options);
+  await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
   const queue = await existingQueue(bus, agent);
   const replayed = await bus.replay(queue, options.all === true ? {} : { ids });
   console.log(`${replayed} moved back to ${queue}`);

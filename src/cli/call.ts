@@ -13,7 +13,7 @@ import { httpsOrLoopbackPolicy } from '../push/index.ts';
 import { type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
 import { stateWords } from './client/text.ts';
-import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
+import { busIdentity, openConfiguredBus, readEndpoints } from './endpoints.ts';
 import type { CallCommandOptions } from './commands/workers.ts';
 import { createLogger } from './logger.ts';
 import { busLink } from '../bus/index.ts';
@@ -30,14 +30,14 @@ export async function call(
 ): Promise<void> {
   const request = await requestOf(agent, skill, message, options);
   const peers = await peersOf(agent, options);
-  const place = await readBusPlace('.', options);
+  const endpoints = await readEndpoints('.', options);
   const isOverHttp = peers.some(({ name, url }) => isSame(name, request.agent) && url);
   const logger = createLogger(options.logLevel);
-  await using bus = isOverHttp ? null : await openBusAt(place, { logger });
+  await using bus = isOverHttp ? null : await openConfiguredBus(endpoints, { logger });
   await using network = await joinPeers({
     name: options.name,
     store: openMemory(),
-    links: bus === null ? [] : [busLink({ bus, ...(await identityAt(place, options.name)) })],
+    links: bus === null ? [] : [busLink({ bus, ...(await busIdentity(endpoints, options.name)) })],
     wellKnown: peers,
     isShortLived: true,
     operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },

@@ -4,14 +4,11 @@ import {
   apiKeyVerifier,
   Authenticator,
   bearerTokenVerifier,
-  type CallerLimitsOptions,
-  type JwtAlgorithm,
-  jwtAlgorithms,
   jwtVerifier,
   type Verifier,
 } from '../auth/index.ts';
-import { type Bus, gateway, type GatewayOptions, hostOnBus } from '../bus/index.ts';
-import { suggest, present } from '../config/index.ts';
+import { type Bus, gateway, hostOnBus } from '../bus/index.ts';
+import { present } from '../config/index.ts';
 import { telemetryOf } from '../http/index.ts';
 import { parseJson } from '../protocol/index.ts';
 import { type UrlPolicy, sealedPolicy } from '../push/index.ts';
@@ -19,13 +16,13 @@ import type { StoreOptions } from '../store/index.ts';
 import { retentionOf } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import {
-  type BusPlace,
-  identityAt,
-  openBusAt,
-  readBusPlace,
-  storeAt,
-  telemetryAt,
-} from './bus-place.ts';
+  type Endpoints,
+  busIdentity,
+  openConfiguredBus,
+  readEndpoints,
+  configuredStore,
+  startConfiguredTelemetry,
+} from './endpoints.ts';
 import type { GatewayCommandOptions } from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
@@ -42,23 +39,26 @@ export async function serveGateway(
   const [first = '', ...others] = agents;
   const verifiers = await verifiersOf(options);
   checkListenFlags(options, verifiers.length > 0);
-  const place = await readBusPlace('.', options);
-  const store = storeAt(place, options.store, join('.legate', 'gateway.db'));
-  const identity = await identityAt(place, options.name);
+  const endpoints = await readEndpoints('.', options);
+  const store = configuredStore(endpoints, options.store, join('.legate', 'gateway.db'));
+  const identity = await busIdentity(endpoints, options.name);
   // Before anything records metrics.
-  await using _telemetry = (await telemetryAt(place, options.name, logger)) ?? null;
-  const hosted = options.work ?? [];
-  await using bus = await openBusAt(place, { logger, allowsMemory: hosted.length > 0 });
-  await using _workers = await hostAll(hosted, { bus, place, store, options, logger });
+  await using _telemetry = await startConfiguredTelemetry(endpoints, options.name, logger);
+  const { work: hosted = [], requestsPerSecond, concurrentRequests, openStreams } = options;
+  const policy = options.pushHosts && pushPolicy(options.pushHosts);
+  const hosts = policy?.allowedNames ?? [];
+  if (hosts.length > 0) logger.info({ audit: 'action', hosts }, 'audit.push.hosts_opened');
+  await using bus = await openConfiguredBus(endpoints, { logger, allowsMemory: hosted.length > 0 });
+  await using _workers = await hostAll(hosted, { bus, endpoints, store, logger });
   await using serving = await gateway({
     bus,
     agents: [first, ...others],
     name: options.name,
     ...identity,
     store,
-    ...retentionOf(place.store),
+    ...retentionOf(endpoints.store),
     logger,
-    ...telemetryOf(place.telemetry, options.name),
+    ...telemetryOf(endpoints.telemetry, options.name),
     ...listenOptions(options),
     ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),
     // Only authenticated callers can ask for their extended card.
@@ -67,8 +67,12 @@ export async function serveGateway(
       extendedCard: true as const,
     }),
     protectsCard: options.protectCard === true,
-    callerLimits: limitsOf(options),
-    ...pushOf(options, logger),
+    callerLimits: {
+      // Limits guesses of tokens from the start.
+      failuresPerMinute: 60,
+      ...present({ requestsPerSecond, concurrentRequests, openStreams }),
+    },
+    ...(policy !== undefined && { push: { policy, resolveAtRegistration: true } }),
   });
   const lines = agents.map((name) => `  ${name}  ${serving.url}/agents/${name}`);
   console.log(
@@ -80,9 +84,8 @@ export async function serveGateway(
 
 interface HostContext {
   readonly bus: Bus;
-  readonly place: BusPlace;
+  readonly endpoints: Endpoints;
   readonly store: StoreOptions;
-  readonly options: GatewayCommandOptions;
   readonly logger: Logger;
 }
 
@@ -102,13 +105,13 @@ async function hostAll(workers: readonly string[], from: HostContext): Promise<A
 }
 
 async function hostHere(worker: string, from: HostContext): Promise<AsyncDisposable> {
-  const { bus, place, store, logger } = from;
+  const { bus, endpoints, store, logger } = from;
   const { agent } = await loadAgent(worker, { logger });
   return hostOnBus(agent, {
     bus,
     logger,
-    ...retentionOf(place.store),
-    ...(await identityAt(place, agent.name)),
+    ...retentionOf(endpoints.store),
+    ...(await busIdentity(endpoints, agent.name)),
     // Only one process can own a SQLite file; databases can be shared.
     store:
       store.type === 'sqlite'
@@ -124,15 +127,11 @@ async function verifiersOf(options: GatewayCommandOptions): Promise<readonly Ver
     verifiers.push(bearerTokenVerifier({ tokens: [{ token: authToken, subject: 'token' }] }));
   }
   if (apiKeys !== undefined) verifiers.push(apiKeyVerifier({ keys: await readKeys(apiKeys) }));
-  if (jwtSecret !== undefined && jwksUrl !== undefined) {
-    throw usage('--jwt-secret and --jwks-url exclude each other: use one of them');
-  }
   if (jwtSecret !== undefined || jwksUrl !== undefined) {
-    const usual = jwtSecret === undefined ? 'RS256' : 'HS256';
     verifiers.push(
       await jwtVerifier({
         keys: jwtSecret === undefined ? { jwksUrl: jwksUrl ?? '' } : { secret: jwtSecret },
-        algorithms: [algorithmOf(options.jwtMethod ?? usual)],
+        algorithms: [options.jwtMethod ?? (jwtSecret === undefined ? 'RS256' : 'HS256')],
         ...present({ issuer: jwtIssuer, audience: jwtAudience }),
       }),
     );
@@ -160,33 +159,6 @@ async function readKeys(file: string) {
     throw usage(`--api-keys: ${file} ${where}: write [{"subject": "bob", "key": "..."}]`);
   }
   return parsed.data.map((key) => present(key));
-}
-
-function algorithmOf(method: string): JwtAlgorithm {
-  const found = jwtAlgorithms.find((each) => each === method);
-  if (found !== undefined) return found;
-  const known = `use ${jwtAlgorithms.join(', ')}`;
-  throw usage(`--jwt-method ${method}: ${suggest(method, jwtAlgorithms, known)}`);
-}
-
-function limitsOf(options: GatewayCommandOptions): CallerLimitsOptions {
-  const { requestsPerSecond, concurrentRequests, openStreams } = options;
-  return {
-    // Limits guesses of tokens from the start.
-    failuresPerMinute: 60,
-    ...present({ requestsPerSecond, concurrentRequests, openStreams }),
-  };
-}
-
-function pushOf(
-  { pushHosts }: GatewayCommandOptions,
-  logger: Logger,
-): Pick<GatewayOptions, 'push'> {
-  if (pushHosts === undefined) return {};
-  const policy = pushPolicy(pushHosts);
-  const hosts = policy.allowedNames ?? [];
-  if (hosts.length > 0) logger.info({ audit: 'action', hosts }, 'audit.push.hosts_opened');
-  return { push: { policy, resolveAtRegistration: true } };
 }
 
 /** A host as URLs name it. */

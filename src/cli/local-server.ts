@@ -1,5 +1,9 @@
-import { createServer, type RequestListener, type ServerOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 
 interface LocalServerOptions extends ServerOptions {
   /** 0 for any free port. */
@@ -18,21 +22,22 @@ export interface LocalServer extends AsyncDisposable {
 }
 
 export async function openLocalServer(
-  listener: RequestListener,
+  listener: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
   { port, host = '127.0.0.1', refused, graceMs = 0, ...options }: LocalServerOptions,
 ): Promise<LocalServer> {
-  const server = createServer(options, listener);
+  const server = createServer(options, (request, response) => void listener(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(refused(cause)));
     server.listen(port, host, resolve);
   });
+  const address = server.address();
   return {
-    port: (server.address() as AddressInfo).port,
+    port: address !== null && typeof address === 'object' ? address.port : port,
     async [Symbol.asyncDispose]() {
       // Browsers open connections that they may never use: closes them after the grace period.
-      const impatient = setTimeout(() => server.closeAllConnections(), graceMs);
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await new Promise((resolve) => server.close(resolve));
-      clearTimeout(impatient);
+      clearTimeout(timer);
     },
   };
 }

@@ -3,7 +3,7 @@ import { LegateError } from '../protocol/index.ts';
 import { redactPushConfig } from '../push/index.ts';
 import type { DeliveryRecord, Store } from '../store/index.ts';
 import type { PushListOptions, PushRetryOptions } from './commands/operations.ts';
-import { inStore } from './stores.ts';
+import { inStore } from './endpoints.ts';
 import { usage } from './usage.ts';
 
 /** Page size of reads. */

@@ -1,12 +1,12 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { present } from '../config/index.ts';
 import { telemetryOf } from '../http/index.ts';
-import { storeOptionsOf } from '../store/index.ts';
 import { retentionOf } from '../tasks/index.ts';
 import { callBindings } from './call-bindings.ts';
 import type { RunCommandOptions } from './commands/assistants.ts';
 import { packageVersion } from './commands/version.ts';
+import { configuredStore, readEndpoints } from './endpoints.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
 import { modelFile, placesOf, projectPlacesOf } from './places.ts';
@@ -50,24 +50,21 @@ function serveOptions(options: RunCommandOptions) {
 }
 
 /** Stores tasks beside the module, unless endpoints.yml configures a store. */
-async function startModule(place: string, options: RunCommandOptions): Promise<Started> {
+async function startModule(module: string, options: RunCommandOptions): Promise<Started> {
   checkListenFlags(options, options.authToken !== undefined);
   const serving = serveOptions(options);
-  const { agent, directory } = await loadAgent(place, serving);
-  const file = options.endpoints ?? join(directory, 'endpoints.yml');
-  const isSaid = options.endpoints !== undefined || existsSync(file);
-  // Other commands read the rest of the file.
-  const { store, telemetry } = isSaid
-    ? await (await import('./bus-place.ts')).readStoreAndTelemetry(file)
-    : {};
+  const { agent, directory } = await loadAgent(module, serving);
+  const { endpoints: file } = options;
+  const endpoints = await readEndpoints(directory, {
+    ...present({ endpoints: file }),
+    ignoresBus: true,
+  });
   return serveAgent(agent, {
     ...serving,
     ...present({ token: options.authToken }),
-    ...(isSaid && { ...retentionOf(store), ...telemetryOf(telemetry, agent.name) }),
-    store:
-      store === undefined
-        ? { type: 'sqlite', path: join(directory, '.legate', `${basename(agent.name)}.db`) }
-        : storeOptionsOf(store, directory),
+    ...retentionOf(endpoints.store),
+    ...telemetryOf(endpoints.telemetry, agent.name),
+    store: configuredStore(endpoints, undefined, join('.legate', `${basename(agent.name)}.db`)),
   });
 }
 

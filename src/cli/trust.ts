@@ -17,7 +17,7 @@ import type {
   GrantOptions,
   TrustOptions,
 } from './commands/workers.ts';
-import { inStore } from './stores.ts';
+import { inStore } from './endpoints.ts';
 import { usage } from './usage.ts';
 
 /** Lists the known peers and their trust levels. */

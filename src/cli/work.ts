@@ -14,17 +14,17 @@ import { openStore, ownerKey, type Store } from '../store/index.ts';
 import { retentionOf, storeScheduler } from '../tasks/index.ts';
 import type { Logger, Telemetry } from '../telemetry/index.ts';
 import {
-  type BusPlace,
-  identityAt,
-  openBusAt,
-  readBusPlace,
-  storeAt,
-  telemetryAt,
-} from './bus-place.ts';
+  type Endpoints,
+  busIdentity,
+  openConfiguredBus,
+  readEndpoints,
+  configuredStore,
+  startConfiguredTelemetry,
+} from './endpoints.ts';
 import type { WorkCommandOptions } from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
-import { type MetricsPort, openMetricsPort, usualMetricsPort } from './metrics-port.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import { untilSignal } from './signals.ts';
 import { usage } from './usage.ts';
 
@@ -35,24 +35,23 @@ const graceMs = 10_000;
 export async function work(place: string, options: WorkCommandOptions): Promise<void> {
   const logger = createLogger(options.logLevel);
   const { agent, directory } = await loadAgent(place, { ...options, logger });
-  const busPlace = await readBusPlace(directory, options);
+  const endpoints = await readEndpoints(directory, options);
   const name = options.name ?? agent.name;
-  const identity = await identityAt(busPlace, name);
-  await using telemetry = (await telemetryAt(busPlace, name, logger)) ?? null;
-  await using shown = (await showMetrics(busPlace, telemetry, options, logger)) ?? null;
-  await using bus = await openBusAt(busPlace, { logger });
-  const store = await openStore(storeAt(busPlace, options.store));
+  const identity = await busIdentity(endpoints, name);
+  await using telemetry = await startConfiguredTelemetry(endpoints, name, logger);
+  await using metrics = await openMetrics(endpoints, telemetry, options, logger);
+  await using bus = await openConfiguredBus(endpoints, { logger });
+  const store = await openStore(configuredStore(endpoints, options.store));
   try {
-    const metrics = shown?.url;
     const outcome = await host(agent, {
       ...options,
       name,
       bus,
       store,
-      retention: retentionOf(busPlace.store),
+      retention: retentionOf(endpoints.store),
       identity,
       logger,
-      metrics,
+      metricsUrl: metrics?.url,
     });
     process.exitCode = report(outcome, options);
   } finally {
@@ -64,22 +63,21 @@ export async function work(place: string, options: WorkCommandOptions): Promise<
  * Opens a port for Prometheus, if `telemetry:` configures one. A worker with `--once` ends before a
  * scrape, and several of them may run on one machine: it opens a port only when one is given.
  */
-async function showMetrics(
-  { telemetry: settings }: BusPlace,
+async function openMetrics(
+  { telemetry: settings }: Endpoints,
   telemetry: Telemetry | null,
-  { metricsPort, once = false }: WorkCommandOptions,
+  { metricsPort: port, once = false }: WorkCommandOptions,
   logger: Logger,
-): Promise<MetricsPort | undefined> {
+): Promise<Awaited<ReturnType<typeof openMetricsPort>> | null> {
   const prometheus = settings?.prometheus;
-  if (telemetry === null || prometheus === undefined) {
-    if (metricsPort === undefined) return undefined;
-    throw usage(
-      '--metrics-port: metrics are off; set telemetry: {prometheus: true} in endpoints.yml',
-    );
+  if (telemetry !== null && prometheus !== undefined) {
+    if (once && port === undefined) return null;
+    return openMetricsPort({ telemetry, settings: prometheus, port, logger });
   }
-  if (once && metricsPort === undefined) return undefined;
-  const port = metricsPort ?? usualMetricsPort;
-  return openMetricsPort({ telemetry, settings: prometheus, port, logger });
+  if (port === undefined) return null;
+  throw usage(
+    '--metrics-port: metrics are off; set telemetry: {prometheus: true} in endpoints.yml',
+  );
 }
 
 interface Hosting extends Omit<WorkCommandOptions, 'store'> {
@@ -89,8 +87,7 @@ interface Hosting extends Omit<WorkCommandOptions, 'store'> {
   readonly retention: ReturnType<typeof retentionOf>;
   readonly identity: BusIdentity;
   readonly logger: Logger;
-  /** The URL of the metrics. */
-  readonly metrics: string | undefined;
+  readonly metricsUrl: string | undefined;
 }
 
 async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
@@ -109,7 +106,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
   });
   const topic = topics.task(hosting.name);
-  const metrics = options.metrics === undefined ? '' : `\nMetrics: ${options.metrics}`;
+  const metrics = options.metricsUrl === undefined ? '' : `\nMetrics: ${options.metricsUrl}`;
   if (once) console.error(`Waiting for one task of "${hosting.name}" on ${topic}${metrics}`);
   else console.log(`Working as "${hosting.name}" on ${topic}${metrics}\nStop:   Ctrl+C`);
   const isStopped = await Promise.race([

@@ -111,10 +111,8 @@ export function listen(
       return 204;
     };
     await using server = await openLocalServer(
-      (request, response) => {
-        void receive(request).then((status) =>
-          response.writeHead(status, { Connection: 'close' }).end(),
-        );
+      async (request, response) => {
+        response.writeHead(await receive(request), { Connection: 'close' }).end();
       },
       {
         port,

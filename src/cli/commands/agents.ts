@@ -177,10 +177,6 @@ export function authCommand(): Command {
   const load = () => import('../client/auth.ts');
   return command('auth', {
     summary: 'log in to an agent that requires OAuth or OpenID Connect',
-    examples: [
-      'legate auth login agent.example --client-id my-app',
-      'legate auth logout agent.example',
-    ],
     commands: [
       agentCommand('login', {
         summary:
@@ -226,6 +222,5 @@ export function configCommand(): Command {
   return command('config', {
     summary: 'print the settings for calls, and where each comes from',
     commands: [show],
-    examples: ['legate config show'],
   });
 }

@@ -242,7 +242,6 @@ export function testCommand(): Command {
   return command('test', {
     summary: 'run the tests of an assistant',
     commands: [endToEnd],
-    examples: ['legate test e2e examples/bank/tests'],
   });
 }
 

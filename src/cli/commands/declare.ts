@@ -113,18 +113,23 @@ export interface CommandSpec<Args extends readonly unknown[]> {
   readonly commands?: readonly Command[];
   /** Text below the options in help. */
   readonly notes?: string;
-  readonly examples: readonly string[];
+  /** @default the first example of each subcommand */
+  readonly examples?: readonly string[];
   /** Loaded when the command runs, so that help is fast. */
   readonly run?: () => Promise<(...args: Args) => Promise<void> | void>;
   /** Whether it runs until it is stopped. @default false */
   readonly isServer?: boolean;
 }
 
-const servers = new WeakSet<Command>();
+interface Details {
+  readonly isServer: boolean;
+  readonly examples: readonly string[];
+}
+const details = new WeakMap<Command, Details>();
 
 /** Whether a command runs until it is stopped. */
 export function isServer(command: Command): boolean {
-  return servers.has(command);
+  return details.get(command)?.isServer === true;
 }
 
 export function command<Args extends readonly unknown[]>(
@@ -137,17 +142,12 @@ export function command<Args extends readonly unknown[]>(
   for (const [key, option] of Object.entries(options)) made.addOption(optionOf(key, option));
   for (const one of commands) made.addCommand(one);
   if (run !== undefined) made.action(async (...args: Args) => (await run())(...args));
-  if (spec.isServer === true) servers.add(made);
-  return made.addHelpText('after', `${notesOf(spec.notes)}\n${examplesOf(spec.examples)}`);
-}
-
-function notesOf(notes: string | undefined): string {
-  return notes === undefined ? '' : `\n${notes}\n`;
-}
-
-function examplesOf(examples: readonly string[]): string {
+  const examples = spec.examples ?? commands.map((one) => details.get(one)?.examples[0] ?? '');
+  details.set(made, { isServer: spec.isServer === true, examples });
   const title = examples.length === 1 ? 'Example:' : 'Examples:';
-  return [title, ...examples.map((example) => `  ${example}`)].join('\n');
+  const lines = [title, ...examples.map((example) => `  ${example}`)];
+  const notes = spec.notes === undefined ? '' : `\n${spec.notes}\n`;
+  return made.addHelpText('after', `${notes}\n${lines.join('\n')}`);
 }
 
 function optionOf(key: string, spec: OptionSpec<unknown>): Option {

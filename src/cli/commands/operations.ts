@@ -21,12 +21,6 @@ export function pushCommand(): Command {
   );
   return command('push', {
     summary: 'list pending and dead webhook deliveries, and retry dead ones',
-    examples: [
-      'legate push list --state dead               dead deliveries with their reasons',
-      'legate push list --task 01a1… --json        deliveries of one task',
-      'legate push retry 17 18                     retry two deliveries',
-      'legate push retry --all --store my/store.db retry all of another store',
-    ],
     commands: [
       command('list', {
         summary: 'list pending deliveries, and dead ones that ran out of attempts',
@@ -49,22 +43,19 @@ export function pushCommand(): Command {
 export function dbCommand(): Command {
   const load = () => import('../db.ts');
   const operands = [operand('[url]', 'PostgreSQL URL (default: DATABASE_URL)')];
-  const status = 'legate db status postgres://localhost/legate';
-  const migrate = 'DATABASE_URL=postgres://localhost/legate legate db migrate';
   return command('db', {
     summary: 'show and migrate the schema of a PostgreSQL store',
-    examples: [status, migrate],
     commands: [
       command('status', {
         summary: 'print the current and the required schema version',
         operands,
-        examples: [status],
+        examples: ['legate db status postgres://localhost/legate'],
         run: async () => (await load()).showStatus,
       }),
       command('migrate', {
         summary: 'migrate the schema; safe while replicas start',
         operands,
-        examples: [migrate],
+        examples: ['DATABASE_URL=postgres://localhost/legate legate db migrate'],
         run: async () => (await load()).migrateDatabase,
       }),
     ],

@@ -100,7 +100,7 @@ export const bus = {
   busUrl: value('url', 'RabbitMQ URL; overrides bus: in endpoints.yml and AMQP_URL'),
   endpoints: value('file', 'file with the sections bus: and store: (default: endpoints.yml)'),
 };
-export type BusPlaceOptions = OptionsOf<typeof bus>;
+export type BusOptions = OptionsOf<typeof bus>;
 
 const storeText = 'SQLite file or PostgreSQL URL of the store';
 export const store = value('store', storeText, { env: 'LEGATE_STORE' });

@@ -163,11 +163,6 @@ function pushConfigCommand(): Command {
   const operands = [taskOperand];
   return command('push-config', {
     summary: 'manage the webhooks of a task',
-    examples: [
-      `${legate} create -a agent.example 01a1… --url https://me.example/hook`,
-      `${legate} list -a agent.example --json 01a1…`,
-      `${legate} delete -a agent.example 01a1… --id hook`,
-    ],
     commands: [
       agentCommand('create', {
         summary: 'register a webhook for a task',
@@ -225,9 +220,5 @@ export function taskCommand(): Command {
       pushConfigCommand(),
     ],
     notes: 'get, list, cancel and subscribe also work without "task".',
-    examples: [
-      'legate task get -a agent.example --wait 01a1…',
-      'legate task download -a agent.example 01a1… --directory results',
-    ],
   });
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { JwtAlgorithm } from '../../auth/index.ts';
 import { command, flag, negated, operand, type OptionsOf, value, values } from './declare.ts';
 import {
   bus,
@@ -81,9 +82,16 @@ const gatewayOptions = {
     'file',
     'JSON file with API keys: [{"subject": "bob", "key": "..."}]; callers send X-Api-Key',
   ),
-  jwtSecret: value('secret', 'secret that verifies JWTs of callers', { env: 'JWT_SECRET' }),
+  jwtSecret: value('secret', 'secret that verifies JWTs of callers', {
+    env: 'JWT_SECRET',
+    conflicts: 'jwksUrl',
+  }),
   jwksUrl: value('url', 'JWKS URL that verifies JWTs of callers'),
-  jwtMethod: value('algorithm', 'JWT algorithm (default: HS256, or RS256 with --jwks-url)'),
+  jwtMethod: value<JwtAlgorithm>(
+    'algorithm',
+    'JWT algorithm (default: HS256, or RS256 with --jwks-url)',
+    { choices: ['HS256', 'HS512', 'RS256', 'RS512', 'ES256', 'ES512', 'PS256'] },
+  ),
   jwtIssuer: value('issuer', 'required JWT issuer'),
   jwtAudience: value('audience', 'required JWT audience'),
   protectCard: flag('require authentication for the agent cards'),
@@ -193,16 +201,6 @@ export function trustCommand(): Command {
     notes: `Levels: observe (requests are recorded), learn (information is stored), propose (requests wait for your
 approval), act (approved skills run). Every caller starts at observe; callers that don't authenticate
 stay there.`,
-    examples: [
-      'legate trust list',
-      'legate trust grant message-token:alice --level act --skill negotiate-meeting',
-      'legate trust grant peer:bob --level act --skill negotiate-meeting   (our agent may answer bob)',
-      'legate trust revoke message-token:alice',
-      'legate trust proposals',
-      'legate trust approve 01a1…',
-      'legate trust refuse 01a1…',
-      'legate trust audit --limit 20',
-    ],
     commands: [
       command('list', {
         summary: 'list known callers with level, approved skills and interactions',
@@ -216,7 +214,10 @@ stay there.`,
           operand('<caller>', 'method:subject or method:tenant:subject, as printed by list'),
         ],
         options: grantOptions,
-        examples: ['legate trust grant message-token:alice --level act --skill negotiate-meeting'],
+        examples: [
+          'legate trust grant message-token:alice --level act --skill negotiate-meeting',
+          'legate trust grant peer:bob --level act --skill negotiate-meeting   (our agent may answer bob)',
+        ],
         run: async () => (await load()).grantTrust,
       }),
       command('revoke', {
@@ -282,7 +283,6 @@ export function busCommand(): Command {
   const load = () => import('../bus.ts');
   const dead = command('dead', {
     summary: 'list and replay dead letters',
-    examples: ['legate bus dead list researcher --json', 'legate bus dead replay researcher --all'],
     commands: [
       command('list', {
         summary: 'list the dead letters of an agent, oldest first',
@@ -311,12 +311,6 @@ export function busCommand(): Command {
   });
   return command('bus', {
     summary: 'manage RabbitMQ queues, dead letters and signing keys',
-    examples: [
-      'legate bus declare researcher                     creates its queues; tasks wait there',
-      'legate bus dead list researcher --json            dead letters with their reasons',
-      'legate bus dead replay researcher --all           retry all of them',
-      'legate bus key alice --out keys                   keys/alice.pem and keys/alice.jwks.json',
-    ],
     commands: [
       command('declare', {
         summary: 'create the queues of an agent, so that tasks wait while no worker runs',

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { checkActions, type LoadedProject, loadProject } from '../../assistant/index.ts';
 import { formatProblem } from '../../config/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
-import { readBusPlace, storeAt } from '../bus-place.ts';
+import { readEndpoints, configuredStore } from '../endpoints.ts';
 import { plain } from '../client/text.ts';
 import type { DoctorCommandOptions } from '../commands/assistants.ts';
 import { placesOf } from '../places.ts';
@@ -79,8 +79,8 @@ function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> 
 async function store(directory: string, { endpoints }: DoctorCommandOptions): Promise<Diagnosis> {
   let options: StoreOptions;
   try {
-    const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
-    options = storeAt(place, undefined);
+    const place = await readEndpoints(directory, endpoints === undefined ? {} : { endpoints });
+    options = configuredStore(place, undefined);
   } catch (error) {
     return failed('Store', wordsOf(error), 'fix store in endpoints.yml');
   }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { smallSkewMs, storeStatus, type StoreOptions } from '../../store/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
-import { openBusAt, readBusPlace } from '../bus-place.ts';
+import { openConfiguredBus, readEndpoints } from '../endpoints.ts';
 import {
   type Diagnosis,
   failed,
@@ -104,10 +104,10 @@ export async function examineBroker(
   endpoints: string | undefined,
 ): Promise<Diagnosis> {
   try {
-    const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
+    const place = await readEndpoints(directory, endpoints === undefined ? {} : { endpoints });
     if (place.bus === undefined) return skipped('Broker', 'no bus is configured');
     if (place.bus['type'] === 'memory') return passed('Broker', 'in memory');
-    const bus = await within(timeLimit, () => openBusAt(place, { logger: silentLogger }));
+    const bus = await within(timeLimit, () => openConfiguredBus(place, { logger: silentLogger }));
     await bus.close();
     return passed('Broker', 'reached');
   } catch (error) {
