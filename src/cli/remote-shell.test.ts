@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { greenhouseFolder } from '../../test/support/greenhouse.ts';
+import { serveAssistant } from '../assistant/index.ts';
 import { serve, type Serving } from '../http/index.ts';
 import { fieldsOf, legate, start, patient } from './testing/legate-process.ts';
 import { officialServer } from '../../test/support/official-server.ts';
@@ -64,6 +66,24 @@ test(
     );
   },
 );
+
+test('an assistant welcomes the user, once for each conversation', patient, async () => {
+  await using folder = await greenhouseFolder({
+    'endpoints.yml': 'a2a_server: {description: Waters plants.}\nstore: {type: memory}\n',
+  });
+  await using assistant = await serveAssistant({
+    places: { directory: folder.directory },
+    environment: {},
+    port: 0,
+  });
+  const input = 'water the Monstera\n/history\n/restart\n';
+  const { code, out } = await legate(['shell', assistant.url], { input });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^Hi! I can help you with watering, /);
+  expect(out.match(/^Hi!/gm)).toHaveLength(2);
+  expect(out).toContain('you: water the Monstera\nagent: How many litres?\n');
+  expect(out).not.toContain('session_start');
+});
 
 test('pieces of an answer show up as they come', patient, async () => {
   let finish = (): void => undefined;

@@ -1,35 +1,23 @@
 import type { Client, StreamEvent } from '../client/index.ts';
+import { present } from '../config/index.ts';
 import { LegateError, message, type Part } from '../protocol/index.ts';
 import { calling } from './client/calling.ts';
 import { afterAuthorization, authorizationUrls, follow } from './client/following.ts';
 import { partsOf } from './client/send.ts';
-import { Session } from './client/session.ts';
+import type { Session } from './client/session.ts';
 import { plain, stateWords } from './client/text.ts';
-import type { ClientCommandOptions } from './commands/options.ts';
 import type { ShellCommandOptions } from './commands/assistants.ts';
 import { Progress } from './progress.ts';
-import { eachLine, isTerminal, note, payloadOf } from './terminal.ts';
+import { eachLine, isTerminal, note, payloadOf, sessionStart } from './terminal.ts';
 import { Transcript } from './transcript.ts';
 
 /** A conversation with any A2A agent: one line is one message, and answers are streamed. */
 export async function remoteShell(agent: string, options: ShellCommandOptions): Promise<void> {
   // The option has the same name, but means the file of a project here.
   const { config: _, ...rest } = options;
-  const flags = { ...rest, agentCard: agent };
-  await calling(flags, [], async (session) => {
-    const client = await connected(session, flags);
-    await new RemoteConversation(client, session, options.contextId).hold();
+  await calling({ ...rest, agentCard: agent }, [], async (session) => {
+    await new RemoteConversation(await session.connect(), session).hold();
   });
-}
-
-/** Accepts agents of older versions, as well: the user sees the version. */
-async function connected(session: Session, flags: ClientCommandOptions): Promise<Client> {
-  try {
-    return await session.connect();
-  } catch (error) {
-    if (!(error instanceof LegateError) || error.code !== 'VERSION_NOT_SUPPORTED') throw error;
-    return new Session({ ...flags, a2aVersion: '0.3' }, []).connect();
-  }
 }
 
 const help = `/history  show the conversation  /state   show the state of the task
@@ -53,10 +41,10 @@ class RemoteConversation {
   /** The running task. */
   #running: string | undefined;
 
-  constructor(client: Client, session: Session, contextId: string | undefined) {
+  constructor(client: Client, session: Session) {
     this.#client = client;
     this.#session = session;
-    this.#contextId = contextId;
+    this.#contextId = session.choices.contextId;
   }
 
   async hold(): Promise<void> {
@@ -64,7 +52,8 @@ class RemoteConversation {
     const { protocolBinding, protocolVersion } = this.#client.interface;
     this.#note(`${name}, A2A ${protocolVersion} over ${protocolBinding}; /help for commands`);
     // Before the input is opened: lines without a listener are lost.
-    if (this.#contextId !== undefined) await this.#recall(this.#contextId);
+    if (this.#contextId === undefined) await this.#open();
+    else await this.#recall(this.#contextId);
     await eachLine((text) => this.#answer(text), {
       ends: ['/stop', '/exit', '/quit'],
       onInterrupt: () => this.#cancelRunning(),
@@ -74,38 +63,47 @@ class RemoteConversation {
   async #answer(text: string): Promise<void> {
     const [command = '', ...words] = text.split(' ');
     if (command === '/help') return this.#note(help);
-    if (command === '/state') return this.#tellState();
+    if (command === '/state') return this.#showState();
     if (command === '/history') return this.#transcript.show((line) => console.log(line));
     if (command === '/wait' && this.#taskId === undefined) return this.#note('No task is waiting.');
     if (command === '/restart') {
       [this.#contextId, this.#taskId, this.#state] = [undefined, undefined, 'no task yet'];
       this.#transcript.clear();
-      return this.#note('A new conversation.');
+      this.#note('A new conversation.');
+      return this.#open();
     }
-    try {
-      if (command === '/wait') return await this.#awaitAuthorization(this.#taskId ?? '');
+    return this.#try(async () => {
+      if (command === '/wait') return this.#awaitAuthorization(this.#taskId ?? '');
       const isFile = command === '/file';
       const flags = isFile ? [{ kind: 'file' as const, value: words[0] ?? '' }] : [];
-      const said = isFile ? words.slice(1) : [payloadOf(text, this.#transcript.buttons)];
-      await this.#send(await partsOf(said, flags));
+      const typed = isFile ? words.slice(1) : [payloadOf(text, this.#transcript.buttons)];
+      return this.#send(await partsOf(typed, flags));
+    });
+  }
+
+  /** Asks an assistant for its welcome; other agents would take it for a message. */
+  async #open(): Promise<void> {
+    const isAssistant = this.#client.card.skills.some(({ id }) => id === 'pattern_session_start');
+    if (isAssistant) await this.#try(() => this.#send([{ text: sessionStart }]));
+  }
+
+  /** The conversation continues after a failure: the next message may succeed. */
+  async #try(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
     } catch (error) {
       if (!(error instanceof LegateError)) throw error;
-      // The conversation continues: the next message may succeed.
       this.#session.warn(error.message);
       if (!isTerminal()) process.exitCode = 1;
     }
-    return undefined;
   }
 
   async #send(parts: readonly Part[]): Promise<void> {
-    const said = message(parts, {
-      ...(this.#contextId !== undefined && { contextId: this.#contextId }),
-      ...(this.#taskId !== undefined && { taskId: this.#taskId }),
-    });
-    this.#transcript.add(said);
+    const sent = message(parts, present({ contextId: this.#contextId, taskId: this.#taskId }));
+    this.#transcript.add(sent);
     const isAnswer = this.#taskId !== undefined;
     const { signal } = this.#session;
-    await this.#follow(this.#client.sendStreamingMessage(said, { signal }), isAnswer);
+    await this.#follow(this.#client.sendStreamingMessage(sent, { signal }), isAnswer);
   }
 
   /** The agent continues by itself once the user authorized it. */
@@ -144,8 +142,8 @@ class RemoteConversation {
       : 'a message without a task';
     if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${stateWords(state)})`);
     if (isTask && state === 'TASK_STATE_AUTH_REQUIRED') {
-      const places = authorizationUrls(result.task.status).map((place) => `Open ${place}; `);
-      this.#note(`${places.join('')}/wait continues after you have signed in`);
+      const urls = authorizationUrls(result.task.status).map((url) => `Open ${url}; `);
+      this.#note(`${urls.join('')}/wait continues after you have signed in`);
     }
   }
 
@@ -159,7 +157,7 @@ class RemoteConversation {
     this.#note(`${tasks.length} tasks of this conversation; /history shows them`);
   }
 
-  #tellState(): void {
+  #showState(): void {
     const context = this.#contextId === undefined ? '' : `, context ${this.#contextId}`;
     console.log(plain(`${this.#state}${context}`));
   }

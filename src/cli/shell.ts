@@ -12,9 +12,7 @@ import type { ShellCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
 import { Progress } from './progress.ts';
-import { eachLine, note, payloadOf } from './terminal.ts';
-
-const sessionStart = '/session_start';
+import { eachLine, note, payloadOf, sessionStart } from './terminal.ts';
 
 const help = `/slots    show slot values              /stack    show active flows and their steps
 /history  show the conversation         /restart  start a new conversation

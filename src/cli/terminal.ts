@@ -1,6 +1,9 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 
+/** The message that opens a conversation with an assistant; it answers with its welcome. */
+export const sessionStart = '/session_start';
+
 /** Whether a person types and reads; in a pipe, only messages are printed. */
 export function isTerminal(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;

@@ -1,6 +1,7 @@
 import { isInterrupted, isTerminal, type Message, type Part } from '../protocol/index.ts';
 import type { StreamResponse, Task } from '../protocol/index.ts';
 import { buttonsOf, plain, type ShownButton, shownParts } from './client/text.ts';
+import { sessionStart } from './terminal.ts';
 
 /** Number of lines to keep for replay. */
 const mostLines = 2_000;
@@ -19,12 +20,14 @@ export class Transcript {
   #buttons: readonly ShownButton[] = [];
 
   /** A message of the user. */
-  add(said: Message): void {
+  add({ messageId, parts }: Message): void {
     this.#isFirst = true;
     this.#streamed.clear();
     this.#buttons = [];
-    this.#shown.add(said.messageId);
-    this.#keep(`you: ${said.parts.map(wordsOf).join(' ')}`);
+    this.#shown.add(messageId);
+    const text = parts.map(textOf).join(' ');
+    // Not typed by the user: it opened the conversation.
+    if (text !== sessionStart) this.#keep(`you: ${text}`);
   }
 
   /** The buttons that were shown, in the order of their numbers. */
@@ -55,7 +58,7 @@ export class Transcript {
     if (isTerminal(state) || isInterrupted(state)) return this.#say(message);
     if (message === undefined) return undefined;
     this.#shown.add(message.messageId);
-    return message.parts.map(wordsOf).join(' ');
+    return message.parts.map(textOf).join(' ');
   }
 
   /** Records the messages of a past task without showing them. */
@@ -64,9 +67,9 @@ export class Transcript {
     for (const { messageId, role, parts } of said) {
       if (this.#shown.has(messageId)) continue;
       this.#shown.add(messageId);
-      this.#keep(`${role === 'ROLE_USER' ? 'you' : 'agent'}: ${parts.map(wordsOf).join(' ')}`);
+      this.#keep(`${role === 'ROLE_USER' ? 'you' : 'agent'}: ${parts.map(textOf).join(' ')}`);
     }
-    for (const { parts } of artifacts) this.#keep(`agent: ${parts.map(wordsOf).join('')}`);
+    for (const { parts } of artifacts) this.#keep(`agent: ${parts.map(textOf).join('')}`);
   }
 
   show(write: (line: string) => void): void {
@@ -92,7 +95,7 @@ export class Transcript {
     this.#shown.add(message.messageId);
     this.endLine();
     for (const part of shownParts(message.parts, this.#streamed)) {
-      this.#write(wordsOf(part));
+      this.#write(textOf(part));
       this.endLine();
       this.#offer(buttonsOf(part));
     }
@@ -111,7 +114,7 @@ export class Transcript {
     if (!append || this.#artifactId !== artifactId) this.endLine();
     for (const part of parts) {
       if (part.text === undefined) this.endLine();
-      this.#write(wordsOf(part));
+      this.#write(textOf(part));
       if (part.text === undefined) this.endLine();
     }
     this.#artifactId = artifactId;
@@ -135,7 +138,7 @@ function readable(data: unknown): string {
 }
 
 /** A part as a line of text. */
-function wordsOf({ text, raw, url, data, filename, mediaType }: Part): string {
+function textOf({ text, raw, url, data, filename, mediaType }: Part): string {
   if (text !== undefined) return plain(text);
   if (data !== undefined) return plain(readable(data));
   const size = raw === undefined ? url : `${Buffer.byteLength(raw, 'base64')} bytes`;

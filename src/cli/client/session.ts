@@ -161,13 +161,25 @@ export class Session {
   /** A client for the agent of a card. */
   async clientOf(card: AgentCard): Promise<Client> {
     const bindings = await this.bindingsOf(card);
-    const offers = (version: Version, binding?: BindingName): boolean =>
-      isOffered(card, { binding, version, bindings });
-    const version = versionFor(card, this.choices.version, offers);
-    if (version !== '1.0' && this.choices.version === undefined) {
+    const offered = (preference: { version?: '1.0' | '0.3'; binding?: BindingName }) => {
+      try {
+        return chooseInterface(card, { ...preference, bindings });
+      } catch {
+        return undefined;
+      }
+    };
+    const newest = offered({})?.version;
+    const { transports, version = newest ?? '1.0' } = this.choices;
+    if (newest !== undefined && offered({ version }) === undefined) {
+      throw new LegateError(
+        'VERSION_NOT_SUPPORTED',
+        `${JSON.stringify(card.name)} speaks A2A ${newest} and not ${version}`,
+      );
+    }
+    if (newest === '0.3' && this.choices.version === undefined) {
       this.warn(`${JSON.stringify(card.name)} offers only A2A 0.3`);
     }
-    const binding = this.choices.transports.find((one) => offers(version, one));
+    const binding = transports.find((one) => offered({ version, binding: one })?.binding === one);
     const auth = await this.authFor(card);
     const client = await connect(card, {
       ...this.#connectOptions(),
@@ -296,37 +308,4 @@ export class Session {
         : 'WARNING: certificates are not verified (--insecure): anyone on the network path can impersonate the agent',
     );
   }
-}
-
-type Version = '1.0' | '0.3';
-
-function isOffered(
-  card: AgentCard,
-  wanted: {
-    readonly binding: BindingName | undefined;
-    readonly version: Version;
-    readonly bindings: readonly ClientBinding[];
-  },
-): boolean {
-  try {
-    const { binding } = chooseInterface(card, wanted);
-    return wanted.binding === undefined || wanted.binding === binding;
-  } catch {
-    return false;
-  }
-}
-
-/** The version to speak: the one asked for, or else the newest that the card offers. */
-function versionFor(
-  { name }: AgentCard,
-  asked: Version | undefined,
-  offers: (version: Version) => boolean,
-): Version {
-  if (asked === undefined) return offers('1.0') || !offers('0.3') ? '1.0' : '0.3';
-  const other = asked === '1.0' ? '0.3' : '1.0';
-  if (offers(asked) || !offers(other)) return asked;
-  throw new LegateError(
-    'VERSION_NOT_SUPPORTED',
-    `${JSON.stringify(name)} speaks A2A ${other} and not ${asked}`,
-  );
 }
