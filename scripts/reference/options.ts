@@ -26,7 +26,7 @@ const interfaces = [
   ['Calling agents', 'src/client/options.ts', 'ClientOptions'],
   ['Calling agents, again (`retry`)', 'src/client/options.ts', 'RetryOptions'],
   ['Looking at tasks (`poll`)', 'src/client/options.ts', 'PollOptions'],
-  ['Log lines (`createLogger`)', 'src/telemetry/create-logger.ts', 'LoggerOptions'],
+  ['Log lines (`createLogger`)', 'src/telemetry/logger.ts', 'LoggerOptions'],
 ] as const;
 
 /** What servers fill in themselves. */

@@ -155,7 +155,7 @@ export function telemetryPage(): string {
     '## One trace over every hop',
     'W3C `traceparent` and `tracestate` are read from JSON-RPC, REST, the REST channel, gRPC metadata, headers of bus messages, and of MCP calls (`_meta`, else the header). They are sent to remote agents (HTTP and gRPC), peers, over the bus, to webhooks (the trace that registered them), to MCP servers (header and `_meta`) and to action servers. `test/telemetry/hops.test.ts` shows each hop. A trace that is left out of the sample stays left out on every hop.',
     '## Log lines',
-    'JSON lines on standard error, readable ones on a terminal, and as `LOG_FORMAT` (`json` or `pretty`) says: `level`, `time`, `event`, and fields. Every line that is written during a turn has its `turnId` (`{taskId}.{number}`) and, while there is a trace, its `traceId`. Values of fields such as `authorization`, `token` and `password`, bearer tokens, passwords in addresses and JWTs in texts are blotted out.',
+    'JSON lines on standard error, readable ones on a terminal, and as `LOG_FORMAT` (`json` or `pretty`) says: `level`, `time`, `event`, and fields. Every line that is written during a turn has its `turnId` (`{taskId}.{number}`) and, while there is a trace, its `traceId`. Values of fields such as `authorization`, `token` and `password`, bearer tokens, passwords in addresses and JWTs in texts are redacted.',
     'The events of Rasa keep their names, so that alerts keep working:',
     logTable((name) => name.startsWith('a2a_server.')),
     'All others:',

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { type Logger, loggerSettings, prettyLine, safeLogger } from '../telemetry/index.ts';
+import { type Logger, loggerSettings, prettyLine, redactingLogger } from '../telemetry/index.ts';
 import type { LogLevel } from './commands/options.ts';
 import { usage } from './usage.ts';
 
@@ -15,7 +15,7 @@ export function createLogger(level: LogLevel): Logger {
   }
   const destination =
     format === 'pretty'
-      ? { write: (line: string) => void stderr.write(prettyLine(line, stderr)) }
+      ? { write: (line: string) => void stderr.write(prettyLine(JSON.parse(line), stderr)) }
       : pino.destination({ fd: 2, sync: true });
-  return safeLogger(pino(loggerSettings(level), destination));
+  return redactingLogger(pino(loggerSettings(level), destination));
 }

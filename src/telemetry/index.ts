@@ -1,13 +1,18 @@
-export { defaultLogger } from './default-logger.ts';
-export { type Logger, silentLogger } from './logger.ts';
-export { createLogger, type LoggerOptions, loggerSettings, safeLogger } from './create-logger.ts';
+export {
+  createLogger,
+  defaultLogger,
+  inLogScope,
+  type Logger,
+  type LoggerOptions,
+  loggerSettings,
+  prettyLine,
+  redactingLogger,
+  silentLogger,
+} from './logger.ts';
 export { LogSummary } from './log-summary.ts';
-export { inLogScope } from './log-scope.ts';
-export { prettyLine } from './pretty-line.ts';
 export { redact } from './redact.ts';
 export { counter, histogram, observeGauge, upDownCounter } from './instruments.ts';
-export { metricTable } from './metric-table.ts';
-export { prometheusName, prometheusType } from './prometheus-name.ts';
+export { metricTable, prometheusName, prometheusType } from './metric-table.ts';
 export {
   cleanTracestate,
   endSpan,
@@ -20,10 +25,10 @@ export {
   traceHeaders,
   traceparentOf,
 } from './tracing.ts';
-export { telemetryOptionsOf } from './from-settings.ts';
 export {
   type OtlpOptions,
   startTelemetry,
   type Telemetry,
   type TelemetryOptions,
+  telemetryOptionsOf,
 } from './telemetry.ts';

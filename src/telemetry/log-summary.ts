@@ -1,27 +1,27 @@
 import type { Logger } from './logger.ts';
 
-/** How often what repeats is summarised, in milliseconds. */
+/** Interval of summaries of repeated events, in milliseconds. */
 const summaryMs = 10_000;
-/** Sources that are summarised apart; those beyond it share one summary for each event. */
+/** Sources with summaries of their own; further ones share one summary per event. */
 const maxSources = 1_000;
 
 /**
- * Warns of what others can cause as fast as they send: at once when it starts, and then at most once in
- * ten seconds for each source, with the number since the line before.
+ * Limits warnings that clients can cause at any rate: the first is logged at once, and then at most one
+ * every ten seconds for each source, with the number since the previous line.
  */
 export class LogSummary {
   readonly #logger: Logger;
   readonly #countName: string;
-  /** How often since the last line, by event and source. */
+  /** Number of events since the last line, by event and source. */
   readonly #counts = new Map<string, number>();
 
-  /** `countName`: the field that holds the number. */
+  /** `countName`: the field with the number. */
   constructor(logger: Logger, countName: string) {
     this.#logger = logger;
     this.#countName = countName;
   }
 
-  /** `fields` of the first time are logged each time; `source` is never shown. */
+  /** The `fields` of the first warning are logged each time; `source` is never logged. */
   warn(fields: object, event: string, source = ''): void {
     const own = JSON.stringify([event, source]);
     const isKnown = this.#counts.has(own) || this.#counts.size < maxSources;

@@ -1,5 +1,13 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { styleText } from 'node:util';
+import { trace } from '@opentelemetry/api';
+import type { LoggerOptions as PinoOptions } from 'pino';
+import { redact } from './redact.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
 /**
- * What Legate asks of a logger; pino's loggers fit. Never pass a secret.
+ * The logger that Legate writes to; pino's loggers fit. Never pass a secret.
  * @example
  * const logger: Logger = {
  *   debug() {},
@@ -18,7 +26,7 @@ export interface Logger {
 }
 
 /**
- * Says nothing.
+ * Logs nothing.
  * @example await serve(greeter, { logger: silentLogger });
  */
 export const silentLogger: Logger = {
@@ -28,3 +36,144 @@ export const silentLogger: Logger = {
   error() {},
   child: () => silentLogger,
 };
+
+/** The fields that every line has while a piece of work is in flight. */
+type LogFields = Readonly<Record<string, string | number>>;
+
+const scopes = new AsyncLocalStorage<LogFields>();
+const noFields: LogFields = {};
+
+/**
+ * Runs work whose log lines all have the same fields, in every logger of this module.
+ * @example inLogScope({ turnId: 'a.1' }, () => logger.info({}, 'started'));
+ */
+export function inLogScope<T>(fields: LogFields, work: () => T): T {
+  return scopes.run(fields, work);
+}
+
+/** The fields of the current scope, and the id of the current trace. */
+function logScope(): LogFields {
+  const fields = scopes.getStore() ?? noFields;
+  const traceId = trace.getActiveSpan()?.spanContext().traceId;
+  return traceId === undefined ? fields : { ...fields, traceId };
+}
+
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+type Level = (typeof levels)[number];
+
+const colours: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
+  debug: 'gray',
+  info: 'green',
+  warn: 'yellow',
+  error: 'red',
+};
+
+/** A line for people: `12:30:01 warn  project.warning problem="..."`, and the stack of an error below. */
+export function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
+  const { level = '', time = '', event = '', error, ...rest } = line;
+  const stack =
+    typeof error === 'object' && error !== null && 'stack' in error ? String(error.stack) : '';
+  const fields = { ...rest, ...(stack === '' && error !== undefined && { error }) };
+  const shown = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+  const clock = new Date(String(time)).toTimeString().slice(0, 8);
+  const name = String(level);
+  const title = styleText(colours[name] ?? 'gray', name.padEnd(5), { stream });
+  const head = `${styleText('gray', clock, { stream })} ${title} ${String(event)}`;
+  return `${head}${shown.join('')}\n${stack === '' ? '' : `${stack}\n`}`;
+}
+
+/**
+ * The logger of programs that configure none: warnings and errors on standard error, as lines for people,
+ * without secrets. `LOG_LEVEL` sets another level (`debug`, `info`, `warn`, `error`, `silent`);
+ * `logger: silentLogger` turns it off in code. Needs no library.
+ */
+export const defaultLogger: Logger = plainLogger({});
+
+function plainLogger(bound: Fields): Logger {
+  const log = (level: Level) => (fields: Fields, event: string) => {
+    if (!isEnabled(level)) return;
+    const time = new Date().toISOString();
+    const line = { level, time, event, ...logScope(), ...redact({ ...bound, ...fields }) };
+    process.stderr.write(prettyLine(line, process.stderr));
+  };
+  return {
+    debug: log('debug'),
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
+    child: (bindings) => plainLogger({ ...bound, ...bindings }),
+  };
+}
+
+function isEnabled(level: Level): boolean {
+  const least = process.env['LOG_LEVEL']?.toLowerCase();
+  if (least === 'silent') return false;
+  const known = levels.findIndex((one) => one === least);
+  return levels.indexOf(level) >= (known < 0 ? levels.indexOf('warn') : known);
+}
+
+/**
+ * The level, format and destination of log lines.
+ * @example
+ * const lines: string[] = [];
+ * const options: LoggerOptions = { level: 'warn', write: (line) => lines.push(line) };
+ */
+export interface LoggerOptions {
+  /** The lowest level that is logged. @default 'info' */
+  readonly level?: Level | 'silent';
+  /** One JSON object a line, or a line for people; `auto` is pretty on a terminal. @default 'json' */
+  readonly format?: 'json' | 'pretty' | 'auto';
+  /** Where lines go. @default standard error */
+  readonly write?: (line: string) => void;
+}
+
+/**
+ * A pino logger on standard error: secrets are redacted, and every line of a turn has its id.
+ * Loads pino when called.
+ * @example
+ * const logger = await createLogger({ level: 'debug', format: 'auto' });
+ * await serve(agent, { logger });
+ */
+export async function createLogger(options: LoggerOptions = {}): Promise<Logger> {
+  const { pino } = await import('pino');
+  const { format = 'json', write } = options;
+  const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
+  const plain = write ?? ((line: string) => void process.stderr.write(line));
+  const destination = isPretty
+    ? { write: (line: string) => plain(prettyLine(JSON.parse(line), process.stderr)) }
+    : write === undefined
+      ? pino.destination({ fd: 2, sync: true })
+      : { write };
+  return redactingLogger(pino(loggerSettings(options.level), destination));
+}
+
+/** The settings of pino for lines in Legate's format. */
+export function loggerSettings(level: LoggerOptions['level'] = 'info'): PinoOptions {
+  return {
+    level,
+    base: null,
+    messageKey: 'event',
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    // Fields of the scope that the logger itself has are not written twice.
+    mixin(_fields, _level, logger) {
+      const bound = logger.bindings();
+      const scope = Object.entries(logScope());
+      return Object.fromEntries(scope.filter(([name]) => bound[name] === undefined));
+    },
+    formatters: {
+      level: (label) => ({ level: label }),
+      log: redact,
+    },
+  };
+}
+
+/** pino writes the bindings of a child as they are, so they are redacted first. */
+export function redactingLogger(logger: Logger): Logger {
+  return {
+    debug: (fields, event) => logger.debug(fields, event),
+    info: (fields, event) => logger.info(fields, event),
+    warn: (fields, event) => logger.warn(fields, event),
+    error: (fields, event) => logger.error(fields, event),
+    child: (bindings) => redactingLogger(logger.child(redact(bindings))),
+  };
+}

@@ -2,7 +2,7 @@ interface MetricEntry {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly unit?: 's' | 'ms' | 'By';
   readonly help: string;
-  /** What tells its series apart. */
+  /** The attributes of its series. */
   readonly labels: readonly string[];
 }
 
@@ -10,35 +10,35 @@ const peerLabels = ['legate.a2a.target_agent', 'legate.a2a.skill', 'legate.a2a.t
 const sentLabels = ['messaging.destination.name', 'legate.messaging.type', 'status'];
 const takenLabels = ['legate.messaging.queue', 'legate.messaging.type', 'status'];
 
-/** Every metric there is, by its name in OpenTelemetry. The reference is made from this table. */
+/** All metrics by their OpenTelemetry names. The reference is generated from this table. */
 export const metricTable = {
   'legate.turns': {
     type: 'counter',
-    help: 'Turns that ended, by how they ended',
+    help: 'Ended turns by outcome',
     labels: ['agent', 'outcome'],
   },
   'legate.turn.duration': {
     type: 'histogram',
     unit: 's',
-    help: 'How long turns took',
+    help: 'Duration of turns',
     labels: [],
   },
-  'legate.turns.running': { type: 'gauge', help: 'Turns that run now', labels: ['agent'] },
-  'legate.events': { type: 'counter', help: 'Events made by turns', labels: ['agent'] },
+  'legate.turns.running': { type: 'gauge', help: 'Running turns', labels: ['agent'] },
+  'legate.events': { type: 'counter', help: 'Events emitted by turns', labels: ['agent'] },
   'legate.push.attempts': {
     type: 'counter',
-    help: 'Attempts at a webhook that came to an end: delivered, retry or dead',
+    help: 'Finished webhook delivery attempts: delivered, retry or dead',
     labels: ['outcome'],
   },
   'legate.push.duration': {
     type: 'histogram',
     unit: 's',
-    help: 'How long attempts at webhooks took',
+    help: 'Duration of webhook delivery attempts',
     labels: ['outcome'],
   },
   'legate.store.write_failures': {
     type: 'counter',
-    help: 'Writes that the store failed to make: a full disk, a database that is away',
+    help: 'Failed store writes, for example a full disk or an unavailable database',
     labels: ['driver'],
   },
   'legate.store.clock_skew': {
@@ -49,28 +49,28 @@ export const metricTable = {
   },
   'legate.http.denied': {
     type: 'counter',
-    help: 'Requests refused for reasons of security, by the code of the error',
+    help: 'Requests refused for security reasons by error code',
     labels: ['code'],
   },
   'legate.model.calls': {
     type: 'counter',
-    help: 'Answers asked of language models, by what came of them',
+    help: 'Calls of language models by outcome',
     labels: ['model', 'outcome'],
   },
   'legate.model.duration': {
     type: 'histogram',
     unit: 's',
-    help: 'How long language models took, retries included',
+    help: 'Duration of language model calls, retries included',
     labels: ['model', 'outcome'],
   },
   'legate.model.tokens': {
     type: 'counter',
-    help: 'Tokens that language models say they used',
+    help: 'Tokens used, as reported by language models',
     labels: ['model', 'direction'],
   },
   'legate.tool.calls': {
     type: 'counter',
-    help: 'Calls of tools by language models, by what came of them',
+    help: 'Tool calls by language models by outcome',
     labels: ['tool', 'outcome'],
   },
   'legate.messaging.publish.messages': {
@@ -81,45 +81,45 @@ export const metricTable = {
   'legate.messaging.publish.duration': {
     type: 'histogram',
     unit: 'ms',
-    help: 'How long the bus took to confirm messages',
+    help: 'Time until the broker confirmed a published message',
     labels: sentLabels,
   },
   'legate.messaging.process.messages': {
     type: 'counter',
-    help: 'Messages taken from the bus, by what became of them',
+    help: 'Messages consumed from the bus by outcome',
     labels: takenLabels,
   },
   'legate.messaging.process.duration': {
     type: 'histogram',
     unit: 'ms',
-    help: 'How long messages took from receipt to their acknowledgement',
+    help: 'Time from receipt of a message to its acknowledgement',
     labels: takenLabels,
   },
   'legate.messaging.active_messages': {
     type: 'gauge',
-    help: 'Messages of the bus that are being worked on',
+    help: 'Messages of the bus in processing',
     labels: ['legate.messaging.queue', 'legate.messaging.type'],
   },
   'legate.messaging.dlq.depth': {
     type: 'gauge',
-    help: 'Dead letters of the queues that are consumed here',
+    help: 'Dead letters of the queues that this process consumes',
     labels: ['legate.messaging.queue'],
   },
   'legate.a2a.requests': { type: 'counter', help: 'Calls of peers', labels: peerLabels },
   'legate.a2a.failures': {
     type: 'counter',
-    help: 'Calls of peers that did not complete, by how they ended',
+    help: 'Failed calls of peers by outcome',
     labels: [...peerLabels, 'end'],
   },
   'legate.a2a.duration': {
     type: 'histogram',
     unit: 'ms',
-    help: 'How long calls of peers took',
+    help: 'Duration of calls of peers',
     labels: [...peerLabels, 'status', 'latency_grade'],
   },
   'legate.a2a.polling_attempts': {
     type: 'counter',
-    help: 'Looks at tasks of peers that do not stream',
+    help: 'Polls of tasks of peers that do not stream',
     labels: peerLabels,
   },
   'legate.a2a.streaming_events': {
@@ -129,42 +129,67 @@ export const metricTable = {
   },
   'legate.a2a.subscribe_fallbacks': {
     type: 'counter',
-    help: 'Streams of peers that broke and were followed by looking instead',
+    help: 'Broken streams of peers that were continued by polling',
     labels: peerLabels,
   },
   'legate.a2a.input_required_rounds': {
     type: 'counter',
-    help: 'Questions of peers that were answered',
+    help: 'Answered input-required rounds of peers',
     labels: peerLabels,
   },
   'legate.a2a.input_required_breaks': {
     type: 'counter',
-    help: 'Exchanges of questions that were broken off: max_rounds or repetition',
+    help: 'Aborted input-required exchanges: max_rounds or repetition',
     labels: [...peerLabels, 'reason'],
   },
   'legate.telemetry.dropped': {
     type: 'counter',
-    help: 'Spans that were not exported, by why',
+    help: 'Spans that were not exported by reason',
     labels: ['reason'],
   },
   'process.cpu': {
     type: 'counter',
     unit: 's',
-    help: 'Processor time that the process used',
+    help: 'CPU time of the process',
     labels: [],
   },
   'process.resident_memory': {
     type: 'gauge',
     unit: 'By',
-    help: 'Memory that the process has',
+    help: 'Resident memory of the process',
     labels: [],
   },
   'process.start_time': {
     type: 'gauge',
     unit: 's',
-    help: 'When the process began, since 1970',
+    help: 'Start time of the process, since 1970',
     labels: [],
   },
 } as const satisfies Readonly<Record<string, MetricEntry>>;
 
 export type MetricName = keyof typeof metricTable;
+
+/** The content type of the Prometheus text format. */
+export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';
+
+const unitWords: Readonly<Record<string, string>> = {
+  s: 'seconds',
+  ms: 'milliseconds',
+  By: 'bytes',
+};
+
+/** `legate.turn.duration` in `s` becomes `legate.turn.duration_seconds`. */
+export function withUnit(name: string, unit: string | undefined): string {
+  const word = unit === undefined ? undefined : unitWords[unit];
+  return word === undefined || name.endsWith(word) ? name : `${name}_${word}`;
+}
+
+/** The name of a metric as Prometheus shows it: `legate.turns` is `legate_turns_total`. */
+export function prometheusName(metric: {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly unit?: string;
+}): string {
+  const name = withUnit(metric.name, metric.unit).replaceAll(/[^A-Za-z0-9_]/g, '_');
+  return metric.type !== 'counter' || name.endsWith('_total') ? name : `${name}_total`;
+}

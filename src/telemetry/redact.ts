@@ -10,7 +10,7 @@ const maxDepth = 6;
 const maxItems = 100;
 const longestText = 10_000;
 
-/** Credentials after their scheme, passwords in addresses, and tokens that speak for themselves. */
+/** Credentials after their scheme, passwords in URLs, and tokens in a known format. */
 const inText: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${censored}`],
   // Up to the last @: passwords may hold one.
@@ -44,12 +44,12 @@ const inText: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, censored],
 ];
 
-/** A text without what looks like a secret in it. */
+/** Redacts everything in a text that looks like a secret. */
 export function hideSecrets(text: string): string {
   return inText.reduce((hidden, [secret, instead]) => hidden.replace(secret, instead), text);
 }
 
-/** A copy that may be logged: bounded in size, without secrets, errors as what they say. */
+/** A copy that may be logged: bounded in size, without secrets, with errors as objects. */
 export function redact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return redactFields(fields, 0);
 }
@@ -58,11 +58,11 @@ function redactFields(fields: object, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, maxItems)) {
     const isSecret = secretName.test(name.replaceAll(/[-_\s]/g, '').toLowerCase());
-    // Numbers of tokens, and whether there is a password, are no secrets.
-    const isSaid = typeof value === 'string' || (typeof value === 'object' && value !== null);
-    // A key of its own, even where the name is one that objects give a meaning to.
+    // Numbers of tokens, and whether there is a password, are not secret.
+    const hasContent = typeof value === 'string' || (typeof value === 'object' && value !== null);
+    // Also for names with a meaning, such as `__proto__`.
     Object.defineProperty(copy, name, {
-      value: isSecret && isSaid ? censored : redactValue(value, depth + 1),
+      value: isSecret && hasContent ? censored : redactValue(value, depth + 1),
       enumerable: true,
       configurable: true,
       writable: true,
@@ -91,7 +91,7 @@ function redactValue(value: unknown, depth: number): unknown {
 
 function describeError(error: Error): object {
   const { name, message, stack, cause } = error;
-  const { code } = error as { readonly code?: unknown };
+  const code = 'code' in error ? error.code : undefined;
   return {
     type: name,
     message,

@@ -2,7 +2,15 @@
  * The OpenTelemetry SDK of a process: loaded only when telemetry is configured. Registers as the
  * globals of the OpenTelemetry API what no other SDK has registered there.
  */
-import { context, diag, DiagLogLevel, metrics, propagation, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  context,
+  diag,
+  DiagLogLevel,
+  metrics,
+  propagation,
+  trace,
+} from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   type ExportResult,
@@ -11,23 +19,26 @@ import {
   W3CTraceContextPropagator,
 } from '@opentelemetry/core';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   MeterProvider,
   type MetricReader,
   PeriodicExportingMetricReader,
-  type PushMetricExporter,
+  type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { counter } from './instruments.ts';
 import type { Logger } from './logger.ts';
-import { PrometheusText } from './prometheus-text.ts';
-import { RedactingSpanExporter } from './span-exporter.ts';
+import { withUnit } from './metric-table.ts';
+import { hideSecrets } from './redact.ts';
 import type { OtlpOptions, TelemetryOptions } from './telemetry.ts';
 
 export interface Sdk {
@@ -36,6 +47,8 @@ export interface Sdk {
   flush(): Promise<void>;
   shutdown(): Promise<void>;
 }
+
+const dropped = counter('legate.telemetry.dropped');
 
 /** Attribute sets that one metric may have; the rest is counted as `otel_metric_overflow`. */
 const maxSeries = 1_000;
@@ -65,7 +78,7 @@ export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
     },
     async shutdown() {
       for (const unregister of tracing?.unregister ?? []) unregister();
-      // Spans first: how many were lost is part of the last report of metrics.
+      // Spans first: the last export of metrics has the number of lost spans.
       await Promise.allSettled([tracing?.provider.shutdown()]);
       await Promise.allSettled([meters.shutdown()]);
       if (isOurs) metrics.disable();
@@ -80,7 +93,7 @@ function metricReaders(otlp: OtlpOptions | undefined, onResult: OnResult): Metri
   const exporter = new OTLPMetricExporter(exporterOptions(otlp, '/v1/metrics'));
   return [
     new PeriodicExportingMetricReader({
-      exporter: observed(exporter, onResult),
+      exporter: observed(exporter, (batch) => batch, onResult),
       exportIntervalMillis: metricsIntervalMs,
       exportTimeoutMillis: Math.min(timeoutMs, metricsIntervalMs),
     }),
@@ -105,7 +118,15 @@ function startTracing(
     },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new RedactingSpanExporter(exporter, onResult),
+        exporter: observed(
+          exporter,
+          (spans) => spans.map(redacted),
+          (result, spans) => {
+            const isLost = result.code === ExportResultCode.FAILED;
+            if (isLost) dropped.add(spans.length, { reason: 'not_delivered' });
+            onResult(result);
+          },
+        ),
         maxExportBatchSize: Math.min(batchSize, maxQueue),
         scheduledDelayMillis: batchDelayMs,
         maxQueueSize: maxQueue,
@@ -131,15 +152,76 @@ function exporterOptions(otlp: OtlpOptions, path: string) {
   };
 }
 
-/** The same exporter, whose results are seen. */
-function observed(exporter: PushMetricExporter, onResult: OnResult): PushMetricExporter {
+interface Exporter<Batch> {
+  export(batch: Batch, done: OnResult): void;
+}
+
+/** The same exporter, with its batches prepared and its results observed. */
+function observed<Batch, E extends Exporter<Batch>>(
+  exporter: E & Exporter<Batch>,
+  prepare: (batch: Batch) => Batch,
+  onResult: (result: ExportResult, batch: Batch) => void,
+): E {
   const send = exporter.export.bind(exporter);
-  exporter.export = (batch, done) =>
-    send(batch, (result) => {
-      onResult(result);
+  exporter.export = (batch: Batch, done: OnResult) =>
+    send(prepare(batch), (result) => {
+      onResult(result, batch);
       done(result);
     });
   return exporter;
+}
+
+/** The same span without secrets. */
+function redacted(span: ReadableSpan): ReadableSpan {
+  const attributes = redactedAll(span.attributes);
+  const events = span.events.map((event) => ({
+    ...event,
+    ...(event.attributes !== undefined && { attributes: redactedAll(event.attributes) }),
+  }));
+  // A view: the fields of a span are getters on its prototype.
+  const view: ReadableSpan = Object.create(span, {
+    attributes: { value: attributes, enumerable: true },
+    events: { value: events, enumerable: true },
+  });
+  return view;
+}
+
+function redactedAll(attributes: Attributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? hideSecrets(value) : value,
+    ]),
+  );
+}
+
+/** Collects the metrics of a provider as text for Prometheus; opens no port of its own. */
+class PrometheusText {
+  readonly reader: MetricReader = new PrometheusExporter({ preventServerStart: true });
+  readonly #serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
+
+  async render(): Promise<string> {
+    const { resourceMetrics } = await this.reader.collect();
+    return `${this.#serializer.serialize(unitsInNames(resourceMetrics)).trimEnd()}\n`;
+  }
+}
+
+/** The serializer writes the unit as a comment; Prometheus wants it in the name. */
+function unitsInNames(collected: ResourceMetrics): ResourceMetrics {
+  return {
+    ...collected,
+    scopeMetrics: collected.scopeMetrics.map((scope) => ({
+      ...scope,
+      metrics: scope.metrics.map((metric) => ({
+        ...metric,
+        descriptor: {
+          ...metric.descriptor,
+          name: withUnit(metric.descriptor.name, metric.descriptor.unit),
+          unit: '',
+        },
+      })),
+    })),
+  };
 }
 
 /** The SDK reports what it drops and what it cannot do to `diag`. */

@@ -99,7 +99,7 @@ test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted the
   await telemetry.flush();
   const named = collecting.metrics;
   expect(named.get('legate.model.calls')).toMatchObject({
-    description: 'Answers asked of language models, by what came of them',
+    description: 'Calls of language models by outcome',
     sum: {
       isMonotonic: true,
       aggregationTemporality: 2,

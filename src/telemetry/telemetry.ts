@@ -1,4 +1,5 @@
-import { checkEndpoint } from './check-endpoint.ts';
+import { present, type TelemetrySettings } from '../config/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import { observeCounter, observeGauge, registerObservations } from './instruments.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import type { Sdk } from './sdk.ts';
@@ -34,7 +35,7 @@ export interface OtlpOptions {
 }
 
 /**
- * As whom a process reports, and where to.
+ * The identity of a process in telemetry, and the destination of its spans and metrics.
  * @example
  * const options: TelemetryOptions = {
  *   serviceName: 'orders',
@@ -44,15 +45,15 @@ export interface OtlpOptions {
  * };
  */
 export interface TelemetryOptions {
-  /** As whom we report. @default 'legate' */
+  /** The `service.name` of the resource. @default 'legate' */
   readonly serviceName?: string;
   /** Further attributes of the resource, such as `deployment.environment.name`. */
   readonly resource?: Readonly<Record<string, string>>;
   /** Where spans and metrics are sent, over HTTP with JSON; without it nothing is traced. */
   readonly otlp?: OtlpOptions;
-  /** Share of the traces that begin here which are recorded, from 0 to 1. @default 1 */
+  /** Share of the traces started here that are recorded, from 0 to 1. @default 1 */
   readonly sampleRatio?: number;
-  /** Where it is told that a collector is away. @default nowhere */
+  /** Logs outages of the collector. @default none */
   readonly logger?: Logger;
 }
 
@@ -65,13 +66,13 @@ export interface TelemetryOptions {
 export interface Telemetry extends AsyncDisposable {
   /** The metrics of this process in the Prometheus text format. */
   prometheus(): Promise<string>;
-  /** Sends what has not been sent yet. */
+  /** Exports pending spans and metrics. */
   flush(): Promise<void>;
-  /** Sends what is left and turns telemetry off, once all who asked for it have. */
+  /** Exports the rest, and stops telemetry once every `startTelemetry` has been closed. */
   close(): Promise<void>;
 }
 
-/** There is one OpenTelemetry in a process, so there is one of these. */
+/** OpenTelemetry is global in a process, so there is one SDK. */
 let running: Promise<Sdk> | undefined;
 let users = 0;
 
@@ -80,7 +81,7 @@ const shutdownMs = 3_000;
 
 /**
  * Starts the OpenTelemetry SDK for the whole process: metrics for Prometheus, and with `otlp` spans and
- * metrics to a collector. Start it before the agents it shall observe. A program that has registered an
+ * metrics to a collector. Start it before the agents that it observes. A program that has registered an
  * SDK of its own keeps it, and receives our spans and metrics. A second call shares the first SDK.
  * @example
  * await using telemetry = await startTelemetry({ otlp: { endpoint: 'http://localhost:4318' } });
@@ -88,7 +89,7 @@ const shutdownMs = 3_000;
  */
 export async function startTelemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
   const { logger = silentLogger, otlp } = options;
-  if (otlp !== undefined) checkEndpoint(otlp.endpoint, otlp.headers);
+  if (otlp !== undefined) checkEndpoint(otlp);
   if (running !== undefined) logger.info({}, 'telemetry.shared');
   const mine = (running ??= start(options, logger));
   users += 1;
@@ -138,4 +139,49 @@ function observeProcess(): readonly (() => void)[] {
       result.observe((user + system) / 1e6);
     }),
   ];
+}
+
+/**
+ * Refuses invalid endpoints, endpoints with a password in the URL, and credentials over unencrypted
+ * connections.
+ */
+function checkEndpoint({ endpoint, headers = {} }: OtlpOptions): void {
+  const url = URL.parse(endpoint);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {
+    throw invalid('must be an http or https URL without a user, such as http://localhost:4318');
+  }
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url.protocol === 'http:' && !isLocal && Object.keys(headers).length > 0) {
+    throw invalid(`headers are not sent to ${url.origin} over plain http; use https`);
+  }
+}
+
+function invalid(what: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', `otlp.endpoint: ${what}`);
+}
+
+/** The options in the `telemetry:` section of a project. Without the section, telemetry is off. */
+export function telemetryOptionsOf(settings: TelemetrySettings): TelemetryOptions {
+  const { serviceName, resource, sampleRatio, otlp } = settings;
+  return present({
+    serviceName,
+    resource,
+    sampleRatio,
+    otlp:
+      otlp &&
+      present({
+        endpoint: otlp.endpoint,
+        headers: otlp.headers,
+        traces: otlp.traces,
+        metrics: otlp.metrics,
+        batchDelayMs: inMs(otlp.batchDelaySeconds),
+        metricsIntervalMs: inMs(otlp.metricsIntervalSeconds),
+        timeoutMs: inMs(otlp.timeoutSeconds),
+        maxQueue: otlp.maxQueue,
+      }),
+  });
+}
+
+function inMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
 }

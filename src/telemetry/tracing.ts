@@ -17,7 +17,7 @@ export type { Attributes, Span };
 export interface SpanOptions {
   /** W3C trace context of the caller. @default the active span */
   readonly traceparent?: string | undefined;
-  /** What goes along with it. */
+  /** The W3C `tracestate` of the caller. */
   readonly tracestate?: string | undefined;
   readonly attributes?: Attributes;
   /** @default 'internal' */
@@ -32,7 +32,7 @@ const kinds = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-/** A piece of work in the trace. Does nothing unless an exporter is configured. */
+/** Starts a span. Does nothing unless an exporter is configured. */
 export function startSpan(name: string, options: SpanOptions = {}): Span {
   const { traceparent, tracestate, attributes, kind = 'internal' } = options;
   const parent = traceparent === undefined ? context.active() : contextOf(traceparent, tracestate);
@@ -45,13 +45,13 @@ export function startSpan(name: string, options: SpanOptions = {}): Span {
     );
 }
 
-/** Runs work inside a span: what it starts becomes part of the same trace. */
+/** Runs work inside a span: spans that it starts are children of it. */
 export function inSpan<T>(span: Span, work: () => T): T {
   if (!isTraced(span)) return work();
   return context.with(trace.setSpan(context.active(), span), work);
 }
 
-/** Whether a span belongs to a trace, be it one that is left out of the sample. */
+/** Whether a span belongs to a trace, sampled or not. */
 export function isTraced(span: Span): boolean {
   return span.isRecording() || isSpanContextValid(span.spanContext());
 }

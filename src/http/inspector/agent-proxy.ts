@@ -12,7 +12,7 @@ import {
   type UrlPolicy,
   UrlRefused,
 } from '../../push/index.ts';
-import { invalidParams, LegateError } from '../../protocol/index.ts';
+import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import type { NetworkExposure } from '../../service/index.ts';
 import { readBody } from '../request.ts';
 import { type ApiCall, audited, bodyOf, type Inspection, type Routes } from './inspection.ts';
@@ -165,7 +165,7 @@ function forwardedHeaders(request: IncomingMessage): Record<string, string> {
   let given: Record<string, string>;
   try {
     const json = decodeURIComponent(headerOf(request, 'x-inspect-headers') || '{}');
-    given = z.record(z.string(), z.coerce.string()).parse(JSON.parse(json));
+    given = z.record(z.string(), z.string()).parse(parseJson(json));
   } catch {
     const description = 'must be a JSON object, percent-encoded';
     throw invalidParams({ field: 'headers', description });

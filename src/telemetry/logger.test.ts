@@ -16,7 +16,7 @@ async function lines(): Promise<{
   };
 }
 
-test('lines are JSON with the event, and secrets are blotted out wherever they stand', async () => {
+test('lines are JSON with the event, and secrets are redacted wherever they stand', async () => {
   const { logger, written, last } = await lines();
   logger
     .child({ taskId: 't', apiKey: 'hunter2' })
@@ -102,12 +102,12 @@ test('errors are told with their code, their stack and their cause', async () =>
   logger.error({ error: failed() }, 'x');
   expect(last()['error']).toMatchObject({
     type: 'Error',
-    stack: expect.stringContaining('create-logger.test.ts'),
+    stack: expect.stringContaining('logger.test.ts'),
     cause: { code: 'E', message: 'amqp://u:[redacted]@h' },
   });
 });
 
-test('every line of a turn bears its id, however deep it is written, and only once', async () => {
+test('every line of a turn has its id, however deep it is written, and only once', async () => {
   const { logger, written, last } = await lines();
   await inLogScope({ turnId: 't.1' }, async () => {
     await Promise.resolve();
