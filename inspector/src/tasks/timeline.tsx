@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { message } from '../../../src/protocol/index.ts';
 import { TalkTurn } from '../talk/turn.ts';
 import { OutputView } from '../talk/turn-view.tsx';
@@ -79,10 +79,9 @@ function usePlaying(
 }
 
 function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }) {
-  const replay = useMemo(() => new Replay(log.events), [log]);
+  const task = useReplay(log.events, at + 1);
   const event = log.events[at];
   if (event === undefined) return <div class="timeline-detail" />;
-  const task = replay.after(at + 1);
   return (
     <div class="timeline-detail">
       <section>
@@ -107,30 +106,16 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
 }
 
 /**
- * A task as it was after any of its events. Moving forward applies events one by one; moving back
- * starts over.
+ * The task after the first `count` events. Moving forward applies events one by one; moving back starts
+ * over.
  */
-class Replay {
-  readonly #events: readonly LogEvent[];
-  #turn = emptyTurn();
-  #at = 0;
-
-  constructor(events: readonly LogEvent[]) {
-    this.#events = events;
-  }
-
-  /** `count`: number of events to apply. */
-  after(count: number): TalkTurn {
-    if (count < this.#at) {
-      this.#turn = emptyTurn();
-      this.#at = 0;
-    }
-    for (; this.#at < count; this.#at += 1) {
-      const event = this.#events[this.#at];
-      if (event !== undefined) this.#turn.take(event.body);
-    }
-    return this.#turn;
-  }
+function useReplay(events: readonly LogEvent[], count: number): TalkTurn {
+  const replayed = useRef({ turn: emptyTurn(), count: 0 });
+  if (count < replayed.current.count) replayed.current = { turn: emptyTurn(), count: 0 };
+  const { turn, count: done } = replayed.current;
+  for (const { body } of events.slice(done, count)) turn.take(body);
+  replayed.current.count = count;
+  return turn;
 }
 
 function emptyTurn(): TalkTurn {

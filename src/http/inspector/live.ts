@@ -19,17 +19,16 @@ interface LiveOptions {
 
 /** Pause between polls, in milliseconds. */
 const pauseMs = 500;
-/** Tasks that are polled: the latest, which are those that change. */
+/** Tasks and deliveries that are polled: the latest tasks, which are those that change. */
 const maxTasks = 100;
+const maxDeliveries = 200;
 
-/** Publishes changes of the store while there are viewers. Polls, so that it sees all replicas. */
+/** Notifies viewers of changes in the store. Polls, so that it sees all replicas. */
 export class Live {
   readonly #options: LiveOptions;
   readonly #viewers = new Set<Viewer>();
-  /** Versions of tasks, lengths of conversations; undefined before the first poll. */
-  #versions: Map<string, number> | undefined;
-  readonly #lengths = new Map<string, number>();
-  #deliveries = '';
+  /** Versions of tasks, deliveries and conversations at the last poll; undefined before the first. */
+  #versions: ReadonlyMap<string, string | number> | undefined;
   #hasPushed = false;
   #timer: Timer | undefined;
   #isPolling = false;
@@ -46,9 +45,7 @@ export class Live {
       this.#viewers.delete(viewer);
       if (this.#viewers.size > 0) return;
       this.#timer?.cancel();
-      this.#timer = undefined;
       this.#versions = undefined;
-      this.#lengths.clear();
     };
   }
 
@@ -83,42 +80,35 @@ export class Live {
   async #pollOnce(): Promise<void> {
     const { store } = this.#options;
     const { records } = await store.list({ limit: maxTasks });
-    const versions = new Map(records.map(({ id, version }) => [id, version]));
+    const deliveries = await store.push.deliveries({ limit: maxDeliveries });
+    const versions = new Map<string, string | number>(
+      records.map(({ id, version }) => [`task ${id}`, version]),
+    );
+    versions.set(
+      'push',
+      deliveries.map(({ id, attempts, state }) => `${id}:${attempts}:${state}`).join(),
+    );
+    for (const { owner, id } of [...this.#viewers].flatMap(({ contexts }) => contexts)) {
+      const { logLength = 0 } = (await store.loadContext(owner, id)) ?? {};
+      versions.set(`context ${owner} ${id}`, logLength);
+    }
     const before = this.#versions;
     this.#versions = versions;
+    if (before === undefined) return;
+    const isChanged = (key: string): boolean => before.get(key) !== versions.get(key);
     const tasks = records
-      .filter(({ id, version }) => before !== undefined && before.get(id) !== version)
+      .filter(({ id }) => isChanged(`task ${id}`))
       .map(({ id, contextId }) => ({ id, contextId }));
-    const deliveries = await store.push.deliveries({ limit: 200 });
-    const marks = deliveries.map(({ id, attempts, state }) => `${id}:${attempts}:${state}`).join();
-    const isPushNew = before !== undefined && (marks !== this.#deliveries || this.#hasPushed);
+    const isPushChanged = this.#hasPushed || isChanged('push');
     this.#hasPushed = false;
-    this.#deliveries = marks;
-    if (tasks.length > 0 || isPushNew) {
-      this.publish({
-        ...(tasks.length > 0 && { tasks }),
-        ...(isPushNew && { push: true as const }),
-      });
-    }
-    await this.#pollContexts();
-  }
-
-  async #pollContexts(): Promise<void> {
-    const { store } = this.#options;
-    const lengths = new Map<string, number>();
+    if (tasks.length > 0) this.publish({ tasks });
+    if (isPushChanged) this.publish({ push: true });
     for (const viewer of this.#viewers) {
-      const changed: string[] = [];
-      for (const { owner, id } of viewer.contexts) {
-        const key = `${owner} ${id}`;
-        const length = lengths.get(key) ?? (await store.loadContext(owner, id))?.logLength ?? 0;
-        lengths.set(key, length);
-        const known = this.#lengths.get(key);
-        if (known !== undefined && known !== length) changed.push(id);
-      }
-      if (changed.length > 0) viewer.notify({ contexts: changed });
+      const keys = viewer.contexts.map(({ owner, id }) => [id, `context ${owner} ${id}`] as const);
+      // A conversation that is watched since this poll has not changed.
+      const contexts = keys.filter(([, key]) => before.has(key) && isChanged(key));
+      if (contexts.length > 0) viewer.notify({ contexts: contexts.map(([id]) => id) });
     }
-    this.#lengths.clear();
-    for (const [key, length] of lengths) this.#lengths.set(key, length);
   }
 }
 
