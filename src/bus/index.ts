@@ -1,6 +1,49 @@
-export * from './transport/index.ts';
-export * from './identity/index.ts';
-export { busCard, type BusCardOptions } from './exchange/index.ts';
-export { gateway, type Gateway, type GatewayAgent, type GatewayOptions } from './gateway/index.ts';
-export * from './host/index.ts';
-export * from './link/index.ts';
+export {
+  gateway,
+  type Gateway,
+  type GatewayAgent,
+  type GatewayOptions,
+} from './gateway/gateway.ts';
+export { announceOnce } from './host/announcer.ts';
+export {
+  declareAgentQueue,
+  type HostOptions,
+  type HostOutcome,
+  type Hosting,
+  hostOnBus,
+} from './host/host.ts';
+export {
+  skillAgent,
+  type SkillAgentOptions,
+  type SkillDefinition,
+  type SkillHandler,
+} from './host/skill-agent.ts';
+export type { SkillConversation } from './host/skill-conversation.ts';
+export { type BusIdentity, readBusIdentity } from './identity/read-identity.ts';
+export { MessageSigner } from './identity/signer.ts';
+export { MessageVerifier, type TrustedIssuer } from './identity/verifier.ts';
+export { busLink, type BusLinkOptions } from './link/bus-link.ts';
+export {
+  type AckDecision,
+  type Bus,
+  type BusMessage,
+  type ConsumeOptions,
+  type Consumption,
+  type DeadLetter,
+  type Delivery,
+  done,
+  type OutgoingMessage,
+  type PublishOptions,
+  type Queue,
+  type QueueState,
+  release,
+} from './transport/bus.ts';
+export { checkBusName, isBusName } from './transport/checks.ts';
+export { type BusOptions, openBus, readBusOptions } from './transport/open-bus.ts';
+export {
+  type AgentQueueOptions,
+  ownResponseQueue,
+  statusQueue,
+  taskQueueName,
+  topics,
+} from './transport/topics.ts';

@@ -9,17 +9,12 @@ import {
   type StreamResponse,
   type Task,
 } from '../protocol/index.ts';
-import { headerNames, Sender } from './exchange/index.ts';
-import { readError, readResult, readUpdate } from './exchange/index.ts';
-import type { MessageSigner } from './identity/index.ts';
-import {
-  type Bus,
-  type BusMessage,
-  done,
-  openBus,
-  responseQueue,
-  topics,
-} from './transport/index.ts';
+import { headerNames, readError, readResult, readUpdate } from './exchange/payloads.ts';
+import { Sender } from './exchange/sender.ts';
+import type { MessageSigner } from './identity/signer.ts';
+import { type Bus, type BusMessage, done } from './transport/bus.ts';
+import { openBus } from './transport/open-bus.ts';
+import { responseQueue, topics } from './transport/topics.ts';
 import { nameOf } from './transport/bus.contract.ts';
 
 export { codeOf, eventually, nameOf } from './transport/bus.contract.ts';

@@ -1,15 +1,9 @@
 import type { Agent } from '../../agents/index.ts';
 import { busInterface } from '../../peers/index.ts';
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
-import { checkBusName } from '../transport/index.ts';
+import { checkBusName } from '../transport/checks.ts';
 
-/**
- * What the card of an agent on the bus has besides what the agent says.
- * @example
- * const url = 'https://researcher.example';
- * const overHttp = { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' };
- * const options: BusCardOptions = { name: 'researcher', moreInterfaces: [overHttp] };
- */
+/** What the card of an agent on the bus has besides what the agent says. */
 export interface BusCardOptions {
   /** The agent's name on the bus. */
   readonly name: string;
@@ -21,10 +15,7 @@ export interface BusCardOptions {
 
 const defaultModes = ['text/plain', 'application/json'] as const;
 
-/**
- * The card of an agent on the bus.
- * @example const card = busCard(agent, { name: 'researcher', version: '2.0.0' });
- */
+/** The card of an agent on the bus. */
 export function busCard(agent: Agent, options: BusCardOptions): AgentCard {
   const { version = '1.0.0', moreInterfaces = [] } = options;
   const name = checkBusName(options.name, 'the agent');

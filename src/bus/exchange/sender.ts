@@ -1,18 +1,9 @@
 import type { Caller } from '../../agents/index.ts';
 import { LegateError, type SendMessageRequest } from '../../protocol/index.ts';
-import {
-  type MessageSigner,
-  type MessageVerifier,
-  type Principal,
-  selfAsserted,
-} from '../identity/index.ts';
-import {
-  type Bus,
-  type BusMessage,
-  type OutgoingMessage,
-  type PublishOptions,
-  topics,
-} from '../transport/index.ts';
+import type { MessageSigner, Principal } from '../identity/signer.ts';
+import { type MessageVerifier, selfAsserted } from '../identity/verifier.ts';
+import type { Bus, BusMessage, OutgoingMessage, PublishOptions } from '../transport/bus.ts';
+import { topics } from '../transport/topics.ts';
 import { headerNames } from './payloads.ts';
 
 const responsePrefix = topics.response('x').slice(0, -1);

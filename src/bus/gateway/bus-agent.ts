@@ -21,9 +21,10 @@ import {
   toLegateError,
 } from '../../protocol/index.ts';
 import type { RecordStore } from '../../store/index.ts';
-import { Sender } from '../exchange/index.ts';
-import type { MessageSigner } from '../identity/index.ts';
-import { type Bus, checkBusName } from '../transport/index.ts';
+import { Sender } from '../exchange/sender.ts';
+import type { MessageSigner } from '../identity/signer.ts';
+import type { Bus } from '../transport/bus.ts';
+import { checkBusName } from '../transport/checks.ts';
 import { queueTransport } from './queue-transport.ts';
 import type { ReplyBox } from './reply-box.ts';
 

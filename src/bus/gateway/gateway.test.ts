@@ -28,12 +28,15 @@ import {
 } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../../store/index.ts';
-import { Sender } from '../exchange/index.ts';
-import { announceOnce, hostOnBus, type HostOptions } from '../host/index.ts';
-import { MessageSigner, MessageVerifier } from '../identity/index.ts';
+import { Sender } from '../exchange/sender.ts';
+import { announceOnce } from '../host/announcer.ts';
+import { hostOnBus, type HostOptions } from '../host/host.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
 import { codeOf, describeBuses, nameOf, eventually } from '../testing.contract.ts';
-import { type Bus, type BusMessage, discoveryQueue, done, topics } from '../transport/index.ts';
-import { gateway, type GatewayOptions } from './index.ts';
+import { type Bus, type BusMessage, done } from '../transport/bus.ts';
+import { discoveryQueue, topics } from '../transport/topics.ts';
+import { gateway, type GatewayOptions } from './gateway.ts';
 
 const httpsOnly = { schemes: ['https'], allowLoopback: false, allowPrivate: false } as const;
 

@@ -10,17 +10,18 @@ import { type AgentCard, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
-import { type Identification, identify, readCard, readPresence } from '../exchange/index.ts';
-import type { MessageSigner } from '../identity/index.ts';
+import { type Identification, identify } from '../exchange/sender.ts';
+import { readCard, readPresence } from '../exchange/payloads.ts';
+import type { MessageSigner } from '../identity/signer.ts';
 import {
   type Bus,
-  checkBusName,
   type Consumption,
   type Delivery,
-  discoveryQueue,
   done,
   type AckDecision,
-} from '../transport/index.ts';
+} from '../transport/bus.ts';
+import { checkBusName } from '../transport/checks.ts';
+import { discoveryQueue } from '../transport/topics.ts';
 import { busAgent } from './bus-agent.ts';
 import { ReplyBox } from './reply-box.ts';
 

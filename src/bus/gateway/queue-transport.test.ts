@@ -8,7 +8,7 @@ import {
   type StreamResponse,
   type Task,
 } from '../../protocol/index.ts';
-import { headerNames } from '../exchange/index.ts';
+import { headerNames } from '../exchange/payloads.ts';
 import { queueTransport } from './queue-transport.ts';
 import { Inbox } from './reply-box.ts';
 

@@ -1,14 +1,7 @@
 import type { Caller } from '../../agents/index.ts';
 import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
-import {
-  headerNames,
-  readError,
-  readResult,
-  readUpdate,
-  sendCancel,
-  sendTask,
-  type Sender,
-} from '../exchange/index.ts';
+import { headerNames, readError, readResult, readUpdate } from '../exchange/payloads.ts';
+import { sendCancel, sendTask, type Sender } from '../exchange/sender.ts';
 import type { Inbox, ReplyBox } from './reply-box.ts';
 
 export interface QueueTransportOptions {

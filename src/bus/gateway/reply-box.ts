@@ -1,15 +1,15 @@
 import { type Logger, LogSummary } from '../../telemetry/index.ts';
-import { headerNames, type Identification, identify } from '../exchange/index.ts';
+import { headerNames } from '../exchange/payloads.ts';
+import { type Identification, identify } from '../exchange/sender.ts';
 import {
   type Bus,
   type BusMessage,
   type Consumption,
   type Delivery,
   done,
-  ownResponseQueue,
-  topics,
   type AckDecision,
-} from '../transport/index.ts';
+} from '../transport/bus.ts';
+import { ownResponseQueue, topics } from '../transport/topics.ts';
 
 /** Updates that wait for a slow reader; beyond, they are dropped, and the result makes up for them. */
 const mostWaiting = 1_000;

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { type Agent, agent, textOf } from '../../agents/index.ts';
 import { artifact, message } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
-import type { Logger } from '../../telemetry/index.ts';
-import { silentLogger } from '../../telemetry/index.ts';
-import { MessageSigner, MessageVerifier } from '../identity/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
 import { describeBuses, eventually, nameOf, TestCaller } from '../testing.contract.ts';
-import type { Bus } from '../transport/index.ts';
-import { type HostOptions, hostOnBus } from './index.ts';
+import type { Bus } from '../transport/bus.ts';
+import { type HostOptions, hostOnBus } from './host.ts';
 
 describeBuses('callers on the bus', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {

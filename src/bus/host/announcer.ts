@@ -4,8 +4,11 @@ import type { AgentCard } from '../../protocol/index.ts';
 import type { SigningKey } from '../../push/index.ts';
 import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { busCard, headerNames, presenceMark, Sender } from '../exchange/index.ts';
-import { checkBusName, topics } from '../transport/index.ts';
+import { busCard } from '../exchange/bus-card.ts';
+import { headerNames, presenceMark } from '../exchange/payloads.ts';
+import { Sender } from '../exchange/sender.ts';
+import { checkBusName } from '../transport/checks.ts';
+import { topics } from '../transport/topics.ts';
 import type { HostOptions } from './host.ts';
 
 export interface AnnouncerOptions {
@@ -71,11 +74,7 @@ export class Announcer {
   }
 }
 
-/**
- * What is announced, and on which bus.
- * @example
- * const options: AnnounceOnceOptions = { bus, name: 'night-report', card: { version: '1.4.0' } };
- */
+/** What is announced, and on which bus. */
 export type AnnounceOnceOptions = Pick<
   HostOptions,
   'bus' | 'name' | 'signer' | 'card' | 'cardKeys'

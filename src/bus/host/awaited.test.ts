@@ -3,8 +3,9 @@ import { type Agent, agent, failed, inputRequired, reply, textOf } from '../../a
 import { artifact, message } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { describeBuses, eventually, nameOf, TestCaller } from '../testing.contract.ts';
-import { type Bus, done, statusQueue } from '../transport/index.ts';
-import { type HostOptions, hostOnBus } from './index.ts';
+import { type Bus, done } from '../transport/bus.ts';
+import { statusQueue } from '../transport/topics.ts';
+import { type HostOptions, hostOnBus } from './host.ts';
 
 const quietly = { updates: 'none' } as const;
 

@@ -5,16 +5,16 @@ import { LegateError } from '../../protocol/index.ts';
 import { outcomeText, type Service, serviceOperations } from '../../service/index.ts';
 import { RecordSpace, type Store } from '../../store/index.ts';
 import type { Call, Scheduler } from '../../tasks/index.ts';
-import { type Identification, identify, readCancel } from '../exchange/index.ts';
+import { type Identification, identify } from '../exchange/sender.ts';
+import { readCancel } from '../exchange/payloads.ts';
 import {
   type Bus,
-  cancelQueue,
   type Consumption,
   type Delivery,
   done,
-  ownCancelQueue,
   type AckDecision,
-} from '../transport/index.ts';
+} from '../transport/bus.ts';
+import { cancelQueue, ownCancelQueue } from '../transport/topics.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replies } from './replies.ts';
 

@@ -20,17 +20,12 @@ import { rawProperties, RawPublisher } from '../../../test/support/raw-amqp.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
-import { MessageSigner, MessageVerifier } from '../identity/index.ts';
-import {
-  type Bus,
-  discoveryQueue,
-  done,
-  openBus,
-  statusQueue,
-  taskQueueName,
-  topics,
-} from '../transport/index.ts';
-import { declareAgentQueue, type HostOptions, hostOnBus } from './index.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
+import { type Bus, done } from '../transport/bus.ts';
+import { discoveryQueue, statusQueue, taskQueueName, topics } from '../transport/topics.ts';
+import { openBus } from '../transport/open-bus.ts';
+import { declareAgentQueue, type HostOptions, hostOnBus } from './host.ts';
 
 describeBuses('an agent on the bus', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
@@ -433,7 +428,7 @@ describeBuses('an agent on the bus', (buses) => {
     const bus = await buses.open();
     const name = nameOf('absent');
     const caller = await TestCaller.start(bus);
-    await expect(caller.send(name, 'x')).rejects.toThrow(/nobody listens at agent\.task\./);
+    await expect(caller.send(name, 'x')).rejects.toThrow(/no queue is bound to agent\.task\./);
     await declareAgentQueue(bus, name);
     const id = await caller.send(name, 'x');
     await host(bus, echo(name));

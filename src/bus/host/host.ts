@@ -8,16 +8,12 @@ import {
   type SharedOptions,
 } from '../../service/index.ts';
 import type { Engine } from '../../tasks/index.ts';
-import { busCard, type BusCardOptions, type Identification, Sender } from '../exchange/index.ts';
-import type { MessageSigner } from '../identity/index.ts';
-import {
-  type AgentQueueOptions,
-  type Bus,
-  cancelQueue,
-  checkBusName,
-  type Consumption,
-  taskQueue,
-} from '../transport/index.ts';
+import { busCard, type BusCardOptions } from '../exchange/bus-card.ts';
+import { type Identification, Sender } from '../exchange/sender.ts';
+import type { MessageSigner } from '../identity/signer.ts';
+import { type AgentQueueOptions, cancelQueue, taskQueue } from '../transport/topics.ts';
+import type { Bus, Consumption } from '../transport/bus.ts';
+import { checkBusName } from '../transport/checks.ts';
 import { Announcer } from './announcer.ts';
 import { CancelConsumer, PendingCancellations } from './cancellations.ts';
 import { Jobs } from './jobs.ts';

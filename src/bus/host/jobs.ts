@@ -1,7 +1,7 @@
 import type { Caller } from '../../agents/index.ts';
 import type { SendMessageRequest, TaskState } from '../../protocol/index.ts';
 import type { Call } from '../../tasks/index.ts';
-import type { Delivery } from '../transport/index.ts';
+import type { Delivery } from '../transport/bus.ts';
 
 /** A task message that this process handles. */
 export interface Job {

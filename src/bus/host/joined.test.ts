@@ -3,7 +3,7 @@ import { agent, inputRequired, reply, textOf } from '../../agents/index.ts';
 import { message } from '../../protocol/index.ts';
 import { openMemoryReplicas, type Store } from '../../store/index.ts';
 import { describeBuses, eventually, nameOf, TestCaller } from '../testing.contract.ts';
-import { hostOnBus } from './index.ts';
+import { hostOnBus } from './host.ts';
 
 describeBuses('messages that meet on the bus', (buses) => {
   async function two(): Promise<[Store, Store]> {

@@ -1,7 +1,9 @@
 import { LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { errorText, headerNames, type Sender } from '../exchange/index.ts';
-import { type BusMessage, type Delivery, isResponseTopic, topics } from '../transport/index.ts';
+import { errorText, headerNames } from '../exchange/payloads.ts';
+import type { Sender } from '../exchange/sender.ts';
+import type { BusMessage, Delivery } from '../transport/bus.ts';
+import { isResponseTopic, topics } from '../transport/topics.ts';
 
 /** Sends replies to the reply topics of messages. */
 export class Replies {

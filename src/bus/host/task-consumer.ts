@@ -17,14 +17,15 @@ import {
   serviceOperations,
 } from '../../service/index.ts';
 import type { Call, EventStream, Scheduler, SendOutcome } from '../../tasks/index.ts';
-import { headerNames, type Identification, identify, readTask } from '../exchange/index.ts';
+import { headerNames, readTask } from '../exchange/payloads.ts';
+import { type Identification, identify } from '../exchange/sender.ts';
 import {
   type BusMessage,
   type Delivery,
   done,
   release,
   type AckDecision,
-} from '../transport/index.ts';
+} from '../transport/bus.ts';
 import type { PendingCancellations } from './cancellations.ts';
 import type { Job, Jobs } from './jobs.ts';
 import type { Replies } from './replies.ts';

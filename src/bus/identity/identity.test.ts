@@ -3,13 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
-import {
-  MessageSigner,
-  MessageVerifier,
-  readBusIdentity,
-  selfAsserted,
-  type SignedMessage,
-} from './index.ts';
+import { MessageSigner, type SignedMessage } from './signer.ts';
+import { MessageVerifier, selfAsserted } from './verifier.ts';
+import { readBusIdentity } from './read-identity.ts';
 
 const alice = generateSigningKey();
 const gatewayKey = generateSigningKey();

@@ -2,14 +2,9 @@ import { createHash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { Caller } from '../../agents/index.ts';
 import type { SigningKey } from '../../push/index.ts';
-import { checkBusName } from '../transport/index.ts';
+import { checkBusName } from '../transport/checks.ts';
 
-/**
- * What a token is about: it holds for this message and for no other.
- * @example
- * const sent: SignedMessage = { topic, body, correlationId: 'order-17', replyTo: undefined };
- * const token = await signer.sign(sent);
- */
+/** What a token is about: it holds for this message and for no other. */
 export interface SignedMessage {
   readonly topic: string;
   readonly body: string;
@@ -28,18 +23,10 @@ export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessa
   };
 }
 
-/**
- * On whose behalf a message is sent.
- * @example
- * const principal: Principal = { subject: 'ada', tenant: 'acme', scopes: ['orders:read'] };
- */
+/** On whose behalf a message is sent. */
 export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'scopes'>;
 
-/**
- * As whom, and with which key messages are signed.
- * @example
- * const options: MessageSignerOptions = { issuer: 'gateway', key, lifetime: 24 * 60 * 60 };
- */
+/** As whom, and with which key messages are signed. */
 export interface MessageSignerOptions {
   /** Under which name the receivers know the key: the agent's or the gateway's own. */
   readonly issuer: string;

@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Caller } from '../../agents/index.ts';
 import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
-import { checkBusName, isBusName } from '../transport/index.ts';
+import { checkBusName, isBusName } from '../transport/checks.ts';
 import { claimsOf, type SignedMessage, tokenType } from './signer.ts';
 
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
@@ -24,14 +24,7 @@ export interface TrustedIssuer {
   readonly scopes?: readonly string[];
 }
 
-/**
- * The trusted senders.
- * @example
- * const options: MessageVerifierOptions = {
- *   trusted: [{ issuer: 'bob', keys: JSON.parse(await readFile('bob.jwks.json', 'utf8')) }],
- *   clockTolerance: 5,
- * };
- */
+/** The trusted senders. */
 export interface MessageVerifierOptions {
   readonly trusted: readonly TrustedIssuer[];
   /** Seconds by which clocks may differ. @default 30 */
@@ -160,10 +153,7 @@ function refused(why: string, cause?: unknown): LegateError {
 /** The prefix of subjects that nobody has proved; no verified subject can begin like this. */
 const unverified = 'unverified:';
 
-/**
- * A sender that proved nothing: known by the name it gives itself, and by no other's.
- * @example selfAsserted('alice').subject // 'unverified:alice'
- */
+/** A sender that proved nothing: known by the name it gives itself, and by no other's. */
 export function selfAsserted(name: string | undefined): Caller {
   const shown = isBusName(name) ? name : 'unknown';
   return {

@@ -4,17 +4,11 @@ import { Json, type JsonValue, LegateError, parseJson } from '../../protocol/ind
 import type { RecordStore, Store } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import { type Logger, LogSummary } from '../../telemetry/index.ts';
-import { headerNames, type Identification, identify, readPresence } from '../exchange/index.ts';
-import type { MessageSigner } from '../identity/index.ts';
-import {
-  type Bus,
-  type Consumption,
-  discoveryQueue,
-  done,
-  ownResponseQueue,
-  type Queue,
-  responseQueue,
-} from '../transport/index.ts';
+import { headerNames, readPresence } from '../exchange/payloads.ts';
+import { type Identification, identify } from '../exchange/sender.ts';
+import type { MessageSigner } from '../identity/signer.ts';
+import { type Bus, type Consumption, done, type Queue } from '../transport/bus.ts';
+import { discoveryQueue, ownResponseQueue, responseQueue } from '../transport/topics.ts';
 import { BusTransport } from './bus-transport.ts';
 
 /**

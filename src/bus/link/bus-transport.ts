@@ -10,34 +10,20 @@ import {
 import { LegateError } from '../../protocol/index.ts';
 import { type Logger, LogSummary, silentLogger } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
-import {
-  headerNames,
-  type Identification,
-  identify,
-  readError,
-  readResult,
-  readUpdate,
-  sendCancel,
-  Sender,
-  sendTask,
-} from '../exchange/index.ts';
-import type { MessageSigner } from '../identity/index.ts';
+import { headerNames, readError, readResult, readUpdate } from '../exchange/payloads.ts';
+import { type Identification, identify, sendCancel, Sender, sendTask } from '../exchange/sender.ts';
+import type { MessageSigner } from '../identity/signer.ts';
 import {
   type Bus,
   type Consumption,
   type Delivery,
   done,
   type Queue,
-  responseQueue,
   type AckDecision,
-} from '../transport/index.ts';
+} from '../transport/bus.ts';
+import { responseQueue } from '../transport/topics.ts';
 
-/**
- * How peers are called over the bus.
- * @example
- * const replies = responseQueue('desk-7f3a');
- * const options: BusTransportOptions = { bus, name: 'desk', directory, replies };
- */
+/** How peers are called over the bus. */
 export interface BusTransportOptions extends Identification {
   readonly bus: Bus;
   /** Our name on the bus. */
@@ -55,9 +41,6 @@ export interface BusTransportOptions extends Identification {
 /**
  * A transport to peers on the bus. Replies wait in a durable queue, so that none is lost while this
  * process is down.
- * @example
- * const transports = [new BusTransport({ bus, name: 'me', directory })];
- * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class BusTransport implements PeerTransport {
   readonly transportKind = 'bus';

@@ -4,20 +4,16 @@ import { artifact } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
-import { announceOnce, hostOnBus, type HostOptions } from '../host/index.ts';
-import { MessageSigner, MessageVerifier } from '../identity/index.ts';
+import { announceOnce } from '../host/announcer.ts';
+import { hostOnBus, type HostOptions } from '../host/host.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
 import { describeBuses, eventually, nameOf } from '../testing.contract.ts';
-import {
-  type Bus,
-  type BusMessage,
-  discoveryQueue,
-  done,
-  type OutgoingMessage,
-  topics,
-} from '../transport/index.ts';
-import { busLink } from './index.ts';
+import { type Bus, type BusMessage, done, type OutgoingMessage } from '../transport/bus.ts';
+import { discoveryQueue, topics } from '../transport/topics.ts';
+import { busLink } from './bus-link.ts';
 import { joinPeers, type PeerNetworkOptions } from '../../peers/index.ts';
-import type { Identification } from '../exchange/index.ts';
+import type { Identification } from '../exchange/sender.ts';
 
 describeBuses('agents that announce themselves', (buses) => {
   const painter = (name: string): Agent =>

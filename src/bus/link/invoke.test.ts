@@ -34,11 +34,12 @@ import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
 import { Engine, systemScheduler } from '../../tasks/index.ts';
 import { busTest, type BusTest, nameOf, eventually } from '../testing.contract.ts';
-import { hostOnBus } from '../host/index.ts';
-import { MessageSigner, MessageVerifier } from '../identity/index.ts';
-import { type Bus, topics } from '../transport/index.ts';
-import { replyName } from './bus-link.ts';
-import { busLink } from './index.ts';
+import { hostOnBus } from '../host/host.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
+import type { Bus } from '../transport/bus.ts';
+import { topics } from '../transport/topics.ts';
+import { replyName, busLink } from './bus-link.ts';
 
 const caller: Caller = { tenant: '', subject: 'user', method: 'test' };
 const session = { id: 'c1', caller };
@@ -651,7 +652,7 @@ describe('peers on the bus', () => {
       wellKnown,
     });
     const request = { agent: 'never', skill: 'x', message: 'x' };
-    await expect(network.invoker.invoke(request, session)).rejects.toThrow(/nobody listens/);
+    await expect(network.invoker.invoke(request, session)).rejects.toThrow(/no queue is bound/);
     expect(await network.invoker.list()).toEqual([]);
   });
 

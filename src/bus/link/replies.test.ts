@@ -6,9 +6,11 @@ import { agent, type Caller, completed, textOf } from '../../agents/index.ts';
 import { openMemory, openStore, type Store } from '../../store/index.ts';
 import { systemScheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { hostOnBus } from '../host/index.ts';
+import { hostOnBus } from '../host/host.ts';
 import { describeBuses, eventually, nameOf } from '../testing.contract.ts';
-import { type Bus, isBusName, topics } from '../transport/index.ts';
+import type { Bus } from '../transport/bus.ts';
+import { isBusName } from '../transport/checks.ts';
+import { topics } from '../transport/topics.ts';
 import { busLink, replyName } from './bus-link.ts';
 import { joinPeers } from '../../peers/index.ts';
 

@@ -11,15 +11,9 @@
  * Delivery is at least once: consumers must deduplicate.
  */
 
-/**
- * The types of bodies. All of them are A2A 1.x as JSON.
- * @example messageTypes.includes('task');
- */
+/** The types of bodies. All of them are A2A 1.x as JSON. */
 export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
-/**
- * What a message is about.
- * @example const ends: readonly MessageType[] = ['result', 'error']; // nothing comes after these
- */
+/** What a message is about. */
 export type MessageType = (typeof messageTypes)[number];
 
 /**
@@ -126,10 +120,7 @@ export interface Queue {
   readonly deadLetters?: DeadLetterLimits | false;
 }
 
-/**
- * How long and how many dead letters are kept.
- * @example const limits: DeadLetterLimits = { ttlMs: 7 * 24 * 60 * 60_000, maxMessages: 500 };
- */
+/** How long and how many dead letters are kept. */
 export interface DeadLetterLimits {
   /** Milliseconds. @default 72 hours */
   readonly ttlMs?: number;
@@ -241,27 +232,16 @@ export interface Bus extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/**
- * Options of every bus.
- * @example const words: BusTuning = { maxBodyBytes: 256 * 1024 }; // for agents that send no files
- */
+/** Options of every bus. */
 export interface BusTuning {
   /** The largest body, in bytes. @default 16 MiB */
   readonly maxBodyBytes?: number;
 }
 
-/**
- * Largest message, in bytes, unless another bound is given.
- * @example Buffer.byteLength(body) <= defaultMaxBodyBytes;
- */
+/** Largest message, in bytes, unless another bound is given. */
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
-/**
- * The declaration with all defaults applied.
- * @example
- * const settings: QueueSettings = withDefaults({ name: 'invoices', topics: ['shop.invoice'] });
- * settings.deadLetters?.maxMessages; // 10_000
- */
+/** The declaration with all defaults applied. */
 export interface QueueSettings extends Required<Omit<Queue, QueueOption>> {
   readonly messageTtlMs: number | undefined;
   readonly expiresAfterMs: number | undefined;
@@ -271,10 +251,7 @@ type QueueOption = 'messageTtlMs' | 'expiresAfterMs' | 'deadLetters';
 
 const hour = 60 * 60 * 1000;
 
-/**
- * The settings of a queue, with its defaults filled in.
- * @example withDefaults({ name: 'jobs', topics: ['jobs'] }).maxMessages // 100_000
- */
+/** The settings of a queue, with its defaults filled in. */
 export function withDefaults(queue: Queue): QueueSettings {
   const { deadLetters = {} } = queue;
   return {

@@ -9,8 +9,10 @@ import {
   responseQueue,
   statusQueue,
   taskQueue,
-} from './queues.ts';
-import { checkTopic, isBusName, isResponseTopic, topics } from './topics.ts';
+  isResponseTopic,
+  topics,
+} from './topics.ts';
+import { checkTopic, isBusName } from './checks.ts';
 
 test('the topics are those of the protocol', () => {
   expect(topics.task('echo')).toBe('agent.task.echo');

@@ -3,7 +3,7 @@ import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry, sleep } from '../../../time/index.ts';
-import type { ConsumeOptions, Consumption, Delivery, QueueSettings, AckDecision } from '../bus.ts';
+import type { AckDecision, ConsumeOptions, Delivery, QueueSettings } from '../bus.ts';
 import { ConsumerPool } from '../consumer-pool.ts';
 import type { RabbitPublisher } from './publisher.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { fromWire, toEnvelopeAgain } from './wire.ts';
 
 interface Held extends Delivery {
-  /** A delivery can be settled on the channel it came by, and on no other. */
+  /** A delivery can be settled only on the channel it came by. */
   readonly channel: Channel;
   readonly tag: number;
   readonly isRejectable: boolean;
@@ -32,22 +32,21 @@ export interface RabbitConsumerOptions {
   readonly consume: ConsumeOptions;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
-  readonly onClosed: (consumer: RabbitConsumer) => void;
 }
 
 const pauses = { initialMs: 100, maximumMs: 10_000 };
 
 /**
- * Takes the messages of one queue.
+ * Consumes one queue.
  *
- * - **opening**: declares what is needed and starts to consume; once it has, tried again with growing pauses.
+ * - **opening**: declares the topology and starts to consume; after a lost channel, retried with backoff.
  * - **consuming**: deliveries go to the pool, and are settled on the channel they came by.
- * - **lost**: the channel is gone. What was not begun is forgotten, since the broker gives it out
- *   again; what was begun goes on, and can no longer be settled. Leads to **opening** at once: turns
- *   under way must not keep a consumer from new ones.
+ * - **lost**: the channel is gone. Deliveries that were not started are dropped, since the broker
+ *   redelivers them; started ones continue, and can no longer be settled. Leads to **opening** at once:
+ *   running turns must not keep a consumer from new messages.
  * - **closed**.
  */
-export class RabbitConsumer implements Consumption {
+export class RabbitConsumer {
   readonly #options: RabbitConsumerOptions;
   readonly #pool: ConsumerPool<Held>;
   readonly #retryQueues = new Set<number>();
@@ -57,7 +56,6 @@ export class RabbitConsumer implements Consumption {
   #consumerTag: string | undefined;
   readonly #closing = new AbortController();
   #reopening: Promise<void> | undefined;
-  #closed: Promise<void> | undefined;
 
   constructor(options: RabbitConsumerOptions) {
     this.#options = options;
@@ -72,33 +70,19 @@ export class RabbitConsumer implements Consumption {
     });
   }
 
-  /** Resolves once messages are being taken; rejects when the broker refuses it. */
-  start(): Promise<void> {
-    return this.#open();
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closing.abort();
     const settled = this.#pool.close();
     this.#pool.withdraw();
     await this.#reopening;
     await this.#cancel();
     await settled;
-    // What was not settled goes back to the queue with the channel.
+    // The broker requeues unsettled deliveries with the channel.
     await this.#channel?.close();
-    this.#options.onClosed(this);
   }
 
-  async #open(): Promise<void> {
+  /** Resolves once messages are consumed; rejects when the broker refuses it. */
+  async open(): Promise<void> {
     const { connection, settings, exchange, queueType, logger } = this.#options;
     await declareTopology(connection, exchange, settings, { queueType, logger });
     const channel = await connection.acquire({ emitErrorsFromChannel: true });
@@ -113,7 +97,7 @@ export class RabbitConsumer implements Consumption {
       const { consumerTag } = await channel.basicConsume({ queue: settings.name }, (message) =>
         this.#receive(channel, message),
       );
-      // What is lost from here on is opened again by `#lost`.
+      // A channel that is lost from here on is reopened by `#lost`.
       if (!channel.active) throw new Error('the channel was lost while it was opened');
       this.#channel = channel;
       this.#consumerTag = consumerTag;
@@ -132,16 +116,16 @@ export class RabbitConsumer implements Consumption {
     if (!this.#closing.signal.aborted && this.#left > 0) this.#reopening = this.#reopen();
   }
 
-  /** Tries until the consumer is closed. */
+  /** Retries until the consumer is closed. */
   async #reopen(): Promise<void> {
     const { scheduler, logger, settings } = this.#options;
     const { signal } = this.#closing;
     const queue = settings.name;
     const wait = (milliseconds: number) => sleep(milliseconds, signal, scheduler);
     try {
-      // A broker that closes each channel right after it was opened is not asked in a tight loop.
+      // Prevents a tight loop if the broker closes each channel at once.
       await wait(pauses.initialMs);
-      await retry(() => this.#open(), {
+      await retry(() => this.open(), {
         signal,
         delays: (failures) => backoff(failures, pauses),
         sleep: wait,
@@ -163,7 +147,7 @@ export class RabbitConsumer implements Consumption {
     });
   }
 
-  /** The library calls this outside of any promise: whatever it throws would end the process. */
+  /** The library calls this outside of any promise: an error would end the process. */
   #receive(channel: Channel, received: AsyncMessage): void {
     const { settings, logger } = this.#options;
     try {
@@ -195,14 +179,14 @@ export class RabbitConsumer implements Consumption {
       return;
     }
     this.#left -= 1;
-    // Before the first acknowledgement, so that the broker hands out nothing more meanwhile.
+    // Before the first acknowledgement, so that the broker delivers nothing more meanwhile.
     if (this.#left <= 0) void this.#cancel();
     this.#pool.offer(held);
   }
 
   /**
-   * We know its ids alone. Rejected where possible, so that the broker moves it to the dead letters
-   * as it came; otherwise ids and reason are all that is kept.
+   * Only the ids of a refused message are known. It is rejected where possible, so that the broker
+   * moves the original to the dead letters; otherwise only ids and reason are kept.
    */
   async #refuse(held: Held, reason: string): Promise<void> {
     const { settings, logger, consume } = this.#options;
@@ -220,7 +204,7 @@ export class RabbitConsumer implements Consumption {
     try {
       await this.#bury(held, { reason, isRefused: true });
     } catch (error) {
-      // Ended here all the same: what nobody can read must not come back for ever.
+      // Acknowledged anyway: an unreadable message must not be redelivered forever.
       logger.error({ queue: settings.name, messageId: id, error }, 'bus.settle.failed');
     }
     settle(channel, tag, 'ack');
@@ -231,11 +215,11 @@ export class RabbitConsumer implements Consumption {
     if (decision.kind === 'done') return settle(channel, tag, 'ack');
     if (decision.kind === 'release') return settle(channel, tag, 'requeue');
     try {
-      await this.#moveOn(held, decision);
+      await this.#retryOrBury(held, decision);
     } catch (error) {
-      // The broker itself can always move it; it then says "rejected", and the log says why.
-      const mustGo = this.#isDead(held, decision) || isRefusedMessage(error);
-      settle(channel, tag, !mustGo ? 'requeue' : isRejectable ? 'reject' : 'ack');
+      // The broker can always move it itself; its reason is then "rejected", and the log has ours.
+      const isFinal = this.#isDead(held, decision) || isRefusedMessage(error);
+      settle(channel, tag, !isFinal ? 'requeue' : isRejectable ? 'reject' : 'ack');
       throw error;
     }
     return settle(channel, tag, 'ack');
@@ -245,7 +229,10 @@ export class RabbitConsumer implements Consumption {
     return kind === 'dead' || attempt > this.#options.settings.retryDelaysMs.length;
   }
 
-  async #moveOn(held: Held, decision: Extract<AckDecision, { reason: string }>): Promise<void> {
+  async #retryOrBury(
+    held: Held,
+    decision: Extract<AckDecision, { reason: string }>,
+  ): Promise<void> {
     const { settings, publisher, logger } = this.#options;
     const { attempt } = held;
     const delay = settings.retryDelaysMs[attempt - 1];
@@ -258,7 +245,7 @@ export class RabbitConsumer implements Consumption {
           confirm: true,
         });
       } catch (error) {
-        // It may have expired or been deleted: declared again the next time.
+        // The retry queue may have expired or been deleted: it is declared again the next time.
         this.#retryQueues.delete(delay);
         throw error;
       }
@@ -290,9 +277,9 @@ export class RabbitConsumer implements Consumption {
 }
 
 /**
- * `requeue` gives a delivery back, for another consumer to take; `reject` has the broker move it to the
- * dead letters of its queue, or drop it where there are none. On a lost channel nothing can be settled:
- * the broker gives it out again.
+ * `requeue` returns a delivery to the queue; `reject` has the broker move it to the dead letters of its
+ * queue, or drop it where there are none. On a lost channel nothing can be settled: the broker
+ * redelivers.
  */
 function settle(channel: Channel, deliveryTag: number, how: 'ack' | 'requeue' | 'reject'): void {
   if (!channel.active) return;
@@ -300,7 +287,7 @@ function settle(channel: Channel, deliveryTag: number, how: 'ack' | 'requeue' | 
   else channel.basicNack({ deliveryTag, requeue: how === 'requeue' });
 }
 
-/** The message itself cannot be sent, now or later. */
+/** The message itself can't be sent, now or later. */
 function isRefusedMessage(error: unknown): boolean {
   return error instanceof LegateError && error.code === 'INVALID_PARAMS';
 }

@@ -14,7 +14,8 @@ import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { eventually, nameOf } from '../bus.contract.ts';
 import { type Bus, type BusMessage, type Delivery, done, type Queue } from '../bus.ts';
-import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
+import { openBus } from '../open-bus.ts';
+import type { RabbitBusOptions } from './rabbit-broker.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -23,7 +24,7 @@ afterEach(async () => {
 
 async function open(options: Partial<RabbitBusOptions> = {}): Promise<Bus> {
   const { url } = await rabbitMq();
-  const bus = await RabbitBus.open({ url, ...options });
+  const bus = await openBus({ type: 'rabbitmq', url, ...options });
   cleanups.push(() => bus.close());
   return bus;
 }

@@ -4,7 +4,7 @@ import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { retry, within } from '../../../time/index.ts';
-import { busClosed, queueFull, unroutable } from '../refusals.ts';
+import { busClosed, queueFull, unroutable } from '../checks.ts';
 import { codeOf } from './topology.ts';
 
 export interface SendOptions {
@@ -16,8 +16,8 @@ const pauseMs = 100;
 
 /**
  * Publishes over one channel in confirm mode, so that messages keep their order. The library replaces
- * a channel that breaks; what was not confirmed is sent again until the time is up: a message may then
- * arrive twice, with the same id.
+ * a broken channel; unconfirmed messages are sent again until the timeout: a message may then arrive
+ * twice, with the same id.
  */
 export class RabbitPublisher {
   readonly #connection: Connection;
@@ -25,7 +25,7 @@ export class RabbitPublisher {
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
   readonly #timeoutMs: number;
-  /** Mandatory messages that wait for the broker, by id: whether they came back. */
+  /** Unconfirmed mandatory messages by id: whether the broker returned them. */
   readonly #mandatory = new Map<string, boolean>();
   #isClosed = false;
 
@@ -34,7 +34,7 @@ export class RabbitPublisher {
     exchange: string;
     scheduler: Scheduler;
     logger: Logger;
-    /** How long a message is tried, in milliseconds. */
+    /** How long a message is retried, in milliseconds. */
     timeoutMs: number;
   }) {
     this.#connection = options.connection;
@@ -44,7 +44,7 @@ export class RabbitPublisher {
     const { exchange } = options;
     this.#publisher = this.#connection.createPublisher({
       confirm: true,
-      // Publishing to an exchange that is not there would cost the channel.
+      // Publishing to a missing exchange would close the channel.
       exchanges: [{ exchange, type: 'topic', durable: true }],
     });
     this.#publisher.on('basic.return', ({ messageId = '' }: ReturnedMessage) => {
@@ -55,13 +55,13 @@ export class RabbitPublisher {
   async send(envelope: Envelope, body: string, options: SendOptions): Promise<void> {
     if (this.#isClosed) throw busClosed();
     const bytes = Buffer.from(body);
-    // Without a connection even these wait: what cannot be sent must not pile up here.
+    // Without a connection even these wait: they must not pile up here.
     if (!options.confirm && this.#connection.ready) return this.#sendUnconfirmed(envelope, bytes);
     const limit = {
       signal: options.signal,
       // A broker that blocks its publishers neither confirms nor refuses.
       milliseconds: this.#timeoutMs,
-      reason: () => brokerAway(this.#timeoutMs),
+      reason: () => brokerUnavailable(this.#timeoutMs),
       timers: this.#scheduler,
     };
     await within(limit, (signal) =>
@@ -92,8 +92,8 @@ export class RabbitPublisher {
     if (mandatory) this.#mandatory.set(messageId, false);
     try {
       await this.#publisher.send(envelope, bytes);
-      // The library passes a confirmation on at once, and a return that came before it in the next
-      // round of the event loop.
+      // The library emits a confirmation at once, and a return that came before it in the next tick
+      // of the event loop.
       if (mandatory) await setImmediate();
       if (this.#mandatory.get(messageId) === true) throw unroutable(topic);
     } catch (error) {
@@ -107,14 +107,14 @@ export class RabbitPublisher {
   }
 }
 
-/** Another attempt would fail as well, and costs the channel each time. */
+/** A retry would fail as well, and close the channel each time. */
 function unencodable(cause: unknown): LegateError {
   return new LegateError('INVALID_PARAMS', 'the message cannot be encoded for the broker', {
     cause,
   });
 }
 
-function brokerAway(timeoutMs: number): LegateError {
+function brokerUnavailable(timeoutMs: number): LegateError {
   return new LegateError(
     'UNAVAILABLE',
     `the message broker did not take the message within ${timeoutMs} ms`,

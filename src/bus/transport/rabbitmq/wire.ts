@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { AsyncMessage, Envelope, SyncMessage } from 'rabbitmq-client';
 import { isJsonObject } from '../../../protocol/index.ts';
 import type { BusMessage, OutgoingMessage } from '../bus.ts';
-import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../refusals.ts';
+import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../checks.ts';
 
 /** Why a message was refused before it was decoded: see `content-header.ts`. */
 export const refusedHeader = 'legate-refused';
@@ -11,7 +11,7 @@ export const rejectableHeader = 'legate-rejectable';
 
 /** Headers of the transport itself; everything else in the table belongs to the message. */
 const own = {
-  /** The topic, where the message took another way into its queue. */
+  /** The topic of a message that was not routed by it. */
   topic: 'legate-topic',
   attempt: 'legate-attempt',
   reason: 'legate-reason',
@@ -19,9 +19,9 @@ const own = {
   diedAt: 'legate-died-at',
 } as const;
 
-/** The most that is kept of a reason, in bytes. */
+/** The longest reason, in bytes. */
 const maxReasonBytes = 500;
-/** Headers by which the broker routes or notes what it did: never part of a message, and not copied. */
+/** Headers that the broker uses itself: never part of a message, and not copied. */
 const brokersOwn = /^(?:b?cc|x-death|x-(?:first|last)-death-.*|x-delivery-count)$/i;
 
 type Received = AsyncMessage | SyncMessage;
@@ -42,7 +42,7 @@ export interface WireMessage {
 
 export function toEnvelope(
   message: OutgoingMessage,
-  way: {
+  route: {
     readonly id: string;
     readonly exchange: string;
     readonly topic: string;
@@ -53,23 +53,23 @@ export function toEnvelope(
 ): Envelope {
   return {
     ...commonEnvelope(message),
-    exchange: way.exchange,
-    routingKey: way.topic,
-    mandatory: way.mandatory,
-    messageId: way.id,
+    exchange: route.exchange,
+    routingKey: route.topic,
+    mandatory: route.mandatory,
+    messageId: route.id,
     durable: message.persistent ?? true,
-    timestamp: Math.floor(way.now / 1000),
+    timestamp: Math.floor(route.now / 1000),
   };
 }
 
-/** The same message once more: on its way to a retry, to the dead, or back from there. */
+/** The envelope of a received message for a retry, the dead letters, or a replay. */
 export function toEnvelopeAgain(
   message: BusMessage,
   marks: {
     readonly attempt?: number;
     readonly reason?: string;
     readonly diedAt?: number;
-    /** Its contents were refused, and are not in it. */
+    /** It was refused, and its contents are missing. */
     readonly isRefused?: boolean;
   },
 ): Envelope {
@@ -106,19 +106,19 @@ function commonEnvelope({
 }
 
 /**
- * A message from the broker, from any sender: fields of other types count as absent. Never throws.
- * `topics` are those of its queue: a message that says it came by another one came by its routing key.
+ * Decodes a message of any sender: fields of other types count as absent. Never throws. `topics` are
+ * those of its queue: a message that names another one has its routing key as topic.
  */
 export function fromWire(
   received: Received,
   { newId, topics }: { readonly newId: () => string; readonly topics?: readonly string[] },
 ): WireMessage {
-  const table = (received.headers ?? {}) as Readonly<Record<string, unknown>>;
+  const table: Readonly<Record<string, unknown>> = received.headers ?? {};
   const headers: Record<string, string> = {};
   for (const name of Object.keys(table)) {
     const value = table[name];
     if (typeof value !== 'string' || name.startsWith('legate-') || brokersOwn.test(name)) continue;
-    // A text that is assigned to `__proto__` is gone, and changes nothing.
+    // Assigning a text to `__proto__` has no effect.
     headers[name] = value;
   }
   const refusal = refusalOf(received, table, headers);
@@ -153,14 +153,14 @@ function refusalOf(
   const size = headerBytes(headers);
   if (size > maxHeaderBytes) return `headers of ${size} bytes: at most ${maxHeaderBytes}`;
   const texts = [correlationId, replyTo, messageId, type, ...Object.entries(headers).flat()];
-  // No store keeps it, and no sender needs it.
+  // Stores can't keep it.
   if (texts.some((text) => text?.includes('\0') === true)) return 'a property contains NUL';
-  // The guard of the connection leaves bodies as bytes.
+  // The content guard prevents decoding.
   if (!Buffer.isBuffer(body)) return 'the body was decoded by the client library';
   return isUtf8(body) ? undefined : 'the body is not UTF-8';
 }
 
-/** The latest time that a date can have, in milliseconds since 1970. */
+/** The latest possible `Date`, in milliseconds since 1970. */
 const latestDate = 8.64e15;
 
 function deathOf(table: Readonly<Record<string, unknown>>): WireMessage['death'] {
@@ -178,7 +178,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Bytes that are no UTF-8 are read as characters of three bytes: what came whole may not fit again. */
+/** Invalid UTF-8 is read as characters of three bytes, so that a received id may have become too long. */
 function idOf(value: unknown): string | undefined {
   const text = textOf(value);
   return text === undefined ? undefined : cutText(text, maxIdBytes);

@@ -17,7 +17,9 @@ import {
 } from '../../telemetry/index.ts';
 import { waitAtMost } from '../../time/index.ts';
 import {
+  type AckDecision,
   type Bus,
+  type BusTuning,
   type ConsumeOptions,
   type Consumption,
   type DeadLetter,
@@ -26,19 +28,41 @@ import {
   type OutgoingMessage,
   type PublishOptions,
   type Queue,
+  type QueueSettings,
   type QueueState,
-  type AckDecision,
+  withDefaults,
 } from './bus.ts';
+import { busClosed, checkOutgoing, checkQueueName, checkTopic } from './checks.ts';
 
 const library = 'legate.bus';
-const longestLookMs = 1_000;
+/** How long the broker may take to answer for a metric, in milliseconds. */
+const maxInspectMs = 1_000;
+
+/** What differs between brokers. Names, topics and messages were checked before. */
+export interface Broker {
+  readonly type: Bus['type'];
+  publish(topic: string, message: OutgoingMessage, options: PublishOptions): Promise<void>;
+  declare(settings: QueueSettings): Promise<void>;
+  /** Returns the function that stops the consumer, as `Consumption.close`. */
+  consume(
+    settings: QueueSettings,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
+    options: ConsumeOptions,
+  ): Promise<() => Promise<void>>;
+  inspect(queueName: string): Promise<QueueState | undefined>;
+  deadLetters(queueName: string, limit: number): Promise<readonly DeadLetter[]>;
+  replay(queueName: string, ids: readonly string[] | undefined): Promise<number>;
+  /** Called after all consumers have stopped. */
+  close(): Promise<void>;
+}
 
 /**
- * A bus that tells OpenTelemetry what goes over it, and carries the trace from the publisher to the
- * consumer. Without an SDK in the program it costs next to nothing and says nothing.
+ * A bus over a broker: checks messages and names, closes consumers, and reports to OpenTelemetry. The
+ * trace goes from the publisher to the consumer with the message.
  */
-export class TracedBus implements Bus {
-  readonly #bus: Bus;
+export class BrokerBus implements Bus {
+  readonly #broker: Broker;
+  readonly #maxBodyBytes: number;
   readonly #tracer = trace.getTracer(library);
   readonly #published = counter('legate.messaging.publish.messages');
   readonly #publishTime = histogram('legate.messaging.publish.duration');
@@ -48,16 +72,21 @@ export class TracedBus implements Bus {
   /** Queues that are consumed here and keep dead letters. */
   readonly #watched = new Set<string>();
   readonly #stopWatching: () => void;
+  readonly #consumptions = new Set<Consumption>();
+  #closing: Promise<void> | undefined;
+  /** While closing, handlers that run may still publish. */
+  #isClosed = false;
 
-  constructor(bus: Bus) {
-    this.#bus = bus;
+  constructor(broker: Broker, { maxBodyBytes = 16 * 1024 * 1024 }: BusTuning = {}) {
+    this.#broker = broker;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#stopWatching = observeGauge('legate.messaging.dlq.depth', (result) =>
       this.#observeDead(result),
     );
   }
 
   get type(): Bus['type'] {
-    return this.#bus.type;
+    return this.#broker.type;
   }
 
   async publish(
@@ -65,16 +94,18 @@ export class TracedBus implements Bus {
     message: OutgoingMessage,
     options: PublishOptions = {},
   ): Promise<void> {
+    if (this.#isClosed) throw busClosed();
+    checkOutgoing(topic, message, this.#maxBodyBytes);
     const labels = {
       'messaging.destination.name': withoutInstance(topic),
       'legate.messaging.type': message.type,
     };
-    // What happens on the way is many small messages: counted, but no span for each.
+    // Updates are many small messages: they are counted, without a span for each.
     if (options.confirm === false) {
       this.#published.add(1, { ...labels, status: 'sent' });
-      return this.#bus.publish(topic, withTrace(message, context.active()), options);
+      return this.#broker.publish(topic, withTrace(message, context.active()), options);
     }
-    const began = performance.now();
+    const startedAt = performance.now();
     const span = this.#tracer.startSpan('legate.messaging.publish', {
       kind: SpanKind.PRODUCER,
       attributes: { ...labels, 'legate.a2a.correlation_id': message.correlationId },
@@ -84,7 +115,7 @@ export class TracedBus implements Bus {
       : withTrace(message, context.active());
     let status = 'ok';
     try {
-      await this.#bus.publish(topic, traced, options);
+      await this.#broker.publish(topic, traced, options);
     } catch (error) {
       status = 'error';
       fail(span, error);
@@ -93,55 +124,79 @@ export class TracedBus implements Bus {
       span.end();
       const outcome = { ...labels, status };
       this.#published.add(1, outcome);
-      this.#publishTime.record(performance.now() - began, outcome);
+      this.#publishTime.record(performance.now() - startedAt, outcome);
     }
   }
 
-  consume(
+  async declare(queue: Queue): Promise<void> {
+    await this.#broker.declare(this.#settingsOf(queue));
+  }
+
+  async consume(
     queue: Queue,
     handler: (delivery: Delivery) => Promise<AckDecision>,
-    options?: ConsumeOptions,
+    options: ConsumeOptions = {},
   ): Promise<Consumption> {
-    if (queue.deadLetters !== false) this.#watched.add(queue.name);
-    return this.#bus.consume(queue, (delivery) => this.#process(queue, delivery, handler), options);
+    const settings = this.#settingsOf(queue);
+    const take = (delivery: Delivery) => this.#process(queue, delivery, handler);
+    const stop = await this.#broker.consume(settings, take, options);
+    if (settings.deadLetters !== undefined) this.#watched.add(queue.name);
+    let stopped: Promise<void> | undefined;
+    const close = (): Promise<void> =>
+      (stopped ??= stop().finally(() => this.#consumptions.delete(consumption)));
+    const consumption = { close, [Symbol.asyncDispose]: close };
+    this.#consumptions.add(consumption);
+    return consumption;
   }
 
-  declare(queue: Queue): Promise<void> {
-    return this.#bus.declare(queue);
+  async inspect(queueName: string): Promise<QueueState | undefined> {
+    return this.#broker.inspect(checkQueueName(queueName));
   }
 
-  inspect(queueName: string): Promise<QueueState | undefined> {
-    return this.#bus.inspect(queueName);
-  }
-
-  deadLetters(
+  async deadLetters(
     queueName: string,
-    options?: { readonly limit?: number },
+    { limit = 100 }: { readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
-    return this.#bus.deadLetters(queueName, options);
+    return this.#broker.deadLetters(checkQueueName(queueName), limit);
   }
 
-  replay(queueName: string, options?: { readonly ids?: readonly string[] }): Promise<number> {
-    return this.#bus.replay(queueName, options);
+  async replay(
+    queueName: string,
+    { ids }: { readonly ids?: readonly string[] } = {},
+  ): Promise<number> {
+    return this.#broker.replay(checkQueueName(queueName), ids);
   }
 
   close(): Promise<void> {
-    this.#stopWatching();
-    return this.#bus.close();
+    return (this.#closing ??= this.#close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** A broker that is away must not keep the other metrics waiting. */
+  async #close(): Promise<void> {
+    this.#stopWatching();
+    await Promise.all(Array.from(this.#consumptions, (consumption) => consumption.close()));
+    this.#isClosed = true;
+    await this.#broker.close();
+  }
+
+  #settingsOf(queue: Queue): QueueSettings {
+    if (this.#closing !== undefined) throw busClosed();
+    checkQueueName(queue.name);
+    for (const topic of queue.topics) checkTopic(topic);
+    return withDefaults(queue);
+  }
+
+  /** An unreachable broker must not delay other metrics. */
   async #observeDead(result: ObservableResult): Promise<void> {
     const looks = Array.from(this.#watched, async (name) => {
-      const state = await this.#bus.inspect(name);
+      const state = await this.#broker.inspect(name);
       if (state !== undefined)
         result.observe(state.deadLetters, { 'legate.messaging.queue': name });
     });
-    await waitAtMost(longestLookMs, Promise.allSettled(looks));
+    await waitAtMost(maxInspectMs, Promise.allSettled(looks));
   }
 
   async #process(
@@ -166,7 +221,7 @@ export class TracedBus implements Bus {
       },
       parent,
     );
-    const began = performance.now();
+    const startedAt = performance.now();
     this.#active.add(1, labels);
     let status = 'error';
     try {
@@ -184,28 +239,28 @@ export class TracedBus implements Bus {
       this.#active.add(-1, labels);
       const outcome = { ...labels, status };
       this.#processed.add(1, outcome);
-      this.#processTime.record(performance.now() - began, outcome);
+      this.#processTime.record(performance.now() - startedAt, outcome);
     }
   }
 }
 
-/** Senders of another make may say anything: a series for each would be without end. */
+/** Foreign senders may use any type: a metric series for each would be unbounded. */
 function typeOf({ type }: Delivery): string {
   return messageTypes.find((known) => known === type) ?? 'other';
 }
 
-/** Queues of one process end in its id; one metric for each would be without end. */
+/** Queues of one process end in its id: a metric series for each would be unbounded. */
 function withoutInstance(name: string): string {
   if (name.at(-37) !== '-') return name;
   return name.replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
 }
 
-/** A trace that the sender named itself stands where there is no other. */
+/** Adds the active trace; one that the sender set itself stays where there is none. */
 function withTrace(
   message: OutgoingMessage,
   active: ReturnType<typeof context.active>,
 ): OutgoingMessage {
-  // Nothing is carried where nobody has said how.
+  // No propagator is configured.
   if (propagation.fields().length === 0) return message;
   const carrier: Record<string, string> = {};
   propagation.inject(active, carrier);

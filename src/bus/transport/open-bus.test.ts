@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readBusOptions } from './bus-config.ts';
+import { readBusOptions } from './open-bus.ts';
 
 test('a bus is named by its type, and configured by known keys', () => {
   expect(readBusOptions({ type: 'memory' })).toEqual({ type: 'memory' });

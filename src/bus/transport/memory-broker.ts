@@ -1,15 +1,103 @@
-import type { Scheduler, Timer } from '../../../tasks/index.ts';
-import type { Logger } from '../../../telemetry/index.ts';
-import {
-  type BusMessage,
-  type ConsumeOptions,
-  type Consumption,
-  type DeadLetter,
-  type Delivery,
-  type QueueSettings,
-  type AckDecision,
-} from '../bus.ts';
-import { ConsumerPool } from '../consumer-pool.ts';
+import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import type { Broker } from './broker-bus.ts';
+import type {
+  AckDecision,
+  BusMessage,
+  BusTuning,
+  ConsumeOptions,
+  DeadLetter,
+  Delivery,
+  OutgoingMessage,
+  PublishOptions,
+  QueueSettings,
+  QueueState,
+} from './bus.ts';
+import { queueFull, unroutable } from './checks.ts';
+import { ConsumerPool } from './consumer-pool.ts';
+
+export interface MemoryBusOptions extends BusTuning {
+  readonly logger?: Logger;
+  readonly scheduler?: Scheduler;
+}
+
+/**
+ * A broker within this process, for tests and for agents that share one process. It keeps the
+ * contract of a broker; its messages are lost with the process.
+ */
+export class MemoryBroker implements Broker {
+  readonly type = 'memory';
+  readonly #queues = new Map<string, MemoryQueue>();
+  readonly #scheduler: Scheduler;
+  readonly #logger: Logger;
+
+  constructor(options: MemoryBusOptions = {}) {
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  async publish(topic: string, outgoing: OutgoingMessage, options: PublishOptions): Promise<void> {
+    options.signal?.throwIfAborted();
+    const bound = [...this.#queues.values()].filter(({ settings }) =>
+      settings.topics.includes(topic),
+    );
+    if (bound.length === 0 && options.mandatory === true) throw unroutable(topic);
+    const isFull = bound.some((queue) => queue.isFull);
+    if (isFull && options.confirm !== false) throw queueFull(topic);
+    if (isFull) return;
+    const { id = this.#scheduler.uuid(), type, body, correlationId, replyTo } = outgoing;
+    const headers = { ...outgoing.headers };
+    const message: BusMessage = { id, type, body, topic, correlationId, replyTo, headers };
+    for (const queue of bound) queue.push(message);
+  }
+
+  async declare(settings: QueueSettings): Promise<void> {
+    this.#declared(settings);
+  }
+
+  async consume(
+    settings: QueueSettings,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
+    options: ConsumeOptions,
+  ): Promise<() => Promise<void>> {
+    return this.#declared(settings).consume(handler, options);
+  }
+
+  async inspect(queueName: string): Promise<QueueState | undefined> {
+    const queue = this.#queues.get(queueName);
+    if (queue === undefined) return undefined;
+    const { messages, consumers, dead: deadLetters } = queue;
+    return { messages, consumers, deadLetters };
+  }
+
+  async deadLetters(queueName: string, limit: number): Promise<readonly DeadLetter[]> {
+    return this.#queues.get(queueName)?.deadLetters(limit) ?? [];
+  }
+
+  async replay(queueName: string, ids: readonly string[] | undefined): Promise<number> {
+    return this.#queues.get(queueName)?.replay(ids) ?? 0;
+  }
+
+  async close(): Promise<void> {
+    for (const queue of this.#queues.values()) queue.close();
+  }
+
+  #declared(settings: QueueSettings): MemoryQueue {
+    const existing = this.#queues.get(settings.name);
+    if (existing !== undefined) return existing;
+    const made = new MemoryQueue({
+      settings,
+      scheduler: this.#scheduler,
+      logger: this.#logger,
+      onIdle: () => {
+        made.close();
+        this.#queues.delete(settings.name);
+      },
+    });
+    this.#queues.set(settings.name, made);
+    return made;
+  }
+}
 
 interface Waiting {
   readonly message: BusMessage;
@@ -26,13 +114,13 @@ interface Held extends Delivery {
 interface Consumer {
   readonly pool: ConsumerPool<Held>;
   readonly prefetch: number;
-  /** How many more it may take. */
+  /** How many more deliveries it takes. */
   left: number;
-  inHand: number;
+  unsettled: number;
 }
 
-/** A queue of the bus in this process: what a broker's queue does, without a broker. */
-export class MemoryQueue {
+/** A queue of the broker in memory. */
+class MemoryQueue {
   readonly settings: QueueSettings;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
@@ -48,7 +136,7 @@ export class MemoryQueue {
     settings: QueueSettings;
     scheduler: Scheduler;
     logger: Logger;
-    /** Nobody consumed the queue for `expiresAfterMs`. */
+    /** The queue had no consumer for `expiresAfterMs`. */
     onIdle: () => void;
   }) {
     this.settings = options.settings;
@@ -80,18 +168,18 @@ export class MemoryQueue {
   consume(
     handler: (delivery: Delivery) => Promise<AckDecision>,
     options: ConsumeOptions,
-  ): Consumption {
+  ): () => Promise<void> {
     const { prefetch = 10, concurrency = prefetch, limit = Number.POSITIVE_INFINITY } = options;
     const consumer: Consumer = {
       prefetch,
       left: limit,
-      inHand: 0,
+      unsettled: 0,
       pool: new ConsumerPool({
         handler,
         concurrency,
         logger: this.#logger,
         settle: async (held, decision) => {
-          consumer.inHand -= 1;
+          consumer.unsettled -= 1;
           this.#settle(held, decision);
           this.#dispatch();
         },
@@ -100,9 +188,13 @@ export class MemoryQueue {
     this.#consumers.push(consumer);
     this.#watchUse();
     this.#dispatch();
-    let closed: Promise<void> | undefined;
-    const close = (): Promise<void> => (closed ??= this.#closeConsumer(consumer));
-    return { close, [Symbol.asyncDispose]: close };
+    return async () => {
+      this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
+      this.#requeue(consumer.pool.withdraw());
+      this.#watchUse();
+      this.#dispatch();
+      await consumer.pool.close();
+    };
   }
 
   get dead(): number {
@@ -117,33 +209,20 @@ export class MemoryQueue {
 
   replay(ids: readonly string[] | undefined): number {
     this.#dropOldDead();
-    const meant = this.#dead.filter(({ id }) => ids === undefined || ids.includes(id));
-    this.#dead = this.#dead.filter((letter) => !meant.includes(letter));
-    for (const { message } of meant) this.push(message);
-    return meant.length;
+    const replayed = this.#dead.filter(({ id }) => ids === undefined || ids.includes(id));
+    this.#dead = this.#dead.filter((letter) => !replayed.includes(letter));
+    for (const { message } of replayed) this.push(message);
+    return replayed.length;
   }
 
-  /** Ends timers; what waits is gone with the queue. */
+  /** Cancels the timers; waiting messages are lost with the queue. */
   close(): void {
     this.#expiry?.cancel();
     for (const timer of this.#retries) timer.cancel();
     this.#retries.clear();
   }
 
-  async closeConsumers(): Promise<void> {
-    await Promise.all(this.#consumers.slice().map((consumer) => this.#closeConsumer(consumer)));
-  }
-
-  async #closeConsumer(consumer: Consumer): Promise<void> {
-    const index = this.#consumers.indexOf(consumer);
-    if (index >= 0) this.#consumers.splice(index, 1);
-    this.#giveBack(consumer.pool.withdraw());
-    this.#watchUse();
-    this.#dispatch();
-    await consumer.pool.close();
-  }
-
-  #giveBack(held: readonly Held[]): void {
+  #requeue(held: readonly Held[]): void {
     this.#waiting.unshift(...held.map(({ waiting }) => ({ ...waiting, isRedelivered: true })));
   }
 
@@ -157,28 +236,28 @@ export class MemoryQueue {
     };
   }
 
-  /** Hands out in a later step, so that a publisher never runs its readers. */
+  /** Delivers in a microtask, so that a publisher never runs a consumer. */
   #dispatch(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => {
       this.#isScheduled = false;
       this.#dropExpired();
-      this.#handOut();
+      this.#deliver();
     });
   }
 
-  #handOut(): void {
+  #deliver(): void {
     while (this.#waiting.length > 0) {
       const index = this.#consumers.findIndex(
-        ({ prefetch, left, inHand }) => inHand < prefetch && left > 0,
+        ({ prefetch, left, unsettled }) => unsettled < prefetch && left > 0,
       );
       const consumer = this.#consumers[index];
       const waiting = consumer === undefined ? undefined : this.#waiting.shift();
       if (consumer === undefined || waiting === undefined) return;
-      // Round about: the one who got a message goes to the end.
+      // Round robin: the consumer that got a message goes to the end.
       this.#consumers.push(...this.#consumers.splice(index, 1));
-      consumer.inHand += 1;
+      consumer.unsettled += 1;
       consumer.left -= 1;
       consumer.pool.offer({
         ...waiting.message,
@@ -194,7 +273,7 @@ export class MemoryQueue {
     const { message, attempt } = held.waiting;
     if (decision.kind === 'done') return;
     if (decision.kind === 'release') {
-      this.#giveBack([held]);
+      this.#requeue([held]);
       return;
     }
     const delay = this.settings.retryDelaysMs[attempt - 1];
@@ -220,7 +299,7 @@ export class MemoryQueue {
     this.#dropOldDead();
   }
 
-  /** Messages wait in the order in which they expire, but for those that were given back. */
+  /** Messages wait in the order in which they expire, except requeued ones. */
   #dropExpired(): void {
     const now = this.#scheduler.now();
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {

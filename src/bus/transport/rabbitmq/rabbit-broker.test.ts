@@ -3,12 +3,13 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
 import { describeBus, nameOf, eventually } from '../bus.contract.ts';
 import { type Bus, type Delivery, done, type Queue, type AckDecision } from '../bus.ts';
-import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
+import { openBus } from '../open-bus.ts';
+import type { RabbitBusOptions } from './rabbit-broker.ts';
 
 for (const queueType of ['quorum', 'classic'] as const) {
   describeBus(`the bus over RabbitMQ (${queueType} queues)`, async () => {
     const { url } = await rabbitMq();
-    return { open: (options) => RabbitBus.open({ url, queueType, ...options }) };
+    return { open: (options) => openBus({ type: 'rabbitmq', url, queueType, ...options }) };
   });
 }
 
@@ -22,7 +23,7 @@ describe('the bus over RabbitMQ, disturbed', () => {
 
   async function open(options: Partial<RabbitBusOptions> = {}): Promise<Bus> {
     const { url } = await rabbitMq();
-    const bus = await RabbitBus.open({ url, ...options });
+    const bus = await openBus({ type: 'rabbitmq', url, ...options });
     cleanups.push(() => bus.close());
     return bus;
   }
@@ -172,12 +173,13 @@ describe('the bus over RabbitMQ, disturbed', () => {
   });
 
   test('a broker that cannot be reached is told without its password', async () => {
-    const opening = RabbitBus.open({
+    const opening = openBus({
+      type: 'rabbitmq',
       url: 'amqp://guest:secret@127.0.0.1:1',
       connectTimeoutMs: 200,
     });
     await expect(opening).rejects.toThrow(/127\.0\.0\.1:1 cannot be reached/);
     await expect(opening).rejects.not.toThrow(/secret/);
-    await expect(RabbitBus.open({ url: 'http://x' })).rejects.toThrow(/amqp:/);
+    await expect(openBus({ type: 'rabbitmq', url: 'http://x' })).rejects.toThrow(/amqp:/);
   });
 });

@@ -1,1 +1,0 @@
-export { gateway, type Gateway, type GatewayAgent, type GatewayOptions } from './gateway.ts';

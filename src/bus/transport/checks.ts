@@ -1,0 +1,128 @@
+import { LegateError } from '../../protocol/index.ts';
+import type { OutgoingMessage } from './bus.ts';
+
+/** The name of an agent or caller on the bus: no separators and no wildcards. */
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+/** A topic is made of words of the same letters, separated by dots. */
+const topicPattern = /^[A-Za-z0-9_-]{1,110}(?:\.[A-Za-z0-9_-]{1,110}){0,7}$/;
+
+/**
+ * Whether a name can be part of a topic.
+ * @example isBusName('agent.#') // false
+ */
+export function isBusName(name: unknown): name is string {
+  return typeof name === 'string' && namePattern.test(name);
+}
+
+/**
+ * Returns the name, or throws `INVALID_PARAMS`. Topics are made of checked names only: `#`, `*` and `.`
+ * would bind to the topics of others.
+ * @example checkBusName('researcher', 'the agent') // 'researcher'
+ */
+export function checkBusName(name: string, what = 'the name'): string {
+  if (isBusName(name)) return name;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `${what} ${JSON.stringify(String(name).slice(0, 100))} cannot be used on the bus: ` +
+      'use 1 to 100 letters, digits, "-" and "_", beginning with a letter or digit',
+  );
+}
+
+/** Returns the topic, or throws `INVALID_PARAMS`: for topics that come from elsewhere, such as a reply-to. */
+export function checkTopic(topic: string): string {
+  if (typeof topic === 'string' && topicPattern.test(topic)) return topic;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `${JSON.stringify(topic.slice(0, 100))} is not a topic: use words of letters, digits, "-" and "_" with dots between`,
+  );
+}
+
+const queueNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+
+/** Returns the name, or throws `INVALID_PARAMS`. */
+export function checkQueueName(name: string): string {
+  if (queueNamePattern.test(name)) return name;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `${JSON.stringify(name.slice(0, 100))} is not a queue name: use letters, digits, ".", "-" and "_"`,
+  );
+}
+
+/**
+ * The maximum size of the headers of a message, in bytes. A header frame of AMQP has 8 KiB, and also
+ * holds the ids, the topic and the reason of a dead letter: a received message can always be sent again.
+ */
+export const maxHeaderBytes = 6_000;
+/** Ids and names are short strings of AMQP. */
+export const maxIdBytes = 255;
+/** The length of its name, a type, and the length of its value. */
+const bytesPerHeader = 6;
+
+/** The size of headers on the wire, in bytes. */
+export function headerBytes(headers: Readonly<Record<string, string>> = {}): number {
+  let size = 0;
+  for (const name in headers) {
+    const nameBytes = Buffer.byteLength(name);
+    // A name that is too long can't be encoded.
+    if (nameBytes > maxIdBytes) return Number.POSITIVE_INFINITY;
+    size += bytesPerHeader + nameBytes + Buffer.byteLength(headers[name] ?? '');
+  }
+  return size;
+}
+
+/** Truncates a text to whole characters. */
+export function cutText(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text);
+  let end = maxBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}
+
+/** Throws for a message that must not be published. */
+export function checkOutgoing(topic: string, message: OutgoingMessage, maxBodyBytes: number): void {
+  checkTopic(topic);
+  if (message.replyTo !== undefined) checkTopic(message.replyTo);
+  checkId(message.id);
+  checkId(message.correlationId);
+  const headersSize = headerBytes(message.headers);
+  if (headersSize > maxHeaderBytes) {
+    throw new LegateError(
+      'INVALID_PARAMS',
+      `headers of ${headersSize} bytes can't be sent over the bus: at most ${maxHeaderBytes}`,
+    );
+  }
+  const size = Buffer.byteLength(message.body);
+  if (size <= maxBodyBytes) return;
+  throw new LegateError(
+    'PAYLOAD_TOO_LARGE',
+    `a message of ${size} bytes is too large for the bus: at most ${maxBodyBytes} (maxBodyBytes); send files by their address`,
+  );
+}
+
+function checkId(id: string | undefined): void {
+  if (id === undefined || Buffer.byteLength(id) <= maxIdBytes) return;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `an id of more than ${maxIdBytes} bytes can't be sent over the bus`,
+  );
+}
+
+export function unroutable(topic: string): LegateError {
+  return new LegateError(
+    'PEER_UNREACHABLE',
+    `no queue is bound to ${topic}: check the name, start the agent, or declare its queue`,
+    { metadata: { topic } },
+  );
+}
+
+export function queueFull(topic: string): LegateError {
+  return new LegateError('UNAVAILABLE', `the queue of ${topic} is full; try again later`, {
+    metadata: { topic },
+    retryAfter: 30,
+  });
+}
+
+export function busClosed(): LegateError {
+  return new LegateError('UNAVAILABLE', 'the bus is closed');
+}
