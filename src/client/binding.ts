@@ -1,8 +1,9 @@
-import { type AgentInterface, type Dialect, isJsonObject, LegateError } from '../protocol/index.ts';
+import { type AgentInterface, type Dialect, LegateError } from '../protocol/index.ts';
 import type { Http } from './http.ts';
 import type { ChosenInterface } from './interface-choice.ts';
 import {
   decodeAnswer,
+  isFinalEvent,
   operationHeaders,
   type OperationCodecs,
   operationCodecs,
@@ -137,7 +138,7 @@ export class BoundTransport implements Transport {
       for await (const body of events) {
         call.onActivity?.();
         const response = decodeAnswer(decode, body, this.#target(operation));
-        yield { response, isFinal: this.#isFinal(body) };
+        yield { response, isFinal: isFinalEvent(this.#chosen.version, body) };
       }
     } catch (error) {
       throw this.#redacted(error);
@@ -190,11 +191,6 @@ export class BoundTransport implements Transport {
       signal,
       ...(deadline !== undefined && { timeoutMs: Math.max(1, deadline - this.#http.now()) }),
     };
-  }
-
-  #isFinal(body: unknown): boolean {
-    if (this.#chosen.version !== '0.3' || !isJsonObject(body)) return false;
-    return isJsonObject(body.statusUpdate) && body.statusUpdate.final === true;
   }
 
   #redacted(error: unknown): unknown {

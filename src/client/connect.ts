@@ -11,12 +11,11 @@ import { within } from '../time/index.ts';
 import { BoundTransport } from './binding.ts';
 import { fetchCard, type FetchedCard, refetchCard } from './card.ts';
 import { Client } from './client.ts';
+import { HttpTransport } from './http-transport.ts';
 import { Http } from './http.ts';
 import { chooseInterface, type ChosenInterface } from './interface-choice.ts';
-import { JsonRpcTransport } from './json-rpc.ts';
 import { decodeAnswer } from './operation-codecs.ts';
 import { type ClientOptions, type Settings, withDefaults } from './options.ts';
-import { RestTransport } from './rest.ts';
 import { timeLimit, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
@@ -84,14 +83,10 @@ function fetchWithin(
 
 function transportOf(chosen: ChosenInterface, http: Http, settings: Settings): Transport {
   const { extensions, bindings, legacyFileBytes } = settings;
-  const legacy = legacyFileBytes === 'twice' ? v03RestTwice : v03Rest;
   const given = bindings.find(({ binding }) => binding === chosen.binding);
-  if (given !== undefined) {
-    const dialect = chosen.version === '1.0' ? v1 : legacy;
-    return new BoundTransport(chosen, dialect, given.open(chosen, settings), http, extensions);
-  }
-  if (chosen.binding === 'JSONRPC') {
-    return new JsonRpcTransport(chosen, chosen.version === '1.0' ? v1 : v03, http, extensions);
-  }
-  return new RestTransport(chosen, chosen.version === '1.0' ? v1 : legacy, http, extensions);
+  const legacy = legacyFileBytes === 'twice' ? v03RestTwice : v03Rest;
+  const dialect = chosen.version === '1.0' ? v1 : chosen.binding === 'JSONRPC' ? v03 : legacy;
+  return given !== undefined
+    ? new BoundTransport(chosen, dialect, given.open(chosen, settings), http, extensions)
+    : new HttpTransport(chosen, dialect, http, extensions);
 }

@@ -1,4 +1,4 @@
-import { type Dialect, LegateError, readAgentCard } from '../protocol/index.ts';
+import { type Dialect, isJsonObject, LegateError, readAgentCard } from '../protocol/index.ts';
 import type { Exchanges, TransportStream } from './transport.ts';
 
 /** Encodes the request and decodes the response of one operation. */
@@ -20,45 +20,49 @@ export function operationCodecs(dialect: Dialect): OperationCodecs {
   const config = (wire: unknown) => dialect.taskPushNotificationConfig.decode(wire);
   return {
     sendMessage: {
-      encode: (request) => dialect.sendMessageRequest.encode(request),
+      encode: dialect.sendMessageRequest.encode,
       decode: (wire) => dialect.sendMessageResponse.decode(wire, lenient),
     },
     sendStreamingMessage: {
-      encode: (request) => dialect.sendMessageRequest.encode(request),
+      encode: dialect.sendMessageRequest.encode,
       decode: streamResponse,
     },
-    getTask: { encode: (request) => dialect.getTaskRequest.encode(request), decode: task },
+    getTask: { encode: dialect.getTaskRequest.encode, decode: task },
     listTasks: {
-      encode: (request) => dialect.listTasksRequest.encode(request),
+      encode: dialect.listTasksRequest.encode,
       decode: (wire) => dialect.listTasksResponse.decode(wire, lenient),
     },
-    cancelTask: { encode: (request) => dialect.cancelTaskRequest.encode(request), decode: task },
-    subscribeToTask: {
-      encode: (request) => dialect.subscribeToTaskRequest.encode(request),
-      decode: streamResponse,
-    },
+    cancelTask: { encode: dialect.cancelTaskRequest.encode, decode: task },
+    subscribeToTask: { encode: dialect.subscribeToTaskRequest.encode, decode: streamResponse },
     createTaskPushNotificationConfig: {
-      encode: (request) => dialect.taskPushNotificationConfig.encode(request),
+      encode: dialect.taskPushNotificationConfig.encode,
       decode: config,
     },
     getTaskPushNotificationConfig: {
-      encode: (request) => dialect.getTaskPushNotificationConfigRequest.encode(request),
+      encode: dialect.getTaskPushNotificationConfigRequest.encode,
       decode: config,
     },
     listTaskPushNotificationConfigs: {
-      encode: (request) => dialect.listTaskPushNotificationConfigsRequest.encode(request),
+      encode: dialect.listTaskPushNotificationConfigsRequest.encode,
       decode: (wire) => dialect.listTaskPushNotificationConfigsResponse.decode(wire),
     },
     deleteTaskPushNotificationConfig: {
-      encode: (request) => dialect.deleteTaskPushNotificationConfigRequest.encode(request),
+      encode: dialect.deleteTaskPushNotificationConfigRequest.encode,
       // Empty, `null` or `{}`, depending on the SDK.
       decode: () => undefined,
     },
     getExtendedAgentCard: {
-      encode: (request) => dialect.getExtendedAgentCardRequest.encode(request),
+      encode: dialect.getExtendedAgentCardRequest.encode,
       decode: (wire) => readAgentCard(wire),
     },
   };
+}
+
+/** Whether a peer of 0.3 announces that its stream closes after this event. */
+export function isFinalEvent(version: '1.0' | '0.3', event: unknown): boolean {
+  if (version !== '0.3' || !isJsonObject(event)) return false;
+  const update = event.statusUpdate ?? event.status_update ?? event;
+  return isJsonObject(update) && update.final === true;
 }
 
 /** Decodes a response; an invalid one becomes `PEER_INVALID`. */

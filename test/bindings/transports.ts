@@ -1,9 +1,8 @@
 import { BoundTransport } from '../../src/client/binding.ts';
 import type { Transport } from '../../src/client/transport.ts';
 import { Http } from '../../src/client/http.ts';
-import { JsonRpcTransport } from '../../src/client/json-rpc.ts';
+import { HttpTransport } from '../../src/client/http-transport.ts';
 import { type BindingName, withDefaults } from '../../src/client/options.ts';
-import { RestTransport } from '../../src/client/rest.ts';
 import { grpcBinding } from '../../src/grpc/index.ts';
 import {
   type AgentInterface,
@@ -42,9 +41,9 @@ export function transportOf(offered: AgentInterface): Transport & Disposable {
   const rest = version === '1.0' ? v1 : v03Rest;
   switch (binding) {
     case 'JSONRPC':
-      return closing(new JsonRpcTransport(chosen, version === '1.0' ? v1 : v03, http, []));
+      return closing(new HttpTransport(chosen, version === '1.0' ? v1 : v03, http, []));
     case 'HTTP+JSON':
-      return closing(new RestTransport(chosen, rest, http, []));
+      return closing(new HttpTransport(chosen, rest, http, []));
     default:
       return closing(new BoundTransport(chosen, rest, grpc.open(chosen, settings), http, []));
   }
