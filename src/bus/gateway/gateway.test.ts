@@ -204,7 +204,7 @@ describeBuses('the gateway', (buses) => {
     const refused = taskOf(await client.sendMessage({ message: image }));
     expect(refused.status.state).toBe('TASK_STATE_FAILED');
     expect(refused.metadata).toEqual({ error_type: 'content_type_not_supported' });
-    expect(refused.status.message?.parts.at(-1)?.text).toMatch(/does not take image\/png/);
+    expect(refused.status.message?.parts.at(-1)?.text).toMatch(/does not accept image\/png/);
     expect(server.routers.size).toBe(1);
   });
 

@@ -124,7 +124,12 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
       {
         agent: obeying(agent, unwanted),
         // The broker may repeat a message long after its turn has ended.
-        options: { messageCacheTtlMs: sevenDays, ...shared, staticCard: card },
+        options: {
+          messageCacheTtlMs: sevenDays,
+          duplicateStreams: 'attach',
+          ...shared,
+          staticCard: card,
+        },
       },
     ],
     shared,

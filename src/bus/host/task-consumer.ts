@@ -51,8 +51,7 @@ class Stopping extends Error {}
 /** A message that can't be decoded or authenticated: a retry would not help. */
 class Unusable extends Error {}
 
-const { sendMessage, sendStreamingMessage, getTask, subscribeToTask, cancelTask } =
-  serviceOperations;
+const { sendMessage, sendStreamingMessage, getTask, cancelTask } = serviceOperations;
 
 /**
  * Consumes tasks from the bus. A delivery is settled once its turn has ended, the end is stored, and
@@ -61,8 +60,8 @@ const { sendMessage, sendStreamingMessage, getTask, subscribeToTask, cancelTask 
  */
 export class TaskConsumer {
   readonly #options: TaskConsumerOptions;
-  readonly #streams = new Set<EventStream>();
-  #isStopped = false;
+  /** Aborts when the host stops. */
+  readonly #stopping = new AbortController();
 
   constructor(options: TaskConsumerOptions) {
     this.#options = options;
@@ -70,8 +69,7 @@ export class TaskConsumer {
 
   /** The host stops: unfinished deliveries are requeued. */
   stop(): void {
-    this.#isStopped = true;
-    for (const stream of this.#streams) stream.close();
+    this.#stopping.abort(new Stopping('the host stops'));
   }
 
   async handle(delivery: Delivery): Promise<AckDecision> {
@@ -108,6 +106,7 @@ export class TaskConsumer {
     const call: Call = {
       caller: sender,
       version: '1.0',
+      signal: this.#stopping.signal,
       // Deduplicates redeliveries of a first message without a context.
       ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
@@ -125,39 +124,43 @@ export class TaskConsumer {
     };
   }
 
+  /** Sends the message to the engine; a redelivery joins the turn that runs already. */
   async #answer(job: Job): Promise<SendOutcome> {
     const { service, cancellations, unwanted } = this.#options;
     const { request, sender, call, delivery } = job;
     const { messageId } = request.message;
-    const isUnwanted = await cancellations.take(delivery.correlationId, sender);
-    if (isUnwanted) unwanted.add(messageId);
+    job.isCancelled = await cancellations.take(delivery.correlationId, sender);
+    if (job.isCancelled) unwanted.add(messageId);
     try {
-      return await this.#follow(job, await sendStreamingMessage.perform(service, request, call));
-    } catch (error) {
-      const taskId = taskInFlight(error);
-      if (taskId === undefined) throw error;
-      // A redelivery: the turn runs already.
-      if (isUnwanted) job.isCancelled = true;
-      return await this.#join(job, taskId);
+      for (;;) {
+        const stream = await sendStreamingMessage.perform(service, request, call);
+        const outcome = await this.#follow(job, stream);
+        if (outcome !== undefined) return outcome;
+        this.#stopping.signal.throwIfAborted();
+      }
     } finally {
       unwanted.delete(messageId);
     }
   }
 
-  /** Passes on what happens, until the turn is over. */
-  async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
+  /** Passes on the events until the turn is over; undefined if the stream closed before that. */
+  async #follow(job: Job, stream: EventStream): Promise<SendOutcome | undefined> {
     const { service, scheduler } = this.#options;
-    this.#streams.add(stream);
     try {
       for (;;) {
-        const next = this.#isStopped ? undefined : (stream.take() ?? (await stream.next()));
-        if (next === undefined) throw new Stopping('the host stops');
+        const next = stream.take() ?? (await stream.next());
+        if (next === undefined) return undefined;
         const { body, isLast } = next;
         const event = body.value;
         if ('message' in event) return { message: Json.of(event.message) };
         if ('task' in event) {
           if (isLast) return { task: Json.of(event.task) };
           const ids = await this.#known(job, event.task.id, event.task.contextId);
+          if (event.task.status.state === 'TASK_STATE_WORKING') {
+            // It runs since an earlier delivery, whose updates the caller may not have got.
+            await this.#update(job, event, () => body.text);
+            continue;
+          }
           const timestamp = new Date(scheduler.now()).toISOString();
           const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
           const working: StreamResponse = { statusUpdate: { ...ids, status } };
@@ -173,44 +176,8 @@ export class TaskConsumer {
         }
       }
     } finally {
-      this.#streams.delete(stream);
       stream.close();
     }
-  }
-
-  /** Waits for the end of a turn that runs already, here or elsewhere. */
-  async #join(job: Job, taskId: string): Promise<SendOutcome> {
-    for (;;) {
-      const answered = (await this.#outcome(job)) ?? (await this.#watch(job, taskId));
-      if (answered !== undefined) return answered;
-      if (this.#isStopped) throw new Stopping('the host stops');
-    }
-  }
-
-  /** Passes on what happens in a task until the message is answered, or the task is over. */
-  async #watch(job: Job, taskId: string): Promise<SendOutcome | undefined> {
-    const { service } = this.#options;
-    let stream: EventStream | undefined;
-    try {
-      if (job.ids === undefined) {
-        const task = await getTask.perform(service, { id: taskId }, job.call);
-        await this.#known(job, taskId, task.value.contextId);
-      }
-      stream = await subscribeToTask.perform(service, { id: taskId }, job.call);
-      this.#streams.add(stream);
-      if (this.#isStopped) stream.close();
-      for await (const { body } of stream) {
-        await this.#update(job, body.value, () => body.text);
-        // The state may be older than the subscription, or the message may still be queued.
-        const outcome = endsTurn(body.value) ? await this.#outcome(job) : undefined;
-        if (outcome !== undefined) return outcome;
-      }
-    } catch (error) {
-      if (!isOver(error)) throw error;
-    } finally {
-      if (stream !== undefined) this.#streams.delete(stream);
-    }
-    return undefined;
   }
 
   /** The answer to the message, once there is one. */
@@ -218,7 +185,7 @@ export class TaskConsumer {
     try {
       return await sendMessage.perform(this.#options.service, request, call);
     } catch (error) {
-      if (taskInFlight(error) !== undefined) return undefined;
+      if (error instanceof LegateError && error.code === 'MESSAGE_IN_FLIGHT') return undefined;
       throw error;
     }
   }
@@ -256,7 +223,7 @@ export class TaskConsumer {
     thrown: unknown,
   ): Promise<AckDecision> {
     const { service, replies, onAnswered } = this.#options;
-    if (thrown instanceof Stopping || this.#isStopped) return release;
+    if (this.#stopping.signal.aborted) return release;
     const isUnusable = thrown instanceof Unusable;
     const error = toLegateError(isUnusable ? thrown.cause : thrown);
     const { correlationId, replyTo = '', topic } = delivery;
@@ -292,20 +259,6 @@ function endsTurn(event: StreamResponse): boolean {
   if (!('statusUpdate' in event) && !('task' in event)) return false;
   const { state } = ('task' in event ? event.task : event.statusUpdate).status;
   return isTerminal(state) || isInterrupted(state);
-}
-
-/** The task ended in between, or a plain message took its place. */
-function isOver(error: unknown): boolean {
-  return (
-    error instanceof LegateError &&
-    (error.code === 'UNSUPPORTED_OPERATION' || error.code === 'TASK_NOT_FOUND')
-  );
-}
-
-function taskInFlight(error: unknown): string | undefined {
-  return error instanceof LegateError && error.code === 'MESSAGE_IN_FLIGHT'
-    ? error.metadata?.taskId
-    : undefined;
 }
 
 /** Errors that a retry may resolve. */
