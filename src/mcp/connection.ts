@@ -1,7 +1,7 @@
-import type { Client, Tool } from '@modelcontextprotocol/client';
-import { type JsonObject, LegateError } from '../protocol/index.ts';
+import type { Client, jsonSchemaValidator, Tool } from '@modelcontextprotocol/client';
+import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { type Logger, silentLogger, traceHeaders } from '../telemetry/index.ts';
-import { backoff, sleep } from '../time/index.ts';
+import { backoff, retry } from '../time/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
 import { outputValidator } from './output-validator.ts';
 import { type McpToolResult, toResult } from './result.ts';
@@ -128,21 +128,21 @@ export class McpConnection implements AsyncDisposable {
 
   /** Runs a request, and retries once over a new connection where that is safe. */
   async #attempt<T>(run: (client: Client) => Promise<T>, isRepeatable: boolean): Promise<T> {
-    const client = await this.#client();
-    try {
-      return await run(client);
-    } catch (error) {
-      const failure = await judge(error);
-      if (failure.isLost) this.#forget(client);
-      if (!failure.isLost || !(failure.isUnsent || isRepeatable))
-        throw this.#toError(error, failure);
-      this.#logger.warn({ server: this.name, error }, 'mcp.connection.lost');
-    }
-    try {
-      return await run(await this.#client());
-    } catch (error) {
-      throw this.#toError(error, await judge(error));
-    }
+    const sdk = await import('@modelcontextprotocol/client');
+    const attempt = async (isLast: boolean): Promise<T> => {
+      const client = await this.#client();
+      try {
+        return await run(client);
+      } catch (error) {
+        const failure = describeFailure(error, sdk);
+        if (failure.isLost) this.#forget(client);
+        const isSafe = failure.isLost && (failure.isUnsent || isRepeatable);
+        if (isLast || !isSafe) throw this.#toError(error, failure.code);
+        this.#logger.warn({ server: this.name, error }, 'mcp.connection.lost');
+        return attempt(true);
+      }
+    };
+    return attempt(false);
   }
 
   #client(): Promise<Client> {
@@ -158,52 +158,48 @@ export class McpConnection implements AsyncDisposable {
   }
 
   async #connect(): Promise<Client> {
-    const { maxRetries = 3, connectTimeoutMs: timeout = 10_000 } = this.#config;
-    const { Client } = await import('@modelcontextprotocol/client');
+    const { maxRetries = 3 } = this.#config;
+    const sdk = await import('@modelcontextprotocol/client');
     const jsonSchemaValidator = await outputValidator();
-    for (let attempt = 1; ; attempt += 1) {
-      const client = new Client(
-        { name: 'legate', version: '1' },
-        {
-          versionNegotiation: { mode: 'auto', probe: { timeoutMs: timeout } },
-          // No user is available for elicitation.
-          inputRequired: { autoFulfill: false },
-          jsonSchemaValidator,
-        },
-      );
-      Object.assign(client, {
-        onclose: () => this.#forget(client),
-        onerror: (error: Error) => this.#logger.debug({ server: this.name, error }, 'mcp.error'),
-      });
-      client.setNotificationHandler('notifications/tools/list_changed', () => {
-        this.#tools = undefined;
-      });
-      try {
-        const known = this.#isUnaskable && { prior: { kind: 'legacy' as const } };
-        await client.connect(await this.#open(), { timeout, ...known });
-        return client;
-      } catch (error) {
-        await client.close().catch(() => undefined);
-        if (!this.#isUnaskable && !this.#isClosed && (await this.#endedWhenAsked(error))) {
-          this.#isUnaskable = true;
-          attempt -= 1;
-          continue;
-        }
-        this.#isUnaskable = false;
-        if (attempt > maxRetries || this.#isClosed || (await judge(error)).isRefusal) {
-          throw this.#toError(error, await judge(error));
-        }
-        const wait = backoff(attempt, waits);
-        this.#logger.warn({ server: this.name, attempt, waitMs: wait, error }, 'mcp.connect.retry');
-        await sleep(wait);
-      }
-    }
+    return retry(() => this.#connectOnce(sdk, jsonSchemaValidator), {
+      delays: (failures) => (failures > maxRetries ? undefined : backoff(failures, waits)),
+      isRetryable: (error) =>
+        !this.#isClosed && !(error instanceof LegateError && error.code === 'UNAUTHENTICATED'),
+      onRetry: ({ attempt, delayMs: waitMs, error }) =>
+        this.#logger.warn({ server: this.name, attempt, waitMs, error }, 'mcp.connect.retry'),
+    });
   }
 
-  async #endedWhenAsked(error: unknown): Promise<boolean> {
-    if ('url' in this.#config) return false;
-    const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client');
-    return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
+  async #connectOnce(sdk: Sdk, jsonSchemaValidator: jsonSchemaValidator): Promise<Client> {
+    const { connectTimeoutMs: timeout = 10_000 } = this.#config;
+    const client = new sdk.Client(
+      { name: 'legate', version: '1' },
+      {
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: timeout } },
+        // No user is available for elicitation.
+        inputRequired: { autoFulfill: false },
+        jsonSchemaValidator,
+      },
+    );
+    Object.assign(client, {
+      onclose: () => this.#forget(client),
+      onerror: (error: Error) => this.#logger.debug({ server: this.name, error }, 'mcp.error'),
+    });
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      this.#tools = undefined;
+    });
+    try {
+      const known = this.#isUnaskable && { prior: { kind: 'legacy' as const } };
+      await client.connect(await this.#open(), { timeout, ...known });
+      return client;
+    } catch (error) {
+      await client.close().catch(() => undefined);
+      const { code, hasEndedWhenAsked } = describeFailure(error, sdk);
+      this.#isUnaskable =
+        hasEndedWhenAsked && !this.#isUnaskable && !this.#isClosed && !('url' in this.#config);
+      if (this.#isUnaskable) return this.#connectOnce(sdk, jsonSchemaValidator);
+      throw this.#toError(error, code);
+    }
   }
 
   #forget(client: Client): void {
@@ -217,54 +213,54 @@ export class McpConnection implements AsyncDisposable {
     );
   }
 
-  #toError(error: unknown, { isTimeout, isRefusal, isLost }: Failure): LegateError {
+  #toError(error: unknown, code: Failure['code']): LegateError {
     if (error instanceof LegateError) return error;
-    const code = isTimeout
-      ? 'REQUEST_TIMEOUT'
-      : isRefusal
-        ? 'UNAUTHENTICATED'
-        : isLost
-          ? 'PEER_UNREACHABLE'
-          : 'PEER_INVALID';
     const text = error instanceof Error ? error.message.slice(0, 300) : 'unknown failure';
     return new LegateError(code, `MCP server "${this.name}": ${text}`, { cause: error });
   }
 }
 
+type Sdk = typeof import('@modelcontextprotocol/client');
+
 interface Failure {
-  readonly isTimeout: boolean;
-  /** The server rejects our credentials. */
-  readonly isRefusal: boolean;
+  readonly code: 'REQUEST_TIMEOUT' | 'UNAUTHENTICATED' | 'PEER_UNREACHABLE' | 'PEER_INVALID';
   /** The connection is lost. */
   readonly isLost: boolean;
   /** The server has not seen the request. */
   readonly isUnsent: boolean;
+  /** The server ended when it was asked for its version. */
+  readonly hasEndedWhenAsked: boolean;
 }
 
-async function judge(error: unknown): Promise<Failure> {
-  const { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } =
-    await import('@modelcontextprotocol/client');
-  const code = error instanceof SdkError ? error.code : undefined;
+function describeFailure(error: unknown, sdk: Sdk): Failure {
+  const { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = sdk;
+  const reason = error instanceof SdkError ? error.code : undefined;
   const status = error instanceof SdkHttpError ? error.status : undefined;
   // A server that was restarted does not know our session, and says so before anything is done.
   const isForgotten = status === 404 || (status === 400 && /session/i.test(String(error)));
-  const isUnreachable = causesOf(error).some((cause) => cause instanceof TypeError);
+  const causes = causesOf(error);
   const isUnsent =
     isForgotten ||
-    causesOf(error).some(isConnectionRefused) ||
-    code === SdkErrorCode.NotConnected ||
-    code === SdkErrorCode.SendFailed;
+    causes.some(isConnectionRefused) ||
+    reason === SdkErrorCode.NotConnected ||
+    reason === SdkErrorCode.SendFailed;
+  const isLost =
+    isUnsent ||
+    causes.some((cause) => cause instanceof TypeError) ||
+    reason === SdkErrorCode.ConnectionClosed;
+  const isRefusal = status === 401 || status === 403 || error instanceof UnauthorizedError;
+  const isTimeout = reason === SdkErrorCode.RequestTimeout;
+  const code = isLost ? 'PEER_UNREACHABLE' : 'PEER_INVALID';
   return {
-    isTimeout: code === SdkErrorCode.RequestTimeout,
-    isRefusal: status === 401 || status === 403 || error instanceof UnauthorizedError,
-    isLost: isUnsent || isUnreachable || code === SdkErrorCode.ConnectionClosed,
+    code: isTimeout ? 'REQUEST_TIMEOUT' : isRefusal ? 'UNAUTHENTICATED' : code,
+    isLost,
     isUnsent,
+    hasEndedWhenAsked: reason === SdkErrorCode.EraNegotiationFailed,
   };
 }
 
 function isConnectionRefused(error: object): boolean {
-  const { code } = error as { readonly code?: unknown };
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND';
+  return 'code' in error && (error.code === 'ECONNREFUSED' || error.code === 'ENOTFOUND');
 }
 
 /** An error and what led to it. */
@@ -280,7 +276,7 @@ function toInfo({ name, description, title, inputSchema, annotations }: Tool): M
   return {
     name,
     description: description ?? title ?? name,
-    inputSchema: inputSchema as unknown as JsonObject,
+    inputSchema: isJsonObject(inputSchema) ? inputSchema : {},
     isReadOnly: annotations?.readOnlyHint === true,
     isIdempotent: annotations?.idempotentHint === true,
   };

@@ -4,7 +4,6 @@ export {
   requireSecureTransport,
 } from './authentication.ts';
 export { McpConnection, type McpToolInfo } from './connection.ts';
-export { toNodeHandler } from './node-handler.ts';
 export type { McpToolResult } from './result.ts';
 export type { McpServerConfig } from './server-config.ts';
 export { type McpSelection, metaOf, selectTools } from './tool-set.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchemaType, jsonSchemaValidator } from '@modelcontextprotocol/client';
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { isJsonObject } from '../protocol/index.ts';
 
 /**
  * Checks what tools return against their output schema. Both come from the server, so the patterns
@@ -11,10 +11,10 @@ export async function outputValidator(): Promise<jsonSchemaValidator> {
   const ajv = new AjvJsonSchemaValidator();
   return {
     getValidator<T>(written: JsonSchemaType) {
-      const { schema, check } = splitPatterns(written as JsonObject);
+      const { schema, check } = splitPatterns(isJsonObject(written) ? written : {});
       const validate = ajv.getValidator<T>(schema);
       return (input) => {
-        const problem = check(input as JsonValue);
+        const problem = isJsonObject(input) ? check(input) : undefined;
         if (problem === undefined) return validate(input);
         return { valid: false, data: undefined, errorMessage: problem };
       };

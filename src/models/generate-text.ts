@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Reasoning,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
+import { present } from '../config/index.ts';
 import { Deadline, until } from '../time/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { timedOut } from './failure.ts';
@@ -111,7 +112,8 @@ export async function generateText(
   });
   const { signal } = budget;
   const call = {
-    ...withoutUndefined(settings),
+    // A setting that is not given must not hide the one of the model's configuration.
+    ...present(settings),
     prompt: toPrompt(prompt, system),
     abortSignal: signal,
   };
@@ -128,12 +130,6 @@ export async function generateText(
       return toGeneratedText(await until(asking, signal), attempt);
     },
   );
-}
-
-/** A setting that is not given must not hide the one of the model's configuration. */
-function withoutUndefined<T extends object>(settings: T): T {
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as T;
 }
 
 function toPrompt(

@@ -12,58 +12,54 @@ interface Provider {
 }
 
 /** Services that speak the chat completions protocol, by the names that projects use for them. */
-const providers = {
-  openai: {
-    baseUrl: 'https://api.openai.com/v1',
-    keyVariable: 'OPENAI_API_KEY',
-    needsKey: true,
-    structuredOutput: true,
-  },
-  azure: { keyVariable: 'AZURE_API_KEY', needsKey: true, structuredOutput: true },
-  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
-  'self-hosted': {},
-  'openai-compatible': {},
-  hosted_vllm: {},
-  litellm_proxy: { keyVariable: 'LITELLM_PROXY_API_KEY' },
-  anthropic: {
-    baseUrl: 'https://api.anthropic.com/v1',
-    keyVariable: 'ANTHROPIC_API_KEY',
-    needsKey: true,
-  },
-  deepseek: {
-    baseUrl: 'https://api.deepseek.com/v1',
-    keyVariable: 'DEEPSEEK_API_KEY',
-    needsKey: true,
-  },
-  gemini: {
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    keyVariable: 'GEMINI_API_KEY',
-    needsKey: true,
-    structuredOutput: true,
-  },
-  groq: {
-    baseUrl: 'https://api.groq.com/openai/v1',
-    keyVariable: 'GROQ_API_KEY',
-    needsKey: true,
-  },
-  mistral: {
-    baseUrl: 'https://api.mistral.ai/v1',
-    keyVariable: 'MISTRAL_API_KEY',
-    needsKey: true,
-    structuredOutput: true,
-  },
-  openrouter: {
-    baseUrl: 'https://openrouter.ai/api/v1',
-    keyVariable: 'OPENROUTER_API_KEY',
-    needsKey: true,
-  },
-} as const satisfies Record<string, Provider>;
-
-/**
- * The providers that configuration may name.
- * @example providerNames.includes('ollama');
- */
-export const providerNames: readonly string[] = Object.keys(providers);
+const providers: ReadonlyMap<string, Provider> = new Map(
+  Object.entries<Provider>({
+    openai: {
+      baseUrl: 'https://api.openai.com/v1',
+      keyVariable: 'OPENAI_API_KEY',
+      needsKey: true,
+      structuredOutput: true,
+    },
+    azure: { keyVariable: 'AZURE_API_KEY', needsKey: true, structuredOutput: true },
+    ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
+    'self-hosted': {},
+    'openai-compatible': {},
+    hosted_vllm: {},
+    litellm_proxy: { keyVariable: 'LITELLM_PROXY_API_KEY' },
+    anthropic: {
+      baseUrl: 'https://api.anthropic.com/v1',
+      keyVariable: 'ANTHROPIC_API_KEY',
+      needsKey: true,
+    },
+    deepseek: {
+      baseUrl: 'https://api.deepseek.com/v1',
+      keyVariable: 'DEEPSEEK_API_KEY',
+      needsKey: true,
+    },
+    gemini: {
+      baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+      keyVariable: 'GEMINI_API_KEY',
+      needsKey: true,
+      structuredOutput: true,
+    },
+    groq: {
+      baseUrl: 'https://api.groq.com/openai/v1',
+      keyVariable: 'GROQ_API_KEY',
+      needsKey: true,
+    },
+    mistral: {
+      baseUrl: 'https://api.mistral.ai/v1',
+      keyVariable: 'MISTRAL_API_KEY',
+      needsKey: true,
+      structuredOutput: true,
+    },
+    openrouter: {
+      baseUrl: 'https://openrouter.ai/api/v1',
+      keyVariable: 'OPENROUTER_API_KEY',
+      needsKey: true,
+    },
+  }),
+);
 
 /**
  * Where a model is and how to ask it.
@@ -95,12 +91,10 @@ export function resolveEndpoint(
   where: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Endpoint {
-  const provider: Provider | undefined = Object.hasOwn(providers, config.provider)
-    ? providers[config.provider as keyof typeof providers]
-    : undefined;
+  const provider = providers.get(config.provider);
   if (provider === undefined) {
     throw invalid(
-      `${where}: unknown provider "${config.provider}"; known are ${providerNames.join(', ')}. ` +
+      `${where}: unknown provider "${config.provider}"; known are ${[...providers.keys()].join(', ')}. ` +
         'Any other service that offers chat completions works as "openai-compatible" with its api_base',
     );
   }

@@ -7,6 +7,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import { z } from 'zod';
 import { LegateError } from '../protocol/index.ts';
 import { lineDiff } from './line-diff.ts';
 import { offersStructuredOutput } from './routed-model.ts';
@@ -26,13 +27,16 @@ export interface RecordedModelOptions {
   readonly ignore?: readonly RegExp[];
 }
 
-interface Entry {
-  readonly kind: 'generate' | 'stream';
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const entry = z.object({
+  kind: z.enum(['generate', 'stream']),
   /** The request, one line for each line of its text. */
-  readonly request: readonly string[];
-  readonly result?: LanguageModelV4GenerateResult;
-  readonly parts?: LanguageModelV4StreamPart[];
-}
+  request: z.array(z.string()).readonly(),
+  result: z.custom<LanguageModelV4GenerateResult>(isObject).exactOptional(),
+  parts: z.array(z.custom<LanguageModelV4StreamPart>(isObject)).exactOptional(),
+});
+type Entry = Readonly<z.infer<typeof entry>>;
+const recording = z.object({ version: z.literal(1), entries: z.array(entry).readonly() });
 
 /**
  * Records the answers of a model to a file, and replays them. Recording starts a new file and writes
@@ -176,11 +180,9 @@ class Recorder {
         { cause },
       );
     }
-    const { version, entries } = JSON.parse(text) as { version?: number; entries?: Entry[] };
-    if (version !== 1 || !Array.isArray(entries)) {
-      throw new LegateError('CONFIGURATION_INVALID', `${this.#file}: not a recording of version 1`);
-    }
-    return entries;
+    const read = recording.safeParse(JSON.parse(text));
+    if (read.success) return read.data.entries;
+    throw new LegateError('CONFIGURATION_INVALID', `${this.#file}: not a recording of version 1`);
   }
 
   /** The request as lines, without what does not shape the answer. */

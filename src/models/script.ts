@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
 
 /**
  * What a scripted model answers: text alone, or everything that can happen to a real one.
@@ -118,27 +117,4 @@ export function whenAsked(
     }
     return reply;
   };
-}
-
-/** Chunks as a model would stream them: words with the space before them. */
-export function chunks(text: string): string[] {
-  return text.match(/\s*\S+|\s+$/g) ?? [];
-}
-
-export function finishReasonOf(answer: ScriptedAnswer): string {
-  return answer.finishReason ?? ((answer.toolCalls?.length ?? 0) > 0 ? 'tool_calls' : 'stop');
-}
-
-/** Four characters to a token, near enough for a model that does not exist. */
-export function usageOf(
-  answer: ScriptedAnswer,
-  request: ScriptedRequest,
-): { readonly input: number; readonly output: number } {
-  const output = (answer.text ?? '').length + JSON.stringify(answer.toolCalls ?? []).length - 2;
-  return (
-    answer.usage ?? {
-      input: Math.ceil(request.promptText.length / 4),
-      output: Math.ceil(output / 4),
-    }
-  );
 }

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { JsonObject } from '../protocol/index.ts';
+import { isJsonObject, parseJson } from '../protocol/index.ts';
 import { CompatibleModel } from './compatible-model.ts';
 import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript } from './scripted-wire.ts';
@@ -44,7 +44,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     structuredOutput,
   };
   const model = new CompatibleModel({ provider: 'scripted' }, endpoint, (_, init = {}) => {
-    const body = JSON.parse(init.body as string) as JsonObject;
+    const body = parseJson(typeof init.body === 'string' ? init.body : '');
+    if (!isJsonObject(body)) throw new TypeError('the body must be a JSON object');
     return answerFromScript(player, body, init.signal ?? undefined);
   });
   return {

@@ -40,7 +40,7 @@ test.each([
 
 test('a body over the limit is refused, an unknown path not found', async () => {
   await using server = await startScriptedModelServer(['x'], { maxBodyBytes: 10 });
-  expect((await post(server.url, said('long enough'))).status).toBe(500);
+  expect((await post(server.url, said('long enough'))).status).toBe(413);
   expect((await fetch(`${server.url}/nothing`)).status).toBe(404);
 });
 

@@ -1,9 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { defaultBodyLimits, readBytes } from '../net/index.ts';
-import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { toNodeHandler } from '../net/index.ts';
+import { isJsonObject, type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript, errorResponse } from './scripted-wire.ts';
 
@@ -62,38 +60,30 @@ export async function startScriptedModelServer(
   const calls: ReceivedCall[] = [];
   let abandoned = 0;
 
-  const answer = async (request: IncomingMessage, leaving: AbortSignal): Promise<Response> => {
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    const sent = request.headers.authorization ?? `Bearer ${String(request.headers['api-key'])}`;
+  const answer = async (request: Request): Promise<Response> => {
+    const { method, headers, signal } = request;
+    signal.addEventListener('abort', () => {
+      abandoned += 1;
+    });
+    const { pathname: path, search } = new URL(request.url);
+    const sent = headers.get('authorization') ?? `Bearer ${headers.get('api-key')}`;
     if (apiKey !== undefined && sent !== `Bearer ${apiKey}`) {
       return errorResponse(401, 'wrong API key');
     }
-    if (request.method === 'GET' && path.endsWith('/models')) {
+    if (method === 'GET' && path.endsWith('/models')) {
       const data = models.map((id) => ({ id, object: 'model', owned_by: 'script' }));
       return Response.json({ object: 'list', data });
     }
-    if (request.method !== 'POST' || !path.endsWith('/chat/completions')) {
-      return errorResponse(404, `no route ${request.method ?? ''} ${path}`);
+    if (method !== 'POST' || !path.endsWith('/chat/completions')) {
+      return errorResponse(404, `no route ${method} ${path}`);
     }
-    const bytes = await readBytes(request, { ...defaultBodyLimits, maxBodyBytes });
-    const body = parseBody(bytes.toString('utf8'));
+    const body = parseBody(await request.text());
     if (body === undefined) return errorResponse(400, 'the body must be a JSON object');
-    calls.push({ path: request.url ?? '', headers: request.headers, body });
-    return answerFromScript(player, body, leaving);
+    calls.push({ path: path + search, headers: Object.fromEntries(headers), body });
+    return answerFromScript(player, body, signal);
   };
 
-  const handle = async (request: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const leaving = new AbortController();
-    outgoing.on('close', () => {
-      if (outgoing.writableEnded || outgoing.errored !== null) return;
-      abandoned += 1;
-      leaving.abort();
-    });
-    const { status, headers, body } = await answer(request, leaving.signal);
-    outgoing.writeHead(status, Object.fromEntries(headers)).flushHeaders();
-    await pipeline(Readable.fromWeb(body as never), outgoing);
-  };
-
+  const handle = toNodeHandler(answer, maxBodyBytes);
   const server = createServer((request, outgoing) => {
     handle(request, outgoing).catch((error: unknown) => {
       // A connection that the script breaks ends without an answer.
@@ -101,10 +91,9 @@ export async function startScriptedModelServer(
       else outgoing.writeHead(500).end(error.message);
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
   const close = async (): Promise<void> => {
     if (!server.listening) return;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -112,7 +101,7 @@ export async function startScriptedModelServer(
     await closed;
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://127.0.0.1:${port}/v1`,
     requests: player.requests,
     calls,
     abandoned: () => abandoned,
@@ -123,7 +112,7 @@ export async function startScriptedModelServer(
 
 function parseBody(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

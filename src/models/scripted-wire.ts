@@ -1,28 +1,49 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
+import { z } from 'zod';
+import { isJsonObject, type JsonObject } from '../protocol/index.ts';
 import { sleep, until } from '../time/index.ts';
-import {
-  finishReasonOf,
-  chunks,
-  type ScriptedAnswer,
-  type ScriptedRequest,
-  type ScriptPlayer,
-  usageOf,
-} from './script.ts';
+import type { ScriptedAnswer, ScriptedRequest, ScriptPlayer } from './script.ts';
+
+const content = z
+  .union([
+    z.string(),
+    z
+      .array(z.object({ text: z.string().catch('') }))
+      .transform((parts) => parts.map(({ text }) => text).join('')),
+  ])
+  .catch('');
+const chatRequest = z.object({
+  model: z.string().catch('scripted'),
+  messages: z
+    .array(
+      z
+        .object({ role: z.string(), content })
+        .transform(({ role, content: text }) => ({ role, text })),
+    )
+    .catch([]),
+  tools: z.array(z.object({ function: z.object({ name: z.string() }) })).catch([]),
+  stream: z.boolean().catch(false),
+  stream_options: z.object({ include_usage: z.boolean() }).optional().catch(undefined),
+  response_format: z
+    .object({ json_schema: z.object({ schema: z.custom<JsonObject>(isJsonObject) }) })
+    .optional()
+    .catch(undefined),
+});
+type ChatRequest = z.infer<typeof chatRequest>;
 
 /** A chat completions request as a script sees it. */
-function toRequest(body: JsonObject): ScriptedRequest {
-  const messages = list(body['messages']).map((message) => ({
-    role: text(field(message, 'role')),
-    text: contentText(field(message, 'content')),
-  }));
-  const schema = field(field(body['response_format'], 'json_schema'), 'schema');
+function toRequest({
+  messages,
+  tools,
+  stream,
+  response_format: format,
+}: ChatRequest): ScriptedRequest {
   return {
     messages,
-    lastUserText: messages.findLast((message) => message.role === 'user')?.text ?? '',
-    promptText: messages.map((message) => message.text).join('\n'),
-    tools: list(body['tools']).map((tool) => text(field(field(tool, 'function'), 'name'))),
-    isStream: body['stream'] === true,
-    responseSchema: isJsonObject(schema) ? schema : undefined,
+    lastUserText: messages.findLast(({ role }) => role === 'user')?.text ?? '',
+    promptText: messages.map(({ text }) => text).join('\n'),
+    tools: tools.map((tool) => tool.function.name),
+    isStream: stream,
+    responseSchema: format?.json_schema.schema,
   };
 }
 
@@ -35,7 +56,8 @@ export async function answerFromScript(
   body: JsonObject,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
-  const asked = toRequest(body);
+  const request = chatRequest.parse(body);
+  const asked = toRequest(request);
   const answer = await player.next(asked);
   if (answer.delayMs !== undefined) await sleep(answer.delayMs, signal);
   if (answer.hang === true) await until(new Promise<never>(() => {}), signal);
@@ -45,7 +67,7 @@ export async function answerFromScript(
     return errorResponse(status, message, headers);
   }
   if (answer.rawBody !== undefined) return response(answer.rawBody, 'application/json');
-  const sent = { answer, asked, body };
+  const sent = { answer, asked, request };
   if (asked.isStream) {
     return response(streamOf(events(sent, signal)), 'text/event-stream');
   }
@@ -76,12 +98,12 @@ function brokenConnection(): TypeError {
 interface Sent {
   readonly answer: ScriptedAnswer;
   readonly asked: ScriptedRequest;
-  readonly body: JsonObject;
+  readonly request: ChatRequest;
 }
 
-function wholeAnswer({ answer, asked, body }: Sent): string {
+function wholeAnswer({ answer, asked, request }: Sent): string {
   return JSON.stringify({
-    ...envelope(body, 'chat.completion'),
+    ...envelope(request, 'chat.completion'),
     choices: [
       {
         index: 0,
@@ -104,11 +126,11 @@ async function* cutOff(text: string): AsyncGenerator<string> {
 }
 
 async function* events(
-  { answer, asked, body }: Sent,
+  { answer, asked, request }: Sent,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string> {
   const event = (data: JsonObject): string =>
-    `data: ${JSON.stringify({ ...envelope(body, 'chat.completion.chunk'), ...data })}\n\n`;
+    `data: ${JSON.stringify({ ...envelope(request, 'chat.completion.chunk'), ...data })}\n\n`;
   const deltas = toDeltas(answer);
   const isCut = answer.disconnect === 'midway';
   for (const delta of isCut ? deltas.slice(0, Math.ceil(deltas.length / 2)) : deltas) {
@@ -117,7 +139,7 @@ async function* events(
   }
   if (isCut) throw brokenConnection();
   yield event({ choices: [{ index: 0, delta: {}, finish_reason: finishReasonOf(answer) }] });
-  if (field(body['stream_options'], 'include_usage') === true) {
+  if (request.stream_options?.include_usage === true) {
     yield event({ choices: [], usage: wireUsage(answer, asked) });
   }
   yield 'data: [DONE]\n\n';
@@ -162,30 +184,26 @@ function toolCalls(answer: ScriptedAnswer) {
   }));
 }
 
-function envelope(body: JsonObject, object: string): JsonObject {
-  return { id: 'chatcmpl-scripted', object, created: 0, model: body['model'] ?? 'scripted' };
+function envelope({ model }: ChatRequest, object: string): JsonObject {
+  return { id: 'chatcmpl-scripted', object, created: 0, model };
 }
 
-function wireUsage(answer: ScriptedAnswer, asked: ScriptedRequest): JsonObject {
-  const { input, output } = usageOf(answer, asked);
+/** Chunks as a model would stream them: words with the space before them. */
+function chunks(text: string): string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? [];
+}
+
+function finishReasonOf({ finishReason, toolCalls: calls = [] }: ScriptedAnswer): string {
+  return finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
+}
+
+/** Four characters to a token, near enough for a model that does not exist. */
+function wireUsage(
+  { text = '', toolCalls: calls = [], usage }: ScriptedAnswer,
+  asked: ScriptedRequest,
+) {
+  const made = text.length + JSON.stringify(calls).length - 2;
+  const input = usage?.input ?? Math.ceil(asked.promptText.length / 4);
+  const output = usage?.output ?? Math.ceil(made / 4);
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-}
-
-function contentText(content: JsonValue | undefined): string {
-  if (typeof content === 'string') return content;
-  return list(content)
-    .map((part) => text(field(part, 'text')))
-    .join('');
-}
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function list(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
-function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isJsonObject(value) ? value[name] : undefined;
 }

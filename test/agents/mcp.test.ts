@@ -39,6 +39,7 @@ test('a model calls the tools of an MCP server', async () => {
         { name: 'picture', input: {}, id: '3' },
         { name: 'fail', input: {}, id: '4' },
         { name: 'add', input: 'nonsense', id: '5' },
+        { name: 'add', input: { a: 'two', b: 2 }, id: '6' },
       ],
     },
     'Four',
@@ -55,7 +56,8 @@ test('a model calls the tools of an MCP server', async () => {
   expect(results).toContain('{"user":"alice"}');
   expect(results).toContain('"files":["image/png","https://example.com/b"]');
   expect(results).toContain('no such file');
-  expect(results).toContain('it must be an object');
+  expect(results).toContain('the input is not valid: Invalid input: expected object');
+  expect(results).toContain('the input is not valid: a: Invalid input: expected number');
 });
 
 for (const [policy, asks] of [

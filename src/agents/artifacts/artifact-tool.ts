@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { textOf } from '../define.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { Artifacts } from './artifacts.ts';
@@ -13,17 +14,14 @@ export function loadArtifact(
   return tool({
     name: 'load_artifact',
     description: 'Reads an artifact of this conversation. Without a name, lists all names.',
-    input: {
-      type: 'object',
-      properties: { name: { type: 'string' }, version: { type: 'integer', minimum: 1 } },
-    },
+    input: z.object({ name: z.string().optional(), version: z.int().min(1).optional() }),
     isIdempotent: true,
     run: async ({ name, version }, { turn, agent }) => {
       const { caller, contextId: sessionId } = turn;
       const scope = { agent: options.agent ?? agent, caller, sessionId };
       if (name === undefined) return { names: await artifacts.list(scope) };
-      const found = await artifacts.load(scope, name as string, version as number | undefined);
-      if (found === undefined) throw new Error(`there is no artifact named "${name as string}"`);
+      const found = await artifacts.load(scope, name, version);
+      if (found === undefined) throw new Error(`there is no artifact named "${name}"`);
       const data = found.parts.flatMap((part) => (part.data === undefined ? [] : [part.data]));
       return {
         name: found.name,

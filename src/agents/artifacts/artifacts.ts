@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import type { Caller, Clock } from '../agent.ts';
+import { jsonObject, part } from '../stored.ts';
 
 /**
  * Whose artifacts they are.
@@ -35,13 +36,12 @@ const maxNameLength = 256;
 const maxAttempts = 20;
 const versionDigits = 8;
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 const head = z.object({ latest: z.number() });
 const stored = z.object({
   name: z.string(),
   version: z.number(),
-  parts: z.array(z.custom<Part>(isObject)),
-  metadata: z.custom<JsonObject>(isObject).exactOptional(),
+  parts: z.array(part).readonly(),
+  metadata: jsonObject.exactOptional(),
   createdAt: z.number(),
 });
 

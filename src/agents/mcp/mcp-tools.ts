@@ -1,3 +1,4 @@
+import { present } from '../../config/index.ts';
 import {
   McpConnection,
   type McpSelection,
@@ -8,7 +9,7 @@ import {
 } from '../../mcp/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { Turn } from '../agent.ts';
-import type { Tool, ToolContext } from '../tools/tool.ts';
+import { type Tool, tool, type ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 
 /**
@@ -57,9 +58,8 @@ export function mcpTools(
         ...mcpTool(connection, info, options),
         confirmation: async (input: unknown) => {
           if (needsConfirmation === 'all') return true;
-          if (typeof needsConfirmation === 'function') {
-            return needsConfirmation(info, input as JsonObject);
-          }
+          if (typeof needsConfirmation === 'function')
+            return needsConfirmation(info, isJsonObject(input) ? input : {});
           return needsConfirmation.includes(info.name);
         },
       }));
@@ -77,31 +77,22 @@ export function mcpTool<Context extends { readonly signal: AbortSignal }>(
   info: McpToolInfo,
   { meta, timeoutMs }: McpCallPolicy<Context>,
 ): Tool<Context> {
-  return {
-    name: info.name,
+  const made = tool<JsonObject, Context>({
+    name: 'mcp',
     description: info.description,
-    inputSchema: info.inputSchema,
-    isLongRunning: false,
+    input: info.inputSchema,
     isIdempotent: info.isIdempotent || info.isReadOnly,
     // The connection has its own time for each tool.
     timeoutMs: 0,
-    credentials: undefined,
-    // The server validates the input; only objects can be sent.
-    parse: async (input) =>
-      isJsonObject(input)
-        ? { ok: true, value: input }
-        : { ok: false, problem: 'it must be an object' },
-    confirmation: async () => false,
     run: async (input, context) => {
       const own = typeof meta === 'function' ? await meta(context) : meta;
-      const result = await connection.call(info, input as JsonObject, {
-        signal: context.signal,
-        ...(own !== undefined && { meta: own }),
-        ...(timeoutMs !== undefined && { timeoutMs }),
-      });
+      const { signal } = context;
+      const result = await connection.call(info, input, present({ signal, meta: own, timeoutMs }));
       return valueOf(result);
     },
-  };
+  });
+  // Names that models don't accept are made safe with all others.
+  return { ...made, name: info.name };
 }
 
 /** What the model is shown: data where there is some, else text, with files by their kinds. */

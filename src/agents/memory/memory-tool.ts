@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { Memory } from './memory.ts';
 
@@ -20,15 +21,11 @@ export function loadMemory(memory: Memory, options: LoadMemoryOptions = {}): Too
   return tool({
     name: 'load_memory',
     description: 'Looks up what is known of the user from earlier conversations.',
-    input: {
-      type: 'object',
-      properties: { query: { type: 'string', description: 'Words to look for.' } },
-      required: ['query'],
-    },
+    input: z.object({ query: z.string().describe('Words to look for.') }),
     isIdempotent: true,
     run: async ({ query }, { turn, agent: caller }) => {
       const { agent = caller, limit = 5 } = options;
-      const found = await memory.search({ agent, caller: turn.caller }, query as string, { limit });
+      const found = await memory.search({ agent, caller: turn.caller }, query, { limit });
       return found.map(({ text, author, at }) => ({
         text,
         ...(author !== undefined && { author }),

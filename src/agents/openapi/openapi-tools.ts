@@ -1,11 +1,18 @@
-import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
-import { type Operation, readOperations, serverIn } from './operation.ts';
+import { apiDocument, type Operation, readOperations } from './operation.ts';
+import {
+  type ApiAnswer,
+  type ApiRequest,
+  applyCredential,
+  readAnswer,
+  type Scheme,
+  schemesOf,
+  toRequest,
+} from './request.ts';
 import { SchemaResolver } from './resolve-schema.ts';
-import { applyCredential, type Scheme, schemesOf } from './security.ts';
-import { type ApiAnswer, type ApiRequest, readAnswer, toRequest } from './send.ts';
 
 /**
  * Which operations of an API are tools, and how they are called.
@@ -50,18 +57,14 @@ const maxOperations = 512;
  * @example llmAgent({ name: 'clerk', model, tools: [openApiTools(description, { include: ['list_pets'] })] })
  */
 export function openApiTools(document: JsonObject, options: OpenApiToolsOptions = {}): ToolSet {
-  const version = document['openapi'];
-  if (typeof version !== 'string' || !version.startsWith('3.')) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      'not an OpenAPI 3 description: "openapi" must start with 3.',
-    );
+  const read = apiDocument.safeParse(document);
+  if (!read.success) {
+    throw invalid('not an OpenAPI 3 description: "openapi" must start with 3.');
   }
   const resolver = new SchemaResolver(document);
-  const operations = readOperations(document, resolver);
+  const operations = readOperations(read.data, resolver);
   if (operations.length > maxOperations) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalid(
       `the API has ${operations.length} operations, more than the ${maxOperations} taken; include some`,
     );
   }
@@ -71,30 +74,24 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
   const missing = (include ?? []).filter((name) => !operations.some((each) => each.name === name));
   if (missing.length > 0) {
     const there = operations.map(({ name }) => name).join(', ');
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `the API has no operation named ${missing.join(', ')}; it has ${there}`,
-    );
+    throw invalid(`the API has no operation named ${missing.join(', ')}; it has ${there}`);
   }
   const tools = operations.filter(isWanted).map((operation) => {
-    const schemes = schemesOf(operation, document, resolver);
-    const address = options.baseUrl ?? operation.server ?? serverIn(document) ?? '';
-    return toTool(operation, schemes, checkedAddress(operation, address), options);
+    const schemes = schemesOf(operation, read.data, resolver);
+    return toTool(operation, schemes, addressOf(operation, options), options);
   });
-  const info = isJsonObject(document['info']) ? document['info'] : {};
-  return {
-    name: typeof info['title'] === 'string' ? info['title'] : 'API',
-    tools: async () => tools,
-  };
+  return { name: read.data.info.title ?? 'API', tools: async () => tools };
 }
 
-function checkedAddress({ name }: Operation, address: string): string {
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}
+
+function addressOf({ name, server }: Operation, { baseUrl }: OpenApiToolsOptions): string {
+  const address = baseUrl ?? server ?? '';
   const url = URL.parse(address);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return address;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `operation ${name}: "${address}" is not an http or https URL; set baseUrl`,
-  );
+  throw invalid(`operation ${name}: "${address}" is not an http or https URL; set baseUrl`);
 }
 
 function toTool(
@@ -109,8 +106,7 @@ function toTool(
   // Without a provider of its own, the agent asks for the credential; it can ask for one at a time.
   const asks = credentials === undefined && only !== undefined;
   if (asks && schemes.length > 1) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalid(
       `operation ${name} needs several credentials at once (${schemes.map((each) => each.name).join(', ')}): give openApiTools a credentials function`,
     );
   }
@@ -127,13 +123,14 @@ function toTool(
       const request = toRequest(operation, base, input);
       const { turn, signal } = context;
       const { caller, contextId } = turn;
-      for (const { name: scheme, scopes, ...rest } of schemes) {
+      for (const each of schemes) {
+        const { name: scheme, scopes } = each;
         const credential =
           credentials === undefined
             ? context.credential
             : await credentials({ scheme, scopes, tool: name, caller, contextId, signal });
         if (credential === undefined) throw new Error(`missing credential for ${scheme}`);
-        applyCredential({ name: scheme, scopes, ...rest }, credential, request);
+        applyCredential(each, credential, request);
       }
       return send(operation, request, signal, options);
     },

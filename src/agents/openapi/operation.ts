@@ -1,10 +1,58 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { json } from '../stored.ts';
 import type { SchemaResolver } from './resolve-schema.ts';
 
+/** What is not as OpenAPI has it counts as absent. */
+const text = z.string().optional().catch(undefined);
+const flag = z.boolean().catch(false);
+const list = z.array(json).catch([]);
+const byName = z.record(z.string(), json).catch({});
+const content = z.record(z.string(), z.object({ schema: json.optional() }).catch({})).catch({});
+
+const servers = z
+  .array(
+    z.object({
+      url: z.string(),
+      variables: z.record(z.string(), z.object({ default: text }).catch({})).catch({}),
+    }),
+  )
+  .catch([]);
+const security = z
+  .array(z.record(z.string(), z.array(z.string()).catch([])))
+  .optional()
+  .catch(undefined);
+
+/** The document, in which path items and operations repeat some of its fields. */
+export const apiDocument = z.object({
+  openapi: z.string().startsWith('3.'),
+  info: z.object({ title: text }).catch({}),
+  paths: byName,
+  components: z.object({ securitySchemes: byName }).catch({ securitySchemes: {} }),
+  servers,
+  security,
+});
+export type ApiDocument = z.infer<typeof apiDocument>;
+
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
-export type Method = (typeof methods)[number];
-type Location = 'path' | 'query' | 'header' | 'cookie';
-const locations: readonly string[] = ['path', 'query', 'header', 'cookie'];
+const pathItem = z.object({ parameters: list, servers });
+const apiOperation = pathItem.extend({
+  operationId: text,
+  summary: text,
+  description: text,
+  requestBody: json.optional(),
+  security,
+});
+const apiParameter = z.object({
+  name: z.string(),
+  in: z.enum(['path', 'query', 'header', 'cookie']),
+  description: text,
+  required: flag,
+  style: text,
+  schema: json.optional(),
+  content,
+});
+const apiBody = z.object({ required: flag, content });
 
 /** A value of the input that goes into the request, and where. */
 export interface Parameter {
@@ -12,90 +60,76 @@ export interface Parameter {
   readonly key: string;
   /** In the request. */
   readonly name: string;
-  readonly location: Location;
+  readonly location: z.infer<typeof apiParameter>['in'];
   readonly isRequired: boolean;
   readonly isDeepObject: boolean;
   readonly schema: JsonObject;
 }
 
-export type BodyKind = 'application/json' | 'application/x-www-form-urlencoded' | 'text/plain';
+type BodyKind = 'application/json' | 'application/x-www-form-urlencoded' | 'text/plain';
 
 /** One operation of an API, ready to be a tool. */
 export interface Operation {
   readonly name: string;
   readonly description: string;
-  readonly method: Method;
+  readonly method: (typeof methods)[number];
   /** With `{parameters}` in it. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  readonly body: { readonly kind: BodyKind; readonly isRequired: boolean } | undefined;
+  readonly bodyKind: BodyKind | undefined;
   readonly inputSchema: JsonObject;
   /** Alternatives of schemes with their scopes. Empty: none is needed. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  /** The operation's own server, if it has one. */
+  /** The operation's own server, its path's or the document's. */
   readonly server: string | undefined;
 }
 
 /** All operations of a document that can be called with plain values. */
 export function readOperations(
-  document: JsonObject,
+  document: ApiDocument,
   resolver: SchemaResolver,
 ): readonly Operation[] {
-  const paths = isJsonObject(document['paths']) ? Object.entries(document['paths']) : [];
-  return paths.flatMap(([path, value]) => {
+  return Object.entries(document.paths).flatMap(([path, value]) => {
     const item = resolver.follow(value);
     if (item === undefined || !path.startsWith('/')) return [];
-    return methods.flatMap((method) => {
-      const operation = resolver.follow(item[method]);
-      if (operation === undefined) return [];
-      const read = readOperation({ document, item, operation, path, method }, resolver);
-      return read === undefined ? [] : [read];
+    const shared = pathItem.parse(item);
+    return methods.flatMap((method): readonly Operation[] => {
+      const found = resolver.follow(item[method]);
+      if (found === undefined) return [];
+      const operation = apiOperation.parse(found);
+      const body = readBody(operation.requestBody, resolver);
+      // A body of a kind that cannot be made from plain values: files, as a rule.
+      if (body === 'unsupported') return [];
+      const given = [...shared.parameters, ...operation.parameters];
+      const parameters = readParameters(given, resolver);
+      const { operationId = `${method}_${path}`, summary, description } = operation;
+      const lines = [summary, description].filter((each) => each !== undefined && each !== '');
+      return [
+        {
+          name: nameOf(operationId),
+          description: lines.length > 0 ? lines.join('\n') : `${method.toUpperCase()} ${path}`,
+          method,
+          path,
+          parameters,
+          bodyKind: body?.kind,
+          inputSchema: inputSchemaOf(parameters, body),
+          security: operation.security ?? document.security ?? [],
+          server: serverIn(operation) ?? serverIn(shared) ?? serverIn(document),
+        },
+      ];
     });
   });
 }
 
-interface Found {
-  readonly document: JsonObject;
-  readonly item: JsonObject;
-  readonly operation: JsonObject;
-  readonly path: string;
-  readonly method: Method;
-}
-
-function readOperation(found: Found, resolver: SchemaResolver): Operation | undefined {
-  const { document, item, operation, path, method } = found;
-  const body = readBody(operation, resolver);
-  // A body of a kind that cannot be made from plain values: files, as a rule.
-  if (body === 'unsupported') return undefined;
-  const parameters = readParameters(
-    [...list(item['parameters']), ...list(operation['parameters'])],
-    resolver,
-  );
-  const properties: [string, JsonObject][] = parameters.map(({ key, schema }) => [key, schema]);
+function inputSchemaOf(parameters: readonly Parameter[], body: Body | undefined): JsonObject {
+  const properties = parameters.map(({ key, schema }) => [key, schema] as const);
   const required = parameters.filter(({ isRequired }) => isRequired).map(({ key }) => key);
-  if (body !== undefined) {
-    properties.push(['body', body.schema]);
-    if (body.isRequired) required.push('body');
-  }
-  const { operationId, summary, description } = operation;
-  const words = [summary, description].filter(
-    (each): each is string => typeof each === 'string' && each !== '',
-  );
+  if (body?.isRequired === true) required.push('body');
   return {
-    name: nameOf(typeof operationId === 'string' ? operationId : `${method}_${path}`),
-    description: words.length > 0 ? words.join('\n') : `${method.toUpperCase()} ${path}`,
-    method,
-    path,
-    parameters,
-    body: body && { kind: body.kind, isRequired: body.isRequired },
-    inputSchema: {
-      type: 'object',
-      properties: Object.fromEntries(properties),
-      ...(required.length > 0 && { required }),
-      additionalProperties: false,
-    },
-    security: readSecurity(operation['security'] ?? document['security']),
-    server: serverIn(operation) ?? serverIn(item),
+    type: 'object',
+    properties: { ...Object.fromEntries(properties), ...(body && { body: body.schema }) },
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
   };
 }
 
@@ -103,51 +137,49 @@ function readParameters(
   values: readonly JsonValue[],
   resolver: SchemaResolver,
 ): readonly Parameter[] {
-  // An operation's own parameter goes before the path's of the same name and place.
+  // An operation's own parameter replaces the path's of the same name and location.
   const found = new Map<string, Omit<Parameter, 'key'>>();
   for (const value of values) {
-    const parameter = resolver.follow(value);
-    const { name, in: location, description } = parameter ?? {};
-    if (parameter === undefined || typeof name !== 'string' || !isLocation(location)) continue;
+    const read = apiParameter.safeParse(resolver.follow(value));
+    if (!read.success) continue;
+    const { name, in: location, description, required, style } = read.data;
     if (location === 'header' && /^(?:accept|content-type|authorization)$/i.test(name)) continue;
-    const media = isJsonObject(parameter['content'])
-      ? Object.values(parameter['content'])[0]
-      : undefined;
-    const source = parameter['schema'] ?? (isJsonObject(media) ? media['schema'] : undefined);
-    const schema = resolver.schema(source);
+    const schema = resolver.schema(read.data.schema ?? Object.values(read.data.content)[0]?.schema);
     found.set(`${location} ${name}`, {
       name,
       location,
-      isRequired: location === 'path' || parameter['required'] === true,
-      isDeepObject: parameter['style'] === 'deepObject',
-      schema: typeof description === 'string' ? { description, ...schema } : schema,
+      isRequired: location === 'path' || required,
+      isDeepObject: style === 'deepObject',
+      schema: description === undefined ? schema : { description, ...schema },
     });
   }
   const taken = new Set(['body']);
   return [...found.values()].map((parameter) => {
-    const key = taken.has(parameter.name)
-      ? `${parameter.name}_${parameter.location}`
-      : parameter.name;
+    const { name, location } = parameter;
+    const key = taken.has(name) ? `${name}_${location}` : name;
     taken.add(key);
     return { ...parameter, key };
   });
 }
 
+interface Body {
+  readonly kind: BodyKind;
+  readonly isRequired: boolean;
+  readonly schema: JsonObject;
+}
+
 function readBody(
-  operation: JsonObject,
+  value: JsonValue | undefined,
   resolver: SchemaResolver,
-): { kind: BodyKind; isRequired: boolean; schema: JsonObject } | 'unsupported' | undefined {
-  const body = resolver.follow(operation['requestBody']);
-  const content = body?.['content'];
-  if (body === undefined || !isJsonObject(content)) return undefined;
-  const isRequired = body['required'] === true;
-  for (const [type, media] of Object.entries(content)) {
+): Body | 'unsupported' | undefined {
+  const body = resolver.follow(value);
+  if (body === undefined) return undefined;
+  const { required: isRequired, content: kinds } = apiBody.parse(body);
+  for (const [type, { schema }] of Object.entries(kinds)) {
     const kind = bodyKindOf(type);
-    if (kind === undefined) continue;
-    const schema = resolver.schema(isJsonObject(media) ? media['schema'] : undefined);
-    return { kind, isRequired, schema };
+    if (kind !== undefined) return { kind, isRequired, schema: resolver.schema(schema) };
   }
-  return isRequired ? 'unsupported' : undefined;
+  return isRequired && Object.keys(kinds).length > 0 ? 'unsupported' : undefined;
 }
 
 function bodyKindOf(mediaType: string): BodyKind | undefined {
@@ -157,35 +189,11 @@ function bodyKindOf(mediaType: string): BodyKind | undefined {
   return undefined;
 }
 
-function readSecurity(value: JsonValue | undefined): Operation['security'] {
-  return list(value).flatMap((each) => {
-    if (!isJsonObject(each)) return [];
-    const schemes = Object.entries(each).map(([name, scopes]): [string, readonly string[]] => [
-      name,
-      list(scopes).filter((scope) => typeof scope === 'string'),
-    ]);
-    return [Object.fromEntries(schemes)];
-  });
-}
-
-/** The first server of a document, a path or an operation, with its variables at their defaults. */
-export function serverIn(holder: JsonObject): string | undefined {
-  const server = list(holder['servers'])[0];
-  if (!isJsonObject(server) || typeof server['url'] !== 'string') return undefined;
-  const variables = isJsonObject(server['variables']) ? server['variables'] : {};
-  return server['url'].replaceAll(/\{([^}]+)\}/g, (whole, name: string) => {
-    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    const value = isJsonObject(variable) ? variable['default'] : undefined;
-    return typeof value === 'string' ? value : whole;
-  });
-}
-
-function isLocation(value: JsonValue | undefined): value is Location {
-  return typeof value === 'string' && locations.includes(value);
-}
-
-function list(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+/** The first server, with its variables at their defaults. */
+function serverIn({ servers: [server] }: Pick<ApiDocument, 'servers'>): string | undefined {
+  return server?.url.replaceAll(/\{([^}]+)\}/g, (whole, name: string) =>
+    Object.hasOwn(server.variables, name) ? (server.variables[name]?.default ?? whole) : whole,
+  );
 }
 
 /** `listUserPets` becomes `list_user_pets`. */

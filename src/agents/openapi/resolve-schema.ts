@@ -9,20 +9,12 @@ import {
 const deepest = 12;
 const maxNodes = 20_000;
 
-/** Words of API descriptions that JSON Schema does not have, or that models have no use for. */
-const foreign = new Set([
-  'xml',
-  'externalDocs',
-  'discriminator',
-  'example',
-  'examples',
-  'nullable',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  '$schema',
-  '$id',
-]);
+/** Keywords of API descriptions that JSON Schema does not have, or that models have no use for. */
+const foreign = new Set(
+  'xml externalDocs discriminator example examples nullable deprecated readOnly writeOnly $schema $id'.split(
+    ' ',
+  ),
+);
 
 /** Reads an API description's parts, with `$ref` followed inside the document only. */
 export class SchemaResolver {
@@ -69,12 +61,11 @@ export class SchemaResolver {
         );
         return [[key, Object.fromEntries(properties)]];
       }
-      if (key === 'items' || key === 'not') return [[key, this.schema(each, inner)]];
-      if (key === 'additionalProperties') {
-        return [[key, typeof each === 'boolean' ? each : this.schema(each, inner)]];
-      }
-      if (key === 'allOf' || key === 'anyOf' || key === 'oneOf') {
-        const list = Array.isArray(each) ? (each as readonly JsonValue[]) : [];
+      if (key === 'additionalProperties' && typeof each === 'boolean') return [[key, each]];
+      if (['items', 'not', 'additionalProperties'].includes(key))
+        return [[key, this.schema(each, inner)]];
+      if (['allOf', 'anyOf', 'oneOf'].includes(key)) {
+        const list = isList(each) ? each : [];
         return [[key, list.map((item) => this.schema(item, inner))]];
       }
       // In 3.0 these are flags beside the bound; a little too lax is close enough.
@@ -102,6 +93,10 @@ export class SchemaResolver {
     }
     return current;
   }
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }
 
 function decode(part: string): string {

@@ -111,9 +111,10 @@ export class RecordSession implements Session {
   }
 
   #keyOf(key: string): string {
-    const match = /^(app|user):/.exec(key);
-    if (match === null) return this.#prefixes.session + key;
-    return this.#prefixes[match[1] as Scope] + key.slice(match[0].length);
+    const scope = scopes.find((each) => each !== 'session' && key.startsWith(`${each}:`));
+    return scope === undefined
+      ? this.#prefixes.session + key
+      : this.#prefixes[scope] + key.slice(scope.length + 1);
   }
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   isJsonObject,
   type JsonObject,
@@ -14,11 +15,7 @@ import { TurnOutput } from '../turn-output.ts';
 import { type Tool, tool, type ToolContext, type ToolOptions } from './tool.ts';
 import { ToolPause } from './tool-pause.ts';
 
-const input = {
-  type: 'object',
-  properties: { request: { type: 'string', description: 'What the agent is to do, in full.' } },
-  required: ['request'],
-} as const;
+const input = z.object({ request: z.string().describe('What the agent is to do, in full.') });
 
 /**
  * How an agent is shown to a model as a tool.
@@ -69,7 +66,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
     ...options,
     run: ({ request }, context) => {
       const { messageId, metadata } = context.turn.message;
-      const asked = message(request as string, {
+      const asked = message(request, {
         messageId: `${messageId}/${context.callId}`,
         contextId: context.turn.contextId,
         taskId: context.turn.taskId,

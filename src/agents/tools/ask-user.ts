@@ -1,4 +1,5 @@
-import { data, type Part, text } from '../../protocol/index.ts';
+import { z } from 'zod';
+import { data, text } from '../../protocol/index.ts';
 import { type Tool, tool } from './tool.ts';
 import { ToolPause } from './tool-pause.ts';
 
@@ -11,22 +12,14 @@ export function askUser(): Tool {
   return tool({
     name: 'ask_user',
     description: 'Asks the user a question and waits for the answer.',
-    input: {
-      type: 'object',
-      properties: {
-        question: { type: 'string' },
-        choices: {
-          type: 'array',
-          items: { type: 'string' },
-          description: 'What the user can choose from, if that is known.',
-        },
-      },
-      required: ['question'],
-    },
-    run: ({ question, choices }) => {
-      const parts: Part[] = [text(question as string)];
-      if (choices !== undefined) parts.push(data({ choices }));
-      return new ToolPause({ question: parts });
-    },
+    input: z.object({
+      question: z.string(),
+      choices: z
+        .array(z.string())
+        .optional()
+        .describe('What the user can choose from, if that is known.'),
+    }),
+    run: ({ question, choices }) =>
+      new ToolPause({ question: [text(question), ...(choices ? [data({ choices })] : [])] }),
   });
 }

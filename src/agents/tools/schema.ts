@@ -1,5 +1,10 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+} from '../../protocol/index.ts';
 
 /**
  * A schema of the Standard Schema family that also knows its JSON Schema: zod 4 does, and so do
@@ -66,7 +71,7 @@ export function valueSchema(source: Schema | JsonObject): ValueSchema {
   // draft-07 is what models know best.
   const { $schema: _, ...jsonSchema } = standard.jsonSchema.input({ target: 'draft-07' });
   return {
-    jsonSchema: jsonSchema as JsonObject,
+    jsonSchema: isJsonObject(jsonSchema) ? jsonSchema : {},
     parse: async (value) => toParsed(await standard.validate(value)),
   };
 }

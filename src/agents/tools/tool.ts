@@ -149,12 +149,18 @@ export function tool<const S extends Schema | JsonObject, Context = ToolContext>
     parse: (input) => schema.parse(input),
     confirmation: async (input, context) =>
       typeof needsConfirmation === 'function'
-        ? needsConfirmation(input as OutputOf<S>, context)
+        ? needsConfirmation(asOutput<S>(input), context)
         : needsConfirmation,
-    run: async (input, context) => run(input as OutputOf<S>, context),
+    run: async (input, context) => run(asOutput<S>(input), context),
     ...(resume !== undefined && {
       resume: async (answer: ToolAnswer, context: Context) => resume(answer, context),
     }),
     ...(abandon !== undefined && { abandon }),
   };
+}
+
+/** A value that `parse` of the same tool returned. */
+function asOutput<S>(value: unknown): OutputOf<S> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- tools of all inputs share one type
+  return value as OutputOf<S>;
 }

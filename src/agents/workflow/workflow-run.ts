@@ -165,7 +165,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   }
 
   /** The end of the workflow, with the state to save. */
-  end({ metadata: own, context: _, ...rest }: TurnEnd): TurnEnd {
+  end({ metadata: own, ...rest }: TurnEnd): TurnEnd {
     // The total of all steps replaces the usage that the last step reported.
     const metadata = { ...own, ...usageMetadata(addUsage(this.usage, this.#pausedUsage)) };
     const context = this.#patch();

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
-import { toNodeHandler } from '../node-handler.ts';
+import { toNodeHandler } from '../../net/index.ts';
 import { sampleServer } from './sample-server.ts';
 
 export interface HttpSample extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Agent, Caller } from '../../agents/index.ts';
-import { toNodeHandler } from '../../mcp/index.ts';
+import { toNodeHandler } from '../../net/index.ts';
 import type { Store } from '../../store/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { anonymous } from '../call.ts';
@@ -29,11 +29,11 @@ export interface McpServerOptions {
  * };
  */
 export interface McpHandlerOptions extends McpServerOptions {
-  /** Who calls; undefined for nobody who may. @default everybody, unnamed */
+  /** The authenticated caller; undefined refuses the request. @default anonymous */
   readonly authenticate?: (
     request: IncomingMessage,
   ) => Caller | undefined | Promise<Caller | undefined>;
-  /** Origins of web pages that may call. @default none: browsers are sent away */
+  /** Origins of web pages that may call. @default none: requests of browsers are refused */
   readonly allowedOrigins?: readonly string[];
   /** Largest request body in bytes. @default 4 MiB */
   readonly maxBodyBytes?: number;
@@ -68,8 +68,8 @@ export async function mcpHandler(
   const { logger = defaultLogger } = options;
   const serving = new Serving(agent, options);
   const mcp = createMcpHandler(
-    ({ authInfo }) =>
-      serving.server((authInfo?.extra?.['caller'] as Caller | undefined) ?? anonymous),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- set by the handler below
+    ({ authInfo }) => serving.server((authInfo?.extra?.['caller'] ?? anonymous) as Caller),
     {
       onerror: (error) => logger.debug({ error }, 'mcp.server.error'),
       ...(maxBodyBytes !== undefined && { maxRequestBodySize: maxBodyBytes }),
@@ -89,10 +89,7 @@ export async function mcpHandler(
         return;
       }
       const authInfo = { token: '', clientId: caller.subject, scopes: [], extra: { caller } };
-      const handle = toNodeHandler(
-        (web) => mcp.fetch(web, { authInfo }),
-        maxBodyBytes === undefined ? {} : { maxBodyBytes },
-      );
+      const handle = toNodeHandler((web) => mcp.fetch(web, { authInfo }), maxBodyBytes);
       await handle(request, response);
     },
     close,

@@ -1,4 +1,5 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import {
   type Agent,
   type Caller,
@@ -6,36 +7,26 @@ import {
   textOf,
   type TurnEvent,
 } from '../../agents/index.ts';
-import type { JsonObject, Part } from '../../protocol/index.ts';
+import { isJsonObject, type Part } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { endSpan, inSpan, type SpanOptions, startSpan } from '../../telemetry/index.ts';
 import type { Invocation, InvocationResult } from '../runner/invocation.ts';
 import { Runner } from '../runner/runner.ts';
 import type { McpServerOptions } from './mcp-server.ts';
 
-const inputSchema = {
-  type: 'object',
-  properties: {
-    message: { type: 'string', description: 'What to say to the agent.' },
-    data: { type: 'object', description: 'Data for the agent, beside the message.' },
-    session: {
-      type: 'string',
-      description: 'The conversation to go on with, as an earlier result named it.',
-    },
-    invocation: {
-      type: 'string',
-      description: 'The question that the message answers, as an earlier result named it.',
-    },
-  },
-  required: ['message'],
-} as const;
-
-interface Input {
-  readonly message: string;
-  readonly data?: JsonObject;
-  readonly session?: string;
-  readonly invocation?: string;
-}
+const inputSchema = z.object({
+  message: z.string().describe('What to say to the agent.'),
+  data: z.looseObject({}).exactOptional().describe('Data for the agent, beside the message.'),
+  session: z
+    .string()
+    .exactOptional()
+    .describe('The conversation to go on with, as an earlier result named it.'),
+  invocation: z
+    .string()
+    .exactOptional()
+    .describe('The question that the message answers, as an earlier result named it.'),
+});
+type Input = z.infer<typeof inputSchema>;
 
 /** What all requests to one served agent share. */
 export class Serving {
@@ -56,7 +47,7 @@ export class Serving {
   }
 
   async server(caller: Caller): Promise<McpServer> {
-    const { fromJsonSchema, McpServer } = await import('@modelcontextprotocol/server');
+    const { McpServer } = await import('@modelcontextprotocol/server');
     const { name, description, skills } = this.#agent;
     const { version = '1' } = this.#options;
     const server = new McpServer({ name, version }, { capabilities: { tools: {} } });
@@ -66,14 +57,14 @@ export class Serving {
       {
         title: name,
         description: `${description}\n${abilities}`.trim(),
-        inputSchema: fromJsonSchema<Input>(inputSchema as never),
+        inputSchema,
       },
       (input, context) => this.#call(input, caller, context),
     );
     return server;
   }
 
-  /** As a piece of the trace that the caller names, if it does. */
+  /** Runs in the trace of the caller, if it sends one. */
   async #call(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
     const span = startSpan('legate.mcp.call', {
       kind: 'server',
@@ -88,7 +79,7 @@ export class Serving {
   }
 
   async #answer(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
-    const invocation = await this.#begin(input, caller, context.mcpReq.signal);
+    const invocation = await this.#start(input, caller, context.mcpReq.signal);
     if (invocation === undefined) {
       const text = `There is no open question ${input.invocation ?? ''}; leave "invocation" out.`;
       return { isError: true, content: [{ type: 'text', text }] };
@@ -96,14 +87,14 @@ export class Serving {
     let progress = 0;
     for await (const event of invocation) {
       progress += 1;
-      await tellProgress(context, event, progress);
+      await notifyProgress(context, event, progress);
     }
     return toResult(await invocation.result());
   }
 
-  async #begin(input: Input, caller: Caller, signal: AbortSignal): Promise<Invocation | undefined> {
+  async #start(input: Input, caller: Caller, signal: AbortSignal): Promise<Invocation | undefined> {
     const parts: Part[] = [{ text: input.message }];
-    if (input.data !== undefined) parts.push({ data: input.data });
+    if (isJsonObject(input.data)) parts.push({ data: input.data });
     if (input.invocation !== undefined) {
       const open = await this.#runner.find(input.invocation);
       const isOwn = open?.caller.subject === caller.subject && open.caller.tenant === caller.tenant;
@@ -119,7 +110,7 @@ export class Serving {
     });
   }
 
-  /** Callers without a name go on with conversations that we named; names they make up, others may too. */
+  /** Anonymous callers may only continue conversations whose ids we made: others could guess theirs. */
   async #sessionFor(sessionId: string | undefined, caller: Caller): Promise<string | undefined> {
     if (sessionId === undefined || caller.subject !== '') return sessionId;
     const known = await this.#runner.sessions.get({ caller, sessionId });
@@ -127,7 +118,7 @@ export class Serving {
   }
 }
 
-/** What the call itself says counts; the request that carries it may carry others, too. */
+/** The trace of the call itself takes precedence over that of the HTTP request that carries it. */
 function traceOf({ mcpReq, http }: ServerContext): Pick<SpanOptions, 'traceparent' | 'tracestate'> {
   const { traceparent, tracestate } = mcpReq._meta ?? {};
   if (typeof traceparent === 'string') {
@@ -140,15 +131,15 @@ function traceOf({ mcpReq, http }: ServerContext): Pick<SpanOptions, 'traceparen
   };
 }
 
-/** Words on the way, for clients that asked for them. */
-async function tellProgress(
+/** Sends progress to clients that asked for it. */
+async function notifyProgress(
   { mcpReq }: ServerContext,
   event: TurnEvent,
   progress: number,
 ): Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
-  const isSaid = 'kind' in event && event.kind === 'working' && event.parts !== undefined;
-  if (progressToken === undefined || !isSaid) return;
+  const hasText = 'kind' in event && event.kind === 'working' && event.parts !== undefined;
+  if (progressToken === undefined || !hasText) return;
   const message = textOf({ parts: event.parts ?? [] });
   await mcpReq.notify({
     method: 'notifications/progress',

@@ -1,22 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { defaultBodyLimits, readBytes } from '../net/index.ts';
 import { LegateError, statusOf, toJsonRpcError } from '../protocol/index.ts';
-
-export interface NodeHandlerOptions {
-  /** Largest request body in bytes. @default 4 MiB */
-  readonly maxBodyBytes?: number;
-}
+import { defaultBodyLimits, readBytes } from './body.ts';
 
 /** A handler of web requests as one of `node:http`. A client that leaves aborts its request. */
 export function toNodeHandler(
   handle: (request: Request) => Promise<Response>,
-  { maxBodyBytes = 4 * 1024 * 1024 }: NodeHandlerOptions = {},
+  maxBodyBytes = 4 * 1024 * 1024,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (incoming, outgoing) => {
     const leaving = new AbortController();
-    outgoing.once('close', () => leaving.abort());
+    outgoing.once('close', () => {
+      if (!outgoing.writableFinished && outgoing.errored === null) leaving.abort();
+    });
     let body: Buffer<ArrayBuffer>;
     try {
       body = await readBytes(incoming, { ...defaultBodyLimits, maxBodyBytes });
@@ -26,14 +22,11 @@ export function toNodeHandler(
     }
     const answer = await handle(toRequest(incoming, body, leaving.signal));
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    if (answer.body === null) {
-      outgoing.end();
-      return;
-    }
+    if (answer.body === null) return void outgoing.end();
     // Clients of event streams need the headers at once.
     outgoing.flushHeaders();
     try {
-      await pipeline(Readable.fromWeb(answer.body as never), outgoing);
+      await pipeline(answer.body, outgoing);
     } catch (error) {
       // A client that left needs no answer.
       if (!leaving.signal.aborted) throw error;
@@ -47,9 +40,8 @@ function toRequest(
   signal: AbortSignal,
 ): Request {
   const headers = new Headers();
-  for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2) {
-    headers.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '');
-  }
+  for (const [name, values = []] of Object.entries(incoming.headersDistinct))
+    for (const value of values) headers.append(name, value);
   const { method = 'GET', url = '/' } = incoming;
   const hasBody = method !== 'GET' && method !== 'HEAD' && body.length > 0;
   return new Request(new URL(url, 'http://localhost'), {
