@@ -67,61 +67,51 @@ export function chunk(
   };
 }
 
+type EndOptions = Omit<TurnEnd, 'kind' | 'parts'>;
+
+function ending(kind: TurnEnd['kind']) {
+  return (content: Content, rest: EndOptions = {}): TurnEnd => ({
+    kind,
+    parts: toParts(content),
+    ...rest,
+  });
+}
+
 /**
  * Ends the turn; for asking back, `inputRequired('Which account?')`.
  * @example yield completed('All done.');
  */
-export function completed(content?: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
-  return end('completed', content, rest);
+export function completed(content?: Content, rest: EndOptions = {}): TurnEnd {
+  return content === undefined
+    ? { kind: 'completed', ...rest }
+    : ending('completed')(content, rest);
 }
 /**
  * Ends the turn with a question; the next message with the same task answers it.
  * @example yield inputRequired('For which day?');
  */
-export function inputRequired(
-  content: Content,
-  rest: Omit<TurnEnd, 'kind' | 'parts'> = {},
-): TurnEnd {
-  return end('input-required', content, rest);
-}
+export const inputRequired = ending('input-required');
 /**
  * Ends the turn: the caller has to sign in first.
  * @example yield authRequired('Please sign in at https://example.com/login');
  */
-export function authRequired(
-  content: Content,
-  rest: Omit<TurnEnd, 'kind' | 'parts'> = {},
-): TurnEnd {
-  return end('auth-required', content, rest);
-}
+export const authRequired = ending('auth-required');
 /**
  * Ends the turn: the agent does not do that.
  * @example yield rejected('I only sell tea.');
  */
-export function rejected(content: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
-  return end('rejected', content, rest);
-}
+export const rejected = ending('rejected');
 /**
  * Ends the turn: it could not be done.
  * @example yield failed('The printer is out of paper.');
  */
-export function failed(content: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
-  return end('failed', content, rest);
-}
+export const failed = ending('failed');
 /**
  * Ends the turn: it was cancelled.
  * @example yield canceled('You changed your mind.');
  */
-export function canceled(content?: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
-  return end('canceled', content, rest);
-}
-
-function end(
-  kind: TurnEnd['kind'],
-  content: Content | undefined,
-  rest: Omit<TurnEnd, 'kind' | 'parts'>,
-): TurnEnd {
-  return { kind, ...(content !== undefined && { parts: toParts(content) }), ...rest };
+export function canceled(content?: Content, rest: EndOptions = {}): TurnEnd {
+  return content === undefined ? { kind: 'canceled', ...rest } : ending('canceled')(content, rest);
 }
 
 /**

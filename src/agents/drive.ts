@@ -56,10 +56,6 @@ export function isPause(end: Pick<TurnEnd, 'kind'>): boolean {
 /**
  * Whether a stopped turn runs again elsewhere: then nothing that it started at other agents is
  * cancelled. `reason` is that of the turn's signal.
- * @example
- * const onAbort = async ({ signal }: Turn) => {
- *   if (!handsOver(signal.reason)) await job.cancel();
- * };
  */
 export function handsOver(reason: unknown): boolean {
   return (

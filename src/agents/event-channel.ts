@@ -6,10 +6,6 @@ const taken = Promise.resolve();
  *
  * - **open**: what is pushed waits to be taken.
  * - **left**: the consumer has gone; pushed items are dropped. Abort the producers separately.
- * @example
- * const channel = new EventChannel<TurnEvent>();
- * const work = channel.push(working('One moment')).then(() => 42);
- * for await (const event of channel.during(work)) console.log(event);
  */
 export class EventChannel<T> {
   readonly #capacity: number;

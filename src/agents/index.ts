@@ -22,8 +22,7 @@ export {
 } from './define.ts';
 export { drive, handsOver, isPause } from './drive.ts';
 export { EventChannel } from './event-channel.ts';
-export { loadArtifact } from './artifacts/artifact-tool.ts';
-export { Artifacts, type ArtifactScope, type StoredArtifact } from './artifacts/artifacts.ts';
+export { Artifacts, type ArtifactScope, loadArtifact, type StoredArtifact } from './artifacts.ts';
 export {
   type CallOutput,
   type CallResult,
@@ -39,12 +38,13 @@ export { noUsage, type Usage } from './usage.ts';
 export { mcpTool, mcpTools, type McpToolsOptions, withSafeNames } from './mcp/mcp-tools.ts';
 export {
   type FoundMemory,
+  loadMemory,
+  type LoadMemoryOptions,
   Memory,
   type MemoryOptions,
   type MemoryScope,
   type NewMemory,
-} from './memory/memory.ts';
-export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
+} from './memory.ts';
 export { openApiTools, type OpenApiToolsOptions } from './openapi/openapi-tools.ts';
 export { LazyClient } from './remote/lazy-client.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
@@ -65,8 +65,9 @@ export {
   type ToolAnswer,
   type ToolContext,
   type ToolOptions,
+  ToolPause,
+  type ToolPauseOptions,
 } from './tools/tool.ts';
-export { ToolPause, type ToolPauseOptions } from './tools/tool-pause.ts';
 export { onlyTools, type ToolSet, type ToolSource } from './tools/tool-set.ts';
 export { exitLoop, loop, type LoopOptions, type LoopResult } from './workflow/loop.ts';
 export { parallel, type ParallelOptions } from './workflow/parallel.ts';

@@ -2,12 +2,7 @@ import { APICallError } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 
-/**
- * What went wrong with a model call, and whether asking again can help.
- * @example
- * const waitMs = ({ isRetryable, retryAfterMs = 1_000 }: ModelFailure) =>
- *   isRetryable ? retryAfterMs : undefined;
- */
+/** What went wrong with a model call, and whether asking again can help. */
 export interface ModelFailure {
   readonly error: LegateError;
   readonly isRetryable: boolean;
@@ -26,7 +21,6 @@ interface FailedModel {
 /**
  * Any error of a model as ours. The text of the service is kept short and without the request,
  * which may hold what users said; keys never are part of either.
- * @example const { error, isRetryable } = describeFailure(thrown, model, Date.now());
  */
 export function describeFailure(
   thrown: unknown,

@@ -5,10 +5,7 @@ const limit = 500;
 const shownBeyond = 10;
 const marks = { '0': '  ', '1': '- ', '-1': '+ ' } as const;
 
-/**
- * A readable comparison: `-` what was expected, `+` what came, two lines around each change.
- * @example lineDiff('a\nb', 'a\nc') // '  a\n- b\n+ c'
- */
+/** A readable comparison: `-` what was expected, `+` what came, two lines around each change. */
 export function lineDiff(expected: string, actual: string): string {
   const before = expected.split('\n');
   const after = actual.split('\n');

@@ -43,26 +43,9 @@ const modelGroup = z.looseObject({
   router: routerConfig.optional(),
 });
 
-/**
- * One model of a group, as endpoints.yml describes it.
- * @example
- * const config: ModelConfig = {
- *   provider: 'azure',
- *   deployment: 'chat',
- *   api_base: 'https://bank.openai.azure.com',
- *   api_version: '2024-10-21',
- * };
- */
+/** One model of a group, as endpoints.yml describes it. */
 export type ModelConfig = z.infer<typeof modelConfig>;
-/**
- * Models that stand in for each other, as endpoints.yml describes them.
- * @example
- * const group: ModelGroup = {
- *   id: 'commands',
- *   models: [{ provider: 'openai', model: 'gpt-4o' }, { provider: 'ollama', model: 'qwen3' }],
- *   router: { routing_strategy: 'simple-shuffle', cooldown_time: 30 },
- * };
- */
+/** Models that stand in for each other, as endpoints.yml describes them. */
 export type ModelGroup = z.infer<typeof modelGroup>;
 
 /** Keys that other engines read and that change nothing here; not worth a warning. */

@@ -108,21 +108,26 @@ export function resolveEndpoint(
       `${where}: no key for ${config.provider}; set ${provider.keyVariable} in the environment or api_key: \${...}`,
     );
   }
-  const structuredOutput = config.structured_output ?? provider.structuredOutput ?? false;
-  const headers = config.extra_headers ?? {};
-  const key = { ...(apiKey && { apiKey }), keyHint: keyHintOf(config, provider, where) };
-
-  if (config.provider === 'azure') {
-    return azureEndpoint(config, { where, environment, modelId, headers, key, structuredOutput });
-  }
-  const given = config.api_base ?? provider.baseUrl;
+  const endpoint = {
+    modelId,
+    headers: config.extra_headers ?? {},
+    structuredOutput: config.structured_output ?? provider.structuredOutput ?? false,
+    keyHint: keyHintOf(config, provider, where),
+    ...(apiKey && { apiKey }),
+  };
+  const isAzure = config.provider === 'azure';
+  const given =
+    config.api_base ?? (isAzure ? environment['AZURE_API_BASE'] : undefined) ?? provider.baseUrl;
   if (given === undefined) {
     throw invalid(`${where}: provider "${config.provider}" needs api_base, the URL of its server`);
   }
   const url = checkUrl(given, where);
   // Ollama's own address has no path; the compatible API is below /v1.
   if (config.provider === 'ollama' && url.pathname === '/') url.pathname = '/v1';
-  return { baseUrl: url.href.replace(/\/$/, ''), modelId, headers, structuredOutput, ...key };
+  const baseUrl = url.href.replace(/\/$/, '');
+  if (!isAzure) return { ...endpoint, baseUrl };
+  const version = config.api_version ?? environment['AZURE_API_VERSION'];
+  return azureEndpoint({ ...endpoint, baseUrl }, config.deployment ?? modelId, version, where);
 }
 
 function keyHintOf(config: ModelConfig, { keyVariable }: Provider, where: string): string {
@@ -131,39 +136,24 @@ function keyHintOf(config: ModelConfig, { keyVariable }: Provider, where: string
   return `check ${keyVariable} in the environment, or set api_key of ${where}`;
 }
 
-interface AzureParts {
-  readonly where: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly modelId: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly key: { readonly apiKey?: string; readonly keyHint: string };
-  readonly structuredOutput: boolean;
-}
-
 /** Azure names a deployment in the path, the version in the query and the key in its own header. */
-function azureEndpoint(config: ModelConfig, parts: AzureParts): Endpoint {
-  const given = config.api_base ?? parts.environment['AZURE_API_BASE'];
-  if (given === undefined) {
-    throw invalid(`${parts.where}: azure needs api_base, the URL of your resource`);
-  }
-  const base = checkUrl(given, parts.where).href.replace(/\/$/, '');
-  const { modelId, structuredOutput } = parts;
-  const { keyHint } = parts.key;
-  const headers = { ...(parts.key.apiKey && { 'api-key': parts.key.apiKey }), ...parts.headers };
-  if (base.endsWith('/openai/v1')) {
-    return { baseUrl: base, modelId, keyHint, headers, structuredOutput };
-  }
-  const version = config.api_version ?? parts.environment['AZURE_API_VERSION'];
+function azureEndpoint(
+  { apiKey, ...endpoint }: Endpoint,
+  deployment: string,
+  version: string | undefined,
+  where: string,
+): Endpoint {
+  const headers = { ...(apiKey !== undefined && { 'api-key': apiKey }), ...endpoint.headers };
+  const { baseUrl } = endpoint;
+  if (baseUrl.endsWith('/openai/v1')) return { ...endpoint, headers };
   if (version === undefined) {
-    throw invalid(`${parts.where}: azure needs api_version, for example "2024-10-21"`);
+    throw invalid(`${where}: azure needs api_version, for example "2024-10-21"`);
   }
   return {
-    baseUrl: `${base}/openai/deployments/${encodeURIComponent(config.deployment ?? modelId)}`,
-    modelId,
-    keyHint,
+    ...endpoint,
+    baseUrl: `${baseUrl}/openai/deployments/${encodeURIComponent(deployment)}`,
     headers,
     queryParameters: { 'api-version': version },
-    structuredOutput,
   };
 }
 

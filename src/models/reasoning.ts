@@ -33,13 +33,7 @@ export function stripReasoning(text: string): string {
   return (inside === undefined ? kept + text.slice(from) : kept).trim();
 }
 
-/**
- * Removes reasoning from streamed text.
- * @example
- * const filter: ReasoningFilter = createReasoningFilter();
- * filter.push('Yes <thi'); // 'Yes ': the rest may become a tag
- * filter.push('nk>hm</think>, and no'); // ', and no'
- */
+/** Removes reasoning from streamed text. */
 export interface ReasoningFilter {
   /** What may be shown of all that has arrived and was not shown yet. */
   push(delta: string): string;
@@ -50,7 +44,6 @@ export interface ReasoningFilter {
 /**
  * A filter for one stream. It holds back at most the length of a tag. A closing tag without an
  * opening cannot be undone here: what was passed on stays.
- * @example const filter = createReasoningFilter(); show(filter.push(delta)); show(filter.end());
  */
 export function createReasoningFilter(): ReasoningFilter {
   let held = '';

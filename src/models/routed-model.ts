@@ -7,10 +7,7 @@ import type {
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure } from './failure.ts';
 
-/**
- * Routing strategy and cooldown of a model group.
- * @example const options: RoutedModelOptions = { id: 'commands', allowedFails: 1, cooldownMs: 60_000 };
- */
+/** Routing strategy and cooldown of a model group. */
 export interface RoutedModelOptions {
   /** The group's id. */
   readonly id: string;
@@ -39,7 +36,6 @@ interface Member {
  * of the group or shuffled, then the members in cooldown, until one answers. An abort of the caller
  * ends the call at once and does not count as a failure. A stream fails over only before its first
  * part.
- * @example const model = new RoutedModel([first, second], { id: 'commands' });
  */
 export class RoutedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';

@@ -4,8 +4,7 @@ import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../mod
 import type { Agent } from '../agent.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { askUser } from '../tools/ask-user.ts';
-import { type Tool, tool } from '../tools/tool.ts';
-import { ToolPause } from '../tools/tool-pause.ts';
+import { type Tool, tool, ToolPause } from '../tools/tool.ts';
 import { Conversation, type SayOptions } from '../testing/conversation.ts';
 import { llmAgent } from './llm-agent.ts';
 

@@ -10,15 +10,7 @@ const ends: Partial<Record<TaskState, EndKind>> = {
   TASK_STATE_AUTH_REQUIRED: 'auth-required',
 };
 
-/**
- * Yields the events of a remote task as turn events, and returns its answer or its question.
- * @example
- * async function* take(turn: Turn) {
- *   const request = { message: turn.message };
- *   const task = new RemoteTask({ transport, request, signal: turn.signal, handsOver });
- *   yield endOf('oracle', yield* turnEvents(task));
- * }
- */
+/** Yields the events of a remote task as turn events, and returns its answer or its question. */
 export async function* turnEvents(
   task: RemoteTask,
 ): AsyncGenerator<ArtifactChunk | Working, SendMessageResponse> {
@@ -34,10 +26,7 @@ export async function* turnEvents(
   throw new Error('the events of the remote task ended without a result');
 }
 
-/**
- * How a turn here ends when the one at another agent ended with this answer.
- * @example yield endOf('oracle', await client.sendAndWait(turn.message));
- */
+/** How a turn here ends when the one at another agent ended with this answer. */
 export function endOf(name: string, response: SendMessageResponse): TurnEnd | Reply {
   if ('message' in response) {
     const { parts, metadata } = response.message;

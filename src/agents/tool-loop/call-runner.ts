@@ -5,8 +5,7 @@ import { counter, endSpan, inSpan, type Logger, startSpan } from '../../telemetr
 import { type DeadlineOptions, within } from '../../time/index.ts';
 import type { Journal } from '../agent.ts';
 import type { Credential } from '../tools/credentials.ts';
-import type { Tool } from '../tools/tool.ts';
-import { ToolPause } from '../tools/tool-pause.ts';
+import { type Tool, ToolPause } from '../tools/tool.ts';
 import { addUsage, type Usage } from '../usage.ts';
 import {
   answered,

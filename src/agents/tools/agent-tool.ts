@@ -12,8 +12,7 @@ import { textOf } from '../define.ts';
 import { drive, isPause } from '../drive.ts';
 import { usageOf } from '../usage.ts';
 import { TurnOutput } from '../turn-output.ts';
-import { type Tool, tool, type ToolContext, type ToolOptions } from './tool.ts';
-import { ToolPause } from './tool-pause.ts';
+import { type Tool, tool, type ToolContext, type ToolOptions, ToolPause } from './tool.ts';
 
 const input = z.object({ request: z.string().describe('What the agent is to do, in full.') });
 

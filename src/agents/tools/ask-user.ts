@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { data, text } from '../../protocol/index.ts';
-import { type Tool, tool } from './tool.ts';
-import { ToolPause } from './tool-pause.ts';
+import { type Tool, tool, ToolPause } from './tool.ts';
 
 /**
  * A tool for models: asks the caller and waits for the answer; the task becomes input-required

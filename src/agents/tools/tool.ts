@@ -1,5 +1,11 @@
-import type { Artifact, JsonObject, JsonValue, Message } from '../../protocol/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import {
+  type Artifact,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  type Message,
+  type Part,
+} from '../../protocol/index.ts';
 import type { ArtifactChunk, Session, Turn, Working } from '../agent.ts';
 import type { Usage } from '../usage.ts';
 import type { Credential, CredentialRequirement } from './credentials.ts';
@@ -32,6 +38,36 @@ export interface ToolContext {
   readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
   /** Adds the usage of models that the tool called. */
   readonly addUsage: (usage: Partial<Usage>) => void;
+}
+
+/**
+ * What is asked while a tool pauses, and what it keeps meanwhile.
+ * @example const pause: ToolPauseOptions = { question: [text('Small or large?')], state: { dish: 'pizza' } };
+ */
+export interface ToolPauseOptions {
+  /** What the caller is asked, in words or parts. */
+  readonly question: readonly Part[];
+  /** Whether the caller is asked for consent elsewhere rather than for an answer. @default false */
+  readonly needsAuthorization?: boolean;
+  /** Kept with the conversation, and given back with the answer. */
+  readonly state?: JsonValue;
+}
+
+/**
+ * Returned by a tool that cannot go on without its caller. The turn ends with the question; the
+ * message that continues the task comes to the tool's `resume`, days later or after a restart.
+ * @example return new ToolPause({ question: [{ text: 'Which colour?' }] });
+ */
+export class ToolPause {
+  readonly question: readonly Part[];
+  readonly needsAuthorization: boolean;
+  readonly state: JsonValue | undefined;
+
+  constructor(options: ToolPauseOptions) {
+    this.question = options.question;
+    this.needsAuthorization = options.needsAuthorization ?? false;
+    this.state = options.state;
+  }
 }
 
 /**

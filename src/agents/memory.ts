@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { isJsonObject, Json, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { Ranked, SearchIndex } from '../../search/index.ts';
-import type { RecordStore } from '../../store/index.ts';
-import type { Caller, Clock } from '../agent.ts';
+import { LegateError } from '../protocol/index.ts';
+import type { SearchIndex } from '../search/index.ts';
+import { RecordSpace, type RecordStore } from '../store/index.ts';
+import type { Caller, Clock } from './agent.ts';
+import { type Tool, tool } from './tools/tool.ts';
 
 /**
  * Whose memories they are.
@@ -58,9 +59,11 @@ const storedMemory = z.object({
 });
 type StoredMemory = Readonly<z.infer<typeof storedMemory>>;
 
+/** How many memories a user has. The epoch changes when all are forgotten. */
+const storedHead = z.object({ count: z.number(), epoch: z.string() });
+
 interface Index {
   readonly search: SearchIndex<StoredMemory>;
-  /** Changes when all was forgotten. */
   readonly epoch: string;
   /** The key of the last memory that is in it. */
   lastKey: string | undefined;
@@ -78,14 +81,19 @@ const maxAttempts = 20;
  * @example await memory.add(scope, [{ text: 'Allergic to nuts' }]); await memory.search(scope, 'nuts?')
  */
 export class Memory {
-  readonly #records: RecordStore;
+  readonly #heads: RecordSpace<z.infer<typeof storedHead>>;
+  readonly #memories: RecordSpace<StoredMemory>;
+  /** The keys of memories, by their ids. */
+  readonly #ids: RecordSpace<string>;
   readonly #clock: Clock;
   readonly #options: Required<MemoryOptions>;
   /** The most recently used last. */
   readonly #indexes = new Map<string, Promise<Index>>();
 
   constructor(records: RecordStore, options: MemoryOptions = {}, clock: Clock = Date) {
-    this.#records = records;
+    this.#heads = new RecordSpace({ records, space, schema: storedHead, clock });
+    this.#memories = new RecordSpace({ records, space, schema: storedMemory, clock });
+    this.#ids = new RecordSpace({ records, space, schema: z.string(), clock });
     this.#clock = clock;
     this.#options = { maxEntries: 10_000, maxIndexes: 16, ...options };
   }
@@ -94,53 +102,44 @@ export class Memory {
   async add(scope: MemoryScope, memories: readonly NewMemory[]): Promise<number> {
     const prefix = prefixOf(scope);
     if (prefix === undefined) return 0;
-    for (const { text } of memories) {
-      if (text.length > maxTextLength) {
-        throw new LegateError(
-          'PAYLOAD_TOO_LARGE',
-          `a memory has at most ${maxTextLength} characters`,
-        );
-      }
+    if (memories.some(({ text }) => text.length > maxTextLength)) {
+      const message = `a memory has at most ${maxTextLength} characters`;
+      throw new LegateError('PAYLOAD_TOO_LARGE', message);
     }
-    const now = this.#clock.now();
+    const { maxEntries } = this.#options;
+    const at = this.#clock.now();
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const head = await this.#records.get(space, `${prefix}h`, now);
-      const count = countOf(head?.value.value);
+      const head = await this.#heads.get(headKey(prefix));
+      const { count, epoch } = head?.value ?? { count: 0, epoch: crypto.randomUUID() };
       const fresh = await this.#fresh(prefix, memories);
       if (fresh.length === 0) return 0;
-      if (count + fresh.length > this.#options.maxEntries) {
+      if (count + fresh.length > maxEntries) {
         throw new LegateError(
           'RATE_LIMITED',
-          `${this.#options.maxEntries} memories are kept of one user (maxEntries); forget some first`,
+          `${maxEntries} memories are kept of one user (maxEntries); forget some first`,
         );
       }
       const writes = fresh.flatMap(({ id, ...memory }, index) => {
-        const key = entryKey(prefix, count + index + 1);
-        const entry = { space, key, value: Json.of<JsonValue>({ ...memory, at: now }) };
-        if (id === undefined) return [entry];
-        return [entry, { space, key: idKey(prefix, id), value: Json.of<JsonValue>(key) }];
+        const key = `${prefix}m${String(count + index + 1).padStart(digits, '0')}`;
+        const write = this.#memories.toWrite(key, { ...memory, at });
+        return id === undefined ? [write] : [write, this.#ids.toWrite(idKey(prefix, id), key)];
       });
-      const epoch = head === undefined ? crypto.randomUUID() : epochOf(head.value.value);
-      const counting = {
-        space,
-        key: `${prefix}h`,
-        value: Json.of({ count: count + fresh.length, epoch }),
-        ifVersion: head?.version ?? 0,
-      };
-      if (await this.#records.write([counting, ...writes], now)) return fresh.length;
+      const counted = { count: count + fresh.length, epoch };
+      const ifVersion = head?.version ?? 0;
+      const write = this.#heads.toWrite(headKey(prefix), counted, { ifVersion });
+      if (await this.#heads.write(write, ...writes)) return fresh.length;
     }
     throw new LegateError('STORE_FAILED', 'too many concurrent writes to the memory; try again');
   }
 
   async #fresh(prefix: string, memories: readonly NewMemory[]): Promise<readonly NewMemory[]> {
-    const now = this.#clock.now();
     const seen = new Set<string>();
     const fresh: NewMemory[] = [];
     for (const memory of memories) {
       const { id } = memory;
       const isKnown =
         id !== undefined &&
-        (seen.has(id) || (await this.#records.get(space, idKey(prefix, id), now)) !== undefined);
+        (seen.has(id) || (await this.#ids.get(idKey(prefix, id))) !== undefined);
       if (!isKnown) fresh.push(memory);
       if (id !== undefined) seen.add(id);
     }
@@ -156,33 +155,36 @@ export class Memory {
     const prefix = prefixOf(scope);
     if (prefix === undefined) return [];
     const { search } = await this.#index(prefix);
-    return search.search(query).slice(0, limit).map(toFound);
+    const found = search.search(query).slice(0, limit);
+    return found.map(({ document, score }) => ({ ...document, score }));
   }
 
   async forget(scope: MemoryScope): Promise<void> {
     const prefix = prefixOf(scope);
     if (prefix === undefined) return;
     this.#indexes.delete(prefix);
-    const now = this.#clock.now();
     for (;;) {
-      const page = await this.#records.list({ space, prefix, limit: pageSize, now });
-      if (page.length === 0) return;
-      await this.#records.write(
-        page.map(({ key }) => ({ space, key })),
-        now,
-      );
+      const keys: string[] = [];
+      for await (const key of this.#heads.keys(prefix)) if (keys.push(key) === pageSize) break;
+      if (keys.length === 0) return;
+      await this.#heads.write(...keys.map((key) => this.#heads.toWrite(key)));
     }
   }
 
   /** The index of a user, up to date with the store. */
   async #index(prefix: string): Promise<Index> {
-    const head = await this.#records.get(space, `${prefix}h`, this.#clock.now());
-    const epoch = epochOf(head?.value.value);
-    const building = this.#indexes.get(prefix) ?? this.#create(epoch);
+    const epoch = (await this.#heads.get(headKey(prefix)))?.value.epoch ?? '';
+    const building = this.#indexes.get(prefix) ?? createIndex(epoch);
     this.#indexes.delete(prefix);
-    const upToDate = building.then(async (index) =>
-      this.#catchUp(index.epoch === epoch ? index : await this.#create(epoch), prefix),
-    );
+    const upToDate = building.then(async (known) => {
+      const index = known.epoch === epoch ? known : await createIndex(epoch);
+      const { lastKey: after } = index;
+      for await (const { key, value } of this.#memories.list(`${prefix}m`, { after })) {
+        index.search.add(value);
+        index.lastKey = key;
+      }
+      return index;
+    });
     this.#indexes.set(prefix, upToDate);
     upToDate.catch(() => this.#indexes.delete(prefix));
     const [oldest] = this.#indexes.keys();
@@ -191,61 +193,55 @@ export class Memory {
     }
     return upToDate;
   }
+}
 
-  async #create(epoch: string): Promise<Index> {
-    // Loaded on the first search.
-    const { SearchIndex } = await import('../../search/index.ts');
-    const search = new SearchIndex(({ text }: StoredMemory) => text);
-    return { search, epoch, lastKey: undefined };
-  }
-
-  async #catchUp(index: Index, prefix: string): Promise<Index> {
-    for (;;) {
-      const page = await this.#records.list({
-        space,
-        prefix: `${prefix}m`,
-        limit: pageSize,
-        now: this.#clock.now(),
-        ...(index.lastKey !== undefined && { after: index.lastKey }),
-      });
-      for (const { key, value } of page) {
-        index.search.add(storedMemory.parse(value.value));
-        index.lastKey = key;
-      }
-      if (page.length < pageSize) return index;
-    }
-  }
+async function createIndex(epoch: string): Promise<Index> {
+  // Loaded on the first search.
+  const { SearchIndex } = await import('../search/index.ts');
+  return { search: new SearchIndex(({ text }) => text), epoch, lastKey: undefined };
 }
 
 function prefixOf({ agent, caller }: MemoryScope): string | undefined {
   return caller.subject === '' ? undefined : JSON.stringify([agent, caller.tenant, caller.subject]);
 }
 
-function entryKey(prefix: string, number: number): string {
-  return `${prefix}m${String(number).padStart(digits, '0')}`;
+function headKey(prefix: string): string {
+  return `${prefix}h`;
 }
 
 function idKey(prefix: string, id: string): string {
   return `${prefix}i${hash('sha256', id, 'base64url')}`;
 }
 
-function countOf(head: JsonValue | undefined): number {
-  const count = isJsonObject(head) ? head['count'] : undefined;
-  return typeof count === 'number' ? count : 0;
+/**
+ * Options of the `load_memory` tool.
+ * @example const options: LoadMemoryOptions = { agent: 'front-desk', limit: 3 };
+ */
+export interface LoadMemoryOptions {
+  /** Under whose name the memories were added. @default the agent that calls */
+  readonly agent?: string;
+  /** @default 5 */
+  readonly limit?: number;
 }
 
-function epochOf(head: JsonValue | undefined): string {
-  const epoch = isJsonObject(head) ? head['epoch'] : undefined;
-  return typeof epoch === 'string' ? epoch : '';
-}
-
-function toFound({ document, score }: Ranked<StoredMemory>): FoundMemory {
-  const { text, author, sessionId, at } = document;
-  return {
-    text,
-    at,
-    score,
-    ...(author !== undefined && { author }),
-    ...(sessionId !== undefined && { sessionId }),
-  };
+/**
+ * A tool for models: searches the memories of the caller, and of no other user.
+ * @example llmAgent({ name: 'clerk', model, tools: [loadMemory(memory)] })
+ */
+export function loadMemory(memory: Memory, options: LoadMemoryOptions = {}): Tool {
+  return tool({
+    name: 'load_memory',
+    description: 'Looks up what is known of the user from earlier conversations.',
+    input: z.object({ query: z.string().describe('Words to look for.') }),
+    isIdempotent: true,
+    run: async ({ query }, { turn, agent: caller }) => {
+      const { agent = caller, limit = 5 } = options;
+      const found = await memory.search({ agent, caller: turn.caller }, query, { limit });
+      return found.map(({ text, author, at }) => ({
+        text,
+        ...(author !== undefined && { author }),
+        at: new Date(at).toISOString(),
+      }));
+    },
+  });
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { scriptedModel } from '../../models/index.ts';
-import { openMemory } from '../../store/index.ts';
-import { llmAgent } from '../llm/llm-agent.ts';
-import { Conversation } from '../testing/conversation.ts';
-import { loadMemory } from './memory-tool.ts';
+import { scriptedModel } from '../models/index.ts';
+import { openMemory } from '../store/index.ts';
+import { llmAgent } from './llm/llm-agent.ts';
+import { Conversation } from './testing/conversation.ts';
+import { loadMemory } from './memory.ts';
 import { Memory } from './memory.ts';
 
 const alice = { agent: 'clerk', caller: { tenant: '', subject: 'alice' } };
