@@ -47,8 +47,8 @@ export class McpConnection implements AsyncDisposable {
   #connecting: Promise<Client> | undefined;
   #tools: { readonly at: number; readonly list: readonly McpToolInfo[] } | undefined;
   #isClosed = false;
-  /** A program that ends when it is asked for its version: it is started again, and not asked. */
-  #isUnaskable = false;
+  /** The program exits when it is probed for its version: it is started again without the probe. */
+  #skipsProbe = false;
 
   constructor(config: McpServerConfig, clock: { now(): number } = Date) {
     this.name = config.name;
@@ -85,7 +85,7 @@ export class McpConnection implements AsyncDisposable {
   ): Promise<McpToolResult> {
     const { callTimeoutMs = 60_000, toolTimeouts = {} } = this.#config;
     const { signal, timeoutMs } = options;
-    // A program that is spoken to by its standard input has no other place for the trace.
+    // Servers on standard input have no headers for the trace.
     const meta = { ...traceHeaders(), ...options.meta };
     const own = Object.hasOwn(toolTimeouts, tool.name) ? toolTimeouts[tool.name] : undefined;
     const timeout = timeoutMs ?? own ?? callTimeoutMs;
@@ -189,15 +189,15 @@ export class McpConnection implements AsyncDisposable {
       this.#tools = undefined;
     });
     try {
-      const known = this.#isUnaskable && { prior: { kind: 'legacy' as const } };
+      const known = this.#skipsProbe && { prior: { kind: 'legacy' as const } };
       await client.connect(await this.#open(), { timeout, ...known });
       return client;
     } catch (error) {
       await client.close().catch(() => undefined);
-      const { code, hasEndedWhenAsked } = describeFailure(error, sdk);
-      this.#isUnaskable =
-        hasEndedWhenAsked && !this.#isUnaskable && !this.#isClosed && !('url' in this.#config);
-      if (this.#isUnaskable) return this.#connectOnce(sdk, jsonSchemaValidator);
+      const { code, hasEndedAtProbe } = describeFailure(error, sdk);
+      this.#skipsProbe =
+        hasEndedAtProbe && !this.#skipsProbe && !this.#isClosed && !('url' in this.#config);
+      if (this.#skipsProbe) return this.#connectOnce(sdk, jsonSchemaValidator);
       throw this.#toError(error, code);
     }
   }
@@ -228,8 +228,8 @@ interface Failure {
   readonly isLost: boolean;
   /** The server has not seen the request. */
   readonly isUnsent: boolean;
-  /** The server ended when it was asked for its version. */
-  readonly hasEndedWhenAsked: boolean;
+  /** The server ended when it was probed for its version. */
+  readonly hasEndedAtProbe: boolean;
 }
 
 function describeFailure(error: unknown, sdk: Sdk): Failure {
@@ -255,7 +255,7 @@ function describeFailure(error: unknown, sdk: Sdk): Failure {
     code: isTimeout ? 'REQUEST_TIMEOUT' : isRefusal ? 'UNAUTHENTICATED' : code,
     isLost,
     isUnsent,
-    hasEndedWhenAsked: reason === SdkErrorCode.EraNegotiationFailed,
+    hasEndedAtProbe: reason === SdkErrorCode.EraNegotiationFailed,
   };
 }
 

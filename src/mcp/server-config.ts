@@ -29,7 +29,7 @@ export interface McpHttpServer extends McpServerBase {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** A server that is a program, spoken to over its standard input and output. */
+/** A server that is a program, connected by its standard input and output. */
 export interface McpStdioServer extends McpServerBase {
   readonly command: string;
   readonly args?: readonly string[];

@@ -12,8 +12,8 @@ export function lineDiff(expected: string, actual: string): string {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start++;
   let end = 0;
-  const room = Math.min(before.length, after.length) - start;
-  while (end < room && before.at(-1 - end) === after.at(-1 - end)) end++;
+  const shared = Math.min(before.length, after.length) - start;
+  while (end < shared && before.at(-1 - end) === after.at(-1 - end)) end++;
 
   const removed = before.slice(start, before.length - end);
   const added = after.slice(start, after.length - end);

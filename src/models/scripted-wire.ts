@@ -161,16 +161,16 @@ function streamOf(texts: AsyncGenerator<string>): ReadableStream {
 
 function toDeltas(answer: ScriptedAnswer): JsonObject[] {
   const deltas: JsonObject[] = [{ role: 'assistant', content: '' }];
-  for (const piece of chunks(answer.reasoning ?? '')) deltas.push({ reasoning_content: piece });
-  for (const piece of chunks(answer.text ?? '')) deltas.push({ content: piece });
+  for (const chunk of chunks(answer.reasoning ?? '')) deltas.push({ reasoning_content: chunk });
+  for (const chunk of chunks(answer.text ?? '')) deltas.push({ content: chunk });
   for (const [index, call] of toolCalls(answer).entries()) {
     const { name, arguments: input } = call.function;
     // The first chunk names the call, the arguments follow in two chunks, as real services do.
     const middle = Math.floor(input.length / 2);
     const head = { index, id: call.id, type: 'function', function: { name, arguments: '' } };
     deltas.push({ tool_calls: [head] });
-    for (const piece of [input.slice(0, middle), input.slice(middle)]) {
-      deltas.push({ tool_calls: [{ index, function: { arguments: piece } }] });
+    for (const chunk of [input.slice(0, middle), input.slice(middle)]) {
+      deltas.push({ tool_calls: [{ index, function: { arguments: chunk } }] });
     }
   }
   return deltas;

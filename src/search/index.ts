@@ -1,2 +1,2 @@
-export { rank, type Ranked, SearchIndex } from './search-index.ts';
+export { rank, SearchIndex } from './search-index.ts';
 export { wordsOf } from './words.ts';

@@ -25,19 +25,19 @@ function presented(calls: readonly CallState[]): readonly Asking[] {
   return own.length > 0 ? own : asking.slice(0, 1);
 }
 
-/** The end of a turn that waits for its caller: one data part for each question, then words. */
+/** The end of a turn that waits for its caller: one data part for each question, then text. */
 export function askingEnd(calls: readonly CallState[], note?: string): TurnEnd {
   const asking = presented(calls);
   const needsConsent = asking.every(({ ask }) =>
     ask.request === 'answer' ? ask.isAuthorization : ask.request === 'credential',
   );
-  const words = [...(note === undefined ? [] : [note]), ...asking.flatMap(wordsOf)];
+  const lines = [...(note === undefined ? [] : [note]), ...asking.flatMap(questionOf)];
   const parts = asking.flatMap((call): readonly Part[] =>
     call.ask.request === 'answer' ? call.ask.question : [{ data: describe(call, call.ask) }],
   );
   return {
     kind: needsConsent ? 'auth-required' : 'input-required',
-    parts: [...parts, ...(words.length > 0 ? [{ text: words.join('\n') }] : [])],
+    parts: [...parts, ...(lines.length > 0 ? [{ text: lines.join('\n') }] : [])],
   };
 }
 
@@ -45,7 +45,7 @@ function describe(call: CallState, ask: Exclude<Ask, { request: 'answer' }>): Js
   return { ...ask, callId: call.id, tool: call.name, arguments: call.input };
 }
 
-function wordsOf({ name, ask }: Asking): readonly string[] {
+function questionOf({ name, ask }: Asking): readonly string[] {
   switch (ask.request) {
     case 'confirmation':
       return [ask.hint ?? `May I run ${name}? (yes or no)`];
@@ -62,10 +62,10 @@ function wordsOf({ name, ask }: Asking): readonly string[] {
 
 export interface Answered {
   readonly calls: readonly CallState[];
-  /** Calls whose tools go on with the message themselves. */
+  /** Calls whose tools continue with the message themselves. */
   readonly resuming: readonly string[];
   /** Text beside the answers, passed to the model. */
-  readonly said: readonly Part[];
+  readonly remarks: readonly Part[];
   /** Why questions remain open that the caller may think are answered. */
   readonly note?: string;
 }
@@ -109,13 +109,13 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
     only?.ask.request === 'result' && given.every(({ callId }) => callId === undefined);
   if (given.length > 0 && text === '' && !isFree) {
     const note = 'This answers no open question: please answer each with its callId.';
-    return { calls, resuming: [], said: [], note };
+    return { calls, resuming: [], remarks: [], note };
   }
   const reply = text.toLowerCase().replaceAll(/[\s.,!;:。！]+$/g, '');
   const confirmations = left.filter(({ ask }) => ask.request === 'confirmation');
   if (yes.has(reply) && confirmations.length > 1) {
     const note = 'Several calls wait for confirmation: please answer each with its callId.';
-    return { calls, resuming: [], said: [], note };
+    return { calls, resuming: [], remarks: [], note };
   }
   let isUnderstood = yes.has(reply) || no.has(reply);
   for (const call of left) {
@@ -141,7 +141,7 @@ function finish(
   return {
     calls: calls.map((call) => changes.get(call.id) ?? call),
     resuming: [],
-    said: text === '' ? [] : [{ text }],
+    remarks: text === '' ? [] : [{ text }],
   };
 }
 
@@ -151,14 +151,14 @@ function toTool(
   id: string,
   ask: Extract<Ask, { request: 'answer' }>,
 ): Answered {
-  if (ask.resumes) return { calls, resuming: [id], said: [] };
+  if (ask.resumes) return { calls, resuming: [id], remarks: [] };
   const output = { type: 'value' as const, value: resultOf(message) };
   return {
     calls: calls.map((call) =>
       call.id === id && isAsking(call) ? answered(call, { output }) : call,
     ),
     resuming: [],
-    said: [],
+    remarks: [],
   };
 }
 

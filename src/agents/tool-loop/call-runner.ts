@@ -141,11 +141,11 @@ export class CallRunner<Context> {
     const { call, tool, input, answer } = attempt;
     if (answer === undefined && call.isConfirmed !== true) {
       const context = this.#context(call, undefined, this.#policy.signal);
-      const words = await tool.confirmation(input, context);
-      if (words !== false) {
+      const question = await tool.confirmation(input, context);
+      if (question !== false) {
         return ask(call, {
           request: 'confirmation',
-          ...(typeof words === 'string' && { hint: words }),
+          ...(typeof question === 'string' && { hint: question }),
         });
       }
     }

@@ -9,13 +9,13 @@ import type { ModelAnswer } from './prompt.ts';
 /** The calls of a step that waited for the caller, with the caller's answer. */
 export interface ResumedStep {
   readonly calls: readonly CallState[];
-  /** What the model said beside them. */
+  /** What the model wrote beside them. */
   readonly text: string;
   readonly message: Message;
-  /** Ids of the calls whose tools go on with the message. */
+  /** Ids of the calls whose tools continue with the message. */
   readonly resuming: readonly string[];
   /** Text of the caller beside the answers. */
-  readonly said: readonly Part[];
+  readonly remarks: readonly Part[];
 }
 
 /**
@@ -33,9 +33,9 @@ export interface LoopPolicy<End extends object, Context = ToolContext> {
   onAnswer(answer: ModelAnswer): Promise<End | undefined>;
   /** The model called tools. With an end they do not run. */
   onCalls(answer: ModelAnswer): Promise<End | undefined>;
-  /** Some calls cannot go on without the caller. */
+  /** Some calls cannot continue without the caller. */
   onPause(calls: readonly CallState[], text: string): End;
-  /** All calls of a step have their results; `text` is what the model said beside them. */
+  /** All calls of a step have their results; `text` is what the model wrote beside them. */
   afterCalls(results: readonly CallResult[], text: string): Promise<End | undefined>;
   onLimit(limit: 'iterations' | 'tokens'): Promise<End>;
 }
@@ -65,8 +65,8 @@ export async function runToolLoop<End extends object, Context>(
       const at = state.entries.findLastIndex(({ role }) => role === 'assistant') + 1;
       state.entries.splice(at, 0, { role: 'tool', results });
     }
-    const { said = [] } = answer ?? {};
-    if (said.length > 0) state.entries.push({ role: 'user', parts: said });
+    const { remarks = [] } = answer ?? {};
+    if (remarks.length > 0) state.entries.push({ role: 'user', parts: remarks });
     return isPaused ? policy.onPause(settled, text) : policy.afterCalls(results, text);
   };
 

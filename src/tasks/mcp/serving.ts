@@ -20,7 +20,7 @@ const inputSchema = z.object({
   session: z
     .string()
     .exactOptional()
-    .describe('The conversation to go on with, as an earlier result named it.'),
+    .describe('The conversation to continue, as an earlier result named it.'),
   invocation: z
     .string()
     .exactOptional()
