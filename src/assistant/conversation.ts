@@ -135,7 +135,8 @@ export type Command =
     }
   | { readonly command: 'correct slots'; readonly slots: Readonly<Record<string, JsonValue>> }
   | { readonly command: 'cancel flow' }
-  | { readonly command: 'clarify'; readonly options: readonly string[] }
+  /** `isOffer`: the user asked how it is done, so that it is offered, not started. */
+  | { readonly command: 'clarify'; readonly options: readonly string[]; readonly isOffer?: boolean }
   /** `topic`: what the small talk is about, such as `greeting`; see `context.topic` of `pattern_chitchat`. */
   | { readonly command: 'chitchat'; readonly topic?: string }
   | { readonly command: 'knowledge answer' }
@@ -144,7 +145,8 @@ export type Command =
   | { readonly command: 'repeat bot messages' }
   | { readonly command: 'continue agent' }
   | { readonly command: 'restart agent'; readonly agent: string }
-  | { readonly command: 'cannot handle'; readonly reason: string }
+  /** `flow`: what was asked for and is guarded, with the reason `cannot_handle_not_available`. */
+  | { readonly command: 'cannot handle'; readonly reason: string; readonly flow?: string }
   | { readonly command: 'error'; readonly errorType: string; readonly info: JsonObject }
   | { readonly command: 'code change' }
   | { readonly command: 'session start' }

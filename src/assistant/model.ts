@@ -95,6 +95,10 @@ export interface Domain {
   readonly intents: readonly string[];
   readonly entities: readonly string[];
   readonly session: SessionConfig;
+  /** Groups of words that mean the same here: the keys and values of `synonyms`. @default none */
+  readonly synonyms?: readonly (readonly string[])[];
+  /** Phrases of small talk by topic, beside the built-in ones: `small_talk`. @default none */
+  readonly smallTalk?: Readonly<Record<string, readonly string[]>>;
   /** The merged document as written, for `GET /domain` and action servers. */
   readonly raw: JsonObject;
 }

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Command } from '../conversation.ts';
 import { restartAgent } from '../executor/agents.ts';
-import { type Dialogue, readableName } from '../executor/dialogue.ts';
+import { type Dialogue, readableName, startableFlows } from '../executor/dialogue.ts';
 import { interruptAgent, resumeSegment, startFlows } from '../executor/user-flows.ts';
 import { checkSlots } from '../executor/collect.ts';
 import { flowSlots } from '../flows/flow-slots.ts';
+import type { Flow } from '../model.ts';
 import { smallTalkTopic } from '../small-talk/small-talk.ts';
 import {
   activeSegment,
@@ -94,6 +95,8 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'clarify':
       return pushAside(dialogue, 'pattern_clarification', {
         names: command.options.map((id) => readableName(dialogue, id)),
+        flow_ids: command.options,
+        is_offer: command.isOffer === true,
         clarification_options: '',
       });
     case 'chitchat':
@@ -101,7 +104,10 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'knowledge answer':
       return pushAside(dialogue, 'pattern_search');
     case 'cannot handle':
-      return dialogue.pushPattern('pattern_cannot_handle', { reason: command.reason });
+      return dialogue.pushPattern('pattern_cannot_handle', {
+        reason: command.reason,
+        ...(command.flow !== undefined && guardedContext(dialogue, command.flow)),
+      });
     case 'error':
       // Something else went wrong before: one apology is enough.
       if (tracker.stack.some((frame) => isPattern(frame, 'pattern_internal_error'))) return;
@@ -141,6 +147,43 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
   }
 }
 
+/** The flow that can't start yet, and the one that unlocks it. */
+function guardedContext(dialogue: Dialogue, flowId: string): JsonObject {
+  const unlocking = unlockingFlow(dialogue, flowId);
+  return {
+    flow_name: readableName(dialogue, flowId),
+    unlocked_by: unlocking === undefined ? null : readableName(dialogue, unlocking.id),
+    flow_ids: unlocking === undefined ? [] : [unlocking.id],
+  };
+}
+
+/**
+ * A flow that may be started and works with what the guard of another one asks for: one that fills the
+ * slot, else one that only branches on it, such as a log-in.
+ */
+function unlockingFlow(dialogue: Dialogue, guarded: string): Flow | undefined {
+  const guard = dialogue.flows.get(guarded)?.if ?? '';
+  const names = Array.from(guard.matchAll(/\bslots\.(\w+)/g), ([, name = '']) => name);
+  const others = startableFlows(dialogue).filter((flow) => flow.id !== guarded);
+  const filling = others.find((flow) =>
+    names.some((name) => flowSlots(flow.id, dialogue.flows).all.has(name)),
+  );
+  if (filling !== undefined) return filling;
+  const questions = (flow: Flow): number =>
+    flow.steps.values().reduce((count, step) => count + (step.kind === 'collect' ? 1 : 0), 0);
+  const branching = others.filter((flow) =>
+    flow.steps
+      .values()
+      .some(({ next }) =>
+        next.branches.some(({ if: condition }) =>
+          names.some((name) => condition?.includes(`slots.${name}`) === true),
+        ),
+      ),
+  );
+  // One that asks for more does something else, too: nobody logs in by sending a parcel.
+  return branching.find((flow) => questions(flow) === 0);
+}
+
 /** The user turns to something else for a moment: an agent that waits has to wait on. */
 function pushAside(dialogue: Dialogue, flowId: string, context: JsonObject = {}): void {
   interruptAgent(dialogue);
@@ -149,7 +192,7 @@ function pushAside(dialogue: Dialogue, flowId: string, context: JsonObject = {})
 
 /** The topic, found in the message where the generator named none, and the response for it. */
 function smallTalk({ domain, options }: Dialogue, named: string | undefined): JsonObject {
-  const topic = named ?? smallTalkTopic(options.userMessage);
+  const topic = named ?? smallTalkTopic(options.userMessage, domain);
   if (topic === undefined) return {};
   const own = `utter_small_talk_${topic}`;
   return { topic, utter: domain.responses.has(own) ? own : 'utter_small_talk' };

@@ -69,6 +69,7 @@ function judgeClarify(
   const options = [...new Set(command.options)].filter((id) => situation.startable.has(id));
   const [only] = options;
   if (only === undefined || options.length > 1) return { command: 'clarify', options };
+  if (command.isOffer === true) return { ...command, options };
   return judgeStart({ command: 'start flow', flow: only }, situation, companions);
 }
 

@@ -42,6 +42,8 @@ class DomainReader {
   readonly #actions = new Map<string, DeclaredAction>();
   readonly #intents = new Set<string>();
   readonly #entities = new Set<string>();
+  readonly #synonyms = new Map<string, readonly string[]>();
+  readonly #smallTalk = new Map<string, readonly string[]>();
   readonly #uses: Use[] = [];
   readonly #seen = new Map<string, Field>();
   readonly #raw: Record<string, JsonValue> = {};
@@ -63,6 +65,8 @@ class DomainReader {
     for (const item of section.list('actions')) this.#readAction(item);
     for (const item of section.list('intents')) addName(item, this.#intents);
     for (const item of section.list('entities')) addName(item, this.#entities);
+    readLists(section.section('synonyms'), this.#synonyms);
+    readLists(section.section('small_talk'), this.#smallTalk);
     const session = section.get('session_config');
     if (session !== undefined && this.#isNew('session_config', session, 'warn')) {
       this.#session = readSessionConfig(session.section());
@@ -84,6 +88,8 @@ class DomainReader {
       intents: [...new Set([...base.#intents, ...this.#intents])],
       entities: [...new Set([...base.#entities, ...this.#entities])],
       session: this.#session ?? base.#session ?? readSessionConfig(undefined),
+      synonyms: [...this.#synonyms].map(([word, others]) => [word, ...others]),
+      smallTalk: Object.fromEntries(this.#smallTalk),
       raw: this.#raw,
     };
     return {
@@ -149,6 +155,14 @@ class DomainReader {
     if (severity === 'error') field.keyError(message, { hint: 'keep one of them' });
     else field.keyWarn(message, { hint: 'the last one counts' });
     return severity === 'warn';
+  }
+}
+
+/** `name: [text, text]`; what several files say under one name adds up. */
+function readLists(section: Section | undefined, into: Map<string, readonly string[]>): void {
+  for (const [name, field] of section?.entries() ?? []) {
+    const texts = field.oneOrMore().flatMap((one) => one.text() ?? []);
+    into.set(name, [...(into.get(name) ?? []), ...texts]);
   }
 }
 

@@ -266,7 +266,7 @@ export class TooManySteps extends Error {
 
 /**
  * The key of a response's metadata that offers flows with buttons: how many of them, in the order of the
- * files, or which ones.
+ * files, which ones, or `context`: those that the pattern is about.
  */
 const OFFER_FLOWS = 'offer_flows';
 
@@ -306,9 +306,11 @@ export function offerValues(dialogue: Dialogue, response: string): JsonObject {
 
 /** The message with a button for each flow that it offers; none while a flow is active. */
 export function withOffers(dialogue: Dialogue, message: BotMessage): BotMessage {
-  const wanted = message.metadata?.[OFFER_FLOWS];
+  const given = message.metadata?.[OFFER_FLOWS];
+  const isAbout = given === 'context';
+  const wanted = isAbout ? contextFlows(dialogue) : given;
   const isBusy = activeSegment(dialogue.tracker.stack) !== undefined;
-  if (wanted === undefined || message.buttons !== undefined || isBusy) return message;
+  if (wanted === undefined || message.buttons !== undefined || (isBusy && !isAbout)) return message;
   const count = Array.isArray(wanted) ? wanted.length : Number(wanted);
   const buttons = inOrder(startableFlows(dialogue), wanted)
     .slice(0, count)
@@ -318,6 +320,12 @@ export function withOffers(dialogue: Dialogue, message: BotMessage): BotMessage 
       return { title: titleOf(name), payload: flow.examples[0] ?? name };
     });
   return buttons.length === 0 ? message : { ...message, buttons };
+}
+
+/** The flows that the running pattern is about; where it is about none, the first ones. */
+function contextFlows({ top }: Dialogue): JsonValue {
+  const ids = top?.type === 'pattern' ? top.context['flow_ids'] : undefined;
+  return Array.isArray(ids) && ids.length > 0 ? ids : mostNamed;
 }
 
 /** Those that a response names come first. */

@@ -1,22 +1,14 @@
-import MiniSearch from 'minisearch';
 import { oncePer } from '../cache.ts';
-import type { Flow } from '../model.ts';
-import {
-  allowedMistakes,
-  type Message,
-  messageOf,
-  overlaps,
-  prepositions,
-  type Span,
-  synonymsOf,
-  type Token,
-  weakWords,
-} from './words/words.ts';
+import type { Domain, Flow } from '../model.ts';
+import { english } from './words/english.ts';
+import { addGroup, type Language } from './words/language.ts';
+import { Spelling } from './words/spelling.ts';
+import { type Message, messageOf, overlaps, type Span, type Word, wordsOf } from './words/words.ts';
 
 /** How well a flow answers to a message. */
 export interface Candidate {
   readonly flow: Flow;
-  /** BM25 of the flow's best phrase; comparable only within one message. */
+  /** Comparable only within one message. */
   readonly score: number;
   /** The share of the message that the flow explains, 0 to 1. */
   readonly confidence: number;
@@ -26,173 +18,364 @@ export interface Candidate {
   readonly matched: number;
   /** The message says exactly one of the flow's phrases. */
   readonly isExact: boolean;
+  /** One of the flow's phrases stands in the message, word for word. */
+  readonly isContained: boolean;
+  /** It has a word that says what the request is about, not only what is done. */
+  readonly isTopical: boolean;
+  /** The phrase of the flow that is nearest to the message. */
+  readonly phrase: string;
+  /** Words of the message that the flow has, and how each was found. */
+  readonly explained: readonly Explained[];
+  /** Words of the message that the flow does not have. */
+  readonly unexplained: readonly string[];
+}
+
+export interface Explained {
+  readonly word: string;
+  readonly stem: string;
+  readonly by: keyof typeof certainty;
+  /** Says what the request is about, not only what is done. */
+  readonly isTopic: boolean;
+  readonly start: number;
 }
 
 interface Phrase {
-  readonly flow: Flow;
-  /** Stems of the words that count. */
-  readonly stems: readonly string[];
+  readonly flow: number;
+  readonly text: string;
+  /** Folded words with a blank at each end, for finding the phrase within a message. */
+  readonly folded: string;
+  /** Stems of the words that count, with their weights. */
+  readonly stems: ReadonlyMap<string, number>;
+  readonly weight: number;
+  readonly fillers: readonly string[];
 }
 
-/** What a word that no flow knows takes away, against 1 that a word of one flow alone gives. */
-const unknownWeight = 1;
-const weakWeight = 0.3;
-const synonymWeight = 0.6;
+const weights = { topic: 1, generic: 0.7, weak: 0.3 } as const;
+/** Small words tell phrases apart that share the others: "how much money" and "where did my money go". */
+const fillerWeight = 0.12;
+/** What a word that the flow does not have takes away from its confidence. */
+const penalties = {
+  topic: 1,
+  besideTopic: 0.6,
+  generic: 0.6,
+  light: 0.25,
+  weak: 0.2,
+  name: 0.2,
+  tail: 0.1,
+} as const;
+/** `neighbour`: a synonym of a word that another flow says itself. */
+const certainty = { word: 1, spelling: 0.85, synonym: 0.7, neighbour: 0.4 } as const;
+/** How much a word of a description says about the flow, against 1 for one of its name or examples. */
+const described = { main: 0.7, tail: 0.45 } as const;
+
+export interface FlowIndexOptions {
+  readonly language?: Language;
+  /** Groups of words that mean the same in this project. */
+  readonly synonyms?: readonly (readonly string[])[];
+  /** More that a flow is found by, beside its name, description and examples. */
+  readonly phrasesOf?: (flow: Flow) => readonly string[];
+}
 
 /**
- * The names, descriptions and example phrases of flows, searched by BM25. Each phrase is a document
- * of its own, so that ten examples do not make each of them weaker; a flow scores as its best one.
+ * The names, descriptions and example phrases of flows, searched by words, synonyms and mistyped words.
+ * Rare words count more than those of many flows; a flow scores as its best phrase does.
  */
 export class FlowIndex {
+  readonly #language: Language;
+  readonly #synonyms: ReadonlyMap<string, readonly string[]>;
+  readonly #flows: readonly Flow[];
   readonly #phrases: Phrase[] = [];
-  readonly #search: MiniSearch<{ id: number; text: string }>;
+  /** Phrases by the stems in them. */
+  readonly #postings = new Map<string, number[]>();
+  /** For each flow its stems, and how central each is. */
+  readonly #stems: Map<string, number>[] = [];
   /** In how many flows a stem occurs. */
   readonly #flowCounts = new Map<string, number>();
-  readonly #flows: readonly Flow[];
+  readonly spelling: Spelling;
 
-  /** @param phrasesOf more that a flow is found by, beside its name, description and examples */
-  constructor(flows: Iterable<Flow>, phrasesOf: (flow: Flow) => readonly string[] = () => []) {
+  constructor(flows: Iterable<Flow>, options: FlowIndexOptions = {}) {
+    const { language = english, synonyms = [], phrasesOf = () => [] } = options;
+    this.#language = language;
+    const groups = new Map(language.synonyms);
+    const own = new Set<string>();
+    for (const group of synonyms) {
+      const words = group.map((one) => wordsOf(messageOf(one, language))[0]);
+      for (const word of words) if (word !== undefined) own.add(word.folded);
+      addGroup(
+        groups,
+        words.flatMap((word) => word?.stem ?? []),
+      );
+    }
+    this.#synonyms = groups;
     this.#flows = [...flows].filter((flow) => !flow.isPattern && !isNeverStarted(flow));
-    this.#search = new MiniSearch({
-      fields: ['text'],
-      tokenize: (text) => text.split(' '),
-      processTerm: (term) => term,
-    });
-    for (const flow of this.#flows) this.#add(flow, phrasesOf(flow));
+    for (const [at, flow] of this.#flows.entries()) this.#add(at, flow, phrasesOf(flow), own);
+    this.spelling = new Spelling(own, language);
   }
 
-  #add(flow: Flow, phrases: readonly string[]): void {
-    const texts = new Set([
-      flow.name,
-      flow.id.replaceAll(/[_-]+/g, ' '),
-      flow.description,
-      ...flow.examples,
-      ...phrases,
-    ]);
-    const ofFlow = new Set<string>();
-    for (const text of texts) {
-      const stems = phraseStems(messageOf(text));
-      if (stems.length === 0) continue;
-      const id = this.#phrases.push({ flow, stems }) - 1;
-      this.#search.add({ id, text: stems.join(' ') });
-      for (const one of stems) ofFlow.add(one);
+  #add(at: number, flow: Flow, more: readonly string[], own: Set<string>): void {
+    const central = [flow.name, flow.id.replaceAll(/[_-]+/g, ' '), ...flow.examples];
+    const ofFlow = new Map<string, number>();
+    this.#stems[at] = ofFlow;
+    for (const text of new Set([...central, flow.description, ...more])) {
+      const message = messageOf(text, this.#language);
+      const all = wordsOf(message);
+      const content = all.filter((word) => word.isContent);
+      const words = content.length > 0 ? content : all;
+      if (words.length === 0) continue;
+      const isCentral = central.includes(text);
+      const tail = all.find(
+        (word) => word.at > 0 && this.#language.prepositions.has(word.folded),
+      )?.start;
+      const stems = new Map<string, number>();
+      for (const { stem, folded, start } of words) {
+        const centrality = isCentral
+          ? 1
+          : start > (tail ?? Infinity)
+            ? described.tail
+            : described.main;
+        stems.set(stem, Math.max(stems.get(stem) ?? 0, weights[this.#kindOf(stem)] * centrality));
+        ofFlow.set(stem, Math.max(ofFlow.get(stem) ?? 0, centrality));
+        own.add(folded);
+      }
+      const weight = stems.values().reduce((sum, one) => sum + one, 0);
+      const folded = ` ${message.tokens.map((token) => token.folded).join(' ')} `;
+      const fillers = all.filter((word) => !words.includes(word)).map((word) => word.folded);
+      const id = this.#phrases.push({ flow: at, text, folded, stems, weight, fillers }) - 1;
+      for (const stem of stems.keys()) {
+        const known = this.#postings.get(stem);
+        if (known === undefined) this.#postings.set(stem, [id]);
+        else known.push(id);
+      }
     }
-    for (const one of ofFlow) this.#flowCounts.set(one, (this.#flowCounts.get(one) ?? 0) + 1);
+    for (const one of ofFlow.keys()) {
+      this.#flowCounts.set(one, (this.#flowCounts.get(one) ?? 0) + 1);
+    }
+  }
+
+  /** For sorting flows as the project has them. */
+  readonly inOrder = (one: Flow, two: Flow): number =>
+    this.#flows.indexOf(one) - this.#flows.indexOf(two);
+
+  /** Whether the flow says a word of its own that means this stem. */
+  has(flow: Flow, stem: string): boolean {
+    const stems = this.#stems[this.#flows.indexOf(flow)];
+    if (stems === undefined) return false;
+    return stems.has(stem) || (this.#synonyms.get(stem) ?? []).some((one) => stems.has(one));
   }
 
   /** The flows that share a word with the message, best first; equal ones by their order. */
   rank(message: Message, ignored: readonly Span[] = []): Candidate[] {
-    const words = this.#wordsOf(message, ignored);
+    const words = this.#read(message, ignored);
     if (words.length === 0) return [];
-    const origins = new Map<string, Set<string>>();
-    const remember = (term: string, from: string): void => {
-      const known = origins.get(term);
-      if (known === undefined) origins.set(term, new Set([from]));
-      else known.add(from);
-    };
-    const synonyms = new Set<string>();
-    for (const { stem } of words) {
-      remember(stem, stem);
-      for (const synonym of this.#flowCounts.has(stem) ? [] : synonymsOf(stem)) {
-        remember(synonym, stem);
-        synonyms.add(synonym);
+    /** By flow and by phrase: for each word the surest match. */
+    const byFlow = new Map<number, (Match | undefined)[]>();
+    const byPhrase = new Map<number, Map<string, number>>();
+    for (const [at, word] of words.entries()) {
+      for (const match of word.matches) {
+        for (const id of this.#postings.get(match.stem) ?? []) {
+          const phrase = this.#phrases[id];
+          if (phrase === undefined) continue;
+          const matches = byFlow.get(phrase.flow) ?? [];
+          byFlow.set(phrase.flow, matches);
+          const before = matches[at];
+          if (before === undefined || certainty[match.by] > certainty[before.by])
+            matches[at] = match;
+          const said = byPhrase.get(id) ?? new Map<string, number>();
+          byPhrase.set(id, said);
+          said.set(match.stem, Math.max(said.get(match.stem) ?? 0, certainty[match.by]));
+        }
       }
     }
-    const results = this.#search.search({
-      combineWith: 'OR',
-      queries: [
-        {
-          queries: [[...new Set(words.map((word) => word.stem))].join(' ')],
-          fuzzy: (term: string) => (this.#flowCounts.has(term) ? false : mistakes(term)),
-          boostTerm: (term: string) => (weakWords.has(term) ? weakWeight : 1),
-        },
-        ...(synonyms.size > 0
-          ? [{ queries: [[...synonyms].join(' ')], boostTerm: () => synonymWeight }]
-          : []),
-      ],
-    });
-
-    const best = new Map<Flow, { score: number; said: Set<string>; coverage: number }>();
-    for (const { id, score, queryTerms, terms } of results) {
-      const phrase = this.#phrases[id as number];
+    const spoken = message.tokens.map((token) => token.folded);
+    const folded = ` ${spoken.join(' ')} `;
+    const fillers = new Set(spoken);
+    const best = new Map<number, Said>();
+    for (const [id, said] of byPhrase) {
+      const phrase = this.#phrases[id];
       if (phrase === undefined) continue;
-      const entry = best.get(phrase.flow) ?? { score: 0, said: new Set<string>(), coverage: 0 };
-      best.set(phrase.flow, entry);
-      entry.score = Math.max(entry.score, score);
-      entry.coverage = Math.max(entry.coverage, coverageOf(phrase.stems, new Set(terms)));
-      for (const term of queryTerms) {
-        for (const from of origins.get(term) ?? []) entry.said.add(from);
-      }
+      const judged = this.#judgePhrase(phrase, said, folded, fillers);
+      const before = best.get(phrase.flow);
+      best.set(phrase.flow, before === undefined ? judged : better(before, judged));
     }
-    return this.#flows
-      .flatMap((flow) => {
-        const entry = best.get(flow);
-        if (entry === undefined) return [];
-        const { share, isOnlyWeak } = this.#explained(words, entry.said);
-        const { score, coverage } = entry;
-        const confidence = isOnlyWeak ? share / 2 : share;
-        const isExact = coverage >= 0.999 && share >= 0.999;
-        return [
-          { flow, score, confidence, phraseCoverage: coverage, matched: entry.said.size, isExact },
-        ];
-      })
-      .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
+    return byFlow
+      .entries()
+      .map(([at, matches]) => this.#candidate(at, words, matches, best.get(at)))
+      .filter((one) => one !== undefined)
+      .toArray()
+      .toSorted(
+        (one, two) =>
+          Number(two.isExact) - Number(one.isExact) ||
+          two.score - one.score ||
+          this.inOrder(one.flow, two.flow),
+      );
   }
 
-  /** The share of the words that was said, and whether they are all words of every request. */
-  #explained(
-    words: readonly Word[],
-    said: ReadonlySet<string>,
-  ): { readonly share: number; readonly isOnlyWeak: boolean } {
-    let explained = 0;
-    let open = 0;
-    let isOnlyWeak = true;
-    for (const word of words) {
-      if (said.has(word.stem)) {
-        explained += this.#specificity(word.stem);
-        if (!weakWords.has(word.stem)) isOnlyWeak = false;
-      } else {
-        open += word.penalty;
-      }
+  #judgePhrase(
+    phrase: Phrase,
+    said: ReadonlyMap<string, number>,
+    folded: string,
+    spoken: ReadonlySet<string>,
+  ): Said {
+    let points = 0;
+    let covered = 0;
+    for (const [stem, sure] of said) {
+      const weight = phrase.stems.get(stem) ?? 0;
+      covered += weight * (sure <= certainty.synonym ? 0.85 : 1);
+      points += weight * sure * this.#rarity(stem);
     }
-    return { share: explained === 0 ? 0 : explained / (explained + open), isOnlyWeak };
+    const coverage = phrase.weight === 0 ? 0 : covered / phrase.weight;
+    const isContained = phrase.folded.trim().includes(' ') && folded.includes(phrase.folded);
+    const shared = phrase.fillers.filter((word) => spoken.has(word)).length;
+    const likeness =
+      (covered + fillerWeight * shared) / (phrase.weight + fillerWeight * phrase.fillers.length);
+    const score = points * (0.5 + 0.5 * likeness) * (isContained ? 1.25 : 1);
+    return { phrase: phrase.text, score, points, coverage, isContained };
   }
 
-  /** 1 for a word of one flow alone, less the more flows have it; words found by kinship count 1. */
-  #specificity(stem: string): number {
-    const count = this.#flowCounts.get(stem);
-    if (count === undefined) return 1;
+  #candidate(
+    at: number,
+    words: readonly ReadWord[],
+    matches: readonly (Match | undefined)[],
+    said: Said | undefined,
+  ): Candidate | undefined {
+    const flow = this.#flows[at];
+    const stems = this.#stems[at];
+    if (flow === undefined || stems === undefined || said === undefined) return undefined;
+    const explained: Explained[] = [];
+    const open: ReadWord[] = [];
+    let share = 0;
+    let isSure = true;
+    let isOpposed = false;
+    for (const [index, word] of words.entries()) {
+      const match = matches[index];
+      if (match === undefined) {
+        open.push(word);
+        isOpposed ||= word.opposites.some((one) => stems.has(one));
+        continue;
+      }
+      const kind = this.#kindOf(match.stem);
+      const centrality = stems.get(match.stem) ?? 0;
+      share += weights[kind] * certainty[match.by] * this.#rarity(match.stem) * centrality;
+      isSure &&= certainty[match.by] > certainty.synonym;
+      explained.push({
+        word: word.folded,
+        stem: match.stem,
+        by: match.by,
+        isTopic: kind === 'topic',
+        start: word.start,
+      });
+    }
+    const hasTopic = explained.some((one) => one.isTopic);
+    const isOnlyWeak = explained.every((one) => this.#kindOf(one.stem) === 'weak');
+    let missing = 0;
+    for (const { role } of open) {
+      missing += role === 'topic' && hasTopic ? penalties.besideTopic : penalties[role];
+    }
+    let confidence = share / (share + missing);
+    const isExact = isSure && said.coverage >= 0.999 && open.length === 0;
+    if (said.isContained && hasTopic) confidence = Math.max(confidence, 0.75);
+    // "Book a flight", "add milk to my list": what is done fits, what it is done to does not.
+    if (!hasTopic && open.some((word) => word.role === 'topic')) confidence *= 0.5;
+    if (isOnlyWeak && !isExact) confidence *= 0.5;
+    if (isOpposed) confidence *= 0.4;
+    const rest = Math.max(0, share - said.points);
+    return {
+      flow,
+      score: said.score + 0.3 * rest,
+      confidence,
+      phraseCoverage: said.coverage,
+      matched: new Set(explained.map((one) => one.stem)).size,
+      isExact,
+      isContained: said.isContained,
+      isTopical: hasTopic,
+      phrase: said.phrase,
+      explained,
+      unexplained: open.map((word) => word.folded),
+    };
+  }
+
+  #kindOf(stem: string): keyof typeof weights {
+    if (this.#language.weak.has(stem)) return 'weak';
+    return this.#language.generic.has(stem) ? 'generic' : 'topic';
+  }
+
+  /** 1 for a word of one flow alone, less the more flows have it. */
+  #rarity(stem: string): number {
     const all = this.#flows.length;
-    return Math.log(1 + all / count) / Math.log(1 + all);
+    const specificity = Math.log(1 + all / (this.#flowCounts.get(stem) ?? 1)) / Math.log(1 + all);
+    return 0.4 + 0.6 * specificity;
   }
 
-  #wordsOf(message: Message, ignored: readonly Span[]): Word[] {
-    const words: Word[] = [];
+  #read(message: Message, ignored: readonly Span[]): ReadWord[] {
+    const words: ReadWord[] = [];
     let isTail = false;
-    for (const [index, token] of message.tokens.entries()) {
-      if (words.length > 0 && prepositions.has(token.folded)) isTail = true;
-      if (token.folded === 'and') isTail = false;
-      if (!token.isContent || ignored.some((span) => overlaps(token, span))) continue;
-      words.push({ stem: token.stem, penalty: isTail ? 0 : this.#penalty(message, index, token) });
+    for (const word of wordsOf(message)) {
+      if (words.length > 0 && this.#language.prepositions.has(word.folded)) isTail = true;
+      if (word.folded === 'and') isTail = false;
+      if (!word.isContent || ignored.some((span) => overlaps(word, span))) continue;
+      const corrected = this.spelling.correct(word.folded);
+      if (corrected !== undefined && this.#language.fillers.has(corrected)) continue;
+      const stem = corrected === undefined ? word.stem : this.#language.stem(corrected);
+      const by = corrected === undefined ? 'word' : 'spelling';
+      const isOwn = this.#postings.has(stem);
+      const matches: Match[] = isOwn ? [{ stem, by }] : [];
+      for (const synonym of this.#synonyms.get(stem) ?? []) {
+        if (!this.#postings.has(synonym)) continue;
+        // Where one flow sends, what another moves is not meant; cash and money are the same in each.
+        if (isOwn && this.#kindOf(stem) !== 'topic') continue;
+        matches.push({ stem: synonym, by: isOwn ? 'neighbour' : 'synonym' });
+      }
+      const role = isTail ? 'tail' : this.#roleOf(message, word, stem);
+      const opposites = this.#language.opposites.get(stem) ?? [];
+      words.push({ folded: word.folded, start: word.start, matches, role, opposites });
     }
     return words;
   }
 
-  /** What the word takes away when no flow explains it. Names and what stands at a number do not. */
-  #penalty(message: Message, index: number, token: Token): number {
-    if (weakWords.has(token.stem)) return weakWeight;
-    const isName = index > 0 && /^\p{Lu}/u.test(token.text) && !/^\p{Lu}+$/u.test(message.text);
-    if (isName) return 0.2;
+  /** What kind of word it is where a flow does not have it. Names and words beside numbers say little. */
+  #roleOf(message: Message, word: Word, stem: string): keyof typeof penalties {
+    const kind = this.#kindOf(stem);
+    if (kind !== 'topic') return kind;
+    if (this.#language.light.has(stem)) return 'light';
+    const text = message.text.slice(word.start, word.end);
+    const isName = word.at > 0 && /^\p{Lu}/u.test(text) && !/^\p{Lu}+$/u.test(message.text);
+    if (isName) return 'name';
     const isAtNumber =
-      /^[\s,$€£]*\d/.test(message.text.slice(token.end)) ||
-      /\d\s?$/.test(message.text.slice(0, token.start));
-    return isAtNumber ? 0.2 : unknownWeight;
+      /^[\s,$€£]*\d/.test(message.text.slice(word.end)) ||
+      /\d\s?$/.test(message.text.slice(0, word.start));
+    return isAtNumber ? 'name' : 'topic';
   }
 }
 
-interface Word {
+interface Match {
   readonly stem: string;
-  readonly penalty: number;
+  readonly by: keyof typeof certainty;
+}
+
+interface ReadWord {
+  readonly folded: string;
+  readonly start: number;
+  readonly matches: readonly Match[];
+  readonly role: keyof typeof penalties;
+  readonly opposites: readonly string[];
+}
+
+/** What a message says of a phrase. */
+interface Said {
+  readonly phrase: string;
+  readonly score: number;
+  readonly points: number;
+  readonly coverage: number;
+  readonly isContained: boolean;
+}
+
+function better(one: Said, two: Said): Said {
+  const [best, other] = two.score > one.score ? [two, one] : [one, two];
+  return {
+    ...best,
+    coverage: Math.max(best.coverage, other.coverage),
+    isContained: best.isContained || other.isContained,
+  };
 }
 
 /** Only links and calls lead there. */
@@ -200,29 +383,20 @@ function isNeverStarted(flow: Flow): boolean {
   return flow.if !== undefined && /^\s*false\s*$/i.test(flow.if);
 }
 
-/** The stems that count; of a phrase of fillers ("help me") all. */
-function phraseStems(message: Message): string[] {
-  const content = message.tokens.filter((token) => token.isContent);
-  return [...new Set((content.length > 0 ? content : message.tokens).map((token) => token.stem))];
-}
-
-function coverageOf(stems: readonly string[], said: ReadonlySet<string>): number {
-  const weight = (stem: string): number => (weakWords.has(stem) ? weakWeight : 1);
-  let all = 0;
-  let covered = 0;
-  for (const one of stems) {
-    all += weight(one);
-    if (said.has(one)) covered += weight(one);
-  }
-  return all === 0 ? 0 : covered / all;
-}
-
-function mistakes(term: string): number | false {
-  const allowed = allowedMistakes(term.length + 1);
-  return allowed === 0 || term.length < 5 ? false : Math.min(allowed, term.length < 7 ? 1 : 2);
-}
-
 /** The index of a project's flows, made once. */
-export const flowIndexOf = oncePer(
-  (flows: ReadonlyMap<string, Flow>) => new FlowIndex(flows.values()),
+export function flowIndexOf(
+  flows: ReadonlyMap<string, Flow>,
+  domain: Domain,
+  language: Language = english,
+): FlowIndex {
+  return indexes(flows)(domain)(language);
+}
+
+const indexes = oncePer((flows: ReadonlyMap<string, Flow>) =>
+  oncePer((domain: Domain) =>
+    oncePer(
+      (language: Language) =>
+        new FlowIndex(flows.values(), { language, synonyms: domain.synonyms ?? [] }),
+    ),
+  ),
 );

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { oncePer } from '../cache.ts';
+import type { Domain } from '../model.ts';
 
 const tableSchema = z.object({
   openers: z.array(z.string()),
@@ -31,8 +33,6 @@ function smallTalk(): SmallTalk {
 }
 
 function compile(table: z.infer<typeof tableSchema>): SmallTalk {
-  const anyOf = (phrases: readonly string[]): string =>
-    `(?:${phrases.map(phrasePattern).join('|')})`;
   const opener = `^${anyOf(table.openers)}(?![\\p{L}\\p{N}'])[\\s,.!;:-]*`;
   return {
     opener: new RegExp(opener, 'u'),
@@ -41,12 +41,18 @@ function compile(table: z.infer<typeof tableSchema>): SmallTalk {
       `(?:^|[\\s,]+)(?:${anyOf(table.closers)}(?![\\p{L}\\p{N}'])[\\s,.!]*)+[\\s.!?]*$|[\\s,.!?]+$`,
       'u',
     ),
-    topics: Object.entries(table.topics).map(([name, phrases]) => ({
-      name,
-      whole: new RegExp(`^${anyOf(phrases)}$`, 'u'),
-    })),
+    topics: topicsOf(table.topics),
   };
 }
+
+function topicsOf(topics: Readonly<Record<string, readonly string[]>>): readonly Topic[] {
+  return Object.entries(topics).map(([name, phrases]) => ({
+    name,
+    whole: new RegExp(`^${anyOf(phrases)}$`, 'u'),
+  }));
+}
+
+const anyOf = (phrases: readonly string[]): string => `(?:${phrases.map(phrasePattern).join('|')})`;
 
 /** A folded message without the greetings and politeness it opens with. */
 export function withoutOpening(folded: string): string {
@@ -63,9 +69,10 @@ export function withoutClosing(text: string): string {
  * other message. `small-talk.yml` has the topics and their phrases.
  * @example smallTalkTopic('Good morning!'); // 'greeting'
  */
-export function smallTalkTopic(message: string): string | undefined {
+export function smallTalkTopic(message: string, domain?: Domain): string | undefined {
   const folded = message.trim().toLowerCase();
-  const { topics, opener } = smallTalk();
+  const { topics: builtin, opener } = smallTalk();
+  const topics = domain?.smallTalk === undefined ? builtin : [...ownTopics(domain), ...builtin];
   // "Ok, thank you so much": what is left after each opener, the shortest first.
   const rests = [folded];
   for (let rest = folded; rests.length <= mostOpeners;) {
@@ -79,6 +86,9 @@ export function smallTalkTopic(message: string): string | undefined {
   }
   return undefined;
 }
+
+/** The phrases of `small_talk` in the project's domain: they come before the built-in ones. */
+const ownTopics = oncePer(({ smallTalk: own = {} }: Domain) => topicsOf(own));
 
 /** Openers that are taken off one by one. */
 const mostOpeners = 6;

@@ -10,17 +10,19 @@ import type { LlmGeneratorOptions } from './llm-generator.ts';
 const indexWithSlots = oncePer((flows: ReadonlyMap<string, Flow>) =>
   oncePer(
     (domain: Domain) =>
-      new FlowIndex(flows.values(), (flow) =>
-        questionsOf(flow, flows, domain).map(
-          ({ slot, step }) => `${slot.name.replaceAll(/[_-]+/g, ' ')} ${step.description ?? ''}`,
-        ),
-      ),
+      new FlowIndex(flows.values(), {
+        synonyms: domain.synonyms ?? [],
+        phrasesOf: (flow) =>
+          questionsOf(flow, flows, domain).map(
+            ({ slot, step }) => `${slot.name.replaceAll(/[_-]+/g, ' ')} ${step.description ?? ''}`,
+          ),
+      }),
   ),
 );
 
 /**
  * The flows that the model may choose from. With few flows all that may start; with many the best
- * by BM25, those that are always shown, and those of the conversation, in the order of the project.
+ * by their words, those that are always shown, and those of the conversation, in the order of the project.
  */
 export function chooseFlows(
   input: GeneratorInput,
@@ -44,7 +46,7 @@ export function chooseFlows(
     room -= 1;
   };
   const { allFlows, domain } = input;
-  const index = shouldEmbedSlots ? indexWithSlots(allFlows)(domain) : flowIndexOf(allFlows);
+  const index = shouldEmbedSlots ? indexWithSlots(allFlows)(domain) : flowIndexOf(allFlows, domain);
   for (const { flow } of index.rank(readMessage(query))) take(startable.get(flow.id));
   // A message without a known word says nothing about the flows: the first ones are as good as any.
   for (const flow of input.flows) take(flow);

@@ -35,7 +35,7 @@ export function findCorrections(turn: Turn): Command[] | undefined {
   ) {
     return undefined;
   }
-  const kept = messageOf(withoutOldValue(message.text));
+  const kept = messageOf(withoutOldValue(message.text), message.language);
   const named = mentionedSlot(turn, kept);
   if (named !== undefined) {
     const value = valueAfter(turn, kept, named.profile, named.end);
@@ -111,7 +111,8 @@ function valueAfter(
   profile: SlotProfile,
   end: number,
 ): JsonValue | undefined {
-  if (profile.kind === 'yes-no') return readYesNo(messageOf(message.text.slice(end)));
+  if (profile.kind === 'yes-no')
+    return readYesNo(messageOf(message.text.slice(end), message.language));
   const fitting = turn.read(message).fitting(profile, true);
   const found = fitting.find((one) => one.start >= end) ?? fitting[0];
   if (found !== undefined) return found.value;
@@ -126,7 +127,7 @@ function valueAfter(
 
 /** Values without a slot's name: by their form and the words before them. */
 function unnamed(turn: Turn, message: Message, whole: Message): Fill[] {
-  const rest = messageOf(message.text.replace(lead, ''));
+  const rest = messageOf(message.text.replace(lead, ''), message.language);
   if (rest.tokens.length === 0 || isBareYesNo(rest)) return [];
   const reading = turn.read(rest);
   const { asked, filled } = turn;

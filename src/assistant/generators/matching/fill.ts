@@ -101,7 +101,7 @@ function announced(
   const taken = [...reading.taken, ...reading.values];
   const own = new Set([...flowWords(profile), ...profile.names]);
   const isOwn = (found: Found<string>): boolean =>
-    messageOf(found.value).tokens.every((token) => own.has(token.stem));
+    messageOf(found.value, reading.message.language).tokens.every((token) => own.has(token.stem));
   // "Add Bob to my contacts" names the contacts, not a contact.
   const named = findNames(reading.message, profile.prepositions, taken).find((one) => !isOwn(one));
   if (named !== undefined) return named;

@@ -120,7 +120,7 @@ test.each<readonly [string, readonly string[], string]>([
   [
     '20: a guarded flow',
     ['my history'],
-    "Sorry, I didn't understand that. I can help you with sending a parcel, tracking a parcel, opening hours, holding mail and more.",
+    "History isn't available yet. I can help you with sending a parcel, tracking a parcel, opening hours, holding mail and more.",
   ],
   [
     '20: and after its guard holds',

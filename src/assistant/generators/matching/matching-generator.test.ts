@@ -52,7 +52,7 @@ test.each([
   ['delete a contact', 'start remove_contact'],
   ['I want to leave some feedback', 'start give_feedback'],
   ['where is my order', 'start track_order'],
-  ['how can I send money?', 'start transfer_money'],
+  ['how can I send money?', 'clarify transfer_money'],
   ['who are my contacts', 'start list_contacts'],
   ['do I have any contacts?', 'start list_contacts'],
   // Several close: a question which.

@@ -6,7 +6,7 @@ import { findCorrections } from './corrections.ts';
 import { findNames } from './names.ts';
 import { patternAnswer, typedButton } from './pattern-answers.ts';
 import { isOpenQuestion, isQuestion, isUnsure } from './phrases.ts';
-import { byPlace, requestedElsewhere, unclear } from './starting.ts';
+import { byPlace, notStarted, requestedElsewhere, unclear } from './starting.ts';
 import { agentTurn, cancelled, steered } from './steering.ts';
 import { type MatchingOptions, setSlot, Turn } from './turn.ts';
 import { afterYesNo } from './values/yes-no.ts';
@@ -63,6 +63,7 @@ const steps: readonly Step[] = [
   answered,
   filledOthers,
   unclear,
+  notStarted,
   asked,
   unsure,
   freeAnswer,

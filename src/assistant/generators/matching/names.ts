@@ -1,12 +1,5 @@
-import {
-  fillers,
-  type Message,
-  overlaps,
-  prepositions,
-  type Span,
-  stem,
-  type Token,
-} from '../words/words.ts';
+import { english } from '../words/english.ts';
+import { type Message, overlaps, type Span, type Token } from '../words/words.ts';
 import type { Found } from './values/found.ts';
 
 /** Words that end a name. */
@@ -36,11 +29,13 @@ const verbs = new Set(
    be ask tell find open close block freeze move set update give wire view list start stop schedule reserve say
    discuss try take put create delete apply report return let look`
     .split(/\s+/)
-    .map(stem),
+    .map((word) => english.stem(word)),
 );
 /** Verbs with a person right after them: "pay Bob 50". */
 const givingVerbs = new Set(
-  ['send', 'pay', 'give', 'transfer', 'wire', 'lend', 'owe', 'text', 'call', 'remit'].map(stem),
+  ['send', 'pay', 'give', 'transfer', 'wire', 'lend', 'owe', 'text', 'call', 'remit'].map((word) =>
+    english.stem(word),
+  ),
 );
 const mostWords = 5;
 
@@ -66,7 +61,7 @@ export function findCapitals(message: Message, taken: readonly Span[]): Found<st
   if (/^[^\p{Ll}]*$/u.test(message.text)) return [];
   const found: { value: string; start: number; end: number }[] = [];
   for (const token of message.tokens.slice(1)) {
-    const isName = /^\p{Lu}\p{Ll}/u.test(token.text) && !fillers.has(token.folded);
+    const isName = /^\p{Lu}\p{Ll}/u.test(token.text) && !message.language.fillers.has(token.folded);
     if (!isName || taken.some((span) => overlaps(span, token))) continue;
     const last = found.at(-1);
     if (last !== undefined && message.text.slice(last.end, token.start) === ' ') {
@@ -108,7 +103,7 @@ function nameFrom(
       /^\d/.test(token.folded);
     if (isEnd) break;
     if (previous === undefined && determiners.has(token.folded)) continue;
-    if (stops.has(token.folded) || prepositions.has(token.folded)) break;
+    if (stops.has(token.folded) || message.language.prepositions.has(token.folded)) break;
     words.push(token);
   }
   const [first, second] = words;
@@ -117,7 +112,7 @@ function nameFrom(
     second !== undefined && relations.has(first.folded) && /^\p{Lu}/u.test(second.text);
   const start = isRelation ? second : first;
   const last = words.at(-1) ?? first;
-  if (words.every((word) => fillers.has(word.folded))) return undefined;
+  if (words.every((word) => message.language.fillers.has(word.folded))) return undefined;
   return {
     value: message.text.slice(start.start, last.end).replace(/'s$/i, ''),
     start: start.start,

@@ -1,6 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
-import { smallTalkTopic } from '../../small-talk/small-talk.ts';
 import { fold, type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
@@ -72,7 +71,10 @@ function choice(turn: Turn): Command[] | undefined {
   const names = texts(context['interrupted_flow_names']);
   const said = new Set(message.tokens.map((token) => token.stem));
   const scores = ids.map((id, index) => {
-    const words = messageOf(`${id.replaceAll(/[_-]/g, ' ')} ${names[index] ?? ''}`).tokens;
+    const words = messageOf(
+      `${id.replaceAll(/[_-]/g, ' ')} ${names[index] ?? ''}`,
+      message.language,
+    ).tokens;
     return new Set(
       words.filter((word) => word.isContent && said.has(word.stem)).map((word) => word.stem),
     ).size;
@@ -90,7 +92,7 @@ function choice(turn: Turn): Command[] | undefined {
 function anythingElse(turn: Turn): Command[] | undefined {
   const { asked, message } = turn;
   if (asked === undefined || turn.requested.kind !== 'nothing') return undefined;
-  const topic = smallTalkTopic(message.text);
+  const topic = turn.smallTalk;
   const isLeaving = topic === 'thanks' || topic === 'farewell';
   const isDone = afterCancel(message)?.tokens.length === 0;
   return isDone || isLeaving ? [setSlot(asked, false)] : undefined;
@@ -166,5 +168,5 @@ export function typedButton(turn: Turn): Message | undefined {
     (place === undefined ? undefined : buttons[place]);
   if (button === undefined) return undefined;
   const text = button.payload.startsWith('/') ? button.title : button.payload;
-  return text === message.text ? undefined : messageOf(text);
+  return text === message.text ? undefined : messageOf(text, message.language);
 }

@@ -1,4 +1,4 @@
-import { smallTalkTopic, withoutClosing, withoutOpening } from '../../small-talk/small-talk.ts';
+import { withoutClosing, withoutOpening } from '../../small-talk/small-talk.ts';
 import { type Message, messageOf } from '../words/words.ts';
 
 /**
@@ -55,7 +55,7 @@ const skip = whole(
 const person =
   '(?:human(?: being)?|(?:real |live |actual )?person|(?:real |live |human |actual )?(?:agent|representative|rep|operator|advisor|adviser|assistant|employee)|someone(?: real)?|somebody|(?:a )?member of staff|staff|manager|supervisor|customer (?:service|support|care)|the support(?: team)?|support)';
 const handoff = new RegExp(
-  `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))?(?: other)? ${person}\\b|^(?:i (?:want|need)(?: to)? |give me |get me )?(?:a |an )?(?:human(?: being)?|real person|live agent|human agent|real human|operator|customer (?:service|support|care))$`,
+  `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))?(?: other)? ${person}\\b|^(?:i (?:want|need)(?: to)? |give me |get me |let me (?:talk|speak) to |connect me to )?(?:a |an |the )?(?:human(?: being)?|(?:real |live |human |actual )?(?:person|agent|representative|rep|human|operator|employee)|customer (?:service|support|care))(?: now)?$`,
 );
 
 /** The message without greetings and politeness at either end. */
@@ -66,7 +66,7 @@ export function bareText(message: Message): string {
 /** Greetings and politeness off the beginning; the rest as it was typed. */
 export function withoutOpeners(message: Message): Message {
   const opening = message.text.length - withoutOpening(message.folded).length;
-  return opening === 0 ? message : messageOf(message.text.slice(opening));
+  return opening === 0 ? message : messageOf(message.text.slice(opening), message.language);
 }
 
 /** What follows a cancelling phrase at the beginning; empty when nothing does. */
@@ -78,7 +78,7 @@ export function afterCancel(message: Message): Message | undefined {
     const rest = message.text
       .slice(at)
       .replace(/^(?:[\s,.;:!-]+|(?:and|but|instead|then|please|now|rather)\b)+/i, '');
-    return messageOf(withoutClosing(rest));
+    return messageOf(withoutClosing(rest), message.language);
   }
   return undefined;
 }
@@ -87,10 +87,10 @@ export function afterCancel(message: Message): Message | undefined {
 export function cancelledThing(message: Message): Message | undefined {
   const text = bareText(message);
   const match = cancelVerb.exec(text) ?? unwantedThing.exec(text);
-  return match === null ? undefined : messageOf(text.slice(match[0].length));
+  return match === null ? undefined : messageOf(text.slice(match[0].length), message.language);
 }
 
-type Steering = 'repeat' | 'restart' | 'skip' | 'handoff' | 'chitchat';
+type Steering = 'repeat' | 'restart' | 'skip' | 'handoff';
 
 const steerings: readonly (readonly [Steering, RegExp])[] = [
   ['repeat', repeat],
@@ -110,7 +110,7 @@ export function steeringOf(message: Message): Steering | undefined {
     const steering = steerings.find(([, pattern]) => pattern.test(text));
     if (steering !== undefined) return steering[0];
   }
-  return smallTalkTopic(message.text) === undefined ? undefined : 'chitchat';
+  return undefined;
 }
 
 const openQuestion =
@@ -121,14 +121,17 @@ const closedQuestion =
 const practicalQuestion = /^how (?:do|can|could|would|should|might|to)\b/;
 const stateQuestion = /^(?:is|are|was|were|do|does|did|am|has|have)\b.*\?\s*$/;
 
+/** For "how do I ...": a request in disguise, nearly. */
+export const practicalCoverage = 0.4;
+
 /**
  * How much of a flow's phrase a message must say before it starts the flow: requests nothing, for
- * "how do I send money" is one in disguise and needs half, other questions need more.
+ * "how do I send money" some, other questions more.
  */
 export function leastCoverage(message: Message): number {
   const { folded } = withoutOpeners(message);
-  if (practicalQuestion.test(folded)) return 0.5;
-  return openQuestion.test(folded) || stateQuestion.test(folded) ? 0.55 : 0;
+  if (practicalQuestion.test(folded)) return practicalCoverage;
+  return openQuestion.test(folded) || stateQuestion.test(folded) ? 0.45 : 0;
 }
 
 const unsure =

@@ -1,13 +1,20 @@
 import type { Flow } from '../../model.ts';
 import type { Candidate, FlowIndex } from '../flow-index.ts';
 import { type Message, messageOf, type Span } from '../words/words.ts';
-import { leastCoverage, opensAsRequest } from './phrases.ts';
+import { isAnswering, isNegated, isReading, moodOf } from './mood.ts';
+import { leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
 
 /** What a message asks to start. */
 export type Requested =
   | { readonly kind: 'start'; readonly requests: readonly Request[] }
   /** Several flows come close to each other. */
   | { readonly kind: 'unclear'; readonly flows: readonly Flow[] }
+  /** A flow whose guard does not hold. */
+  | { readonly kind: 'guarded'; readonly flow: Flow }
+  /** How something is done that a flow does. */
+  | { readonly kind: 'offer'; readonly flow: Flow }
+  /** What would come of it, or what it costs: the flow is meant and not wanted. */
+  | { readonly kind: 'question'; readonly flow: Flow }
   | { readonly kind: 'nothing' };
 
 export interface Request {
@@ -21,6 +28,8 @@ interface RequestOptions {
   readonly index: FlowIndex;
   /** Flows that may be started. */
   readonly isStartable: (flow: Flow) => boolean;
+  /** How many slots of a flow the message fills. */
+  readonly fillsOf: (flow: Flow, message: Message) => number;
   /** Values of the message, which say nothing about the flow. */
   readonly ignored?: readonly Span[];
 }
@@ -33,6 +42,10 @@ const mostOptions = 3;
 const mostRequests = 3;
 /** Separators looked at: nobody asks for more in one message. */
 const mostParts = 12;
+/** Flows whose slots are tried on a message. */
+const mostCompared = 4;
+/** What a filled slot adds to a score. */
+const fillValue = 0.25;
 
 const strongSeparator =
   /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally|but(?: rather)?)\b[\s,]*|\s+plus\s+/gi;
@@ -62,9 +75,16 @@ const unwanted = /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|h
 function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
   if (unwanted.test(message.folded)) return { kind: 'nothing' };
   const coverage = leastCoverage(message);
-  const meant = options.index.rank(message, ignored).filter((one) => isMeant(one, coverage));
+  const meant = byValues(
+    message,
+    options,
+    ranked(message, options, ignored).filter((one) => isMeant(one, coverage)),
+  );
   const best = meant[0];
-  if (best === undefined) return { kind: 'nothing' };
+  if (best === undefined || isNegated(message, best)) return { kind: 'nothing' };
+  const mood = moodOf(message, best);
+  if (mood === 'question') return { kind: 'question', flow: best.flow };
+  if (mood === 'how-to' && !isAnswering(best.flow)) return { kind: 'offer', flow: best.flow };
   const close = meant.filter(
     (one) =>
       one.isExact === best.isExact &&
@@ -73,7 +93,7 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
   );
   // What is meant but not allowed now must not turn into its neighbour.
   if (close.length === 1) {
-    if (!options.isStartable(best.flow)) return { kind: 'nothing' };
+    if (!options.isStartable(best.flow)) return { kind: 'guarded', flow: best.flow };
     return { kind: 'start', requests: [{ flow: best.flow, part: message, candidate: best }] };
   }
   const flows = close.filter((one) => options.isStartable(one.flow)).slice(0, mostOptions);
@@ -83,12 +103,50 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
   }
   return flows.length === 0
     ? { kind: 'nothing' }
-    : { kind: 'unclear', flows: flows.map((one) => one.flow) };
+    : { kind: 'unclear', flows: flows.map((one) => one.flow).toSorted(options.index.inOrder) };
 }
 
 function isMeant(candidate: Candidate, coverage: number): boolean {
   if (candidate.isExact) return true;
-  return candidate.confidence >= leastConfidence && candidate.phraseCoverage >= coverage;
+  if (candidate.confidence < leastConfidence) return false;
+  if (candidate.isContained) return true;
+  // "When do you open?" is not about an account that is opened.
+  const least = coverage > 0 && !candidate.isTopical ? 0.5 : coverage;
+  return candidate.phraseCoverage >= least;
+}
+
+/** "Send 50 to Bob": of flows that are meant nearly alike, the one whose slots the message fills. */
+function byValues(
+  message: Message,
+  { fillsOf }: RequestOptions,
+  meant: readonly Candidate[],
+): readonly Candidate[] {
+  const [best, second] = meant;
+  if (best === undefined || second === undefined || best.isExact) return meant;
+  if (second.score < best.score * 0.5) return meant;
+  return meant
+    .slice(0, mostCompared)
+    .map((one) => ({ ...one, score: one.score + fillValue * fillsOf(one.flow, message) }))
+    .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
+}
+
+const showing = /^(?:show|list|view|see|display|look)$/;
+
+/** What is asked or to be shown is not to be changed: "show my payments" makes none. */
+function ranked(
+  message: Message,
+  { index }: RequestOptions,
+  ignored: readonly Span[],
+): Candidate[] {
+  const candidates = index.rank(message, ignored);
+  const first = message.tokens.find((token) => token.isContent)?.folded ?? '';
+  const factor = showing.test(first) ? 0.35 : leastCoverage(message) > practicalCoverage ? 0.6 : 1;
+  if (factor === 1) return candidates;
+  return candidates
+    .map((one) =>
+      isReading(one.flow) || one.isExact ? one : { ...one, score: one.score * factor },
+    )
+    .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
 }
 
 function clearRequest(part: Message, options: RequestOptions): Request[] {
@@ -112,11 +170,11 @@ function requestingPart(message: Message, options: RequestOptions): Requested {
  */
 function splitWeakly(message: Message, options: RequestOptions): Request[] | undefined {
   for (const match of message.text.matchAll(weakSeparator).take(mostParts)) {
-    const left = messageOf(message.text.slice(0, match.index));
-    const right = messageOf(message.text.slice(match.index + match[0].length));
-    const second = clearRequest(right, options)[0];
-    if (second === undefined || second.candidate.matched < 2) continue;
+    const left = messageOf(message.text.slice(0, match.index), message.language);
+    const right = messageOf(message.text.slice(match.index + match[0].length), message.language);
     const first = clearRequest(left, options)[0];
+    const second = clearRequest(first === undefined ? right : withTopic(right, first), options)[0];
+    if (second === undefined || !standsAlone(second)) continue;
     if (first === undefined) {
       const isAnswer = left.tokens.every((token) => !token.isContent);
       if (isAnswer) return [second];
@@ -125,10 +183,24 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
   return undefined;
 }
 
+/** Two words of its flow, or what it is about and a word of asking: "tell me my balance". */
+function standsAlone({ candidate, part }: Request): boolean {
+  if (candidate.matched >= 2) return true;
+  const isAsking = opensAsRequest(part) || part.language.weak.has(part.tokens[0]?.stem ?? '');
+  return isAsking && candidate.explained.some((one) => one.isTopic);
+}
+
+/** "I lost my card and need a new one": one of what the first request is about. */
+function withTopic(part: Message, { candidate }: Request): Message {
+  if (!/\b(?:one|ones|it|them)\b/.test(part.folded)) return part;
+  const topics = candidate.explained.filter((one) => one.isTopic).map((one) => one.word);
+  return messageOf(`${part.text} ${topics.join(' ')}`, part.language);
+}
+
 function splitAt(message: Message, separator: RegExp): Message[] {
   return message.text
     .split(separator, mostParts)
-    .map((part) => messageOf(part.trim()))
+    .map((part) => messageOf(part.trim(), message.language))
     .filter((part) => part.tokens.length > 0);
 }
 

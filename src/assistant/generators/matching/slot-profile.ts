@@ -2,7 +2,8 @@ import { compilePatternInText, PatternError, type PatternInText } from '../../..
 import { oncePer } from '../../cache.ts';
 import { describedPattern, requiredPattern } from '../../conditions/condition.ts';
 import type { FlowQuestion } from '../../flows/flow-slots.ts';
-import { fold, messageOf, stem } from '../words/words.ts';
+import { english } from '../words/english.ts';
+import { fold, messageOf } from '../words/words.ts';
 import { wordsOf } from './values/categories.ts';
 
 /** How the value of a slot is looked for. */
@@ -69,7 +70,9 @@ const announced: readonly (readonly [RegExp, readonly string[]])[] = [
 
 /** Too general to call a slot by, when it has a better word. */
 const generalWords = new Set(
-  'name number type id value of the to from is for user new my'.split(' ').map(stem),
+  'name number type id value of the to from is for user new my'
+    .split(' ')
+    .map((word) => english.stem(word)),
 );
 
 /** Worked out once per question. */
@@ -80,7 +83,7 @@ function readProfile(question: FlowQuestion): SlotProfile {
   const name = fold(wordsOf(slot.name));
   const description = fold(step.description ?? '');
   const pattern = slot.type === 'text' ? patternOf(question) : undefined;
-  const words = name.split(' ').map(stem);
+  const words = name.split(' ').map((word) => english.stem(word));
   const own = words.filter((word) => !generalWords.has(word));
   const byName = announced.filter(([rule]) => rule.test(name));
   const byDescription =

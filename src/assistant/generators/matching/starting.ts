@@ -3,17 +3,20 @@ import type { Flow } from '../../model.ts';
 import type { Message } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { isChangeWord } from './corrections.ts';
-import { type Fill, fillUnasked } from './fill.ts';
 import { choiceByPlace } from './pattern-answers.ts';
 import { isQuestion, opensAsRequest } from './phrases.ts';
 import type { Request } from './requests.ts';
 import { setSlot, startFlow, type Turn } from './turn.ts';
-import { isBareYesNo } from './values/yes-no.ts';
+import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /** "The second one" of the flows that were offered. */
 export function byPlace(turn: Turn): readonly Command[] | undefined {
   const { message, offers } = turn;
-  const flow = offers[choiceByPlace(message, offers.length) ?? -1];
+  // "Yes" to the one that was offered.
+  const said = offers.length === 1 && turn.asked === undefined ? readYesNo(message) : undefined;
+  if (said === false && isBareYesNo(message)) return [{ command: 'chitchat', topic: 'reaction' }];
+  const only = said === true && isBareYesNo(message) ? 0 : undefined;
+  const flow = offers[only ?? choiceByPlace(message, offers.length) ?? -1];
   return flow === undefined ? undefined : [startFlow(flow)];
 }
 
@@ -57,7 +60,10 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
       return isLike(0.75) && (candidate.matched > 1 || opensAsRequest(part) || isQuestion(part));
     case 'yes-no':
       return !isBareYesNo(message);
-    case 'category':
+    case 'category': {
+      const isAnswer = message.tokens.length <= 3 && findAnswer(turn, message) !== undefined;
+      return !isAnswer && (isLike(0.75) || findAnswer(turn, message) === undefined);
+    }
     case 'number':
       return isLike(0.75) || findAnswer(turn, message) === undefined;
     default:
@@ -78,13 +84,26 @@ export function unclear(turn: Turn): readonly Command[] | undefined {
   return options.length === 0 ? undefined : [{ command: 'clarify', options }];
 }
 
+/** What cannot be started as it was asked for: the flow is guarded, or how it works was asked. */
+export function notStarted(turn: Turn): readonly Command[] | undefined {
+  const { requested } = turn;
+  if (turn.asked !== undefined && !turn.isPatternQuestion) return undefined;
+  if (requested.kind === 'guarded') {
+    return [
+      { command: 'cannot handle', reason: 'cannot_handle_not_available', flow: requested.flow.id },
+    ];
+  }
+  if (requested.kind !== 'offer' || turn.hasKnowledge) return undefined;
+  return [{ command: 'clarify', options: [requested.flow.id], isOffer: true }];
+}
+
 /** "Send 2 kg to Bob, standard": of flows that are meant alike, the one whose slots it fills most. */
 function bestFilled(
   turn: Turn,
   flows: readonly Flow[],
 ): Pick<Request, 'flow' | 'part'> | undefined {
   const counted = flows
-    .map((flow) => ({ flow, fills: fillsOf(turn, flow, turn.message).length }))
+    .map((flow) => ({ flow, fills: turn.fillsOf(flow, turn.message).length }))
     .toSorted((one, two) => two.fills - one.fills);
   const [best, second] = counted;
   if (best === undefined || turn.isActive(best.flow)) return undefined;
@@ -97,7 +116,7 @@ export function requestedIn(turn: Turn, part: Message): Command[] {
   if (requested.kind === 'unclear') {
     return [{ command: 'clarify', options: requested.flows.map((flow) => flow.id) }];
   }
-  return requested.kind === 'nothing' ? [] : startAll(turn.with(part), requested.requests, true);
+  return requested.kind === 'start' ? startAll(turn.with(part), requested.requests, true) : [];
 }
 
 /** With their slots; one request alone has the whole message for them. */
@@ -108,12 +127,7 @@ function startAll(
 ): Command[] {
   return requests.flatMap((request) => {
     const part = hasAll && requests.length === 1 ? turn.message : request.part;
-    const fills = fillsOf(turn, request.flow, part);
+    const fills = turn.fillsOf(request.flow, part);
     return [startFlow(request.flow), ...fills.map((fill) => setSlot(fill.profile, fill.value))];
   });
-}
-
-function fillsOf(turn: Turn, flow: Flow, part: Message): Fill[] {
-  const profiles = turn.profilesOf(flow).filter((profile) => profile.kind !== 'yes-no');
-  return fillUnasked(turn.read(part), profiles, { byCapitals: true });
 }

@@ -1,8 +1,7 @@
 import { present } from '../../../config/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
-import { smallTalkTopic } from '../../small-talk/small-talk.ts';
-import { type Message, messageOf, synonymsOf } from '../words/words.ts';
+import { type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { afterCancel, cancelledThing, steeringOf } from './phrases.ts';
 import { requestedIn } from './starting.ts';
@@ -31,13 +30,19 @@ function isCancelOf(turn: Turn, flow: Flow): boolean {
   if (others.some((request) => !turn.isActive(request.flow))) return false;
   const ofFlow = turn.ownWords(flow);
   return words.every(
-    ({ stem }) => ofFlow.has(stem) || synonymsOf(stem).some((other) => ofFlow.has(other)),
+    ({ stem }) =>
+      ofFlow.has(stem) ||
+      (turn.message.language.synonyms.get(stem) ?? []).some((other) => ofFlow.has(other)),
   );
 }
 
 /** Fixed wordings; a flow that says the same comes first. */
 export function steered(turn: Turn): readonly Command[] | undefined {
-  const steering = steeringOf(turn.message);
+  const topic = turn.smallTalk;
+  const steering =
+    steeringOf(turn.message) ??
+    steeringOf(turn.corrected) ??
+    (topic === undefined ? undefined : 'chitchat');
   if (steering === undefined) return undefined;
   // "No thanks" is an answer before it is politeness.
   const isAnswer =
@@ -49,7 +54,10 @@ export function steered(turn: Turn): readonly Command[] | undefined {
   const { requested } = turn;
   const isFlow =
     requested.kind === 'start' &&
-    requested.requests.some(({ candidate }) => candidate.isExact || candidate.phraseCoverage > 0.8);
+    requested.requests.some(
+      ({ candidate }) =>
+        candidate.isExact || (candidate.isTopical && candidate.phraseCoverage > 0.8),
+    );
   if (isFlow) return undefined;
   switch (steering) {
     case 'repeat':
@@ -59,7 +67,7 @@ export function steered(turn: Turn): readonly Command[] | undefined {
     case 'handoff':
       return [{ command: 'human handoff' }];
     case 'chitchat':
-      return [{ command: 'chitchat', ...present({ topic: smallTalkTopic(turn.message.text) }) }];
+      return [{ command: 'chitchat', ...present({ topic }) }];
     case 'skip':
       return turn.asked === undefined ? undefined : [{ command: 'skip question' }];
   }
@@ -106,7 +114,9 @@ function restartedAgent(message: Message, completed: readonly string[]): Command
     message.tokens.filter((token) => token.isContent).map((token) => token.stem),
   );
   const named = completed.filter((agent) =>
-    messageOf(agent.replaceAll(/[_-]+/g, ' ')).tokens.some((word) => said.has(word.stem)),
+    messageOf(agent.replaceAll(/[_-]+/g, ' '), message.language).tokens.some((word) =>
+      said.has(word.stem),
+    ),
   );
   const only = named.length === 1 ? named[0] : undefined;
   return only === undefined ? undefined : [{ command: 'restart agent', agent: only }];

@@ -3,10 +3,12 @@ import type { Command } from '../../conversation.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
 import type { Flow } from '../../model.ts';
-import { flowIndexOf } from '../flow-index.ts';
+import { type FlowIndex, flowIndexOf } from '../flow-index.ts';
+import { smallTalkTopic } from '../../small-talk/small-talk.ts';
 import { presentMoment } from '../present-moment.ts';
 import { type Message, messageOf, readMessage } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
+import { type Fill, fillUnasked } from './fill.ts';
 import { Reading } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
@@ -103,24 +105,63 @@ export class Turn {
     return this.profiles.find((profile) => profile.slot.name === step.slot);
   }
 
+  /** The message with its mistyped words put right. */
+  get corrected(): Message {
+    const { tokens, text, language } = this.message;
+    let corrected = text;
+    for (const { folded, start, end } of tokens.toReversed()) {
+      const word = this.index.spelling.correct(folded);
+      if (word !== undefined) corrected = corrected.slice(0, start) + word + corrected.slice(end);
+    }
+    return corrected === text ? this.message : messageOf(corrected, language);
+  }
+
+  /** The topic of a message that is small talk. */
+  get smallTalk(): string | undefined {
+    const { domain } = this.input;
+    const topic = smallTalkTopic(this.message.text, domain);
+    const { corrected } = this;
+    return (
+      topic ?? (corrected === this.message ? undefined : smallTalkTopic(corrected.text, domain))
+    );
+  }
+
+  get index(): FlowIndex {
+    const { allFlows, domain } = this.input;
+    return flowIndexOf(allFlows, domain, this.message.language);
+  }
+
   get requested(): Requested {
     this.#requested ??= this.requestsIn(this.message);
     return this.#requested;
   }
 
   requestsIn(message: Message): Requested {
-    const { allFlows, flows } = this.input;
+    const { flows } = this.input;
     const find = (text: Message): Requested =>
       findRequests(text, {
-        index: flowIndexOf(allFlows),
+        index: this.index,
         isStartable: (flow) => this.isActive(flow) || flows.some((one) => one.id === flow.id),
+        fillsOf: (flow, part) => this.fillsOf(flow, part).length,
         ignored: this.read(text).values,
       });
     const requested = find(message);
-    if (requested.kind !== 'nothing') return requested;
+    if (requested.kind !== 'nothing' && requested.kind !== 'question') return requested;
     // "Good morning, ...": a greeting is no part of the request.
     const bare = withoutOpeners(message);
     return bare === message ? requested : find(bare);
+  }
+
+  /** What a request for a flow fills of its slots. */
+  fillsOf(flow: Flow, part: Message): Fill[] {
+    const profiles = this.profilesOf(flow).filter((profile) => profile.kind !== 'yes-no');
+    return fillUnasked(this.read(part), profiles, { byCapitals: true });
+  }
+
+  /** Whether the project answers questions by its own means. */
+  get hasKnowledge(): boolean {
+    const search = this.input.allFlows.get('pattern_search');
+    return search !== undefined && !search.position.file.startsWith('legate/');
   }
 
   /** Whether the flow is the one that runs, or called it. */
@@ -132,7 +173,7 @@ export class Turn {
   /** Stems of all that a flow says about itself. */
   ownWords(flow: Flow): ReadonlySet<string> {
     const text = [flow.name, flow.id.replaceAll(/[_-]+/g, ' '), flow.description].join(' ');
-    return new Set(messageOf(text).tokens.map((word) => word.stem));
+    return new Set(messageOf(text, this.message.language).tokens.map((word) => word.stem));
   }
 
   /** The flows that the bot has just offered to choose from, in its order. */
@@ -152,10 +193,10 @@ export class Turn {
    */
   offered(flows: readonly Flow[]): Request | undefined {
     const options = this.offers.filter((flow) => flows.includes(flow));
-    const [best, second] = flowIndexOf(this.input.allFlows)
+    const [best, second] = this.index
       .rank(this.message)
       .filter((candidate) => options.includes(candidate.flow));
-    if (best === undefined || (second !== undefined && second.score >= best.score))
+    if (best === undefined || (second !== undefined && second.score >= best.score * 0.85))
       return undefined;
     return { flow: best.flow, part: this.message, candidate: best };
   }
@@ -166,7 +207,10 @@ export class Turn {
       (text, { part }) => text.replace(part.text, ' '),
       this.message.text,
     );
-    return messageOf(rest.replace(/^[\s,.;!&-]+|[\s,;&-]+$/g, '').replaceAll(/\s+/g, ' '));
+    return messageOf(
+      rest.replace(/^[\s,.;!&-]+|[\s,;&-]+$/g, '').replaceAll(/\s+/g, ' '),
+      this.message.language,
+    );
   }
 
   #questions(flow: Flow): readonly FlowQuestion[] {

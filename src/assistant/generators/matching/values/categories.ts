@@ -18,7 +18,7 @@ export function findCategories(
 ): Found<JsonValue>[] {
   const candidates = values
     .filter((value) => value !== null)
-    .map((value) => ({ value, tokens: messageOf(wordsOf(value)).tokens }))
+    .map((value) => ({ value, tokens: messageOf(wordsOf(value), message.language).tokens }))
     .filter((candidate) => candidate.tokens.length > 0)
     .toSorted((one, two) => two.tokens.length - one.tokens.length);
   const exact = findAll(message, candidates, (one, two) => singular(one) === singular(two));

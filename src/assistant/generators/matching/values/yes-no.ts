@@ -88,7 +88,10 @@ export function afterYesNo(
   if (first === undefined) return undefined;
   const value = yes.has(first.folded) ? true : no.has(first.folded) ? false : undefined;
   if (value === undefined) return undefined;
-  return { value, rest: messageOf(message.text.slice(first.end).replace(/^[\s,.;:!-]+/, '')) };
+  return {
+    value,
+    rest: messageOf(message.text.slice(first.end).replace(/^[\s,.;:!-]+/, ''), message.language),
+  };
 }
 
 function isOpening(word: string): boolean {

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/** What the matching of flows knows of a language: lists of words in a YAML file, data only. */
+const dataSchema = z.object({
+  /** As in `language:` of config.yml, without the region. */
+  code: z.string(),
+  /** Words that say nothing about what is wanted. */
+  fillers: z.string(),
+  /** Words of many requests, whatever they are about: missing one says little. */
+  weak: z.string(),
+  /**
+   * What can be done to anything, and the states that anything can be in: a request needs another word
+   * that says what it is about, unless it names nothing else.
+   */
+  generic: z.string(),
+  /** Everyday words beside a request that take little away from it. */
+  light: z.string(),
+  /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
+  prepositions: z.string(),
+  /** Words that mean nearly the same, a group a line. */
+  synonyms: z.string(),
+  /** Words that exclude each other: `one / other`, a pair a line; each side may have several. */
+  opposites: z.string(),
+  /** Several words that count as one: `log in: login`, one a line. */
+  compounds: z.string(),
+  /** Forms that the stem does not show: `lose: lost losing`, one a line; spellings, too. */
+  forms: z.string(),
+  /** Words whose end is no ending, which would else become another word: "comment", "plane". */
+  whole: z.string(),
+  /** Short common words that are not a mistyped other word. */
+  common: z.string(),
+  /** Of the first that fits: what a plural ends with, and what it is replaced by. */
+  plurals: z.array(z.tuple([z.string(), z.string()])),
+  /** Ends of words that make forms of the same word, each with the least number of letters before it. */
+  endings: z.array(z.tuple([z.string(), z.number()])),
+});
+type WordData = z.infer<typeof dataSchema>;
+
+/** A language, ready for use. */
+export interface Language {
+  readonly code: string;
+  readonly fillers: ReadonlySet<string>;
+  readonly weak: ReadonlySet<string>;
+  readonly generic: ReadonlySet<string>;
+  readonly light: ReadonlySet<string>;
+  readonly prepositions: ReadonlySet<string>;
+  /** Stems that mean nearly the same as a stem, without itself. */
+  readonly synonyms: ReadonlyMap<string, readonly string[]>;
+  readonly opposites: ReadonlyMap<string, readonly string[]>;
+  /** By their first word: the words that follow, and what they stand for together. */
+  readonly compounds: ReadonlyMap<string, readonly Compound[]>;
+  /** Every word that is spelled right: none of them is a typing mistake. */
+  readonly known: ReadonlySet<string>;
+  stem(word: string): string;
+}
+
+export interface Compound {
+  readonly rest: readonly string[];
+  readonly stem: string;
+}
+
+/** Reads the file of a language beside this one. */
+export function readLanguage(file: string): Language {
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8');
+  const data = dataSchema.parse(parse(text));
+  const forms = new Map(
+    lines(data.forms).flatMap((line) => {
+      const [base = '', others = ''] = line.split(':');
+      return wordsIn(others).map((other) => [other, base.trim()] as const);
+    }),
+  );
+  const whole = new Set(wordsIn(data.whole));
+  const plurals = data.plurals.map(([from, to]) => [new RegExp(from, 'u'), to] as const);
+  const singular = (word: string): string => {
+    const rule = plurals.find(([from]) => from.test(word));
+    return rule === undefined ? word : word.replace(...rule);
+  };
+  const stems = new Map<string, string>();
+  const stem = (word: string): string => {
+    const known = stems.get(word);
+    if (known !== undefined) return known;
+    const base = singular((forms.get(word) ?? word).replace(/'s?$/, ''));
+    const made = whole.has(base) ? base : stemOf(base, data);
+    if (stems.size < 20_000) stems.set(word, made);
+    return made;
+  };
+  const stemSet = (text: string): ReadonlySet<string> => new Set(wordsIn(text).map(stem));
+  const compounds = new Map<string, Compound[]>();
+  for (const line of lines(data.compounds)) {
+    const [phrases = '', word = ''] = line.split(':');
+    for (const phrase of phrases.split(',')) {
+      const [first = '', ...rest] = wordsIn(phrase);
+      const entry = { rest, stem: stem(word.trim()) };
+      compounds.set(first, [...(compounds.get(first) ?? []), entry]);
+    }
+  }
+  const synonyms = new Map<string, readonly string[]>();
+  for (const line of lines(data.synonyms)) addGroup(synonyms, wordsIn(line).map(stem));
+  const opposites = new Map<string, readonly string[]>();
+  for (const line of lines(data.opposites)) {
+    const [one = [], two = []] = line.split('/').map((side) => wordsIn(side).map(stem));
+    for (const word of one) opposites.set(word, [...(opposites.get(word) ?? []), ...two]);
+    for (const word of two) opposites.set(word, [...(opposites.get(word) ?? []), ...one]);
+  }
+  const { fillers, weak, generic, light, prepositions, common } = data;
+  const known = new Set(
+    [fillers, weak, generic, light, prepositions, common, data.synonyms, data.opposites]
+      .flatMap((text) => wordsIn(text.replaceAll('/', ' ')))
+      .concat([...forms.keys()], [...forms.values()]),
+  );
+  return {
+    code: data.code,
+    fillers: new Set(wordsIn(fillers)),
+    weak: stemSet(weak),
+    generic: stemSet(generic),
+    light: stemSet(light),
+    prepositions: new Set(wordsIn(prepositions)),
+    synonyms,
+    opposites,
+    compounds,
+    known,
+    stem,
+  };
+}
+
+/** Each word of a group stands for every other. */
+export function addGroup(synonyms: Map<string, readonly string[]>, group: readonly string[]): void {
+  for (const one of group) {
+    const others = group.filter((other) => other !== one);
+    synonyms.set(one, [...new Set([...(synonyms.get(one) ?? []), ...others])]);
+  }
+}
+
+/**
+ * What the forms of a word share, near enough for comparing: "transfers", "transferring" and
+ * "transferred" become "transfer". Stems are for comparing only, never for showing.
+ */
+function stemOf(base: string, { endings }: WordData): string {
+  let root = base;
+  for (const [ending, shortest] of endings) {
+    if (!root.endsWith(ending) || root.length - ending.length < shortest) continue;
+    root = root.slice(0, -ending.length);
+    // cancelling, transferred, booking: a doubled consonant belongs to the ending.
+    if (/([bdfgklmnprt])\1$/.test(root)) root = root.slice(0, -1);
+    break;
+  }
+  return root.length > 3 && root.endsWith('e') ? root.slice(0, -1) : root;
+}
+
+function lines(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+function wordsIn(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
+}
