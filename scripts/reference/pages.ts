@@ -1,3 +1,4 @@
+import { checksPage } from './checks.ts';
 import { cliPage } from './cli.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
@@ -9,6 +10,7 @@ const notice = '<!-- Written by `npm run reference` from the code: change it the
 /** Every page of the reference, by the name of its file. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const pages = {
+    'checks.md': checksPage(),
     'cli.md': cliPage(),
     'configuration.md': configurationPage(),
     'errors.md': errorsPage(),

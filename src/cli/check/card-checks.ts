@@ -1,5 +1,5 @@
 import { cardProblems, isLegacyCard, isJsonObject, readAgentCard } from '../../protocol/index.ts';
-import { type Check, type Finding, skip } from './finding.ts';
+import { aboutOf, type Check, type Finding, type Scope, skip } from './finding.ts';
 import type { Answer, Probe } from './probe.ts';
 
 /** The URL of the card, and the responses from there. */
@@ -13,7 +13,6 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   {
     id: 'card.media-type',
     title: 'the card is served as JSON',
-    specification: '8.2',
     fix: 'answer with Content-Type: application/json',
     run: ({ answer }) => {
       const type = answer.headers.get('Content-Type') ?? 'none';
@@ -25,7 +24,6 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   {
     id: 'card.readable',
     title: 'the card can be read',
-    specification: '8.1',
     fix: 'see the problems of the card below',
     run: ({ answer }) => {
       readAgentCard(answer.json);
@@ -34,21 +32,19 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   },
   {
     id: 'card.unversioned',
-    title: 'clients that send no version get a card with supportedInterfaces',
-    specification: '8.2',
+    title: 'the card without A2A-Version lists supportedInterfaces',
     fix: 'serve the card of 1.0 whether A2A-Version is sent or not',
     run: async ({ probe, url, answer }) => {
       if (isLegacyCard(answer.json)) skip('the card supports only 0.3');
       const { json } = await probe.send({ url });
       return isJsonObject(json) && Array.isArray(json['supportedInterfaces'])
         ? undefined
-        : 'without A2A-Version the card has none';
+        : 'the card that came without A2A-Version has no supportedInterfaces';
     },
   },
   {
     id: 'card.public-fields',
     title: 'the card contains no credentials',
-    specification: '8.5',
     fix: 'remove the secret from the card and revoke it',
     run: ({ answer }) => {
       const found = /"(?:client_?secret|password|api_?key|access_?token)"\s*:\s*"[^"]{6,}"/i.exec(
@@ -60,8 +56,6 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   {
     id: 'card.signature',
     title: 'the card is signed',
-    specification: '8.4',
-    isAdvice: true,
     fix: 'sign the card, so that clients can detect forged cards',
     run: ({ answer }) => {
       const signatures = isJsonObject(answer.json) ? answer.json['signatures'] : undefined;
@@ -73,15 +67,13 @@ export const cardChecks: readonly Check<CardSubject>[] = [
 ];
 
 /** One finding for each problem of the card, or one finding that there is none. */
-export function cardFindings(card: unknown): readonly Finding[] {
-  const about = { id: 'card.valid', subject: 'card', specification: '4.4' };
+export function cardFindings(card: unknown, scope: Scope): readonly Finding[] {
   const problems = cardProblems(card);
   if (problems.length === 0) {
-    return [{ ...about, title: 'the card is valid', outcome: 'passed' }];
+    return [{ ...aboutOf('card.valid', 'the card is valid', scope), outcome: 'passed' }];
   }
   return problems.map(({ level, path, problem, fix }) => ({
-    ...about,
-    title: `${path === '' ? 'the card' : path} is valid`,
+    ...aboutOf('card.valid', `${path === '' ? 'the card' : path} is valid`, scope),
     outcome: level === 'error' ? 'failed' : 'warning',
     detail: `${path === '' ? 'the card' : path} ${problem}`,
     fix,
@@ -92,8 +84,6 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
   {
     id: 'caching.max-age',
     title: 'the card has a Cache-Control lifetime',
-    specification: '8.6',
-    isAdvice: true,
     fix: 'answer with Cache-Control: max-age=…',
     run: ({ answer }) => {
       const value = answer.headers.get('Cache-Control') ?? 'none';
@@ -103,23 +93,18 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
   {
     id: 'caching.etag',
     title: 'the card has an ETag',
-    specification: '8.6',
-    isAdvice: true,
     fix: 'answer with an ETag made from the version or the content of the card',
     run: ({ answer }) => (answer.headers.has('ETag') ? undefined : 'there is none'),
   },
   {
     id: 'caching.last-modified',
     title: 'the card has Last-Modified',
-    specification: '8.6',
-    isAdvice: true,
     fix: 'answer with Last-Modified',
-    run: ({ answer }) => (answer.headers.has('Last-Modified') ? undefined : 'it does not'),
+    run: ({ answer }) => (answer.headers.has('Last-Modified') ? undefined : 'there is none'),
   },
   {
     id: 'caching.not-modified',
     title: 'conditional requests for the card are answered with 304',
-    specification: '8.6',
     fix: 'answer 304 to If-None-Match with the current ETag',
     run: async ({ probe, url, answer }) => {
       const etag = answer.headers.get('ETag') ?? skip('the card has no ETag');

@@ -40,3 +40,29 @@ test('a hostile card does not make the report grow without end', () => {
   const skills = Array.from({ length: 5_000 }, () => ({}));
   expect(cardProblems({ ...card, skills })).toHaveLength(100);
 });
+
+test.each<[object, readonly string[]]>([
+  [{ schemes: { token: { list: [] } } }, []],
+  [{ schemes: { token: { list: ['read'] } } }, []],
+  [{ schemes: { token: {} } }, []],
+  [{ schemes: { token: [] } }, ['securityRequirements[0].schemes.token']],
+  [{ schemes: { token: { list: 'read' } } }, ['securityRequirements[0].schemes.token.list']],
+  [{ token: [] }, ['securityRequirements[0].token']],
+  [{ token: { list: [] } }, ['securityRequirements[0].token']],
+])('the requirement %j is accepted exactly where the proto accepts it', (requirement, paths) => {
+  const securitySchemes = { token: { httpAuthSecurityScheme: { scheme: 'Bearer' } } };
+  const problems = cardProblems({ ...card, securitySchemes, securityRequirements: [requirement] });
+  expect(problems.map(({ path }) => path)).toEqual(paths);
+});
+
+test('a value of another type than the proto has is an error, wherever it stands', () => {
+  const capabilities = { streaming: 'yes', extensions: [{ uri: 'urn:x', required: 1 }] };
+  const [skill] = card.skills;
+  const skills = [{ ...skill, examples: 'one' }];
+  const problems = cardProblems({ ...card, capabilities, skills, iconUrl: null });
+  expect(problems.map(({ level, path }) => `${level} ${path}`)).toEqual([
+    'error capabilities.streaming',
+    'error capabilities.extensions[0].required',
+    'error skills[0].examples',
+  ]);
+});

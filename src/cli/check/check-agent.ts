@@ -2,14 +2,23 @@ import type { Auth, ClientBinding } from '../../client/index.ts';
 import {
   type AgentCard,
   type AgentInterface,
+  isLegacyCard,
   LegateError,
   readAgentCard,
 } from '../../protocol/index.ts';
 import { cachingChecks, cardChecks, cardFindings, type CardSubject } from './card-checks.ts';
 import { errorChecks } from './error-checks.ts';
-import { type Finding, type Outcome, type Report, runChecks } from './finding.ts';
+import {
+  aboutOf,
+  type Finding,
+  type Outcome,
+  type Report,
+  runChecks,
+  type Scope,
+} from './finding.ts';
 import { type InterfaceSubject, operationChecks, streamChecks } from './operation-checks.ts';
 import { type Answer, Probe, type ProbeOptions } from './probe.ts';
+import type { Edition } from './rules.ts';
 import { securityChecks } from './security-checks.ts';
 import { GrpcSpeaker } from './grpc-speaker.ts';
 import { HttpSpeaker, type Speaker } from './speaker.ts';
@@ -30,6 +39,8 @@ export interface CheckOptions extends ProbeOptions {
   readonly now: number;
 }
 
+const editions = { '1.0': '1.0.1', '0.3': '0.3.0' } as const;
+
 /** Tests an agent from outside and reports what passes and what fails. */
 export async function checkAgent(address: string, options: CheckOptions): Promise<Report> {
   const findings: Finding[] = [];
@@ -41,32 +52,32 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
   const found = await findCard(probe, address, options);
   if (found === undefined) {
     tell({
-      id: 'card.found',
-      subject: 'card',
-      title: 'the card is at a well-known path',
+      ...foundAbout({ name: 'card', edition: '1.0.1' }),
       outcome: 'failed',
       detail: `there is none at ${cardUrls(address).join(' or ')}`,
       fix: 'serve it at /.well-known/agent-card.json',
-      specification: '8.2',
     });
     return reportOf(address, undefined, findings, options.now);
   }
-  tell(foundFinding(found.url, address));
-  await runChecks(cardChecks, found, 'card', tell);
-  for (const finding of cardFindings(found.answer.json)) tell(finding);
-  await runChecks(cachingChecks, found, 'caching', tell);
+  const edition: Edition = isLegacyCard(found.answer.json) ? '0.3.0' : '1.0.1';
+  const scope = { name: 'card', edition };
+  tell(foundFinding(found.url, address, scope));
+  await runChecks(cardChecks, found, scope, tell);
+  for (const finding of cardFindings(found.answer.json, scope)) tell(finding);
+  await runChecks(cachingChecks, found, { name: 'caching', edition }, tell);
   const card = readable(found.answer.json);
   if (card !== undefined && options.isReadOnly !== true) {
     probe.authenticate(await options.authFor(card));
     const speakers = speakersOf(card, probe, await options.bindingsOf(card));
     for (const speaker of speakers) {
       const subject: InterfaceSubject = { speaker, card, text: options.text };
+      const spoken = { name: speaker.name, edition: editions[speaker.version] };
       for (const checks of [operationChecks, streamChecks, errorChecks]) {
-        await runChecks(checks, subject, speaker.name, tell);
+        await runChecks(checks, subject, spoken, tell);
       }
     }
     const whole = { probe, card, url: found.url, speakers, text: options.text };
-    await runChecks(securityChecks, whole, 'security', tell);
+    await runChecks(securityChecks, whole, { name: 'security', edition }, tell);
     for (const speaker of speakers) if (speaker instanceof GrpcSpeaker) speaker.close();
   }
   return reportOf(address, card, findings, options.now);
@@ -179,18 +190,16 @@ function cardAt(probe: Probe, url: string): Promise<Answer> {
   return probe.send({ url, headers: { Accept: 'application/json', 'A2A-Version': '1.0' } });
 }
 
-function foundFinding(url: string, address: string): Finding {
-  const about = {
-    id: 'card.found',
-    subject: 'card',
-    title: 'the card is at a well-known path',
-    specification: '8.2',
-  };
+function foundAbout(scope: Scope): Omit<Finding, 'outcome'> {
+  return aboutOf('card.found', 'the card is at a well-known path', scope);
+}
+
+function foundFinding(url: string, address: string, scope: Scope): Finding {
   if (!url.endsWith('/.well-known/agent.json') || address.endsWith('.json')) {
-    return { ...about, outcome: 'passed' };
+    return { ...foundAbout(scope), outcome: 'passed' };
   }
   return {
-    ...about,
+    ...foundAbout(scope),
     outcome: 'warning',
     detail: `it is at ${url}, where only old clients look for it`,
     fix: 'serve it at /.well-known/agent-card.json',

@@ -1,3 +1,5 @@
+import { type CheckId, type Edition, type Rule, type Rules, rules } from './rules.ts';
+
 /** The result of one check. */
 export interface Finding {
   /** Stable, for scripts: `errors.unknown-task`. */
@@ -10,11 +12,14 @@ export interface Finding {
   readonly detail?: string;
   /** How to fix it, when the check did not pass. */
   readonly fix?: string;
-  /** The section of the specification. */
+  /** The edition and section of the specification, such as `1.0.1, 3.1.2`; absent for conventions. */
   readonly specification?: string;
 }
 
-/** `warning`: recommended by the specification or good practice. `skipped`: the check could not run. */
+/**
+ * `failed`: against a sentence of the specification. `warning`: against a recommendation, or a
+ * convention of the field. `skipped`: the check could not run.
+ */
 export type Outcome = 'passed' | 'failed' | 'warning' | 'skipped';
 
 export interface Report {
@@ -27,12 +32,9 @@ export interface Report {
 
 /** One check. `Subject` is what it runs on. */
 export interface Check<Subject> {
-  readonly id: string;
+  readonly id: CheckId;
   readonly title: string;
-  readonly specification?: string;
   readonly fix: string;
-  /** Reports a failure as a warning. @default false */
-  readonly isAdvice?: boolean;
   /** Undefined when the check passes; else what the agent did instead. */
   readonly run: (subject: Subject) => Promise<string | undefined> | string | undefined;
 }
@@ -46,36 +48,60 @@ export function skip(why: string): never {
   throw new CheckSkipped(why);
 }
 
+/** What checks run on: its name, and the edition whose rules hold. */
+export interface Scope {
+  readonly name: string;
+  readonly edition: Edition;
+}
+
 /** Runs checks in order: later ones may depend on earlier ones. */
 export async function runChecks<Subject>(
   checks: readonly Check<Subject>[],
   subject: Subject,
-  name: string,
+  scope: Scope,
   onFinding: (finding: Finding) => void,
 ): Promise<void> {
-  for (const check of checks) onFinding(await runCheck(check, subject, name));
+  for (const check of checks) onFinding(await runCheck(check, subject, scope));
 }
 
 async function runCheck<Subject>(
-  { id, title, specification, fix, isAdvice = false, run }: Check<Subject>,
+  { id, title, fix, run }: Check<Subject>,
   subject: Subject,
-  name: string,
+  scope: Scope,
 ): Promise<Finding> {
-  const about = {
-    id,
-    subject: name,
-    title,
-    ...(specification !== undefined && { specification }),
-  };
+  const about = aboutOf(id, title, scope);
+  const outcome = violation(id, scope.edition);
   try {
     const seen = await run(subject);
     if (seen === undefined) return { ...about, outcome: 'passed' };
-    return { ...about, outcome: isAdvice ? 'warning' : 'failed', detail: shortened(seen), fix };
+    return { ...about, outcome, detail: shortened(seen), fix };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     if (error instanceof CheckSkipped) return { ...about, outcome: 'skipped', detail };
-    return { ...about, outcome: 'failed', detail: shortened(detail), fix };
+    return { ...about, outcome, detail: shortened(detail), fix };
   }
+}
+
+/** What a finding says of its check. */
+export function aboutOf(
+  id: CheckId,
+  title: string,
+  { name, edition }: Scope,
+): Pick<Finding, 'id' | 'subject' | 'title' | 'specification'> {
+  const rule = ruleOf(id, edition);
+  const specification = rule && `${edition}, ${rule.section}`;
+  return { id, subject: name, title, ...(specification !== undefined && { specification }) };
+}
+
+/** The outcome of a check that an agent does not pass. */
+export function violation(id: CheckId, edition: Edition): 'failed' | 'warning' {
+  const rule = ruleOf(id, edition);
+  return rule === undefined || rule.isMust === false ? 'warning' : 'failed';
+}
+
+function ruleOf(id: CheckId, edition: Edition): Rule | undefined {
+  const known: Rules = rules[id];
+  return known[edition];
 }
 
 function shortened(text: string): string {

@@ -29,22 +29,27 @@ async function refusedBy(
 ): Promise<string | undefined> {
   if (speakers.length === 0) skip('there is no interface to call');
   for (const speaker of speakers) {
-    const { answer } = await speaker.speak('getTask', { id: 'no-such-task' }, options);
-    const { status } = answer;
-    if (status !== 401 && status !== 403) return `${speaker.name} answers with ${status}`;
+    const { answer, error } = await speaker.speak('getTask', { id: 'no-such-task' }, options);
+    // Whoever looks for the task has let the caller in.
+    if (error === undefined || error.code === 'TASK_NOT_FOUND') {
+      return `${speaker.name} answers with ${error?.code ?? `HTTP ${answer.status}`}`;
+    }
   }
   return undefined;
 }
 
 function demandsCredentials({ card }: SecuritySubject): boolean {
-  return (card.securityRequirements ?? []).some(({ schemes }) => Object.keys(schemes).length > 0);
+  // An empty requirement says that the others are optional.
+  const requirements = card.securityRequirements ?? [];
+  return (
+    requirements.length > 0 && requirements.every(({ schemes }) => Object.keys(schemes).length > 0)
+  );
 }
 
 export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.tls',
     title: 'the agent is called over TLS',
-    specification: '7.1',
     fix: 'serve https, also behind a proxy, and list https URLs in the card',
     run: ({ url, speakers }) => {
       const plain = [url, ...speakers.map((one) => one.url)].filter(
@@ -56,7 +61,6 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.credentials-demanded',
     title: 'callers without credentials are refused',
-    specification: '7.4',
     fix: 'authenticate the caller first, on every operation',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card requires none');
@@ -66,7 +70,6 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.challenge',
     title: 'a 401 names the accepted credentials',
-    isAdvice: true,
     fix: 'answer 401 with WWW-Authenticate',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card requires none');
@@ -79,7 +82,6 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.wrong-credentials',
     title: 'made-up credentials are refused',
-    specification: '7.4',
     fix: 'verify the signature or the value of every credential',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card requires none');
@@ -90,7 +92,6 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.open',
     title: 'a remote agent authenticates its callers',
-    isAdvice: true,
     fix: 'configure authentication: anyone who finds the URL can use the agent',
     run: (subject) => {
       if (demandsCredentials(subject)) return undefined;
@@ -154,7 +155,6 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.nosniff',
     title: 'responses forbid browsers to guess media types',
-    isAdvice: true,
     fix: 'answer with X-Content-Type-Options: nosniff',
     run: ({ probe }) =>
       probe.answers.some(({ headers }) => headers.get('X-Content-Type-Options') === 'nosniff')
@@ -164,7 +164,6 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.banner',
     title: 'answers do not name the software',
-    isAdvice: true,
     fix: 'leave X-Powered-By out',
     run: ({ probe }) => {
       const banner = probe.answers.find(({ headers }) => headers.has('X-Powered-By'));

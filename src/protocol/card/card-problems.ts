@@ -1,4 +1,5 @@
 import { isObject, type Wire } from '../decode/reader.ts';
+import { isUnset } from '../decode/scalars.ts';
 
 /** One thing that is not as it should be, and how to fix it. */
 export interface CardProblem {
@@ -43,6 +44,7 @@ export function cardProblems(card: unknown): readonly CardProblem[] {
     return [error('', 'is not an object', 'answer with the card as a JSON object')];
   }
   const found = [
+    ...(isLegacyCard(card) ? [] : types(card, agentCard, '')),
     ...texts(card),
     ...interfaces(card),
     ...capabilities(card),
@@ -51,7 +53,10 @@ export function cardProblems(card: unknown): readonly CardProblem[] {
     ...security(card),
     ...extras(card),
   ];
-  return found.slice(0, maxProblems);
+  // What is wrong with a member is said once, by the first that finds it.
+  return [...new Map(found.toReversed().map((one) => [one.path, one])).values()]
+    .toReversed()
+    .slice(0, maxProblems);
 }
 
 /** Whether a card is of 0.3 alone. */
@@ -59,17 +64,107 @@ export function isLegacyCard(card: unknown): boolean {
   return isObject(card) && card['supportedInterfaces'] === undefined && isText(card['url']);
 }
 
+/** How the proto types a value; a list has one entry, and a map has it at `*`. */
+type Type = 'string' | 'bool' | 'object' | readonly [Type] | { readonly [field: string]: Type };
+
+const strings = ['string'] as const;
+const flow = { tokenUrl: 'string', refreshUrl: 'string', scopes: { '*': 'string' } } as const;
+const requirement = { schemes: { '*': { list: strings } } } as const;
+
+/** `AgentCard` of a2a.proto. */
+const agentCard: Type = {
+  name: 'string',
+  description: 'string',
+  supportedInterfaces: [
+    { url: 'string', protocolBinding: 'string', tenant: 'string', protocolVersion: 'string' },
+  ],
+  provider: { url: 'string', organization: 'string' },
+  version: 'string',
+  documentationUrl: 'string',
+  capabilities: {
+    streaming: 'bool',
+    pushNotifications: 'bool',
+    extendedAgentCard: 'bool',
+    extensions: [{ uri: 'string', description: 'string', required: 'bool', params: 'object' }],
+  },
+  securitySchemes: {
+    '*': {
+      apiKeySecurityScheme: { description: 'string', location: 'string', name: 'string' },
+      httpAuthSecurityScheme: { description: 'string', scheme: 'string', bearerFormat: 'string' },
+      oauth2SecurityScheme: {
+        description: 'string',
+        oauth2MetadataUrl: 'string',
+        flows: {
+          authorizationCode: { ...flow, authorizationUrl: 'string', pkceRequired: 'bool' },
+          clientCredentials: flow,
+          implicit: { ...flow, authorizationUrl: 'string' },
+          password: flow,
+          deviceCode: { ...flow, deviceAuthorizationUrl: 'string' },
+        },
+      },
+      openIdConnectSecurityScheme: { description: 'string', openIdConnectUrl: 'string' },
+      mtlsSecurityScheme: { description: 'string' },
+    },
+  },
+  securityRequirements: [requirement],
+  defaultInputModes: strings,
+  defaultOutputModes: strings,
+  skills: [
+    {
+      id: 'string',
+      name: 'string',
+      description: 'string',
+      tags: strings,
+      examples: strings,
+      inputModes: strings,
+      outputModes: strings,
+      securityRequirements: [requirement],
+    },
+  ],
+  signatures: [{ protected: 'string', signature: 'string', header: 'object' }],
+  iconUrl: 'string',
+};
+
+/** Values that ProtoJSON does not accept; null is an absent field. */
+function* types(value: unknown, type: Type, path: string): Generator<CardProblem> {
+  if (value === undefined || value === null) return;
+  if (type === 'string' || type === 'bool') {
+    const wanted = type === 'string' ? 'string' : 'boolean';
+    if (typeof value !== wanted) yield error(path, `is not a ${wanted}`, `give a ${wanted}`);
+  } else if (type instanceof Array) {
+    if (!Array.isArray(value)) return yield error(path, 'is not a list', 'give a list');
+    for (const [index, item] of value.slice(0, maxItems).entries()) {
+      yield* types(item, type[0], `${path}[${index}]`);
+    }
+  } else if (!isObject(value)) {
+    const inside = type === 'object' ? '' : ` with ${Object.keys(type).join(', ')}`;
+    const fix = inside.endsWith('*') ? 'give an object' : `give an object${inside}`;
+    yield error(path, 'is not an object', fix);
+  } else if (type !== 'object') {
+    for (const [name, item] of Object.entries(value).slice(0, maxItems)) {
+      const field = type['*'] ?? type[name];
+      const place = path === '' ? name : `${path}.${name.slice(0, 80)}`;
+      if (field !== undefined) yield* types(item, field, place);
+      // Members of the card itself and of its schemes may be those of 0.3.
+      else if (type === requirement) {
+        yield error(place, 'is not a member of a security requirement', 'put it into schemes');
+      }
+    }
+  }
+  return undefined;
+}
+
 function* texts(card: Wire): Generator<CardProblem> {
   for (const name of ['name', 'description', 'version']) {
     if (!isText(card[name])) yield error(name, 'is missing', `give the card a ${name}`);
   }
   for (const name of ['documentationUrl', 'iconUrl']) {
-    if (card[name] !== undefined && !isAddress(card[name])) {
-      yield error(name, 'is not a URL', 'give an absolute http or https URL, or leave it out');
+    if (!isUnset(card[name]) && !isAddress(card[name])) {
+      yield warning(name, 'is not a URL', 'give an absolute http or https URL, or leave it out');
     }
   }
   const { provider } = card;
-  if (provider === undefined) return;
+  if (isUnset(provider)) return;
   if (!isObject(provider) || !isText(provider['organization']) || !isAddress(provider['url'])) {
     yield error('provider', 'is incomplete', 'give it organization and url, or leave it out');
   }
@@ -109,8 +204,10 @@ function* interfaces(card: Wire): Generator<CardProblem> {
     if (!isText(one['protocolBinding'])) {
       yield error(`${path}.protocolBinding`, 'is missing', 'say JSONRPC, HTTP+JSON or GRPC');
     }
-    if (!isVersion(one['protocolVersion'])) {
-      yield error(`${path}.protocolVersion`, 'is not Major.Minor', 'say for instance 1.0');
+    if (!isText(one['protocolVersion'])) {
+      yield error(`${path}.protocolVersion`, 'is missing', 'say for instance 1.0');
+    } else if (!isVersion(one['protocolVersion'])) {
+      yield warning(`${path}.protocolVersion`, 'is not Major.Minor', 'say for instance 1.0');
     }
   }
 }
@@ -120,11 +217,6 @@ function* capabilities(card: Wire): Generator<CardProblem> {
   if (!isObject(given)) {
     yield error('capabilities', 'is missing', 'give an object, empty where there are none');
     return;
-  }
-  for (const name of ['streaming', 'pushNotifications', 'extendedAgentCard']) {
-    if (given[name] !== undefined && typeof given[name] !== 'boolean') {
-      yield error(`capabilities.${name}`, 'is not true or false', 'say true or false');
-    }
   }
   const { extensions } = given;
   if (extensions === undefined) return;
@@ -168,7 +260,7 @@ function* skills(card: Wire): Generator<CardProblem> {
     }
     if (!Array.isArray(skill['tags'])) yield error(`${path}.tags`, 'is missing', 'give a list');
     if (ids.has(skill['id'])) {
-      yield error(`${path}.id`, 'is the id of another skill', 'give each skill an id of its own');
+      yield warning(`${path}.id`, 'is the id of another skill', 'give each skill an id of its own');
     }
     ids.add(skill['id']);
   }
@@ -205,7 +297,7 @@ function* security(card: Wire): Generator<CardProblem> {
     const wanted: unknown = isObject(one) ? one['schemes'] : undefined;
     for (const name of Object.keys(isObject(wanted) ? wanted : {})) {
       if (names.includes(name)) continue;
-      yield error(
+      yield warning(
         `securityRequirements[${index}]`,
         `names ${JSON.stringify(name.slice(0, 80))}, which no scheme has`,
         'declare the scheme in securitySchemes',
