@@ -64,10 +64,10 @@ export function isLegacyCard(card: unknown): boolean {
   return isObject(card) && card['supportedInterfaces'] === undefined && isText(card['url']);
 }
 
-/** How the proto types a value; a list has one entry, and a map has it at `*`. */
-type Type = 'string' | 'bool' | 'object' | readonly [Type] | { readonly [field: string]: Type };
+/** How the proto types a value: `[]` is the type of the items of a list, `*` that of the values of a map. */
+type Type = 'string' | 'bool' | 'object' | { readonly [field: string]: Type };
 
-const strings = ['string'] as const;
+const strings = list('string');
 const flow = { tokenUrl: 'string', refreshUrl: 'string', scopes: { '*': 'string' } } as const;
 const requirement = { schemes: { '*': { list: strings } } } as const;
 
@@ -75,9 +75,12 @@ const requirement = { schemes: { '*': { list: strings } } } as const;
 const agentCard: Type = {
   name: 'string',
   description: 'string',
-  supportedInterfaces: [
-    { url: 'string', protocolBinding: 'string', tenant: 'string', protocolVersion: 'string' },
-  ],
+  supportedInterfaces: list({
+    url: 'string',
+    protocolBinding: 'string',
+    tenant: 'string',
+    protocolVersion: 'string',
+  }),
   provider: { url: 'string', organization: 'string' },
   version: 'string',
   documentationUrl: 'string',
@@ -85,7 +88,7 @@ const agentCard: Type = {
     streaming: 'bool',
     pushNotifications: 'bool',
     extendedAgentCard: 'bool',
-    extensions: [{ uri: 'string', description: 'string', required: 'bool', params: 'object' }],
+    extensions: list({ uri: 'string', description: 'string', required: 'bool', params: 'object' }),
   },
   securitySchemes: {
     '*': {
@@ -106,24 +109,26 @@ const agentCard: Type = {
       mtlsSecurityScheme: { description: 'string' },
     },
   },
-  securityRequirements: [requirement],
+  securityRequirements: list(requirement),
   defaultInputModes: strings,
   defaultOutputModes: strings,
-  skills: [
-    {
-      id: 'string',
-      name: 'string',
-      description: 'string',
-      tags: strings,
-      examples: strings,
-      inputModes: strings,
-      outputModes: strings,
-      securityRequirements: [requirement],
-    },
-  ],
-  signatures: [{ protected: 'string', signature: 'string', header: 'object' }],
+  skills: list({
+    id: 'string',
+    name: 'string',
+    description: 'string',
+    tags: strings,
+    examples: strings,
+    inputModes: strings,
+    outputModes: strings,
+    securityRequirements: list(requirement),
+  }),
+  signatures: list({ protected: 'string', signature: 'string', header: 'object' }),
   iconUrl: 'string',
 };
+
+function list(item: Type): Type {
+  return { '[]': item };
+}
 
 /** Values that ProtoJSON does not accept; null is an absent field. */
 function* types(value: unknown, type: Type, path: string): Generator<CardProblem> {
@@ -131,10 +136,10 @@ function* types(value: unknown, type: Type, path: string): Generator<CardProblem
   if (type === 'string' || type === 'bool') {
     const wanted = type === 'string' ? 'string' : 'boolean';
     if (typeof value !== wanted) yield error(path, `is not a ${wanted}`, `give a ${wanted}`);
-  } else if (type instanceof Array) {
+  } else if (type !== 'object' && type['[]'] !== undefined) {
     if (!Array.isArray(value)) return yield error(path, 'is not a list', 'give a list');
     for (const [index, item] of value.slice(0, maxItems).entries()) {
-      yield* types(item, type[0], `${path}[${index}]`);
+      yield* types(item, type['[]'], `${path}[${index}]`);
     }
   } else if (!isObject(value)) {
     const inside = type === 'object' ? '' : ` with ${Object.keys(type).join(', ')}`;
