@@ -119,6 +119,7 @@ function turnOf({ userMessage, task, ...request }: RequestContext, signal: Abort
     attempt: 1,
     history: async () => (task?.history ?? []).map(read),
     state: { load: async () => undefined, log: async () => [] },
+    session: { get: async () => undefined, set() {}, delete() {}, entries: async () => new Map() },
     signal,
     clock: Date,
     logger: silentLogger,
