@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 import { didYouMean, suggest } from './did-you-mean.ts';
-import type { Path, Place, ProblemDetails, Problems } from './problem.ts';
+import { type Path, type Place, type ProblemDetails, type Problems, TextError } from './problem.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export interface NumberRule {
@@ -109,7 +109,7 @@ export class Field {
   /** The document as a mapping; an empty document has no keys. */
   static document(file: YamlFile, problems: Problems): Section {
     const section = file.value === null ? undefined : Field.root(file, problems).section();
-    return section ?? new Section(new Field(file, [], {}, problems));
+    return section ?? new Section(new Field(file, [], {}, problems), {});
   }
 
   /** The items of a list, or the value itself when it is none. */
@@ -123,15 +123,27 @@ export class Field {
   }
 
   section(): Section | undefined {
-    return this.isMapping() ? new Section(this) : this.#expected('a mapping');
+    const keys = this.object();
+    return keys && new Section(this, keys);
   }
 
   object(): JsonObject | undefined {
-    return this.isMapping() ? (this.value as JsonObject) : this.#expected('a mapping');
+    return isJsonObject(this.value) ? this.value : this.#expected('a mapping');
   }
 
   isMapping(): boolean {
-    return typeof this.value === 'object' && this.value !== null && !Array.isArray(this.value);
+    return isJsonObject(this.value);
+  }
+
+  /** Runs what parses this value; reports a mistake in its text. */
+  attempt<T>(parse: () => T, what = ''): T | undefined {
+    try {
+      return parse();
+    } catch (error) {
+      if (!(error instanceof TextError)) throw error;
+      this.error(`${what}${error.reason}`, undefined, error.offset);
+      return undefined;
+    }
   }
 
   /** A text that must come from the environment; its value is never part of a problem. */
@@ -144,8 +156,10 @@ export class Field {
 
   /** What stands under a key or an index. */
   at(key: string | number): Field {
-    const value = (this.value as JsonObject)[key] ?? null;
-    return new Field(this.file, [...this.path, key], value, this.problems);
+    const { file, path, value, problems } = this;
+    const mapped = isJsonObject(value) ? value[key] : null;
+    const held: JsonValue | undefined = Array.isArray(value) ? value[Number(key)] : mapped;
+    return new Field(file, [...path, key], held ?? null, problems);
   }
 
   /** What came from a variable is a text, whatever it is meant to be. */
@@ -177,10 +191,12 @@ function describe(value: JsonValue): string {
  */
 export class Section {
   readonly field: Field;
+  readonly #values: JsonObject;
   readonly #asked = new Set<string>();
 
-  constructor(field: Field) {
+  constructor(field: Field, values: JsonObject) {
     this.field = field;
+    this.#values = values;
   }
 
   has(key: string): boolean {
@@ -284,7 +300,7 @@ export class Section {
 
   /** All there is, for mappings whose keys are names of the author's. */
   entries(): readonly (readonly [string, Field])[] {
-    const keys = Object.keys(this.field.value as JsonObject);
+    const keys = Object.keys(this.#values);
     for (const key of keys) this.#asked.add(key);
     return keys.map((key) => [key, this.field.at(key)]);
   }
@@ -306,7 +322,7 @@ export class Section {
   }
 
   #unknown(): readonly string[] {
-    return Object.keys(this.field.value as JsonObject).filter((key) => !this.#asked.has(key));
+    return Object.keys(this.#values).filter((key) => !this.#asked.has(key));
   }
 
   #refuse(key: string): void {
@@ -315,7 +331,6 @@ export class Section {
   }
 
   #value(key: string): JsonValue | undefined {
-    const value = this.field.value as JsonObject;
-    return Object.hasOwn(value, key) ? value[key] : undefined;
+    return Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
   }
 }

@@ -3,12 +3,12 @@ export { Field, Section } from './field.ts';
 export {
   formatPath,
   formatProblem,
-  locate,
   type Place,
   type Position,
   type Present,
   present,
   Problems,
+  TextError,
 } from './problem.ts';
 export { readStore, type StoreSettings } from './store-section.ts';
 export { readTelemetry, type TelemetrySettings } from './telemetry-section.ts';

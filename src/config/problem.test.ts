@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { LegateError } from '../protocol/index.ts';
-import { didYouMean, formatPath, formatProblem, locate, Problems } from './index.ts';
+import { didYouMean } from './did-you-mean.ts';
+import { formatPath, formatProblem, locate, Problems } from './problem.ts';
 
 const at = (file: string, line: number, column: number) => ({
   position: { file, line, column },

@@ -141,7 +141,32 @@ export type Present<T> = { [K in Exclude<keyof T, OptionalKeys<T>>]: T[K] } & {
 
 /** An object without its undefined properties: what is not there is not said. */
 export function present<T extends object>(object: T): Present<T> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries don't keep the keys' types
   return Object.fromEntries(
     Object.entries(object).filter(([, value]) => value !== undefined),
   ) as Present<T>;
+}
+
+/** A mistake in a text of a project, such as a template or a condition; says where in the text. */
+export class TextError extends LegateError {
+  /** In characters from the start of the text. */
+  readonly offset: number;
+  /** What is wrong, without the position. */
+  readonly reason: string;
+
+  constructor(
+    text: string,
+    offset: number,
+    reason: string,
+    {
+      what = 'template',
+      cause,
+    }: { readonly what?: 'template' | 'condition'; readonly cause?: unknown } = {},
+  ) {
+    const { line, column } = locate(text, offset);
+    const where = line === 1 ? `column ${column}` : `line ${line}, column ${column}`;
+    super('CONFIGURATION_INVALID', `${what}, ${where}: ${reason}`, { cause });
+    this.offset = offset;
+    this.reason = reason;
+  }
 }

@@ -192,10 +192,9 @@ class Closing {
     let target: JsonValue | undefined = resource.root;
     for (const part of fragment.slice(1).split('/')) {
       const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      if (typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) {
-        return undefined;
-      }
-      target = (target as JsonObject)[key];
+      if (typeof target !== 'object' || target === null) return undefined;
+      const held: ReadonlyMap<string, JsonValue> = new Map(Object.entries(target));
+      target = held.get(key);
     }
     if (typeof target === 'boolean') return target;
     return isJsonObject(target) && this.#known.has(target) ? target : undefined;
@@ -228,7 +227,7 @@ class Closing {
     const { allOf } = body;
     return targets.length === 0
       ? body
-      : { ...body, allOf: [...(Array.isArray(allOf) ? (allOf as JsonValue[]) : []), ...targets] };
+      : { ...body, allOf: [...(Array.isArray(allOf) ? allOf : []), ...targets] };
   }
 }
 

@@ -112,7 +112,7 @@ class Work {
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
     let size = 1;
-    for (const one of Object.values(value as JsonObject)) size += this.#size(one, level + 1);
+    for (const one of Object.values<JsonValue>(value)) size += this.#size(one, level + 1);
     this.#sizes.set(value, size);
     return size;
   }

@@ -164,9 +164,11 @@ const connectCodes = new Set([
 
 /** Whether the connection failed before the request was sent. */
 function isConnectFailure(error: unknown): boolean {
-  const cause = (error as { cause?: unknown } | null)?.cause;
-  const causes = cause instanceof AggregateError ? cause.errors : [cause];
-  return causes.some((one) => connectCodes.has((one as { code?: string } | null)?.code ?? ''));
+  const cause = error instanceof Error ? error.cause : undefined;
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return causes.some(
+    (one) => one instanceof Error && 'code' in one && connectCodes.has(String(one.code)),
+  );
 }
 
 /** Maximum number of messages and events of one action. */

@@ -1,3 +1,4 @@
+import { findModule } from '../project/project-folder.ts';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -58,20 +59,9 @@ function modulePath(
     });
     return undefined;
   }
-  // The format names modules with dots: `my.actions`.
-  const asPath = /[/\\]|\.[tj]s$/.test(named) ? named : named.replaceAll('.', '/');
-  const places = [
-    asPath,
-    `${asPath}.ts`,
-    `${asPath}/index.ts`,
-    `${asPath}.js`,
-    `${asPath}/index.js`,
-  ];
-  const found = places
-    .map((place) => resolve(directory, place))
-    .find((place) => /\.[tj]s$/.test(place) && existsSync(place));
+  const found = findModule(named, [directory]);
   if (found !== undefined) return found;
-  const python = asPath.replace(/\.py$/, '');
+  const python = (/[/\\]/.test(named) ? named : named.replaceAll('.', '/')).replace(/[./]py$/, '');
   if (pythonFile(resolve(directory, python)) === undefined) {
     problems.error(
       actionEndpoint.place,

@@ -72,9 +72,10 @@ export async function readStaticCard(
   try {
     return readAgentCard(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
+    const reason = error instanceof Error ? error.message : 'it cannot be read';
     throw new LegateError(
       'CONFIGURATION_INVALID',
-      `a2a_server.agent_card_path: ${path} is not a valid agent card: ${(error as Error).message}`,
+      `a2a_server.agent_card_path: ${path} is not a valid agent card: ${reason}`,
       { cause: error },
     );
   }

@@ -1,9 +1,9 @@
+import { TextError } from '../../config/index.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Slot } from '../model.ts';
 import { compileCondition, type ConditionScope } from './condition.ts';
-import { ConditionError } from './parse.ts';
 
 const categorical: Slot = {
   name: 'method',
@@ -143,7 +143,9 @@ test.each([
   ['slots.x + 1', 8, "unexpected character '+'"],
   ['3a = 1', 0, "unexpected character '3'"],
 ])('%j is refused at %i', (condition, offset, reason) => {
-  expect(() => compileCondition(condition)).toThrow(new ConditionError(condition, offset, reason));
+  expect(() => compileCondition(condition)).toThrow(
+    new TextError(condition, offset, reason, { what: 'condition' }),
+  );
 });
 
 test.each([
@@ -202,7 +204,7 @@ test('context values are rendered into the condition before it is read', () => {
 test('mistakes around rendered values have their true places', () => {
   const text = 'slots.{{context.collect}} is not nul and and';
   expect(() => compileCondition(text)).toThrow(
-    new ConditionError(text, 41, "expected a value, found 'and'"),
+    new TextError(text, 41, "expected a value, found 'and'", { what: 'condition' }),
   );
   const { references } = compileCondition('slots.{{context.collect}} is nul');
   expect(references.unprefixed).toEqual([{ name: 'nul', offset: 29 }]);
@@ -215,9 +217,9 @@ test('what was rendered is not rendered again', () => {
   expect(nested.evaluate({ slots: {}, context: { text: '{{ 1 + 1 }}' } })).toBe(true);
 });
 
-test('a rendered text that is no condition is a ConditionError', () => {
+test('a rendered text that is no condition is a TextError', () => {
   const condition = compileCondition('slots.x = {{context.x}}');
-  expect(() => condition.evaluate({ slots: {}, context: { x: '"' } })).toThrow(ConditionError);
+  expect(() => condition.evaluate({ slots: {}, context: { x: '"' } })).toThrow(TextError);
 });
 
 test('comparing what has no order is false and is reported', () => {
@@ -254,7 +256,7 @@ test('slots cannot reach into JavaScript', () => {
   expect(holds('slots.list.length is undefined')).toBe(true);
 });
 
-test('whatever the text, compiling fails with a ConditionError or not at all, and evaluating never', () => {
+test('whatever the text, compiling fails with a TextError or not at all, and evaluating never', () => {
   const pieces =
     'slots.a context.b bare and or not is = == != < >= contains matches ( ) { } "x" \' " 3 -1.5 null ' +
     'empty undefined true /a+/i / # \n (?i) \\ \0 é {{ }} . .. slots. $ -';
@@ -269,7 +271,7 @@ test('whatever the text, compiling fails with a ConditionError or not at all, an
       try {
         expect(typeof compileCondition(condition).evaluate({ slots: values })).toBe('boolean');
       } catch (error) {
-        expect(error).toBeInstanceOf(ConditionError);
+        expect(error).toBeInstanceOf(TextError);
       }
     }),
     { numRuns: 2_000 },

@@ -1,9 +1,9 @@
+import { TextError } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { PatternError } from '../../regex/index.ts';
 import { BoundedCache } from '../cache.ts';
 import type { Domain } from '../model.ts';
 import { compileTemplate, type Template } from '../templates/template.ts';
-import { TemplateError } from '../templates/tokens.ts';
 import {
   contains,
   isEqual,
@@ -15,7 +15,6 @@ import {
 } from '../templates/value.ts';
 import {
   type Comparison,
-  ConditionError,
   type ConditionWarning,
   type Constant,
   parseCondition,
@@ -31,7 +30,7 @@ export interface Condition {
   readonly warnings: readonly ConditionWarning[];
   /** If there is one, the condition as a whole is false: neither it nor its negation is known. */
   readonly unsupported: readonly UnsupportedPattern[];
-  /** @throws {ConditionError} only when the condition holds `{{context.x}}` that renders to none. */
+  /** @throws {TextError} only when the condition holds `{{context.x}}` that renders to none. */
   evaluate(scope: ConditionScope): boolean;
 }
 
@@ -60,7 +59,7 @@ const conditions = new BoundedCache<Condition>(2_000);
  * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are
  * kept and used again. `{{context.x}}` in it is rendered anew at each evaluation.
  * @example compileCondition('slots.age >= 18').evaluate({ slots: { age: 20 } }) // true
- * @throws {ConditionError} with the place of the mistake.
+ * @throws {TextError} with the place of the mistake.
  */
 export function compileCondition(text: string): Condition {
   return conditions.get(text, () => (text.includes('{{') ? templated(text) : plain(text)));
@@ -81,7 +80,7 @@ function plain(text: string): Condition {
 const placeholder = '\uA723';
 
 function templated(text: string): Condition {
-  const template = attempt(text, () => compileTemplate(text));
+  const template = compileTemplate(text);
   // As long as what it stands for, so that places in the condition stay true.
   const checked = text.replace(/\{\{.*?\}\}/gs, ({ length }) => placeholder.repeat(length));
   const { predicate, warnings, unsupported } = parseCondition(checked);
@@ -101,9 +100,7 @@ function templated(text: string): Condition {
     unsupported,
     evaluate: (scope) => {
       const { slots, context = {} } = scope;
-      return plainCondition(attempt(text, () => template.render({ slots, context }))).evaluate(
-        scope,
-      );
+      return plainCondition(template.render({ slots, context })).evaluate(scope);
     },
   };
 }
@@ -117,15 +114,6 @@ function contextNames(template: Template): readonly string[] {
   return template.references
     .filter((path) => path.startsWith('context.'))
     .map((path) => path.split('.')[1] ?? '');
-}
-
-function attempt<T>(text: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    throw new ConditionError(text, error.offset, error.reason, error);
-  }
 }
 
 function referencesOf(predicate: Predicate): ConditionReferences {
@@ -206,7 +194,7 @@ function parsed(condition: string): Predicate | undefined {
   try {
     return parseCondition(condition).predicate;
   } catch (error) {
-    if (error instanceof ConditionError) return undefined;
+    if (error instanceof TextError) return undefined;
     throw error;
   }
 }

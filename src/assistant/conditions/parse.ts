@@ -1,5 +1,4 @@
-import { locate } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { TextError } from '../../config/index.ts';
 import { compilePattern, type Pattern, PatternError } from '../../regex/index.ts';
 import { BoundedCache } from '../cache.ts';
 
@@ -25,7 +24,7 @@ interface Parsed {
 /**
  * Parses a condition. `and` and `or` bind equally and to the right: `a and b or c` is
  * `a and (b or c)`; mixing them without parentheses gives a warning.
- * @throws {ConditionError}
+ * @throws {TextError}
  */
 export function parseCondition(condition: string): Parsed {
   const parser = new Parser(condition);
@@ -65,7 +64,7 @@ class Parser {
   }
 
   get #current(): Token {
-    return this.#tokens[this.#at] as Token;
+    return this.#tokens[this.#at] ?? { kind: 'end', offset: this.#condition.length };
   }
 
   #isEnd(): boolean {
@@ -224,7 +223,7 @@ class Parser {
   }
 
   #fail(reason: string, offset: number = this.#current.offset): never {
-    throw new ConditionError(this.#condition, offset, reason);
+    throw mistake(this.#condition, offset, reason);
   }
 }
 
@@ -271,15 +270,14 @@ const maximumLength = 10_000;
 
 export function tokenize(condition: string): readonly Token[] {
   if (condition.length > maximumLength) {
-    throw new ConditionError('', 0, `longer than ${maximumLength} characters`);
+    throw mistake('', 0, `longer than ${maximumLength} characters`);
   }
   const tokens: Token[] = [];
   let offset = 0;
   while (offset < condition.length) {
     pattern.lastIndex = offset;
     const groups = pattern.exec(condition)?.groups;
-    if (groups === undefined)
-      throw new ConditionError(condition, offset, trouble(condition, offset));
+    if (groups === undefined) throw mistake(condition, offset, trouble(condition, offset));
     const { number, word, text, source, flags = '', symbol } = groups;
     if (number !== undefined) {
       tokens.push({ kind: 'number', value: Number(number), written: number, offset });
@@ -324,20 +322,8 @@ function unquote(text: string): string {
   return text.slice(1, -1).replace(/\\(['"\\])/g, '$1');
 }
 
-/** A condition that cannot be parsed; says where. The only error that conditions throw. */
-export class ConditionError extends LegateError {
-  /** In characters from the start of the condition. */
-  readonly offset: number;
-  /** What is wrong, without the place. */
-  readonly reason: string;
-
-  constructor(condition: string, offset: number, reason: string, cause?: unknown) {
-    const { line, column } = locate(condition, offset);
-    const where = line === 1 ? `column ${column}` : `line ${line}, column ${column}`;
-    super('CONFIGURATION_INVALID', `condition, ${where}: ${reason}`, { cause });
-    this.offset = offset;
-    this.reason = reason;
-  }
+function mistake(condition: string, offset: number, reason: string): TextError {
+  return new TextError(condition, offset, reason, { what: 'condition' });
 }
 
 const patterns = new BoundedCache<Pattern>(1_000);

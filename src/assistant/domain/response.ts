@@ -3,7 +3,6 @@ import type { JsonValue } from '../../protocol/index.ts';
 import type { Button } from '../conversation.ts';
 import type { ResponseVariation } from '../model.ts';
 import { compileTemplate } from '../templates/template.ts';
-import { TemplateError } from '../templates/tokens.ts';
 import { readCondition, type Use } from './uses.ts';
 
 /** One entry of `responses:`, with all its variations. */
@@ -32,11 +31,12 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
     elements: readValues(section.get('elements')),
     metadata,
     translation: section.record('translation', (field) => {
-      if (isJinja) checkTemplate(field);
-      return field.text();
+      const translated = field.text();
+      if (isJinja) field.attempt(() => compileTemplate(translated ?? ''));
+      return translated;
     }),
   });
-  if (isJinja && text !== undefined) checkTemplate(text);
+  if (isJinja) text?.attempt(() => compileTemplate(variation.text ?? ''));
   section.get('allow_interruptions');
   section.finishLeniently();
   const { text: said, custom, image, attachment, buttons, elements, quickReplies } = variation;
@@ -49,15 +49,6 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
 
 function readValues(field: Field | undefined): readonly JsonValue[] | undefined {
   return field?.list()?.map(({ value }) => value);
-}
-
-function checkTemplate(field: Field): void {
-  try {
-    compileTemplate(field.text() ?? '');
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    field.error(error.reason, undefined, error.offset);
-  }
 }
 
 function readButton(field: Field): readonly Button[] {

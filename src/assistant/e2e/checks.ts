@@ -1,3 +1,4 @@
+import { isEqual } from '../templates/value.ts';
 import type { Position } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
@@ -150,17 +151,9 @@ function isSameValue(actual: JsonValue | undefined, expected: JsonValue): boolea
     const plain = (value: string | number | boolean) => String(value).trim().toLowerCase();
     return actual !== null && expected !== null && plain(actual) === plain(expected);
   }
-  return JSON.stringify(sorted(actual)) === JSON.stringify(sorted(expected));
+  return isEqual(actual, expected);
 }
 
 function isPlain(value: JsonValue | undefined): value is string | number | boolean | null {
   return typeof value !== 'object' || value === null;
-}
-
-/** The order of keys says nothing. */
-function sorted(value: JsonValue | undefined): JsonValue | undefined {
-  if (Array.isArray(value)) return value.map((item: JsonValue) => sorted(item) ?? null);
-  if (typeof value !== 'object' || value === null) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sorted((value as JsonObject)[key]) ?? null]));
 }

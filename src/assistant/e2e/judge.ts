@@ -60,6 +60,7 @@ Answer with JSON only: {"statements": [{"statement": "...", "holds": true, "reas
 const statement = z.object({ statement: z.string(), holds: z.boolean(), reason: z.string() });
 const judged = z.object({ statements: z.array(statement) });
 const lenient = statement.extend({ reason: z.string().catch('') });
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the target is this draft
 const schema = z.toJSONSchema(judged, { target: 'draft-7' }) as JSONSchema7;
 
 /** A model as a judge: it looks at each statement, and the share of those that hold is the score. */

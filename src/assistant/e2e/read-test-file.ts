@@ -124,15 +124,13 @@ function readSlots(field: Field): Slots {
 }
 
 function readFixtureNames(list: readonly Field[], fixtures: ReadonlyMap<string, Slots>): Slots {
-  return Object.assign(
-    {},
-    ...list.map((item) => {
-      const name = item.name() ?? '';
-      const slots = fixtures.get(name);
-      if (slots === undefined) item.error(`there is no fixture "${name}"`, known(fixtures.keys()));
-      return slots ?? {};
-    }),
-  ) as Slots;
+  const entries = list.flatMap((item) => {
+    const name = item.name() ?? '';
+    const slots = fixtures.get(name);
+    if (slots === undefined) item.error(`there is no fixture "${name}"`, known(fixtures.keys()));
+    return Object.entries(slots ?? {});
+  });
+  return Object.fromEntries(entries);
 }
 
 function readStubs(section: Section | undefined): ReadonlyMap<string, JsonObject> {

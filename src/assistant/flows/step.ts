@@ -9,7 +9,6 @@ import type {
   SetSlotsStep,
 } from '../model.ts';
 import { compileExpression, compileTemplate } from '../templates/template.ts';
-import { TemplateError } from '../templates/tokens.ts';
 
 type Own<S> = Omit<S, 'id' | 'next' | 'metadata' | 'position'>;
 
@@ -65,7 +64,7 @@ export function readStepBody(
 function readAction(field: Field, { flow, uses }: StepContext): StepBody | undefined {
   const action = field.name();
   if (action === undefined) return undefined;
-  if (action.includes('{{')) check(field, () => compileTemplate(action));
+  if (action.includes('{{')) field.attempt(() => compileTemplate(action));
   else uses.push({ kind: 'action', name: action, field, flow });
   return { kind: 'action', action };
 }
@@ -161,20 +160,11 @@ function readMapping(section: Section, { flow, uses }: StepContext): CallStep['m
         const field = entry.require('value', 'an expression such as result.structuredContent.id');
         const value = field?.name();
         if (field !== undefined && value !== undefined)
-          check(field, () => compileExpression(value));
+          field.attempt(() => compileExpression(value));
         return slot === undefined || value === undefined ? undefined : { slot, value };
       }),
     };
   });
-}
-
-function check(field: Field, compile: () => unknown): void {
-  try {
-    compile();
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    field.error(error.reason, undefined, error.offset);
-  }
 }
 
 /** The part of a derived id that tells steps of a kind apart. */

@@ -247,7 +247,7 @@ connections: {mcp_servers: []}
 test('a prompt that is no template is reported', async () => {
   const directory = await copy({ 'prompts/commands.jinja2': 'a\n{% if x %}' });
   expect(await problemsOf(directory)).toEqual([
-    'config.yml:9:22 pipeline[0].prompt_template: prompts/commands.jinja2: template line 2, column 1: this block has no {% endif %}',
+    'config.yml:9:22 pipeline[0].prompt_template: prompts/commands.jinja2: template, line 2, column 1: this block has no {% endif %}',
   ]);
 });
 

@@ -1,4 +1,11 @@
-import { type Environment, Field, Problems, type Source, YamlFile } from '../../config/index.ts';
+import {
+  type Environment,
+  Field,
+  Problems,
+  type Source,
+  TextError,
+  YamlFile,
+} from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { loadDomain } from '../domain/domain.ts';
 import type { Use } from '../domain/uses.ts';
@@ -6,7 +13,6 @@ import { loadFlows } from '../flows/flow.ts';
 import type { Domain, Flow } from '../model.ts';
 import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
 import { compileTemplate } from '../templates/template.ts';
-import { TemplateError } from '../templates/tokens.ts';
 import { readConfig } from './config-file.ts';
 import { type Endpoints, readEndpoints } from './endpoints.ts';
 import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
@@ -153,7 +159,7 @@ function check({ as, field, path }: Extract<Use, { kind: 'file' }>, text: string
     if (as === 'template') compileTemplate(text);
     else JSON.parse(text);
   } catch (error) {
-    if (error instanceof TemplateError) field.error(`${path}: ${error.message}`);
+    if (error instanceof TextError) field.error(`${path}: ${error.message}`);
     else if (error instanceof SyntaxError) field.error(`${path} is not JSON`);
     else throw error;
   }

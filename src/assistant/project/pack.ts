@@ -104,7 +104,7 @@ async function unpack(file: string): Promise<readonly TarEntry[]> {
   try {
     return readTar(archive);
   } catch (error) {
-    throw invalid(file, (error as Error).message, error);
+    throw invalid(file, error instanceof Error ? error.message : 'it cannot be read', error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Problems, Source } from '../../config/index.ts';
@@ -181,10 +182,23 @@ class Folder {
       return [];
     }
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      this.miss(path, `cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
+      this.miss(
+        path,
+        `cannot be read: ${error instanceof Error && 'code' in error ? String(error.code) : 'unknown'}`,
+      );
     });
     return text === undefined ? [] : [{ file: path, name, text }];
   }
+}
+
+/** A module of the project's code. The format names modules with dots, Legate with paths: `my.agent`, `./agent.ts`. */
+export function findModule(named: string, folders: readonly string[]): string | undefined {
+  const asPath = /[/\\]|\.[tj]s$/.test(named) ? named : named.replaceAll('.', '/');
+  return folders
+    .flatMap((folder) =>
+      ['', '.ts', '/index.ts', '.js', '/index.js'].map((end) => resolve(folder, asPath + end)),
+    )
+    .find((path) => /\.[tj]s$/.test(path) && existsSync(path));
 }
 
 /** Skips hidden files and node_modules. */

@@ -6,14 +6,14 @@ import {
   describedPattern,
   type SlotComparison,
 } from '../conditions/condition.ts';
-import { ConditionError } from '../conditions/parse.ts';
 import { usesOf, type ValidationScope } from '../domain/uses.ts';
 import type { Slot } from '../model.ts';
 
 /** Conditions must parse, name slots that exist, and compare them with values they can have. */
 export function validateConditions(scope: ValidationScope): void {
   for (const { field, text } of usesOf(scope, 'condition')) {
-    const condition = compile(field, text);
+    const what = 'cannot be read as a condition: ';
+    const condition = field.attempt(() => compileCondition(text), what);
     if (condition !== undefined) validate(scope, field, condition);
   }
   for (const { field, text } of usesOf(scope, 'description')) validateDescription(field, text);
@@ -28,16 +28,6 @@ function validateDescription(field: Field, text: string): void {
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     field.nonFatalError(`${error.reason}, so the pattern is not used`, error.hint, pattern.offset);
-  }
-}
-
-function compile(field: Field, text: string): Condition | undefined {
-  try {
-    return compileCondition(text);
-  } catch (error) {
-    if (!(error instanceof ConditionError)) throw error;
-    field.error(`cannot be read as a condition: ${error.reason}`, undefined, error.offset);
-    return undefined;
   }
 }
 

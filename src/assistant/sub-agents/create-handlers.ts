@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { findModule } from '../project/project-folder.ts';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
@@ -12,7 +13,7 @@ import type { Project } from '../project/load-project.ts';
 import type { SubAgent } from '../project/sub-agents.ts';
 import { AgentHandler } from './agent-handler.ts';
 import { McpPool, toolHandler } from './mcp.ts';
-import type { SubAgentModule } from './model.ts';
+import type { SubAgentModule, SubAgentTool } from './model.ts';
 import type { Sleep } from './outcome.ts';
 
 export interface SubAgentOptions {
@@ -154,13 +155,18 @@ async function warnUnless(
   }
 }
 
-const functions = [
-  'processInput',
-  'processOutput',
-  'processAgentOutput',
-  'processToolOutput',
-  'run',
-] as const satisfies readonly (keyof SubAgentModule)[];
+/** A function that a module may export; its type is the module's responsibility. */
+const hook = <T>() =>
+  z.custom<T>((value) => typeof value === 'function', "isn't a function").exactOptional();
+
+const moduleSchema = z.object({
+  processInput: hook<NonNullable<SubAgentModule['processInput']>>(),
+  processOutput: hook<NonNullable<SubAgentModule['processOutput']>>(),
+  processAgentOutput: hook<NonNullable<SubAgentModule['processAgentOutput']>>(),
+  processToolOutput: hook<NonNullable<SubAgentModule['processToolOutput']>>(),
+  tools: z.array(z.custom<SubAgentTool>(), "isn't an array").exactOptional(),
+  run: hook<NonNullable<SubAgentModule['run']>>(),
+});
 
 /** The module of a sub agent: from the agent's folder, or from the project's. */
 export async function loadModule(
@@ -168,31 +174,20 @@ export async function loadModule(
   { directory, subAgentsDirectory }: Pick<Project, 'directory' | 'subAgentsDirectory'>,
 ): Promise<SubAgentModule> {
   if (agent.module === undefined) return {};
-  const path = pathOf(agent.module, [join(subAgentsDirectory, agent.folder), directory]);
+  const path = findModule(agent.module, [join(subAgentsDirectory, agent.folder), directory]);
   if (path === undefined) {
     throw invalid(agent, `there is no module ${agent.module}; write a path such as ./agent.ts`);
   }
-  const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-  const { tools } = module as { readonly tools?: unknown };
-  const given = functions.filter((name) => module[name] !== undefined);
-  const odd = given.find((name) => typeof module[name] !== 'function');
-  if (odd !== undefined) throw invalid(agent, `its module exports ${odd}, which isn't a function`);
-  if (tools !== undefined && !Array.isArray(tools)) {
-    throw invalid(agent, "its module exports tools, which isn't an array");
+  const { data: module, error } = moduleSchema.safeParse({
+    ...(await import(pathToFileURL(path).href)),
+  });
+  const [issue] = error?.issues ?? [];
+  if (module === undefined) {
+    throw invalid(agent, `its module exports ${issue?.path.join('.')}, which ${issue?.message}`);
   }
-  if (given.length === 0 && tools === undefined) {
-    throw invalid(agent, `its module exports none of ${functions.join(', ')}, tools`);
-  }
-  return module;
-}
-
-/** The format names modules with dots, we do with paths: `my.agent`, `./agent.ts`. */
-function pathOf(named: string, folders: readonly string[]): string | undefined {
-  const asPath = /[/\\]|\.[tj]s$/.test(named) ? named : named.replaceAll('.', '/');
-  const endings = ['', '.ts', '/index.ts', '.js', '/index.js'];
-  return folders
-    .flatMap((folder) => endings.map((ending) => resolve(folder, `${asPath}${ending}`)))
-    .find((path) => /\.[tj]s$/.test(path) && existsSync(path));
+  if (Object.keys(module).length > 0) return module;
+  const known = Object.keys(moduleSchema.shape).join(', ');
+  throw invalid(agent, `its module exports none of ${known}`);
 }
 
 function invalid(agent: SubAgent, words: string): LegateError {

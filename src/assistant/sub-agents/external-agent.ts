@@ -13,6 +13,8 @@ import {
   type Message,
   type SendMessageResponse,
   toLegateError,
+  parseJson,
+  readAgentCard,
 } from '../../protocol/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import type { Call } from '../executor/call-handler.ts';
@@ -295,7 +297,7 @@ export async function connectAgent({
 }: ExternalParts): Promise<Client> {
   const { connect } = await import('../../client/index.ts');
   const card = files.get(agent.agentCard);
-  const address = card === undefined ? agent.agentCard : (JSON.parse(card) as JsonObject);
+  const address = card === undefined ? agent.agentCard : readAgentCard(parseJson(card));
   const options: ClientOptions = {
     // withRetries retries calls and logs its delays.
     retry: false,

@@ -10,7 +10,6 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { Call, CallHandler, CallOutcome } from '../executor/call-handler.ts';
 import type { McpServer } from '../project/mcp-servers.ts';
 import { evaluateExpression } from '../templates/template.ts';
-import { TemplateError } from '../templates/tokens.ts';
 import { slotSet } from '../tracker/events.ts';
 
 export interface McpPoolOptions {
@@ -82,7 +81,7 @@ export function toolHandler(pool: McpPool): CallHandler {
         return await callTool(pool, call);
       } catch (error) {
         call.signal.throwIfAborted();
-        const isOurs = error instanceof LegateError || error instanceof TemplateError;
+        const isOurs = error instanceof LegateError;
         call.logger.error({ tool: call.step.target, error }, 'mcp_tool.failed');
         return failed(call, isOurs ? error.message : 'the tool could not be called');
       }

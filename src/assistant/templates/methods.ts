@@ -35,10 +35,16 @@ const split: Operation = (value, call) => {
 const rsplit: Operation = (value, call) => {
   const by = argument(call, 0, 'sep') ?? null;
   const most = toNumber(argument(call, 1, 'maxsplit'), -1);
-  const pieces = split(value, { ...call, positional: [by], named: new Map() }) as string[];
+  const pieces = toList(split(value, { ...call, positional: [by], named: new Map() }));
   const cut = pieces.length - most;
   if (most < 0 || cut <= 1) return pieces;
-  return [pieces.slice(0, cut).join(by === null ? ' ' : toText(by)), ...pieces.slice(cut)];
+  return [
+    pieces
+      .slice(0, cut)
+      .map(toText)
+      .join(by === null ? ' ' : toText(by)),
+    ...pieces.slice(cut),
+  ];
 };
 
 const count: Operation = (value, call) =>

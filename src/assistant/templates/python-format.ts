@@ -24,10 +24,8 @@ export function formatPercent(
 ): string {
   let next = 0;
   return text.replace(
-    /%(?<flags>[-0+ ]*)(?<width>\d{0,3})(?:\.(?<precision>\d{1,2}))?(?<kind>[a-zA-Z%])/g,
-    (...match: unknown[]) => {
-      const groups = match[match.length - 1] as Record<string, string | undefined>;
-      const { flags = '', width = '', precision, kind = '' } = groups;
+    /%([-0+ ]*)(\d{0,3})(?:\.(\d{1,2}))?([a-zA-Z%])/g,
+    (_, flags: string, width: string, precision: string | undefined, kind: string) => {
       if (kind === '%') return '%';
       const value = positional[next];
       next += 1;

@@ -1,5 +1,5 @@
+import { TextError } from '../../config/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
-import { TemplateError } from './tokens.ts';
 import { type Call, isList, toText, Tuple, type Value } from './value.ts';
 
 /** What a template can see; only own properties count. */
@@ -46,7 +46,7 @@ export class Rendering {
     this.#limits = { output: 1_000_000, iterations: 100_000, work: 5_000_000, ...limits };
   }
 
-  /** @throws {TemplateError} with the position of the operation that failed. */
+  /** @throws {TextError} with the position of the operation that failed. */
   run<T>(template: string, evaluate: Evaluate<T>): T {
     try {
       return evaluate(new Variables(this));
@@ -54,7 +54,7 @@ export class Rendering {
       if (!(error instanceof RangeError)) throw error;
       const isOverflow = error.message.includes('call stack');
       const reason = isOverflow ? 'the values are nested too deeply' : error.message;
-      throw new TemplateError(template, this.offset, reason, error);
+      throw new TextError(template, this.offset, reason, { cause: error });
     }
   }
 

@@ -1,3 +1,4 @@
+import { TextError } from '../../config/index.ts';
 import {
   type Expression,
   parseArguments,
@@ -16,7 +17,7 @@ import {
   Namespace,
   type Variables,
 } from './rendering.ts';
-import { Names, type Segment, segments, TemplateError, type Tokens } from './tokens.ts';
+import { Names, type Segment, segments, type Tokens } from './tokens.ts';
 import { isList, isTruthy, toList, type Value } from './value.ts';
 
 /** A statement, compiled to a function that renders it. */
@@ -62,7 +63,7 @@ class Parser {
   /** Statements up to one of the `ends`, or to the end of the template when there are none. */
   block(ends: readonly string[], opener = 0): Block {
     this.#depth += 1;
-    if (this.#depth > 50) throw new TemplateError(this.#template, opener, 'nested too deeply');
+    if (this.#depth > 50) throw new TextError(this.#template, opener, 'nested too deeply');
     const statements: Render[] = [];
     const render: Render = (variables) => {
       let output = '';
@@ -74,7 +75,7 @@ class Parser {
       if (segment === undefined) {
         if (ends.length === 0) return { render, end: undefined };
         const reason = `this block has no {% ${ends[ends.length - 1]} %}`;
-        throw new TemplateError(this.#template, opener, reason);
+        throw new TextError(this.#template, opener, reason);
       }
       if (segment.kind === 'text') {
         const { text } = segment;

@@ -1,8 +1,8 @@
+import { TextError } from '../../config/index.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TemplateScope } from './rendering.ts';
 import { compileTemplate, evaluateExpression } from './template.ts';
-import { TemplateError } from './tokens.ts';
 
 const scope: TemplateScope = {
   slots: { name: 'ann lee', amount: 12.5, empty: null, tags: ['b', 'a', 'B'], ok: true },
@@ -116,7 +116,7 @@ test.each([
   ['{{ 1 ? 2 }}', 1, 6, "unexpected character '?'"],
 ])('%j is refused at line %i, column %i', (text, line, column, reason) => {
   expect(() => compileTemplate(text)).toThrow(
-    new TemplateError(
+    new TextError(
       text,
       text
         .split('\n')
@@ -242,7 +242,7 @@ test('the paths that a template reads are known', () => {
   expect(ofMacros).toEqual(['slots.x', 'c.d', 'slots.y', 'e']);
 });
 
-test('whatever the text, compiling and rendering fail with a TemplateError or not at all', () => {
+test('whatever the text, compiling and rendering fail with a TextError or not at all', () => {
   const piece = fc.constantFrom(
     '{{',
     '}}',
@@ -300,7 +300,7 @@ test('whatever the text, compiling and rendering fail with a TemplateError or no
       try {
         compileTemplate(pieces.join('')).render({ x: [1, 'a'] });
       } catch (error) {
-        expect(error).toBeInstanceOf(TemplateError);
+        expect(error).toBeInstanceOf(TextError);
       }
     }),
     { numRuns: 2_000 },

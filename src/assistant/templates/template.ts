@@ -1,9 +1,10 @@
+import { TextError } from '../../config/index.ts';
 import type { JsonValue } from '../../protocol/index.ts';
 import { BoundedCache } from '../cache.ts';
 import { type Expression, parseExpression } from './expression.ts';
 import { Rendering, type RenderLimits, type TemplateScope } from './rendering.ts';
 import { parseTemplate } from './statement.ts';
-import { Names, scan, TemplateError, Tokens } from './tokens.ts';
+import { Names, scan, Tokens } from './tokens.ts';
 import { toText } from './value.ts';
 
 /** A parsed template; rendering changes nothing in it. */
@@ -11,7 +12,7 @@ export interface Template {
   readonly text: string;
   /** The paths it reads from its scope: `slots.amount`, `context.name`. */
   readonly references: readonly string[];
-  /** @throws {TemplateError} when the values do not fit, or the result grows beyond the limits. */
+  /** @throws {TextError} when the values do not fit, or the result grows beyond the limits. */
   render(scope: TemplateScope, limits?: Partial<RenderLimits>): string;
 }
 
@@ -24,11 +25,11 @@ const expressions = new BoundedCache<Expression>(1_000);
 /**
  * Parses a template in the Jinja style; parsed templates are kept and used again.
  * @example compileTemplate('Hello {{ slots.name | title }}!').render({ slots: { name: 'ann' } })
- * @throws {TemplateError} with the place of the mistake.
+ * @throws {TextError} with the place of the mistake.
  */
 export function compileTemplate(text: string): Template {
   return templates.get(text, () => {
-    if (text.length > maximumLength) throw new TemplateError('', 0, 'the template is too long');
+    if (text.length > maximumLength) throw new TextError('', 0, 'the template is too long');
     const { render, references } = parseTemplate(text);
     return {
       text,
@@ -41,7 +42,7 @@ export function compileTemplate(text: string): Template {
 /**
  * Evaluates one expression and answers its value itself, not its text.
  * @example evaluateExpression('result.items | length', { result: { items: [1, 2] } }) // 2
- * @throws {TemplateError} with the place of the mistake.
+ * @throws {TextError} with the place of the mistake.
  */
 export function evaluateExpression(text: string, scope: TemplateScope): JsonValue | undefined {
   return new Rendering(scope).run(text, compileExpression(text).evaluate);
@@ -50,7 +51,7 @@ export function evaluateExpression(text: string, scope: TemplateScope): JsonValu
 /** Parses one expression, to find its mistakes early. */
 export function compileExpression(text: string): Expression {
   return expressions.get(text, () => {
-    if (text.length > maximumLength) throw new TemplateError('', 0, 'the expression is too long');
+    if (text.length > maximumLength) throw new TextError('', 0, 'the expression is too long');
     const names = new Names();
     const tokens = new Tokens(text, scan(text, 0, undefined).tokens, names);
     const expression = parseExpression(tokens);

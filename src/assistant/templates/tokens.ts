@@ -1,5 +1,4 @@
-import { locate } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { TextError } from '../../config/index.ts';
 
 type TokenKind = 'name' | 'text' | 'number' | 'operator' | 'end';
 
@@ -67,14 +66,14 @@ export class Names {
     return result;
   }
 
-  /** @throws {TemplateError} when the template calls what is no macro of its own. */
+  /** @throws {TextError} when the template calls what is no macro of its own. */
   checkCalls(template: string): void {
     const isKnown = (name: string) =>
       globals.has(name) || name === 'caller' || this.#macros.has(name);
     const unknown = this.#calls.find(({ name }) => !isKnown(name));
     if (unknown === undefined) return;
     const reason = `no macro named ${unknown.name}; only macros and the methods of values can be called`;
-    throw new TemplateError(template, unknown.offset, reason);
+    throw new TextError(template, unknown.offset, reason);
   }
 }
 
@@ -93,11 +92,15 @@ export class Tokens {
   }
 
   get current(): Token {
-    return this.#tokens[Math.min(this.#at, this.#tokens.length - 1)] as Token;
+    return this.#tokens[this.#at] ?? this.#end;
   }
 
   peek(): Token {
-    return this.#tokens[Math.min(this.#at + 1, this.#tokens.length - 1)] as Token;
+    return this.#tokens[this.#at + 1] ?? this.#end;
+  }
+
+  get #end(): Token {
+    return this.#tokens.at(-1) ?? { kind: 'end', value: '', offset: 0 };
   }
 
   take(): Token {
@@ -141,7 +144,7 @@ export class Tokens {
   }
 
   fail(reason: string, offset: number = this.current.offset): never {
-    throw new TemplateError(this.template, offset, reason);
+    throw new TextError(this.template, offset, reason);
   }
 }
 
@@ -181,7 +184,7 @@ export function scan(template: string, start: number, close: '}}' | '%}' | undef
       const reason = `'"`.includes(template.charAt(at))
         ? 'this text has no closing quote'
         : `unexpected character '${template[at]}'`;
-      throw new TemplateError(template, at, reason);
+      throw new TextError(template, at, reason);
     }
     const { number, name, text, operator } = match.groups ?? {};
     if (number !== undefined) tokens.push({ kind: 'number', value: number, offset: at });
@@ -194,9 +197,9 @@ export function scan(template: string, start: number, close: '}}' | '%}' | undef
     }
     at = pattern.lastIndex;
     if (tokens.length > maximumTokens)
-      throw new TemplateError(template, start, 'this expression is too long');
+      throw new TextError(template, start, 'this expression is too long');
   }
-  if (close !== undefined) throw new TemplateError(template, start, `missing the closing ${close}`);
+  if (close !== undefined) throw new TextError(template, start, `missing the closing ${close}`);
   tokens.push({ kind: 'end', value: '', offset: at });
   return { tokens, end: at, trim: false };
 }
@@ -250,7 +253,7 @@ export function* segments(template: string, names: Names): Generator<Segment, un
     const inner = offset + (mark === '-' || (mark === '+' && match[0] === '{%') ? 3 : 2);
     if (match[0] === '{#') {
       const close = template.indexOf('#}', inner);
-      if (close === -1) throw new TemplateError(template, offset, 'missing the closing #}');
+      if (close === -1) throw new TextError(template, offset, 'missing the closing #}');
       trimStart = template[close - 1] === '-' && close > inner;
       at = close + 2;
       continue;
@@ -262,7 +265,7 @@ export function* segments(template: string, names: Names): Generator<Segment, un
     if (!isOutput && tokens[0]?.value === 'raw' && tokens.length === 2) {
       endRaw.lastIndex = at;
       const close = endRaw.exec(template);
-      if (close === null) throw new TemplateError(template, offset, 'missing {% endraw %}');
+      if (close === null) throw new TextError(template, offset, 'missing {% endraw %}');
       yield* text(close.index, template[close.index + 2] === '-');
       at = endRaw.lastIndex;
       trimStart = close[1] === '-';
@@ -273,20 +276,5 @@ export function* segments(template: string, names: Names): Generator<Segment, un
       tokens: new Tokens(template, tokens, names),
       offset,
     };
-  }
-}
-
-/** A template that cannot be parsed or rendered; says where in the template. */
-export class TemplateError extends LegateError {
-  /** In characters from the start of the template. */
-  readonly offset: number;
-  /** What is wrong, without the place. */
-  readonly reason: string;
-
-  constructor(template: string, offset: number, reason: string, cause?: unknown) {
-    const { line, column } = locate(template, offset);
-    super('CONFIGURATION_INVALID', `template line ${line}, column ${column}: ${reason}`, { cause });
-    this.offset = offset;
-    this.reason = reason;
   }
 }
