@@ -293,6 +293,7 @@ test('a module changes what the agent is told, adds tools, and makes slots of re
       configuration: ', module: ./agent.ts',
       files: {
         'sub_agents/finder/agent.ts': `
+import { subAgentTool } from '${new URL('../../src/assistant/sub-agents/model.ts', import.meta.url).href}';
 export const processInput = (input) => ({
   ...input,
   userMessage: input.userMessage.toUpperCase(),
@@ -305,15 +306,15 @@ export const processToolOutput = ({ current, cumulative, channel }) =>
     .map(({ result }) => ({ event: 'slot', name: 'found', value: [result, cumulative.length, channel] }));
 export const processOutput = (output) => ({ ...output, responseMessage: output.responseMessage + '!' });
 export const tools = [
-  {
+  subAgentTool({
     name: 'count_nights',
     description: 'Counts nights.',
-    inputSchema: { type: 'object', properties: { from: { type: 'number' }, to: { type: 'number' } } },
+    input: { type: 'object', properties: { from: { type: 'number' }, to: { type: 'number' } } },
     async run({ from, to }, { metadata }) {
       if (typeof from !== 'number') throw new Error('from must be a number');
       return { nights: to - from, trip: metadata.trip };
     },
-  },
+  }),
 ];
 `,
       },

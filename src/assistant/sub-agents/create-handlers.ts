@@ -159,12 +159,18 @@ async function warnUnless(
 const hook = <T>() =>
   z.custom<T>((value) => typeof value === 'function', "isn't a function").exactOptional();
 
+function isTool(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'parse' in value && 'run' in value;
+}
+
 const moduleSchema = z.object({
   processInput: hook<NonNullable<SubAgentModule['processInput']>>(),
   processOutput: hook<NonNullable<SubAgentModule['processOutput']>>(),
   processAgentOutput: hook<NonNullable<SubAgentModule['processAgentOutput']>>(),
   processToolOutput: hook<NonNullable<SubAgentModule['processToolOutput']>>(),
-  tools: z.array(z.custom<SubAgentTool>(), "isn't an array").exactOptional(),
+  tools: z
+    .array(z.custom<SubAgentTool>(isTool, "isn't made by subAgentTool"), "isn't an array")
+    .exactOptional(),
   run: hook<NonNullable<SubAgentModule['run']>>(),
 });
 

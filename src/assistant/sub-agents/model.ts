@@ -1,4 +1,4 @@
-import { type OutputOf, type Schema, tool } from '../../agents/index.ts';
+import { type Schema, type Tool, tool, type ToolOptions } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { BotMessage, TrackerEvent } from '../conversation.ts';
 import type { SlotType } from '../model.ts';
@@ -160,18 +160,9 @@ export interface SubAgentToolContext {
 
 /**
  * A function that the model of a sub agent can call. Made by `subAgentTool`.
- * @example
- * const context = { metadata: {}, slots: {}, signal: AbortSignal.timeout(1_000) };
- * const tryOut = (weather: SubAgentTool) => weather.run({ city: 'Rome' }, context);
+ * @example const names = (tools: readonly SubAgentTool[]) => tools.map(({ name }) => name);
  */
-export interface SubAgentTool {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema of an object. */
-  readonly inputSchema: JsonObject;
-  /** Returns a JSON-serializable value. Errors are reported to the model. */
-  run(input: JsonValue, context: SubAgentToolContext): Promise<unknown>;
-}
+export type SubAgentTool = Tool<SubAgentToolContext>;
 
 /**
  * The options of a sub agent's tool.
@@ -182,14 +173,10 @@ export interface SubAgentTool {
  *   run: ({ city }, { signal }) => hotelsIn(city, { signal }),
  * };
  */
-export interface SubAgentToolOptions<S extends Schema | JsonObject> {
-  /** Letters, digits, `_` and `-`. */
-  readonly name: string;
-  readonly description: string;
-  /** A zod schema, or JSON Schema. @default no input */
-  readonly input?: S;
-  readonly run: (input: OutputOf<S>, context: SubAgentToolContext) => unknown;
-}
+export type SubAgentToolOptions<S extends Schema | JsonObject> = Pick<
+  ToolOptions<S, SubAgentToolContext>,
+  'name' | 'description' | 'input' | 'run'
+>;
 
 /**
  * A tool for the module of a sub agent.
@@ -202,16 +189,5 @@ export interface SubAgentToolOptions<S extends Schema | JsonObject> {
 export function subAgentTool<const S extends Schema | JsonObject>(
   options: SubAgentToolOptions<S>,
 ): SubAgentTool {
-  const { name, description, input, run } = options;
-  const base = tool({ name, description, ...(input !== undefined && { input }), run: () => null });
-  return {
-    name,
-    description,
-    inputSchema: base.inputSchema,
-    async run(given, context) {
-      const parsed = await base.parse(given);
-      if (!parsed.ok) throw new Error(parsed.problem);
-      return run(parsed.value as OutputOf<S>, context);
-    },
-  };
+  return tool(options);
 }

@@ -19,16 +19,16 @@ import { noted } from '../prompt-note.ts';
 import { type EventDraft, slotSet } from '../tracker/events.ts';
 import { slotValues } from './agent-input.ts';
 import type { McpPool } from './mcp.ts';
-import type { AgentInput, AgentOutput, StructuredResult, SubAgentModule } from './model.ts';
+import type {
+  AgentInput,
+  AgentOutput,
+  StructuredResult,
+  SubAgentModule,
+  SubAgentTool,
+} from './model.ts';
 import { type Sleep, slotOfEvent, timeLimit } from './outcome.ts';
 import { chatHistory, rememberResults, systemPrompt } from './react-prompt.ts';
-import {
-  type ReactTool,
-  reactTools,
-  setSlotTool,
-  TASK_COMPLETED,
-  taskCompleted,
-} from './react-tools.ts';
+import { reactTools, setSlotTool, TASK_COMPLETED, taskCompleted } from './react-tools.ts';
 
 export interface ReactParts {
   readonly agent: ReactAgent;
@@ -165,7 +165,7 @@ class ReactRun {
     return conditions.every((text) => compileCondition(text).evaluate({ slots: this.#allSlots }));
   }
 
-  #ownTools(): readonly ReactTool[] {
+  #ownTools(): readonly SubAgentTool[] {
     if (!this.#isTask) return [taskCompleted];
     const { slots } = this.#call.domain;
     return this.#exitSlots.flatMap((name) => {

@@ -1,5 +1,5 @@
 import type { Entry } from '../../agents/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { Call } from '../executor/call-handler.ts';
 import { dateTimeLine } from '../generators/llm/facts.ts';
 import { presentMoment } from '../generators/present-moment.ts';
@@ -94,7 +94,7 @@ const mostCharacters = 8_000;
 /** Tool results of earlier turns of the run. */
 function rememberedResults(metadata: JsonObject): readonly JsonObject[] {
   const kept = metadata['tool_results'];
-  return Array.isArray(kept) ? (kept as readonly JsonObject[]) : [];
+  return Array.isArray(kept) ? kept.filter(isJsonObject) : [];
 }
 
 /** Adds the results of this turn; drops the oldest beyond the limit. */

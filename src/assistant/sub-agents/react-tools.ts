@@ -1,13 +1,11 @@
-import { mcpTool, type Tool, tool, withSafeNames } from '../../agents/index.ts';
+import { mcpTool, tool, withSafeNames } from '../../agents/index.ts';
 import { metaOf, selectTools } from '../../mcp/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/slot.ts';
 import type { Slot } from '../model.ts';
 import type { ReactAgent } from '../project/sub-agents.ts';
 import type { McpPool } from './mcp.ts';
 import type { SubAgentModule, SubAgentTool, SubAgentToolContext } from './model.ts';
-
-export type ReactTool = Tool<SubAgentToolContext>;
 
 export const TASK_COMPLETED = 'task_completed';
 
@@ -23,10 +21,10 @@ export interface ReactToolSources {
  * are reserved, then the tools of its module and of MCP servers.
  */
 export async function reactTools(
-  own: readonly ReactTool[],
+  own: readonly SubAgentTool[],
   { agent, pool, module, signal }: ReactToolSources,
-): Promise<ReadonlyMap<string, ReactTool>> {
-  const found = [...own, ...(module.tools ?? []).map(moduleTool)];
+): Promise<ReadonlyMap<string, SubAgentTool>> {
+  const found = [...own, ...(module.tools ?? [])];
   const { toolTimeout } = agent;
   for (const { name: server, includeTools, excludeTools } of agent.mcpServers) {
     const connection = pool.connection(server);
@@ -42,19 +40,8 @@ export async function reactTools(
   return new Map(withSafeNames(found).map((each) => [each.name, each]));
 }
 
-function moduleTool(given: SubAgentTool): ReactTool {
-  const made = tool({
-    name: 'module',
-    description: given.description,
-    input: given.inputSchema,
-    run: async (input, context: SubAgentToolContext) => (await given.run(input, context)) ?? null,
-  });
-  // Names that models don't accept are made safe with all others.
-  return { ...made, name: given.name };
-}
-
 /** Ends an open-ended agent. */
-export const taskCompleted: ReactTool = lenient(
+export const taskCompleted: SubAgentTool = lenient(
   tool<JsonObject, SubAgentToolContext>({
     name: TASK_COMPLETED,
     description: 'Says that the task is done. Write what the user should know beside the call.',
@@ -64,7 +51,7 @@ export const taskCompleted: ReactTool = lenient(
 );
 
 /** Fills a slot that ends a task-specific agent. */
-export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): ReactTool {
+export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): SubAgentTool {
   const values = slot.type === 'bool' ? ['true', 'false'] : slot.values?.map(String);
   const allowed = values === undefined ? '' : ` One of: ${values.join(', ')}.`;
   return lenient(
@@ -87,7 +74,7 @@ export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): Reac
 }
 
 /** Accepts any input: the tool reports what is wrong with it. */
-function lenient(strict: ReactTool): ReactTool {
+function lenient(strict: SubAgentTool): SubAgentTool {
   return { ...strict, parse: async (value) => ({ ok: true, value }) };
 }
 
@@ -110,7 +97,7 @@ export function readSlotValue(slot: Slot, input: JsonValue): JsonValue {
 function parsedFor({ type }: Slot, text: JsonValue): JsonValue {
   if (typeof text !== 'string' || (type !== 'list' && type !== 'any')) return text;
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseJson(text);
   } catch {
     return text;
   }
