@@ -48,7 +48,7 @@ test.each([
     'hunter2',
   ],
   [
-    'a password in the words of an error',
+    'a password in the message of an error',
     { error: new Error('no login: password=hunter2') },
     'hunter2',
   ],
@@ -77,7 +77,7 @@ test.each([
   expect(written.join('')).not.toContain(secret);
 });
 
-test('what only sounds like a secret is logged', async () => {
+test('fields that only resemble secrets are logged', async () => {
   const { logger, last } = await lines();
   const fields = {
     inputTokens: 12,
@@ -97,7 +97,7 @@ function failed(): Error {
   return new Error('Basic aHVudGVyMjpodW50ZXIy hunter', { cause });
 }
 
-test('errors are told with their code, their stack and their cause', async () => {
+test('errors are logged with their code, stack and cause', async () => {
   const { logger, last } = await lines();
   logger.error({ error: failed() }, 'x');
   expect(last()['error']).toMatchObject({
@@ -120,7 +120,7 @@ test('every line of a turn has its id, however deep it is written, and only once
   expect(last()).not.toHaveProperty('turnId');
 });
 
-test('whatever is logged, the line is bounded and can be read', () => {
+test('every line is bounded and valid JSON', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.anything({ maxDepth: 8 })), (fields) => {
       const text = JSON.stringify(redact(fields));
@@ -136,7 +136,7 @@ test('whatever is logged, the line is bounded and can be read', () => {
   expect(JSON.stringify(redact(polluting))).toContain('polluted');
 });
 
-test('for people a line begins with the time, the level and the event', async () => {
+test('a pretty line starts with the time, the level and the event', async () => {
   const written: string[] = [];
   const logger = await createLogger({ format: 'pretty', write: (line) => written.push(line) });
   logger.warn({ problem: 'a "b"' }, 'project.warning');

@@ -37,7 +37,7 @@ async function telemetryTo(endpoint: string, options: Partial<TelemetryOptions> 
   return telemetry;
 }
 
-test('OTLP: spans are sent as JSON, with their trace, their times and who sends them', async () => {
+test('OTLP: spans are sent as JSON, with trace, times and resource', async () => {
   const collecting = await collector();
   const { endpoint } = collecting;
   const telemetry = await telemetryTo(`${endpoint}/`, {
@@ -85,7 +85,7 @@ test('OTLP: spans are sent as JSON, with their trace, their times and who sends 
   expect(second).not.toHaveProperty('parentSpanId');
 });
 
-test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted them', async () => {
+test('OTLP: metrics are sent as sums, gauges and histograms', async () => {
   const collecting = await collector();
   const { endpoint } = collecting;
   // What is made before telemetry starts counts from then on.
@@ -129,7 +129,7 @@ test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted the
   );
 });
 
-test('a collector that is away costs spans, not memory, and is complained of once', async () => {
+test('an unavailable collector costs spans, not memory, and is logged once', async () => {
   const collecting = await collector(() => 400);
   const { endpoint } = collecting;
   const said: string[] = [];
@@ -149,7 +149,7 @@ test('a collector that is away costs spans, not memory, and is complained of onc
   expect(said.filter((event) => event === 'telemetry.export.failed')).toHaveLength(1);
 });
 
-test('a collector that never answers holds up nobody for long', async () => {
+test('a collector that never answers delays shutdown only briefly', async () => {
   const silent = createServer(() => undefined);
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -167,7 +167,7 @@ test('a collector that never answers holds up nobody for long', async () => {
   await telemetry.close();
 });
 
-test('what a collector asks to be sent again is sent again', async () => {
+test('retryable responses of a collector are retried', async () => {
   const answers = [503, 200];
   const collecting = await collector(() => answers.shift() ?? 200);
   const { endpoint } = collecting;
@@ -178,7 +178,7 @@ test('what a collector asks to be sent again is sent again', async () => {
   expect(await telemetry.prometheus()).not.toContain('legate_telemetry_dropped_total{');
 });
 
-test('closing sends what is left', async () => {
+test('closing exports pending spans', async () => {
   const collecting = await collector();
   const { endpoint } = collecting;
   const telemetry = await telemetryTo(endpoint);
@@ -191,7 +191,7 @@ test('closing sends what is left', async () => {
   expect(traceparentOf(startSpan('off'))).toBeUndefined();
 });
 
-test('whoever starts telemetry again shares it, and it ends with the last of them', async () => {
+test('a second start shares the SDK, which stops with the last close', async () => {
   const collecting = await collector();
   const { endpoint } = collecting;
   const first = await telemetryTo(endpoint);
@@ -223,7 +223,7 @@ test.each([
   },
 );
 
-test('W3C: a trace that was begun elsewhere is continued, sampled or not', async () => {
+test('W3C: a trace of the caller is continued, sampled or not', async () => {
   const collecting = await collector();
   const { endpoint } = collecting;
   const telemetry = await telemetryTo(endpoint, { sampleRatio: 0 });

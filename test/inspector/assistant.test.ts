@@ -8,7 +8,7 @@ import { openPage, patient } from './pages.ts';
 afterAll(closeChromium);
 
 test(
-  'an assistant is talked to; its flow is drawn with the way taken, and any turn can be gone back to',
+  'the flow of a conversation is drawn with the path taken, at the latest or any earlier turn',
   patient,
   async () => {
     await using server = await bank();
@@ -71,7 +71,7 @@ test('a conversation is saved as a test', async () => {
   expect(text).toContain('- utter: utter_ask_transfer_confirmed');
 });
 
-test('what comes from elsewhere goes on in the page without a touch', async () => {
+test('messages of another channel appear in the page without a reload', async () => {
   await using server = await bank();
   await using open = await openPage(server.url);
   await open.say('send 50 euros to Anna');
@@ -82,7 +82,7 @@ test('what comes from elsewhere goes on in the page without a touch', async () =
     .toBe('Turn 2 of 2');
 });
 
-test('any conversation is gone on with by its id; prompts, tokens and sub agents are shown', async () => {
+test('a conversation is continued by its id, and its prompts, tokens and sub agents are shown', async () => {
   await using server = await bank();
   const prompts = [
     {
@@ -117,7 +117,7 @@ test('any conversation is gone on with by its id; prompts, tokens and sub agents
   expect(await server.conversations.tracker('ada')).toMatchObject({ slots: { amount: 50 } });
 });
 
-test('what a model was asked, what it answered and how many tokens that took is shown', async () => {
+test('model calls are shown with prompt, answer and tokens', async () => {
   await using model = await startScriptedModelServer([
     { text: 'start flow transfer_money\nset slot amount 50', usage: { input: 1_812, output: 19 } },
     { error: { status: 400 } },
@@ -141,7 +141,7 @@ test('what a model was asked, what it answered and how many tokens that took is 
   await expect.poll(() => call.locator('.badge.bad').count()).toBe(1);
 });
 
-test('what a sub agent asked a model is shown with the turn in which it did', async () => {
+test('model calls of a sub agent are shown with their turn', async () => {
   await using model = await startScriptedModelServer([
     'start flow plan_loan',
     { text: 'How much do you want to borrow?', usage: { input: 640, output: 8 } },

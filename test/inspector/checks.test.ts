@@ -35,7 +35,7 @@ const problemsOf = (...events: readonly StreamResponse[]): readonly string[] => 
 };
 
 describe('the order of events', () => {
-  test('a proper stream has nothing wrong with it', () => {
+  test('a valid stream has no problems', () => {
     expect(
       problemsOf(
         task('TASK_STATE_SUBMITTED'),
@@ -69,10 +69,10 @@ describe('the order of events', () => {
       ],
     ],
     [
-      'an agent that speaks as the user',
+      'an agent that sends the role of the user',
       [{ message: { messageId: 'm', role: 'ROLE_USER' as const, parts: [{ text: 'x' }] } }],
     ],
-  ])('%s is marked', (_name, events) => {
+  ])('%s is reported', (_name, events) => {
     expect(problemsOf(...events)).toHaveLength(1);
   });
 
@@ -116,7 +116,7 @@ describe('the wire', () => {
     ).toMatchObject({ operation: 'card' });
   });
 
-  test('answers are read as strictly as the specification is written', () => {
+  test('responses are checked as strictly as the specification', () => {
     const kind = exchangeKind(request({ requestBody: rpc('SendStreamingMessage') }));
     const frame = (result: unknown, more = {}): readonly string[] =>
       checkResponse(JSON.stringify({ jsonrpc: '2.0', id: 'r', result, ...more }), kind).problems;
@@ -138,7 +138,7 @@ describe('the wire', () => {
     expect(checkResponse(JSON.stringify(error), kind).problems).toEqual([]);
   });
 
-  test('0.3 is read in its own words', () => {
+  test('responses of 0.3 are checked against 0.3', () => {
     const kind = exchangeKind(request({ requestBody: rpc('message/send') }));
     const answer = (result: unknown): readonly string[] =>
       checkResponse(JSON.stringify({ jsonrpc: '2.0', id: 'r', result }), kind).problems;
@@ -147,12 +147,12 @@ describe('the wire', () => {
     expect(answer({ ...good, status: {} }).length).toBeGreaterThan(0);
   });
 
-  test('a request that does not say what it must is marked too', () => {
+  test('requests with missing fields are reported too', () => {
     const sent = request({ requestBody: rpc('SendMessage', { message: { parts: [] } }) });
     expect(checkRequest(sent, exchangeKind(sent)).length).toBeGreaterThan(0);
   });
 
-  test('nothing that can arrive makes reading fail', () => {
+  test('no response makes the check throw', () => {
     const kind = exchangeKind(request({ requestBody: rpc('SendStreamingMessage') }));
     assert(
       property(anything(), (value) => {
@@ -199,7 +199,7 @@ describe('cards', () => {
     expect(errors(part).join('\n')).toContain(place);
   });
 
-  test('what is unwise is a warning', () => {
+  test('valid but discouraged content is a warning', () => {
     const { signatures: _, ...unsigned } = card;
     const interfaces = [
       { url: 'http://a.example', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
@@ -213,7 +213,7 @@ describe('cards', () => {
     expect(findings.map(({ level }) => level)).toEqual(Array.from({ length: 4 }, () => 'warning'));
   });
 
-  test('anything at all can be checked', () => {
+  test('any value can be checked', () => {
     assert(
       property(anything(), (value) => {
         expect(checkCard(value).findings.length).toBeGreaterThan(0);
@@ -234,7 +234,7 @@ describe('forms and drafts', () => {
     required: ['guests'],
   };
 
-  test('a form is found wherever agents put it', () => {
+  test('a form is found in every supported location', () => {
     for (const data of [schema, { form: schema }, { schema }, { inputSchema: schema }]) {
       const form = formIn([{ text: 'hi' }, { data }]);
       expect(form?.fields.map(({ kind }) => kind)).toEqual(['number', 'boolean', 'date', 'choice']);
@@ -244,7 +244,7 @@ describe('forms and drafts', () => {
     expect(formIn([{ data: { form: { properties: {} } } }])).toBeUndefined();
   });
 
-  test('what is filled in goes back as the agent expects it', () => {
+  test('the answer of a form has the requested types', () => {
     const form = formIn([{ data: schema }]);
     if (form === undefined) throw new Error('no form');
     expect(answerOf(form, { guests: '3', terrace: 'true', day: '', menu: 'b' })).toEqual({

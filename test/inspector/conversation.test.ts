@@ -45,7 +45,7 @@ const tracker: JsonObject = {
   ],
 };
 
-test('each message begins a turn, and each turn knows how things stood after it', () => {
+test('each message starts a turn, and each turn has the state after it', () => {
   const [before, first, second] = conversationTurns(tracker);
   expect(before).toMatchObject({ number: 0, text: '', messages: [{ utter: 'utter_welcome' }] });
   expect(first).toMatchObject({
@@ -63,7 +63,7 @@ test('each message begins a turn, and each turn knows how things stood after it'
   });
 });
 
-test('the message that opens a conversation is part of what came before the first one', () => {
+test('the message that opens a session belongs to the turn before the first message', () => {
   const opened = [
     { event: 'session_started' },
     user('/session_start'),
@@ -81,7 +81,7 @@ test('the message that opens a conversation is part of what came before the firs
   ]);
 });
 
-test('a new session begins with empty slots', () => {
+test('a new session starts with empty slots', () => {
   const events = [...(tracker['events'] as JsonObject[]), user('/restart'), { event: 'restart' }];
   const turns = conversationTurns({ ...tracker, events });
   expect(turns.at(-1)?.slots).toEqual({ amount: null, limit: 500, status: null });
@@ -114,13 +114,13 @@ test('prompts and tokens are shown where the tracker has them', () => {
   expect(conversationTurns(tracker)[1]?.modelCalls).toEqual([]);
 });
 
-test('a tracker of odd content is shown as far as it goes', () => {
+test('a malformed tracker is shown as far as it can be decoded', () => {
   for (const odd of [{}, { events: 7, slots: [] }, { events: [null, 'x', { event: 'slot' }] }]) {
     expect(() => conversationTurns(odd as JsonObject)).not.toThrow();
   }
 });
 
-test('a conversation as a test says what was expected of each message', () => {
+test('a saved test has the expected reaction to each message', () => {
   expect(e2eTest('send: 50', conversationTurns(tracker))).toBe(
     [
       'test_cases:',
@@ -140,7 +140,7 @@ test('a conversation as a test says what was expected of each message', () => {
   );
 });
 
-test('a conversation that was saved as a test passes as one', async () => {
+test('a saved test passes', async () => {
   const directory = join(import.meta.dirname, '../../examples/bank');
   await using bank = await serveAssistant({
     places: { directory },

@@ -45,18 +45,18 @@ const completed = { event: 'flow_completed', flow_id: 'transfer', step_id: 'tell
 const action = (name: string): JsonObject => ({ event: 'action', name });
 const slot = (name: string): JsonObject => ({ event: 'slot', name, value: 1 });
 
-test('a flow that never began has no path', () => {
+test('a flow that never started has no path', () => {
   expect(flowPath(flow, [action('action_listen')])).toMatchObject({ active: undefined });
   expect(flowPath(flow, []).steps.size).toBe(0);
 });
 
-test('the active step is lit, and the way to it taken', () => {
+test('the path leads to the active step', () => {
   const path = flowPath(flow, [started, slot('recipient'), slot('amount'), stack(at('sure'))]);
   expect(path.active).toBe('sure');
   expect([...path.edges]).toEqual([`${START}>who`, 'who>much', 'much>sure']);
 });
 
-test('of two branches the one is taken that explains what was done', () => {
+test('of two branches, the path takes the one that explains the events', () => {
   const before = [started, stack(at('sure'))];
   const yes = flowPath(flow, [
     ...before,
@@ -72,7 +72,7 @@ test('of two branches the one is taken that explains what was done', () => {
   expect(no.edges.has('sure>drop')).toBe(true);
 });
 
-test('only the latest run counts, and a cancelled one ends where it stood', () => {
+test('only the latest run counts, and a cancelled one ends at its last step', () => {
   const first = [started, stack(at('sure')), action('action_send'), completed];
   const path = flowPath(flow, [...first, started, stack(at('who'))]);
   expect([...path.steps]).toEqual([START, 'who']);
@@ -83,13 +83,13 @@ test('only the latest run counts, and a cancelled one ends where it stood', () =
   });
 });
 
-test('a flow that another one called begins with its frame and ends without it', () => {
+test('a called flow starts with its stack frame and ends without it', () => {
   const called = [stack(at('much')), stack({ flow_id: 'other', step_id: 'x', type: 'flow' })];
   expect(flowPath(flow, called)).toMatchObject({ active: undefined, end: 'completed' });
   expect(flowPath(flow, called.slice(0, 1))).toMatchObject({ active: 'much' });
 });
 
-test('no boxes touch, and every way leads down', () => {
+test("boxes don't overlap, and every edge points down", () => {
   const { nodes, edges, width, height } = flowLayout(flow);
   for (const one of nodes) {
     expect(one.x - one.width / 2).toBeGreaterThanOrEqual(0);
@@ -131,7 +131,7 @@ function pointsOf(line: string): readonly (readonly [number, number])[] {
   );
 }
 
-test('no way leads through a box, and the first branch stands on the left', () => {
+test('no edge crosses a box, and the first branch is on the left', () => {
   const skipping: FlowView = {
     ...flow,
     first: 'a',
@@ -160,14 +160,14 @@ test('no way leads through a box, and the first branch stands on the left', () =
   expect(x('send')).toBeLessThan(x('drop'));
 });
 
-test('a step stands right below the only one that leads to it', () => {
+test('a step is right below its only predecessor', () => {
   const { nodes } = flowLayout(flow);
   const x = (id: string): number => nodes.find((node) => node.id === id)?.x ?? 0;
   expect(x('tell')).toBeCloseTo(x('send'));
   expect(x('told')).toBeCloseTo(x('drop'));
 });
 
-test('flows with circles, without steps that exist, and of one step are drawn too', () => {
+test('flows with loops, with missing steps and with one step are drawn', () => {
   const loop = {
     ...flow,
     steps: [step('who', 'collect', 'a', 'much'), step('much', 'noop', '', 'who')],

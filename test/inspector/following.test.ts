@@ -62,35 +62,39 @@ describe.each(sizes)('at $width pixels', (viewport) => {
     expect(frames).toBeLessThanOrEqual(2);
   });
 
-  test('who reads older messages is not disturbed, and told of new ones', patient, async () => {
-    await using server = await inspectedServer();
-    await using open = await openPage(server.url, { viewport });
-    const { page } = open;
-    for (let count = 1; count <= 4; count += 1) await open.say('report');
-    const log = page.locator('.talk-log');
-    const composer = page.locator('.composer-text');
-    await composer.fill('stream 3000 1000');
-    await composer.press('Enter');
-    await page.locator('.bubble.artifact', { hasText: 'word 20 ' }).waitFor();
-    await scrollBy(page, -600);
-    await page.getByRole('button', { name: 'New messages' }).waitFor();
-    const top = await log.evaluate(({ scrollTop }) => scrollTop);
-    const words = (): Promise<number> =>
-      page
-        .locator('.bubble.artifact')
-        .last()
-        .innerText()
-        .then((text) => text.length);
-    const before = await words();
-    await expect.poll(words, { timeout: 20_000 }).toBeGreaterThan(before + 2_000);
-    expect(await log.evaluate(({ scrollTop }) => scrollTop)).toBe(top);
+  test(
+    'reading older messages is not disturbed, and a button leads to new ones',
+    patient,
+    async () => {
+      await using server = await inspectedServer();
+      await using open = await openPage(server.url, { viewport });
+      const { page } = open;
+      for (let count = 1; count <= 4; count += 1) await open.say('report');
+      const log = page.locator('.talk-log');
+      const composer = page.locator('.composer-text');
+      await composer.fill('stream 3000 1000');
+      await composer.press('Enter');
+      await page.locator('.bubble.artifact', { hasText: 'word 20 ' }).waitFor();
+      await scrollBy(page, -600);
+      await page.getByRole('button', { name: 'New messages' }).waitFor();
+      const top = await log.evaluate(({ scrollTop }) => scrollTop);
+      const words = (): Promise<number> =>
+        page
+          .locator('.bubble.artifact')
+          .last()
+          .innerText()
+          .then((text) => text.length);
+      const before = await words();
+      await expect.poll(words, { timeout: 20_000 }).toBeGreaterThan(before + 2_000);
+      expect(await log.evaluate(({ scrollTop }) => scrollTop)).toBe(top);
 
-    await page.getByRole('button', { name: 'New messages' }).click();
-    await expect.poll(() => below(page)).toBeLessThanOrEqual(60);
-    expect(await page.locator('.talk-new').count()).toBe(0);
-    await page.locator('.turn-foot .badge', { hasText: 'completed' }).nth(4).waitFor();
-    await expect.poll(() => below(page)).toBeLessThanOrEqual(1);
-  });
+      await page.getByRole('button', { name: 'New messages' }).click();
+      await expect.poll(() => below(page)).toBeLessThanOrEqual(60);
+      expect(await page.locator('.talk-new').count()).toBe(0);
+      await page.locator('.turn-foot .badge', { hasText: 'completed' }).nth(4).waitFor();
+      await expect.poll(() => below(page)).toBeLessThanOrEqual(1);
+    },
+  );
 
   test('sending goes to the end, wherever the reader is', patient, async () => {
     await using server = await inspectedServer();

@@ -121,7 +121,7 @@ test.each(['light', 'dark'] as const)(
   },
 );
 
-test('the theme follows the system until somebody chooses, and the choice stays', async () => {
+test('the theme follows the system until the user chooses one, and the choice is kept', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url, { colorScheme: 'dark' });
   const { page } = open;

@@ -60,7 +60,7 @@ test.each([
   expect(read(text)).toBe(expected);
 });
 
-test('markup stays text, and no address but a page or a mailbox becomes a link', () => {
+test('markup stays text, and only web and mail addresses become links', () => {
   expect(read('a <img src=x onerror=alert(1)>')).toBe('<p>a &lt;img src=x onerror=alert(1)></p>');
   expect(read('<script>alert(1)</script>')).toBe('<p>&lt;script>alert(1)&lt;/script></p>');
   for (const address of [
@@ -81,7 +81,7 @@ test('markup stays text, and no address but a page or a mailbox becomes a link',
   );
 });
 
-test('links open elsewhere and tell that page nothing', () => {
+test('links open in a new tab without a referrer', () => {
   const [paragraph] = elementsOf(readBlock('https://a.example')) as VNode<{
     children: readonly VNode[];
   }>[];
@@ -101,7 +101,7 @@ test('a text that grows keeps all of its blocks but the last', () => {
   }
 });
 
-test('whatever an agent writes is read, in bounded depth and without losing words', () => {
+test('any text is rendered in bounded depth without losing words', () => {
   const deep = (text: string) =>
     /(?:<blockquote>|<li>){10}/.test(read(text).replaceAll(/<ul>/g, ''));
   expect(deep(`${'> '.repeat(8_000)}deep`)).toBe(false);
@@ -122,13 +122,13 @@ test('whatever an agent writes is read, in bounded depth and without losing word
   );
 });
 
-test('marks that would take long to read are shown as they are', () => {
+test('marks that would take long to parse are shown as text', () => {
   const hostile = '_a**'.repeat(4_000);
   expect(read(hostile)).toBe(`<p>${hostile}</p>`);
   expect(read('word\n\n**b** '.repeat(3_000))).toContain('<strong>b</strong>');
 });
 
-test('a long text of nothing but marks comes to an end', () => {
+test('a long text of marks is parsed in bounded time', () => {
   for (const piece of ['**', '[', '`', '_a', '[a](', '> ', '|', 'http://', '*a *', '<a ', '\\']) {
     expect(read(piece.repeat(50_000))).not.toBe('');
   }

@@ -21,13 +21,13 @@ const images = join(import.meta.dirname, '../../docs/images');
 mkdirSync(images, { recursive: true });
 
 const shoot = async (page: Page, name: string): Promise<void> => {
-  // Notices of changes come within a second; a picture is taken of what has settled.
+  // Notices of changes arrive within a second; waits until the page has settled.
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(images, `inspector-${name}.png`) });
   console.log(`inspector-${name}.png`);
 };
 
-async function ofTheAssistant(): Promise<void> {
+async function assistantViews(): Promise<void> {
   await using server = await bank();
   const talk = async (options: BrowserContextOptions, look: (page: Page) => Promise<void>) => {
     await using open = await openPage(server.url, {
@@ -76,7 +76,7 @@ async function ofTheAssistant(): Promise<void> {
   });
 }
 
-async function ofAModel(): Promise<void> {
+async function modelViews(): Promise<void> {
   await using model = await startScriptedModelServer([
     'start flow transfer_money\nset slot amount 50\nset slot recipient Anna',
   ]);
@@ -147,7 +147,7 @@ async function send(server: InspectedServer, text: string, subject: string, url?
   );
 }
 
-async function ofAnAgent(): Promise<void> {
+async function agentViews(): Promise<void> {
   const key = generateSigningKey();
   await using other = await serve(bakery, { cardKeys: [key], drainMs: 0 });
   const mill = JSON.parse(JSON.stringify(other.router.cards.current)) as JsonObject;
@@ -218,7 +218,7 @@ async function ofAnAgent(): Promise<void> {
   await shoot(page, 'network');
 }
 
-async function ofRetries(): Promise<void> {
+async function pendingDeliveries(): Promise<void> {
   await using broken = await startReceiver((_call, response) => void response.writeHead(503).end());
   await using server = await inspectedServer({ push: { backoff: { initialDelay: 60_000 } } });
   await send(server, 'order', 'bob', `${broken.url}/orders`);
@@ -226,10 +226,10 @@ async function ofRetries(): Promise<void> {
   await using open = await openPage(server.url, { viewport, hash: '#/push' });
   await open.page.getByRole('tab', { name: 'Pending' }).click();
   await open.page.locator('.row').first().waitFor();
-  await shoot(open.page, 'push-waiting');
+  await shoot(open.page, 'push-pending');
 }
 
-async function ofAStranger(): Promise<void> {
+async function accessForm(): Promise<void> {
   const tokens = [{ token: 'secret', subject: 'olga', scopes: ['inspect'] }];
   const auth = new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] });
   await using server = await inspectedServer({ auth });
@@ -241,9 +241,9 @@ async function ofAStranger(): Promise<void> {
   await shoot(open.page, 'access');
 }
 
-await ofTheAssistant();
-await ofAModel();
-await ofAnAgent();
-await ofRetries();
-await ofAStranger();
+await assistantViews();
+await modelViews();
+await agentViews();
+await pendingDeliveries();
+await accessForm();
 await closeChromium();

@@ -87,7 +87,7 @@ async function stream(page: Page, events: number): Promise<void> {
 }
 
 test(
-  'ten thousand streamed events leave room for sixty pictures a second, and the page small',
+  'ten thousand streamed events leave time for 60 frames/s and keep the page small',
   { timeout: 180_000 },
   async () => {
     await using server = await inspectedServer();

@@ -37,7 +37,7 @@ test('markdown is shown as elements, and markup in it as text', async () => {
   expect(await bubble.textContent()).toContain('<img src="https://example.com/spy.png"');
 });
 
-test('a form that the agent asks for is filled in and goes back as data', async () => {
+test('a requested form is filled in and sent back as data', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
   await open.say('form');
@@ -52,7 +52,7 @@ test('a form that the agent asks for is filled in and goes back as data', async 
   expect(await links.first().getAttribute('href')).toBe(await links.last().getAttribute('href'));
 });
 
-test('files, data and metadata go with a message; a picture that comes is shown', async () => {
+test('files, data and metadata are sent with a message; received images are shown', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
   const { page } = open;
@@ -91,7 +91,7 @@ test('files, data and metadata go with a message; a picture that comes is shown'
   expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(10);
 });
 
-test('the base64 of a file is folded on the wire until it is asked for', async () => {
+test('the base64 of a file is folded on the wire until it is expanded', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
   const { page } = open;
@@ -125,7 +125,7 @@ test.each([
   ['1.0', 'HTTP+JSON (REST)'],
   ['0.3', 'JSON-RPC'],
   ['0.3', 'HTTP+JSON (REST)'],
-])('any agent is talked to by its address: A2A %s over %s', async (version, binding) => {
+])('any agent can be called by its address: A2A %s over %s', async (version, binding) => {
   await using other = await serve(bakery, { drainMs: 0 });
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);
@@ -184,7 +184,7 @@ test('credentials are sent where they belong and shown nowhere', async () => {
   expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('secret');
 });
 
-test('an agent that asks who calls says so, and the card says how', async () => {
+test('an agent that requires authentication is reported, with the schemes of its card', async () => {
   const tokens = [{ token: 'right-token', subject: 'ada' }];
   const auth = new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] });
   await using other = await serve(bakery, { auth, drainMs: 0 });
@@ -205,7 +205,7 @@ test('an agent that asks who calls says so, and the card says how', async () => 
   await page.locator('.bubble').getByText('You said: hello').waitFor();
 });
 
-test('what an agent gets wrong is marked, with the field at fault', async () => {
+test('invalid responses are reported with the invalid field', async () => {
   await using other = await serve(bakery, {
     drainMs: 0,
     channels: [
@@ -237,7 +237,7 @@ test('what an agent gets wrong is marked, with the field at fault', async () => 
   expect(await verdict.textContent()).toContain('status.state');
 });
 
-test('several conversations stand side by side, each with its own context', async () => {
+test('several conversations run side by side, each with its own context', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
   const { page } = open;
@@ -257,7 +257,7 @@ test('several conversations stand side by side, each with its own context', asyn
   await expect.poll(() => columns.count()).toBe(1);
 });
 
-test('whoever turns to another agent leaves the context of the former behind', async () => {
+test('connecting to another agent starts a new context', async () => {
   const contexts: (string | undefined)[] = [];
   await using other = await serve(
     agent({ name: 'listener' }, async function* (turn) {

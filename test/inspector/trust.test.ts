@@ -43,7 +43,7 @@ async function bakerWithTrust() {
 }
 
 test(
-  'a caller is known, trusted with more, asks, is approved, and loses the trust again',
+  'a caller becomes a peer, gets trust and an approval, and loses the trust again',
   patient,
   async () => {
     await using made = await bakerWithTrust();

@@ -66,7 +66,7 @@ test('tasks of all callers are listed, filtered, and each shows its timeline', a
   await page.getByText(`Task after event ${events.length}`).waitFor();
 });
 
-test('a task is spelled as either version, side by side with its request', async () => {
+test('a task is shown in the wire format of either version, beside its request', async () => {
   await using server = await inspectedServer();
   const id = await send(server, 'hello');
   await using open = await openPage(server.url, { hash: `#/tasks/${id}` });
@@ -94,7 +94,7 @@ test('a running task is followed, left, subscribed to again and cancelled', asyn
   expect(await page.getByRole('button', { name: 'Cancel', exact: true }).isDisabled()).toBe(true);
 });
 
-test('a new task shows up by itself, and can be sent again', async () => {
+test('a new task appears without a reload, and can be sent again', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url, { hash: '#/tasks' });
   const { page } = open;
@@ -109,81 +109,73 @@ test('a new task shows up by itself, and can be sent again', async () => {
   expect(records).toHaveLength(2);
 });
 
-test(
-  'webhooks: dead letters are tried again, and the receiver shows what arrives',
-  patient,
-  async () => {
-    let isDown = true;
-    await using receiver = await startReceiver((_call, response) => {
-      response.writeHead(isDown ? 503 : 204).end();
-    });
-    const key = generateSigningKey();
-    await using server = await inspectedServer({
-      push: { maxAttempts: 1, signer: bodySigner([key]) },
-    });
-    const url = `${receiver.url}/hook`;
-    await send(server, 'hello', '', { taskPushNotificationConfig: { id: 'mine', url } });
-    await using open = await openPage(server.url, { hash: '#/push' });
-    const { page } = open;
-    await page.getByRole('tab', { name: 'Dead letters' }).click();
-    const rows = page.locator('.row');
-    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeGreaterThan(0);
-    expect(await rows.first().textContent()).toContain('answered 503');
-    isDown = false;
-    while ((await rows.count()) > 0) {
-      const count = await rows.count();
-      await rows.first().getByRole('button', { name: 'Retry' }).click();
-      await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeLessThan(count);
-    }
-    await page.getByText('No dead letters').waitFor();
-    // Every call is told of, what succeeded and what did not.
-    await page.getByRole('tab', { name: 'Deliveries' }).click();
-    await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
-    await page.locator('.row .badge', { hasText: 'dead' }).first().waitFor();
-    await page.getByRole('tab', { name: 'Registered' }).click();
-    await page.locator('.row', { hasText: url }).waitFor();
+test('webhooks: dead letters are retried, and the receiver shows its calls', patient, async () => {
+  let isDown = true;
+  await using receiver = await startReceiver((_call, response) => {
+    response.writeHead(isDown ? 503 : 204).end();
+  });
+  const key = generateSigningKey();
+  await using server = await inspectedServer({
+    push: { maxAttempts: 1, signer: bodySigner([key]) },
+  });
+  const url = `${receiver.url}/hook`;
+  await send(server, 'hello', '', { taskPushNotificationConfig: { id: 'mine', url } });
+  await using open = await openPage(server.url, { hash: '#/push' });
+  const { page } = open;
+  await page.getByRole('tab', { name: 'Dead letters' }).click();
+  const rows = page.locator('.row');
+  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(await rows.first().textContent()).toContain('answered 503');
+  isDown = false;
+  while ((await rows.count()) > 0) {
+    const count = await rows.count();
+    await rows.first().getByRole('button', { name: 'Retry' }).click();
+    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeLessThan(count);
+  }
+  await page.getByText('No dead letters').waitFor();
+  // Every call is told of, what succeeded and what did not.
+  await page.getByRole('tab', { name: 'Deliveries' }).click();
+  await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
+  await page.locator('.row .badge', { hasText: 'dead' }).first().waitFor();
+  await page.getByRole('tab', { name: 'Registered' }).click();
+  await page.locator('.row', { hasText: url }).waitFor();
 
-    await page.goto(`${server.url}/inspect/#/talk`);
-    await page.getByRole('button', { name: /^Agent: / }).click();
-    await page.getByLabel('Send webhooks to the built-in receiver').check();
-    await page.getByRole('button', { name: 'Connect' }).click();
-    await open.say('hello');
-    await page.goto(`${server.url}/inspect/#/push`);
-    await page.getByRole('tab', { name: 'Receiver' }).click();
-    await expect
-      .poll(() => page.locator('.windowed-row').count(), { timeout: 10_000 })
-      .toBeGreaterThan(1);
-    await page.locator('.windowed-row').first().click();
-    await page.getByText('valid signature').waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByText('No calls yet').waitFor();
-  },
-);
+  await page.goto(`${server.url}/inspect/#/talk`);
+  await page.getByRole('button', { name: /^Agent: / }).click();
+  await page.getByLabel('Send webhooks to the built-in receiver').check();
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await open.say('hello');
+  await page.goto(`${server.url}/inspect/#/push`);
+  await page.getByRole('tab', { name: 'Receiver' }).click();
+  await expect
+    .poll(() => page.locator('.windowed-row').count(), { timeout: 10_000 })
+    .toBeGreaterThan(1);
+  await page.locator('.windowed-row').first().click();
+  await page.getByText('valid signature').waitFor();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await page.getByText('No calls yet').waitFor();
+});
 
-test(
-  'webhooks: what has to be tried again waits, and says what went wrong and when it is next',
-  patient,
-  async () => {
-    await using receiver = await startReceiver((_call, response) => {
-      response.writeHead(503).end();
-    });
-    await using server = await inspectedServer({ push: { backoff: { initialDelay: 3_600_000 } } });
-    const id = await send(server, 'hello', 'bob', {
-      taskPushNotificationConfig: { id: 'mine', url: `${receiver.url}/hook` },
-    });
-    await using open = await openPage(server.url, { hash: '#/push' });
-    const { page } = open;
-    await page.locator('.row .badge', { hasText: 'will retry' }).waitFor();
-    await page.getByRole('tab', { name: 'Pending' }).click();
-    const row = page.locator('.row', { hasText: '1 attempt · next at' });
-    await row.waitFor();
-    expect(await row.textContent()).toContain('answered 503');
-    // The task leads to the same.
-    await page.goto(`${server.url}/inspect/#/tasks/${id}`);
-    await page.getByRole('tab', { name: 'Push' }).click();
-    await page.locator('.tab-panel .row', { hasText: 'will retry' }).waitFor();
-  },
-);
+test('webhooks: pending deliveries show the last error and the next attempt', patient, async () => {
+  await using receiver = await startReceiver((_call, response) => {
+    response.writeHead(503).end();
+  });
+  await using server = await inspectedServer({ push: { backoff: { initialDelay: 3_600_000 } } });
+  const id = await send(server, 'hello', 'bob', {
+    taskPushNotificationConfig: { id: 'mine', url: `${receiver.url}/hook` },
+  });
+  await using open = await openPage(server.url, { hash: '#/push' });
+  const { page } = open;
+  await page.locator('.row .badge', { hasText: 'will retry' }).waitFor();
+  await page.getByRole('tab', { name: 'Pending' }).click();
+  const row = page.locator('.row', { hasText: '1 attempt · next at' });
+  await row.waitFor();
+  expect(await row.textContent()).toContain('answered 503');
+  // The task leads to the same.
+  await page.goto(`${server.url}/inspect/#/tasks/${id}`);
+  await page.getByRole('tab', { name: 'Push' }).click();
+  await page.locator('.tab-panel .row', { hasText: 'will retry' }).waitFor();
+});
 
 test('peers: cards are looked up, validated and their signatures checked', async () => {
   const key = generateSigningKey();
@@ -228,7 +220,7 @@ test('peers: cards are looked up, validated and their signatures checked', async
   expect(await page.evaluate(() => Object.keys(localStorage))).toEqual(['legate-inspector-agents']);
 });
 
-test('peers: trust is granted and taken back, approvals are decided', async () => {
+test('peers: trust is granted and revoked, approvals are decided', async () => {
   let trust = 'observe';
   let isWaiting = true;
   const card = await inspectedCard();
@@ -286,7 +278,7 @@ async function inspectedCard(): Promise<JsonObject> {
   return JSON.parse(JSON.stringify(server.router.cards.current)) as JsonObject;
 }
 
-test('where callers say who they are, the page asks the operator too', async () => {
+test('on a server with authentication the page asks for a credential', async () => {
   const auth = new Authenticator({
     verifiers: [
       bearerTokenVerifier({
@@ -328,7 +320,7 @@ test('the link leaves no token in the address, and the page can be loaded again'
   await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
 });
 
-test('without its link the page says how to get it, and takes the token instead', async () => {
+test('without its link the page explains how to get it, and accepts the token', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url, { byLink: false });
   const { page } = open;

@@ -38,7 +38,7 @@ test(
   },
 );
 
-test('a new session is welcomed again; a conversation that goes on is not', patient, async () => {
+test('a new session is welcomed again; a continued conversation is not', patient, async () => {
   await using server = await bank();
   await server.conversations.say('ada', 'send money', { channel: 'rest' });
   await using open = await openPage(server.url);
@@ -61,20 +61,28 @@ test('a new session is welcomed again; a conversation that goes on is not', pati
   await page.locator('.turn').getByText('How much shall I send?').waitFor();
 });
 
-test('an assistant that starts its session without a word is waited for', patient, async () => {
-  const silent = 'flows: {pattern_session_start: {steps: [{action: action_session_start}]}}\n';
-  await using folder = await greenhouseFolder({ 'data/patterns.yml': silent });
-  await using server = await bank({ places: { directory: folder.directory } });
-  await using open = await openPage(server.url);
-  await open.page.getByRole('heading', { name: 'Send a message' }).waitFor();
-  await open.say('water the Monstera');
-  await open.page.locator('.turn').getByText('How many litres?').waitFor();
-});
+test(
+  'the first message waits for an assistant whose session start sends no message',
+  patient,
+  async () => {
+    const silent = 'flows: {pattern_session_start: {steps: [{action: action_session_start}]}}\n';
+    await using folder = await greenhouseFolder({ 'data/patterns.yml': silent });
+    await using server = await bank({ places: { directory: folder.directory } });
+    await using open = await openPage(server.url);
+    await open.page.getByRole('heading', { name: 'Send a message' }).waitFor();
+    await open.say('water the Monstera');
+    await open.page.locator('.turn').getByText('How many litres?').waitFor();
+  },
+);
 
-test('an agent that is no assistant is sent nothing when its page opens', patient, async () => {
-  await using server = await inspectedServer();
-  await using open = await openPage(server.url);
-  await open.page.getByRole('heading', { name: 'Send a message' }).waitFor();
-  await open.say('report');
-  expect((await server.serving.router.store.list({ limit: 10 })).records).toHaveLength(1);
-});
+test(
+  'an agent that is not an assistant receives nothing when its page opens',
+  patient,
+  async () => {
+    await using server = await inspectedServer();
+    await using open = await openPage(server.url);
+    await open.page.getByRole('heading', { name: 'Send a message' }).waitFor();
+    await open.say('report');
+    expect((await server.serving.router.store.list({ limit: 10 })).records).toHaveLength(1);
+  },
+);

@@ -171,7 +171,7 @@ export class SequenceCheck {
       if (!isFirst) problems.push('a message is the only event of its stream');
       return problems;
     }
-    if (isFirst && !('task' in event)) problems.push('a stream begins with the task or a message');
+    if (isFirst && !('task' in event)) problems.push('a stream starts with the task or a message');
     if ('task' in event) {
       const { id, contextId, status, artifacts = [] } = event.task;
       this.#checkIds(id, contextId, problems);

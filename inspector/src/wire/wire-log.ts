@@ -42,7 +42,7 @@ export class WireLog extends Changes {
   readonly exchanges: Exchange[] = [];
   #count = 0;
 
-  begin(request: SentRequest): Exchange {
+  start(request: SentRequest): Exchange {
     this.#count += 1;
     const kind = exchangeKind(request);
     const requestProblems = checkRequest(request, kind);
@@ -115,7 +115,7 @@ export function recordingFetch(
     const headers = [...new Headers(init.headers)].map(
       ([name, value]) => [name, secretHeader.test(name) ? '[redacted]' : clean(value)] as const,
     );
-    const exchange = log.begin({
+    const exchange = log.start({
       method: init.method ?? 'GET',
       url: clean(input instanceof Request ? input.url : String(input)),
       requestHeaders: headers,

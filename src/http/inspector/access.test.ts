@@ -64,7 +64,7 @@ test.each([
   'api/approvals',
   'a2a/bakery',
   'a2a/bakery/tasks',
-])('%s is for those who have the token, also on this machine', async (path) => {
+])('%s requires the token, also on this machine', async (path) => {
   await using server = await inspectedServer();
   const response = await fetch(`${server.url}/inspect/${path}`, { redirect: 'manual' });
   expect(response.status).toBe(401);
@@ -108,7 +108,7 @@ test('without a fixed token each start has another one, of 256 bits', async () =
   expect(links.size).toBe(3);
 });
 
-test('a token that cannot be told from none stops the start', async () => {
+test('an empty or invalid token is refused at the start', async () => {
   for (const wrong of ['', ' ', 'with space', 'ümlaut']) {
     await expect(serve(bakery, { inspect: { token: wrong } })).rejects.toMatchObject({
       code: 'CONFIGURATION_INVALID',
@@ -116,7 +116,7 @@ test('a token that cannot be told from none stops the start', async () => {
   }
 });
 
-test('the link is exchanged for a cookie, and leads to the page without the token', async () => {
+test('the link is exchanged for a cookie, and redirects to the page without the token', async () => {
   await using server = await inspectedServer();
   const { port } = server.serving;
   expect(server.link).toBe(`${server.url}/inspect/?token=${inspectorToken}`);
@@ -168,7 +168,7 @@ test('behind TLS the cookie is for TLS only', async () => {
   expect(answer['set-cookie']?.[0]).toMatch(/; Secure$/);
 });
 
-test('two servers of one host do not take each other for themselves', async () => {
+test('two servers on one host have separate cookies', async () => {
   await using one = await inspectedServer({}, { token: 'token-of-the-first' });
   await using other = await inspectedServer({}, { token: 'token-of-the-other' });
   const cookies = [await cookieOf(one.link), await cookieOf(other.link)];
@@ -185,7 +185,7 @@ test('two servers of one host do not take each other for themselves', async () =
   expect((await ask(port, { host: `localhost:${port}`, cookie: renamed })).status).toBe(401);
 });
 
-test('guessing the token is as slow as guessing credentials of callers', async () => {
+test('guessing the token is limited like guessing credentials of callers', async () => {
   const callerLimits = { failuresPerMinute: 2, clock: { now: () => 0 } };
   await using server = await inspectedServer({ callerLimits });
   const statuses: number[] = [];
@@ -199,13 +199,13 @@ test('guessing the token is as slow as guessing credentials of callers', async (
   expect((await server.api('about')).status).toBe(429);
 });
 
-test('a name that was made to point here is refused, with the token too', async () => {
+test('DNS rebinding is refused, with the token too', async () => {
   await using server = await inspectedServer();
   expect(await statusWith(server.serving.port, { host: 'evil.example' })).toBe(403);
   expect(await statusWith(server.serving.port, { host: 'localhost' })).toBe(200);
 });
 
-test('other pages may not even read, whatever origins may call the agent', async () => {
+test('other pages cannot read the API, whatever origins may call the agent', async () => {
   await using server = await inspectedServer({ cors: ['*'] });
   const { port } = server.serving;
   const host = `localhost:${port}`;
@@ -225,7 +225,7 @@ test('an inspector that is mounted by hand has a link, too', async () => {
   );
 });
 
-test('where callers say who they are, only operators may look', async () => {
+test('of authenticated callers, only operators are admitted', async () => {
   await using server = await inspectedServer({ auth });
   const without = await fetch(`${server.url}/inspect/api/about`);
   expect(without.status).toBe(401);
@@ -238,7 +238,7 @@ test('where callers say who they are, only operators may look', async () => {
   expect(await operator.json()).toMatchObject({ operator: 'olga' });
 });
 
-test('who is an operator can be said otherwise', async () => {
+test('isOperator replaces the scope', async () => {
   await using server = await inspectedServer(
     { auth },
     { isOperator: ({ subject }) => subject === 'carl' },
@@ -247,7 +247,7 @@ test('who is an operator can be said otherwise', async () => {
   expect((await server.api('about', bearer('operator-token'))).status).toBe(403);
 });
 
-test('the agent behind the inspector is talked to as whoever looks', async () => {
+test('the agent behind the inspector is called as the operator', async () => {
   await using server = await inspectedServer({ auth });
   const url = `${server.url}/inspect/a2a/bakery`;
   const body = JSON.stringify({
@@ -268,7 +268,7 @@ test('the agent behind the inspector is talked to as whoever looks', async () =>
   expect(record?.owner).toBe('["bakery","","olga"]');
 });
 
-test('refusals are told to the operator of the server', async () => {
+test('refusals are in the audit log', async () => {
   const told: unknown[] = [];
   const logger = {
     debug() {},

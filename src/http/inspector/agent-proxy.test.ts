@@ -54,7 +54,7 @@ const reachable = {
   }),
 };
 
-test('only agents that were named are called', async () => {
+test('only agents that the operator connected to are called', async () => {
   await using other = await otherAgent();
   await using server = await inspected();
   const refused = await call(server, `${other.url}/`);
@@ -71,7 +71,7 @@ test('only agents that were named are called', async () => {
   expect((await call(server, 'http://10.0.0.1/')).status).toBe(400);
 });
 
-test('a hundred agents are remembered, the latest', async () => {
+test('the latest hundred agents are allowed', async () => {
   await using server = await inspected();
   for (let index = 0; index <= 100; index += 1) await name(server, `https://a${index}.invalid/`);
   const first = await call(server, 'https://a0.invalid/');
@@ -91,7 +91,7 @@ test.each([
   'http://2130706433/',
   'not an address',
   '',
-])('%j cannot be named, also on this machine', async (url) => {
+])('%j is refused, also on this machine', async (url) => {
   await using server = await inspected();
   expect((await name(server, url)).status).toBe(400);
   expect((await call(server, url)).status).toBe(400);
@@ -135,7 +135,7 @@ test('nor does a local server for a request that a proxy forwarded', async () =>
   expect(other.calls).toBe(0);
 });
 
-test('a name that comes to lead inwards is refused when connecting', async () => {
+test('a name that resolves to a private address is refused when connecting', async () => {
   await using other = await otherAgent();
   let answers = ['203.0.113.9'];
   const resolver: Resolver = async () => answers;

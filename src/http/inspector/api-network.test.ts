@@ -4,7 +4,7 @@ import type { NetworkPicture } from './model.ts';
 import { bakery, inspectedServer } from './testing/inspected-server.ts';
 import { post, send } from './testing/requests.ts';
 
-test('the picture of the network has callers, agents, webhooks and what the provider knows', async () => {
+test('the network picture has callers, agents, webhooks and the peers of the provider', async () => {
   await using server = await inspectedServer(
     { push: { maxAttempts: 1 } },
     {
@@ -111,7 +111,7 @@ test('without a provider there are no peers, and nothing to grant', async () => 
   expect((await server.api('peers/p/trust', post({ level: 'act' }))).status).toBe(400);
 });
 
-test('signatures of cards are checked with our own keys, or with those that are given', async () => {
+test('signatures of cards are verified with our own keys, or with given ones', async () => {
   const [own, other] = [generateSigningKey(), generateSigningKey()];
   await using server = await inspectedServer({
     cardKeys: [own],

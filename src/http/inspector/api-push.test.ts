@@ -7,7 +7,7 @@ import type { AttemptView, DeliveryView, PushConfigView, ReceivedCall } from './
 import { inspectedServer } from './testing/inspected-server.ts';
 import { callers, post } from './testing/requests.ts';
 
-test('webhooks: registrations without secrets, dead letters, and another try', async () => {
+test('webhooks: registrations without secrets, dead letters and their retry', async () => {
   let isDown = true;
   await using receiver = await startReceiver((_call, response) => {
     response.writeHead(isDown ? 500 : 204).end();
@@ -63,7 +63,7 @@ test('webhooks: registrations without secrets, dead letters, and another try', a
   expect(actions).toContainEqual(expect.objectContaining(revived));
 });
 
-test('the built-in receiver keeps what arrives, judges signatures and forgets secrets', async () => {
+test('the built-in receiver keeps calls, verifies signatures and redacts secrets', async () => {
   const key = generateSigningKey();
   await using server = await inspectedServer({ push: { signer: bodySigner([key]) } });
   const { receiverKey } = await server.get<{ receiverKey: string }>('about');
@@ -89,7 +89,7 @@ test('the built-in receiver keeps what arrives, judges signatures and forgets se
   expect(await server.get('receiver')).toEqual([]);
 });
 
-test('the receiver keeps the latest calls only, and of each no more than it says', async () => {
+test('the receiver keeps the latest calls only, with truncated bodies', async () => {
   await using server = await inspectedServer({}, { receiverLimit: 3 });
   const { receiverKey } = await server.get<{ receiverKey: string }>('about');
   const url = `${server.url}/inspect/hook/${receiverKey}`;

@@ -96,7 +96,7 @@ test('a running task of another caller can be followed and cancelled', async () 
   expect(await refused.json()).toMatchObject({ error: { code: 'TASK_NOT_CANCELABLE' } });
 });
 
-test('changes are told as they happen, by whomever they are made', async () => {
+test('changes of all callers and replicas are published as they happen', async () => {
   await using server = await inspectedServer();
   const response = await server.api('live');
   const reader = response.body?.getReader();
@@ -149,7 +149,7 @@ test('the agent answers behind the inspector in both bindings and both versions'
   expect((await fetch(`${server.url}/inspect/a2a/nobody`, operator)).status).toBe(404);
 });
 
-test('other agents are called through the server only where that was switched on', async () => {
+test('other agents are called through the server only if the proxy is enabled', async () => {
   await using server = await inspectedServer();
   const response = await server.api('proxy', {
     method: 'POST',
@@ -159,7 +159,7 @@ test('other agents are called through the server only where that was switched on
   expect(await response.json()).toMatchObject({ error: { code: 'UNSUPPORTED_OPERATION' } });
 });
 
-test('the proxy hands over status, headers and the stream of the other agent', async () => {
+test('the proxy forwards status, headers and the stream of the other agent', async () => {
   const other = createServer((request, response) => {
     if (request.url === '/refuse') {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="x"', 'x-seen': 'no' });

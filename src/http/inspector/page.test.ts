@@ -38,7 +38,7 @@ test('without a proxy the page itself may call agents, and nothing else becomes 
   await page.arrayBuffer();
 });
 
-test('files that change with every build are kept for good, the page itself is asked for again', async () => {
+test('built files are cached for good, the page itself is revalidated', async () => {
   await using server = await inspectedServer();
   const page = await fetch(`${server.url}/inspect/`);
   expect(page.headers.get('cache-control')).toBe('no-cache');
@@ -52,13 +52,13 @@ test('files that change with every build are kept for good, the page itself is a
   expect(again.status).toBe(304);
 });
 
-test('the address without a slash leads to the page, wherever the server is mounted', async () => {
+test('the address without a slash redirects to the page, wherever the server is mounted', async () => {
   await using server = await inspectedServer();
   const response = await fetch(`${server.url}/inspect`, { redirect: 'manual' });
   expect([response.status, response.headers.get('location')]).toEqual([308, 'inspect/']);
 });
 
-test('nothing but the page can be asked for', async () => {
+test('only files of the page are served', async () => {
   await using server = await inspectedServer();
   for (const path of ['../package.json', '%2e%2e/package.json', 'assets/none.js', 'a/b/c']) {
     expect((await fetch(`${server.url}/inspect/${path}`)).status).not.toBe(200);
@@ -69,7 +69,7 @@ test('nothing but the page can be asked for', async () => {
   expect((await fetch(`${server.url}/.well-known/agent-card.json`)).status).toBe(200);
 });
 
-test('in a checkout the page is built once, also when several ask at once', async () => {
+test('in a checkout concurrent requests build the page once', async () => {
   const folders = await Promise.all([findPage(), findPage(), findPage()]);
   expect(new Set(folders).size).toBe(1);
   expect(existsSync(join(folders[0] ?? '', 'index.html'))).toBe(true);

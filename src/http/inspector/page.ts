@@ -144,7 +144,7 @@ export async function buildPage(source: string): Promise<string> {
   } finally {
     await rm(made, { recursive: true, force: true });
   }
-  await forgetOthers(cache, folder);
+  await removeOldBuilds(cache, folder);
   return folder;
 }
 
@@ -164,7 +164,7 @@ async function fingerprint(root: string): Promise<string> {
 }
 
 /** Builds of former sources; one that another process uses is read already. */
-async function forgetOthers(cache: string, kept: string): Promise<void> {
+async function removeOldBuilds(cache: string, kept: string): Promise<void> {
   for (const name of await readdir(cache)) {
     const other = join(cache, name);
     if (other !== kept && /^[0-9a-f]{16}$/.test(name)) {
