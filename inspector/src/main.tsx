@@ -5,7 +5,7 @@ import { App } from './app/app.tsx';
 import { followAddress } from './app/route.ts';
 import { applyTheme } from './app/navigation.tsx';
 import { listenForKeys } from './app/shortcuts.tsx';
-import { followApprovals } from './peers/approvals.tsx';
+import { followApprovals } from './peers/trust.tsx';
 import './styles/palette.css';
 import './styles/base.css';
 import './styles/controls.css';

@@ -80,14 +80,13 @@ function observe(callback: ObservableCallback, make: (meter: Meter) => Observabl
 }
 
 function optionsOf(name: MetricName): MetricOptions {
-  const { help: description, type, ...rest } = metricTable[name];
-  if (!('unit' in rest)) return { description };
-  const explicitBucketBoundaries = boundaries[rest.unit];
+  const { help: description, type, unit } = metricTable[name];
+  if (unit === undefined) return { description };
+  const explicitBucketBoundaries = type === 'histogram' ? boundaries[unit] : undefined;
   return {
     description,
-    unit: rest.unit,
-    ...(type === 'histogram' &&
-      explicitBucketBoundaries !== undefined && { advice: { explicitBucketBoundaries } }),
+    unit,
+    ...(explicitBucketBoundaries !== undefined && { advice: { explicitBucketBoundaries } }),
   };
 }
 

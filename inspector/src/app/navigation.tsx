@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { about, ownAgent } from '../api/about.ts';
 import { liveState } from '../api/live.ts';
-import { pendingApprovals } from '../peers/approvals.tsx';
+import { pendingApprovals } from '../peers/trust.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { hrefOf, route, type ViewName, views } from './route.ts';

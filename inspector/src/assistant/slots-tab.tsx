@@ -3,6 +3,7 @@ import type { JsonValue } from '../../../src/protocol/index.ts';
 import { Badge } from '../ui/badge.tsx';
 import { CheckField } from '../ui/field.tsx';
 import { Empty } from '../ui/notice.tsx';
+import { Table } from '../ui/table.tsx';
 import { shortened } from '../ui/text.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
 
@@ -28,30 +29,21 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
   return (
     <div class="slots-tab">
       <SubAgents turns={past} />
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Slot</th>
-            <th>Value</th>
-            <th>History</th>
+      <Table heads={['Slot', 'Value', 'History']}>
+        {names.map((name) => (
+          <tr key={name} class={changed.has(name) ? 'fresh' : ''}>
+            <th scope="row">
+              <code>{name}</code>
+            </th>
+            <td>
+              <Value value={turn.slots[name] ?? null} />
+            </td>
+            <td>
+              <History name={name} turns={past} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {names.map((name) => (
-            <tr key={name} class={changed.has(name) ? 'fresh' : ''}>
-              <th scope="row">
-                <code>{name}</code>
-              </th>
-              <td>
-                <Value value={turn.slots[name] ?? null} />
-              </td>
-              <td>
-                <History name={name} turns={past} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {names.length === 0 && <p class="faint pad">No slot has a value.</p>}
       <div class="pad">
         <CheckField isChecked={isAll} onChange={setAll}>

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/protocol/index.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Copy } from '../ui/copy.tsx';
+import { Copy } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty } from '../ui/notice.tsx';
 import { durationOf, shortened, textIn } from '../ui/text.ts';

@@ -6,6 +6,7 @@ import { layOut } from '../ui/graph-layout.ts';
 import { Problem } from '../ui/notice.tsx';
 import { Box, Tip } from '../ui/shapes.tsx';
 import { isWide } from '../ui/split.tsx';
+import { Table } from '../ui/table.tsx';
 import { shortened, timeOf } from '../ui/text.ts';
 
 const kindNames: Readonly<Record<NetworkNode['kind'], string>> = {
@@ -153,34 +154,23 @@ function CallTable({ picture: { nodes, calls } }: { readonly picture: NetworkPic
   const made = calls.filter(({ count }) => count > 0);
   const nameOf = (id: string): string => nodes.find((node) => node.id === id)?.name ?? id;
   return (
-    <table class="table">
-      <thead>
+    <Table heads={['From', 'To', 'Calls', 'Failed', 'Latest']}>
+      {made.length === 0 && (
         <tr>
-          <th>From</th>
-          <th>To</th>
-          <th>Calls</th>
-          <th>Failed</th>
-          <th>Latest</th>
+          <td colSpan={5} class="faint">
+            No calls yet. <a href={hrefOf({ view: 'talk' })}>Send a message</a> to make one.
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {made.length === 0 && (
-          <tr>
-            <td colSpan={5} class="faint">
-              No calls yet. <a href={hrefOf({ view: 'talk' })}>Send a message</a> to make one.
-            </td>
-          </tr>
-        )}
-        {made.map(({ from, to, count, failed, lastAt }) => (
-          <tr key={`${from} ${to}`}>
-            <td>{nameOf(from)}</td>
-            <td>{nameOf(to)}</td>
-            <td>{count}</td>
-            <td>{failed > 0 ? <Badge tone="bad">{failed}</Badge> : 0}</td>
-            <td>{lastAt === undefined ? '' : timeOf(lastAt)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      )}
+      {made.map(({ from, to, count, failed, lastAt }) => (
+        <tr key={`${from} ${to}`}>
+          <td>{nameOf(from)}</td>
+          <td>{nameOf(to)}</td>
+          <td>{count}</td>
+          <td>{failed > 0 ? <Badge tone="bad">{failed}</Badge> : 0}</td>
+          <td>{lastAt === undefined ? '' : timeOf(lastAt)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

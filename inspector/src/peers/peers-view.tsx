@@ -8,11 +8,10 @@ import { foreignTarget, ownTarget } from '../talk/target.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import { Approvals } from './approvals.tsx';
 import { CardView } from './card-view.tsx';
 import { forget, knownAgents, lookUp } from './known-agents.ts';
 import { PeerList, type PeerRow, peerRows } from './peer-list.tsx';
-import { TrustControl } from './trust-control.tsx';
+import { Approvals, TrustControl } from './trust.tsx';
 
 /** Agents: those of the server, its known peers, and agents looked up by URL. */
 export function PeersView() {

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { AgentSkill } from '../../../src/protocol/index.ts';
-import { Button } from '../ui/button.tsx';
-import { Copy } from '../ui/copy.tsx';
+import { Button, Copy } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
 

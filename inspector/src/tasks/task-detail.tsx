@@ -11,8 +11,7 @@ import { AssistantPanel, assistantTabs, type AssistantTab } from '../assistant/a
 import { TaskPush } from '../push/push-lists.tsx';
 import { startTalk } from '../talk/talk-conversation.ts';
 import { ownTarget } from '../talk/target.ts';
-import { Button } from '../ui/button.tsx';
-import { Id } from '../ui/copy.tsx';
+import { Button, Id } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Notice, Problem } from '../ui/notice.tsx';
 import { StateBadge } from '../ui/badge.tsx';

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type Message, v03, v1 } from '../../../src/protocol/index.ts';
-import { Button } from '../ui/button.tsx';
-import { Copyable } from '../ui/copy.tsx';
+import { Button, Copyable } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { checkedBy } from '../wire/checks.ts';
 import { EventList, ProblemList } from '../wire/event-list.tsx';

@@ -3,12 +3,12 @@ import { Icon, type IconName } from './icon.tsx';
 
 /** An error or a note. */
 export function Notice(props: {
-  readonly tone: 'bad' | 'warn' | 'info' | 'good';
+  readonly tone: 'bad' | 'info';
   readonly children: ComponentChildren;
 }) {
   return (
     <div class={`notice ${props.tone}`} role={props.tone === 'bad' ? 'alert' : 'status'}>
-      <Icon name={props.tone === 'good' ? 'check' : 'alert'} />
+      <Icon name="alert" />
       <div>{props.children}</div>
     </div>
   );

@@ -14,8 +14,6 @@ interface TabsProps<Name extends string> {
   readonly current: Name;
   readonly onChange: (name: Name) => void;
   readonly children: ComponentChildren;
-  /** Beside the tabs. */
-  readonly extra?: ComponentChildren;
 }
 
 const steps: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
@@ -63,7 +61,6 @@ export function Tabs<Name extends string>(props: TabsProps<Name>) {
             </button>
           ))}
         </div>
-        {props.extra}
       </div>
       <div
         class="tab-panel"

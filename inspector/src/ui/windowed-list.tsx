@@ -7,10 +7,10 @@ interface WindowedListProps {
   /** Height of a row, in rem: the same for all rows. */
   readonly rowHeight: number;
   readonly row: (index: number) => ComponentChildren;
-  readonly rowKey?: (index: number) => string | number;
+  readonly rowKey: (index: number) => string | number;
   /** -1 for none. */
-  readonly selected?: number;
-  readonly onSelect?: (index: number) => void;
+  readonly selected: number;
+  readonly onSelect: (index: number) => void;
   /** Keeps the end in sight as rows are added, while it is in sight. */
   readonly follows?: boolean;
 }
@@ -23,7 +23,7 @@ const spare = 6;
  * keys select among all of them.
  */
 export function WindowedList(props: WindowedListProps) {
-  const { count, rowHeight, selected = -1, onSelect, follows = false } = props;
+  const { count, rowHeight, selected, onSelect, follows = false } = props;
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -75,7 +75,7 @@ export function WindowedList(props: WindowedListProps) {
       End: count,
     };
     const step = steps[event.key];
-    if (step === undefined || count === 0 || onSelect === undefined) return;
+    if (step === undefined || count === 0) return;
     const next = Math.min(Math.max(selected + step, 0), count - 1);
     event.preventDefault();
     onSelect(next);
@@ -97,7 +97,7 @@ export function WindowedList(props: WindowedListProps) {
       <div class="windowed-all" style={{ height: `${count * pixels}px` }}>
         {rows.map((index) => (
           <div
-            key={props.rowKey?.(index) ?? index}
+            key={props.rowKey(index)}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === selected}
@@ -105,7 +105,7 @@ export function WindowedList(props: WindowedListProps) {
             aria-setsize={count}
             class="windowed-row"
             style={{ transform: `translateY(${index * pixels}px)`, height: `${pixels}px` }}
-            onClick={() => onSelect?.(index)}
+            onClick={() => onSelect(index)}
           >
             {props.row(index)}
           </div>

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Copyable } from '../ui/copy.tsx';
+import { Button, Copyable } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
 import { durationOf } from '../ui/text.ts';

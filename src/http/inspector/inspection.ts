@@ -1,31 +1,27 @@
 import { z } from 'zod';
 import type { Caller } from '../../agents/index.ts';
 import { invalidParams, LegateError } from '../../protocol/index.ts';
-import type { PushService, RequestLimits } from '../../service/index.ts';
-import type { Store } from '../../store/index.ts';
-import type { RouteCall } from '../channel.ts';
+import type { RequestLimits } from '../../service/index.ts';
+import type { ChannelHost, RouteCall } from '../channel.ts';
 import type { HttpService } from '../options.ts';
 import { readJsonObject } from '../request.ts';
 import type { AgentProxy } from './agent-proxy.ts';
 import type { Live } from './live.ts';
-import type { AttemptView, NetworkProvider } from './model.ts';
-import type { InspectedAssistant } from './options.ts';
+import type { AttemptView } from './model.ts';
+import type { InspectorOptions } from './options.ts';
 import type { RecentList, WebhookReceiver } from './webhook-calls.ts';
 
 /** The inspected agent, as the handlers of the API see it. */
-export interface Inspection {
+export interface Inspection
+  extends
+    Pick<ChannelHost, 'service' | 'store' | 'push'>,
+    Pick<InspectorOptions, 'assistant' | 'network'> {
   /** The agent's own name, under which the store keeps its tasks. */
   readonly agent: string;
-  readonly service: HttpService;
-  /** Where the agent is an assistant. */
-  readonly assistant: InspectedAssistant | undefined;
-  readonly store: Store;
-  readonly push: PushService | undefined;
   /** The latest calls of webhooks by this process; the store keeps only those that failed. */
   readonly attempts: RecentList<AttemptView>;
   readonly receiver: WebhookReceiver;
   readonly live: Live;
-  readonly network: NetworkProvider | undefined;
   /** Undefined where the page calls other agents itself. */
   readonly proxy: AgentProxy | undefined;
   readonly version: string;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../agents/index.ts';
 import { Authenticator, AuthError } from '../../auth/index.ts';
+import { present } from '../../config/index.ts';
 import { statusOf, toPublicError } from '../../protocol/index.ts';
 import { errorHeaders } from '../../service/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
@@ -57,7 +58,7 @@ function inspect(
   { agent, service, store, push }: ChannelHost,
   closing: AbortSignal,
 ): Inspection {
-  const { scheduler = storeScheduler(store), proxy = false, version = '', network } = options;
+  const { scheduler = storeScheduler(store), proxy = false, version = '' } = options;
   const now = (): number => scheduler.now();
   const live = new Live({ store, scheduler });
   const attempts = new RecentList<AttemptView>(300);
@@ -80,15 +81,14 @@ function inspect(
   };
   closing.addEventListener('abort', close, { once: true });
   return {
+    ...present({ assistant: options.assistant, network: options.network }),
     agent: agent.name,
     service,
-    assistant: options.assistant,
     store,
     push,
     attempts,
     receiver,
     live,
-    network,
     proxy: agentProxy,
     version,
     now,
