@@ -22,7 +22,7 @@ export { RemoteTask, type RemoteTaskOptions } from './remote/remote-task.ts';
 export {
   questionIdOf,
   readResumePoint,
-  readTold,
+  readMarks,
   type ResumePoint,
 } from './remote/resume-point.ts';
 export { clientTransport, type RemoteFrame, type TaskTransport } from './remote/task-transport.ts';

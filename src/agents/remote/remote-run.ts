@@ -46,11 +46,11 @@ export async function* remoteEvents(
   const { messageId, contextId } = request.message;
   /** The process that sent the message died before it could journal the task. */
   const sent: ResumePoint = {
-    v: 1,
+    v: 2,
     state: 'sending',
     messageId,
     ...(contextId !== undefined && { contextId }),
-    told: {},
+    delivered: {},
   };
   const task = new RemoteTask({
     ...limits,

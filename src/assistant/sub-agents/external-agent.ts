@@ -196,8 +196,8 @@ export class ExternalCaller {
       for await (const event of task.events()) {
         if (event.kind === 'end' || event.kind === 'question') {
           const answer = event.kind === 'end' ? event.response : { task: event.task };
-          const told = point?.told ?? {};
-          return await this.#answer(answer, { call, id, point: task.point, told, last });
+          const delivered = point?.delivered ?? {};
+          return await this.#answer(answer, { call, id, point: task.point, delivered, last });
         }
         const said = event.kind === 'progress' ? textOf(event.parts) : '';
         if (said !== '') await call.say({ text: said, metadata: { intermediate: true } });
@@ -217,16 +217,16 @@ export class ExternalCaller {
       readonly id: string;
       readonly point: ResumePoint;
       /** @default that of the resume point */
-      readonly told?: ResumePoint['told'];
+      readonly delivered?: ResumePoint['delivered'];
       readonly last?: string | undefined;
     },
   ): Promise<AgentOutput> {
-    const { call, id, point, told = point.told, last = '' } = at;
+    const { call, id, point, delivered = point.delivered, last = '' } = at;
     // The task waits for a consent that can't be given here.
     if ('task' in answer && answer.task.status.state === 'TASK_STATE_AUTH_REQUIRED') {
       await this.cancel({ task_id: answer.task.id }, call.logger);
     }
-    return outputOf(answer, point, { id, name: this.#agent.name, told, last });
+    return outputOf(answer, point, { id, name: this.#agent.name, delivered, last });
   }
 
   /** How long an answer may take. */
@@ -249,15 +249,15 @@ export class ExternalCaller {
 
 /** The task saved with the conversation. */
 async function pointOf(metadata: JsonObject, messageId: string): Promise<ResumePoint> {
-  const { readTold } = await import('../../client/index.ts');
+  const { readMarks } = await import('../../client/index.ts');
   const { task_id: taskId, context_id: contextId, artifacts } = metadata;
   return {
-    v: 1,
+    v: 2,
     state: 'working',
     messageId,
     ...(typeof taskId === 'string' && { taskId }),
     ...(typeof contextId === 'string' && { contextId }),
-    told: readTold(artifacts),
+    delivered: readMarks(artifacts),
   };
 }
 

@@ -34,7 +34,7 @@ const passing = new Set([
 ]);
 const maxMarks = 50;
 
-type Told = ResumePoint['told'];
+type Delivered = ResumePoint['delivered'];
 
 export function isPassing(error: unknown): boolean {
   return passing.has(toLegateError(error).code);
@@ -60,11 +60,11 @@ export function atWork(id: string, point: Place, deadline: number | undefined): 
   return { id, status: 'input_required', metadata: { ...kept(point), at_work: true, ...until } };
 }
 
-type Place = Pick<ResumePoint, 'taskId' | 'contextId' | 'told'>;
+type Place = Pick<ResumePoint, 'taskId' | 'contextId' | 'delivered'>;
 
 /**
  * Converts a remote task to the agent's output, with the metadata that the conversation keeps to
- * continue the task. Artifacts that earlier turns reported (`told`) are left out.
+ * continue the task. Artifacts that earlier turns reported (`delivered`) are left out.
  */
 export function outputOf(
   answer: SendMessageResponse,
@@ -72,7 +72,7 @@ export function outputOf(
   options: {
     readonly id: string;
     readonly name: string;
-    readonly told: Told;
+    readonly delivered: Delivered;
     readonly last?: string;
   },
 ): AgentOutput {
@@ -86,7 +86,11 @@ export function outputOf(
 
 function contentOf(
   answer: SendMessageResponse,
-  { id, name, told }: { readonly id: string; readonly name: string; readonly told: Told },
+  {
+    id,
+    name,
+    delivered,
+  }: { readonly id: string; readonly name: string; readonly delivered: Delivered },
 ): AgentOutput {
   if ('message' in answer) {
     const { parts } = answer.message;
@@ -104,7 +108,7 @@ function contentOf(
     return { id, status, errorMessage: `${state}: ${textOf(parts).slice(0, 300)}` };
   }
   const artifacts = (answer.task.artifacts ?? []).filter(
-    (each) => !isTold(told[each.artifactId], each.parts),
+    (each) => !isTold(delivered[each.artifactId], each.parts),
   );
   // A question stands in the status; a result may stand there, in artifacts, or in both.
   const texts = [textOf(parts), ...artifacts.map((each) => joined(each.parts))];
@@ -121,8 +125,8 @@ function contentOf(
   };
 }
 
-function kept({ contextId, taskId, told }: Place): JsonObject {
-  const marks = Object.entries(told).slice(-maxMarks);
+function kept({ contextId, taskId, delivered }: Place): JsonObject {
+  const marks = Object.entries(delivered).slice(-maxMarks);
   return {
     ...(contextId !== undefined && { context_id: contextId }),
     ...(taskId !== undefined && { task_id: taskId }),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import {
   type Agent,
   type Caller,
@@ -14,13 +15,12 @@ import { readResumePoint, RemoteTask, type ResumePoint } from '../../client/inde
 import {
   type AgentSkill,
   data,
-  Json,
   LegateError,
   type SendMessageRequest,
   text,
   toLegateError,
 } from '../../protocol/index.ts';
-import type { RecordStore } from '../../store/index.ts';
+import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import { Sender } from '../exchange/sender.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import type { Bus } from '../transport/bus.ts';
@@ -33,35 +33,34 @@ export interface BusAgentOptions {
   /** The agent's name on the bus. */
   readonly name: string;
   readonly replies: ReplyBox;
-  /** Keeps which task of the agent stands behind a task of the gateway. */
+  /** Stores the agent's task behind each task of the gateway. */
   readonly records: RecordStore;
   /** The gateway's own name, the same for all its processes. */
   readonly gateway: string;
-  /** Whether tasks outlive the process, so that another one goes on with them. */
+  /** Whether tasks outlive the process, so that another one continues them. */
   readonly isDurable: boolean;
-  /** Vouches for the callers. Without it they are told apart, but not proved. */
+  /** Vouches for the callers. Without it they have distinct names, but are not authenticated. */
   readonly signer?: MessageSigner | undefined;
   readonly description?: string | undefined;
   readonly skills?: readonly AgentSkill[] | undefined;
-  /** @default ['*\/*'], for the agent itself decides */
+  /** @default ['*\/*']: the agent itself decides */
   readonly inputModes?: readonly string[] | undefined;
   readonly outputModes?: readonly string[] | undefined;
   readonly replyKind?: Agent['replies'] | undefined;
 }
 
 const lastWordsMs = 10_000;
-const space = 'gateway-tasks';
 const thirtyDays = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * An agent on the bus, as one that can take turns here. Its task is asked for under the id that it
- * has here; when a process dies in between, another one asks again.
+ * An agent on the bus with the interface of a local one. Its task has the gateway's task id as
+ * correlation id; when a process dies, another one sends the message again.
  */
 export function busAgent(options: BusAgentOptions): Agent {
   const name = checkBusName(options.name, 'the agent');
   const { description = name, skills = [], inputModes = ['*/*'], outputModes, replyKind } = options;
   return {
-    // The tasks of a gateway are not those of the agent, also where both are in one store.
+    // Distinguishes the gateway's tasks from the agent's where both are in one store.
     name: `${options.gateway}/${name}`,
     description,
     skills,
@@ -73,8 +72,12 @@ export function busAgent(options: BusAgentOptions): Agent {
     take: (turn) => take(options, turn),
     async abandon(turn) {
       const { messageId } = turn.message;
-      const point = (await findPoint(options, turn)) ?? { messageId };
-      await transportOf(options, turn).cancel(point, {}).catch(cancelFailed(options, turn));
+      try {
+        const point = (await findPoint(options, turn)) ?? { messageId };
+        await transportOf(options, turn).cancel(point, {});
+      } catch (error) {
+        cancelFailed(options, turn)(error);
+      }
       return undefined;
     },
   };
@@ -104,7 +107,10 @@ function requestOf(turn: Turn, point: ResumePoint | undefined): SendMessageReque
   const { message, metadata, acceptedOutputModes, taskId, contextId, isContinuation } = turn;
   const { taskId: _own, ...rest } = message;
   if (isContinuation && point?.taskId === undefined) {
-    throw new LegateError('TASK_NOT_FOUND', `the agent's part of task ${taskId} is not known`);
+    throw new LegateError(
+      'TASK_NOT_FOUND',
+      `the agent's task behind task ${taskId} is unknown: start a new task`,
+    );
   }
   return {
     message: { ...rest, contextId, ...(point?.taskId !== undefined && { taskId: point.taskId }) },
@@ -124,29 +130,38 @@ function transportOf({ bus, gateway, signer, name, replies }: BusAgentOptions, t
   });
 }
 
-async function findPoint(
-  { records }: BusAgentOptions,
-  { taskId, clock }: Turn,
-): Promise<ResumePoint | undefined> {
-  return readResumePoint((await records.get(space, taskId, clock.now()))?.value.value);
+const resumePoint = z.unknown().transform((value, context) => {
+  const point = readResumePoint(value);
+  if (point === undefined) context.addIssue('is not a resume point');
+  return point ?? z.NEVER;
+});
+
+/** The agent's tasks behind the tasks of the gateway, by the ids of the latter. */
+function pointsOf({ records }: BusAgentOptions, { clock }: Turn): RecordSpace<ResumePoint> {
+  return new RecordSpace({
+    records,
+    space: 'gateway-tasks',
+    schema: resumePoint,
+    version: 2,
+    clock,
+  });
 }
 
-/** A task that has ended is neither continued nor cancelled. */
-async function savePoint(
-  { records }: BusAgentOptions,
-  { taskId, clock }: Turn,
-  point: ResumePoint,
-): Promise<void> {
-  const now = clock.now();
-  const value = Json.of(point);
-  await records.write([{ space, key: taskId, value, expiresAt: now + thirtyDays }], now);
+async function findPoint(options: BusAgentOptions, turn: Turn): Promise<ResumePoint | undefined> {
+  return (await pointsOf(options, turn).get(turn.taskId))?.value;
+}
+
+async function savePoint(options: BusAgentOptions, turn: Turn, point: ResumePoint): Promise<void> {
+  const points = pointsOf(options, turn);
+  const expiresAt = turn.clock.now() + thirtyDays;
+  await points.write(points.toWrite(turn.taskId, point, { expiresAt }));
 }
 
 function cancelFailed({ name }: BusAgentOptions, { logger }: Turn): (error: unknown) => void {
   return (error) => logger.warn({ agent: name, error }, 'bus.cancel.failed');
 }
 
-/** Callers that are not proved are told apart by their names, which are the same in every process. */
+/** Distinguishes callers that are not authenticated; the same in every process. */
 function senderName(gateway: string, { tenant, subject }: Caller): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([tenant, subject]))
@@ -154,7 +169,7 @@ function senderName(gateway: string, { tenant, subject }: Caller): string {
   return `${gateway.slice(0, 60)}-${digest.slice(0, 32)}`;
 }
 
-/** An error of the agent, for machines and for people. */
+/** An error of the agent, as data and as text. */
 function failure({ code, message, metadata }: LegateError): TurnEnd {
   const type = code.toLowerCase();
   const what = code === 'INTERNAL' ? 'The agent failed while working on this task.' : message;

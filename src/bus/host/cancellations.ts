@@ -23,19 +23,28 @@ const oneDay = 24 * 60 * 60 * 1000;
 /** Stores cancellation requests for tasks that are still queued. */
 export class PendingCancellations {
   readonly #requests: RecordSpace<true>;
+  readonly #former: RecordSpace<true>;
   readonly #scheduler: Scheduler;
   readonly #agent: string;
 
   constructor(options: { store: Store; scheduler: Scheduler; agent: string }) {
     const { store, scheduler, agent } = options;
-    this.#requests = new RecordSpace({
-      records: store.records,
-      space: 'bus-cancellations',
-      schema: z.literal(true),
-      clock: scheduler,
-    });
+    const common = { records: store.records, schema: z.literal(true), clock: scheduler };
+    this.#requests = new RecordSpace({ ...common, space: 'bus-cancellations' });
+    this.#former = new RecordSpace({ ...common, space: 'bus-cancel-wishes' });
     this.#scheduler = scheduler;
     this.#agent = agent;
+  }
+
+  /** Moves the requests that earlier versions stored in another space. */
+  async adopt(): Promise<void> {
+    for await (const { key, expiresAt } of this.#former.list()) {
+      const expiry = expiresAt === undefined ? {} : { expiresAt };
+      await this.#requests.write(
+        this.#requests.toWrite(key, true, expiry),
+        this.#former.toWrite(key),
+      );
+    }
   }
 
   async keep(correlationId: string, sender: Caller): Promise<void> {
@@ -44,7 +53,7 @@ export class PendingCancellations {
     await this.#requests.write(this.#requests.toWrite(key, true, { expiresAt }));
   }
 
-  /** Whether the sender wants its task cancelled; asking uses the request up. */
+  /** Whether the sender wants its task cancelled; removes the request. */
   async take(correlationId: string | undefined, sender: Caller): Promise<boolean> {
     if (correlationId === undefined) return false;
     const key = this.#key(correlationId, sender);
@@ -95,7 +104,8 @@ export class CancelConsumer {
    * already cancelled are not started (best effort).
    */
   async start(name: string, replica: string): Promise<readonly Consumption[]> {
-    const { bus, scheduler } = this.#options;
+    const { bus, scheduler, cancellations } = this.#options;
+    await cancellations.adopt();
     const own = await bus.consume(ownCancelQueue(name, replica), (copy) =>
       this.#handleOwnCopy(copy),
     );

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   type Agent,
@@ -12,7 +13,7 @@ import {
   textOf,
   working,
 } from '../../agents/index.ts';
-import { artifact, data, file, LegateError, message, text } from '../../protocol/index.ts';
+import { artifact, data, file, Json, LegateError, message, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
@@ -351,6 +352,30 @@ describeBuses('an agent on the bus', (buses) => {
     await eventually(() => caller.state(other)).toBe('TASK_STATE_COMPLETED');
     await eventually(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
     expect(turns).toBe(1);
+  });
+
+  test('a cancellation that an earlier version stored holds for its task', async () => {
+    const bus = await buses.open();
+    const name = nameOf('upgraded');
+    const store = openMemory();
+    const key = createHash('sha256')
+      .update(JSON.stringify([name, '', 'unverified:caller', 'early']))
+      .digest('base64url');
+    const expiresAt = Date.now() + 60_000;
+    const write = { space: 'bus-cancel-wishes', key, value: Json.of(true), expiresAt };
+    await store.records.write([write], Date.now());
+    let turns = 0;
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        turns += 1;
+      }),
+      { store },
+    );
+    const caller = await TestCaller.start(bus);
+    await caller.send(name, 'x', { from: 'caller' }, 'early');
+    await eventually(() => caller.state('early')).toBe('TASK_STATE_CANCELED');
+    expect(turns).toBe(0);
   });
 
   test('a wish to cancel that comes at the same moment as its task is never lost', async () => {

@@ -7,7 +7,7 @@ function update(text: string, how: { append?: true; lastChunk?: true } = {}): St
   return { artifactUpdate: { taskId: 't', contextId: 'c', artifact, ...how } };
 }
 
-function told(events: RemoteEvents, ...responses: StreamResponse[]) {
+function delivered(events: RemoteEvents, ...responses: StreamResponse[]) {
   return responses
     .flatMap((response) => [...events.accept({ response })])
     .flatMap((event) => ('artifact' in event ? [[event.artifact.artifactId, event.append]] : []));
@@ -15,54 +15,54 @@ function told(events: RemoteEvents, ...responses: StreamResponse[]) {
 
 test('what a peer adds to an artifact that it had sealed goes into another one, in later turns too', () => {
   const first = new RemoteEvents();
-  const seen = told(first, update('one '), update('two', { append: true, lastChunk: true }));
+  const seen = delivered(first, update('one '), update('two', { append: true, lastChunk: true }));
   expect(seen).toEqual([
     ['a', false],
     ['a', true],
   ]);
-  expect(told(first, update('three', { append: true }))).toEqual([['a~2', false]]);
+  expect(delivered(first, update('three', { append: true }))).toEqual([['a~2', false]]);
 
   const sealed = new RemoteEvents();
-  told(sealed, update('one', { lastChunk: true }));
-  const later = new RemoteEvents({ told: sealed.told });
-  expect(told(later, update('two', { append: true }))).toEqual([['a~2', false]]);
-  expect(told(later, update('three', { append: true }))).toEqual([['a~2', true]]);
+  delivered(sealed, update('one', { lastChunk: true }));
+  const later = new RemoteEvents({ delivered: sealed.delivered });
+  expect(delivered(later, update('two', { append: true }))).toEqual([['a~2', false]]);
+  expect(delivered(later, update('three', { append: true }))).toEqual([['a~2', true]]);
 });
 
 test('an artifact of an earlier turn is gone on with, or replaced, under its own name', () => {
   const open = new RemoteEvents();
-  told(open, update('one '));
-  expect(told(new RemoteEvents({ told: open.told }), update('two', { append: true }))).toEqual([
-    ['a', true],
-  ]);
+  delivered(open, update('one '));
+  expect(
+    delivered(new RemoteEvents({ delivered: open.delivered }), update('two', { append: true })),
+  ).toEqual([['a', true]]);
   const sealed = new RemoteEvents();
-  told(sealed, update('one', { lastChunk: true }));
-  const later = new RemoteEvents({ told: sealed.told });
-  expect(told(later, update('new '), update('version', { append: true }))).toEqual([
+  delivered(sealed, update('one', { lastChunk: true }));
+  const later = new RemoteEvents({ delivered: sealed.delivered });
+  expect(delivered(later, update('new '), update('version', { append: true }))).toEqual([
     ['a', false],
     ['a', true],
   ]);
 });
 
-test('what is known already is not told again, sealed or not', () => {
+test('what is known already is not delivered again, sealed or not', () => {
   const first = new RemoteEvents();
-  told(first, update('one', { lastChunk: true }));
-  const later = new RemoteEvents({ told: first.told });
+  delivered(first, update('one', { lastChunk: true }));
+  const later = new RemoteEvents({ delivered: first.delivered });
   const artifacts = [{ artifactId: 'a', parts: [{ text: 'one' }] }];
   const status = { state: 'TASK_STATE_WORKING' } as const;
-  expect(told(later, { task: { id: 't', contextId: 'c', status, artifacts } })).toEqual([]);
+  expect(delivered(later, { task: { id: 't', contextId: 'c', status, artifacts } })).toEqual([]);
 });
 
 test('text that came in chunks is known when a snapshot has it in one part, and its rest is added', () => {
   const first = new RemoteEvents();
-  told(first, update('one '), update('two ', { append: true }));
+  delivered(first, update('one '), update('two ', { append: true }));
   const working = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } as const;
   const snapshot = (text: string): StreamResponse => ({
     task: { ...working, artifacts: [{ artifactId: 'a', parts: [{ text }] }] },
   });
-  const same = new RemoteEvents({ told: first.told });
-  expect(told(same, snapshot('one two '))).toEqual([]);
-  const longer = new RemoteEvents({ told: first.told });
+  const same = new RemoteEvents({ delivered: first.delivered });
+  expect(delivered(same, snapshot('one two '))).toEqual([]);
+  const longer = new RemoteEvents({ delivered: first.delivered });
   expect([...longer.accept({ response: snapshot('one two three') })]).toEqual([
     { kind: 'known', taskId: 't', contextId: 'c' },
     {
@@ -72,9 +72,11 @@ test('text that came in chunks is known when a snapshot has it in one part, and 
       lastChunk: false,
     },
   ]);
-  expect(told(new RemoteEvents({ told: longer.told }), snapshot('one two three'))).toEqual([]);
-  const other = new RemoteEvents({ told: first.told });
-  expect(told(other, snapshot('another'))).toEqual([['a', false]]);
+  expect(
+    delivered(new RemoteEvents({ delivered: longer.delivered }), snapshot('one two three')),
+  ).toEqual([]);
+  const other = new RemoteEvents({ delivered: first.delivered });
+  expect(delivered(other, snapshot('another'))).toEqual([['a', false]]);
 });
 
 const ids = { taskId: 't', contextId: 'c' };

@@ -46,7 +46,7 @@ export interface AnswerLimits {
 
 export interface RemoteEventsOptions {
   /** Marks of artifacts that earlier turns of the task delivered. */
-  readonly told?: ResumePoint['told'];
+  readonly delivered?: ResumePoint['delivered'];
   readonly isLossy?: boolean;
   /** @default none */
   readonly limits?: AnswerLimits | undefined;
@@ -75,7 +75,7 @@ export class RemoteEvents {
   /** The message answers a question, which the task may still show when the stream opens. */
   isAnswer = false;
   readonly #options: RemoteEventsOptions;
-  readonly #told = new Map<string, DeliveredArtifact>();
+  readonly #delivered = new Map<string, DeliveredArtifact>();
   #fold: TaskFold | undefined;
   #contextId: string | undefined;
   #frames = 0;
@@ -89,10 +89,11 @@ export class RemoteEvents {
 
   constructor(options: RemoteEventsOptions = {}) {
     this.#options = options;
-    for (const [id, text] of Object.entries(options.told ?? {})) {
+    for (const [id, text] of Object.entries(options.delivered ?? {})) {
       const isComplete = text.startsWith(completeMark);
       const mark = ContentMark.parse(isComplete ? text.slice(completeMark.length) : text);
-      if (mark !== undefined) this.#told.set(id, { mark, isComplete, copies: 0, isEarlier: true });
+      if (mark !== undefined)
+        this.#delivered.set(id, { mark, isComplete, copies: 0, isEarlier: true });
     }
   }
 
@@ -110,9 +111,9 @@ export class RemoteEvents {
   }
 
   /** Marks of what each artifact holds, for the turn that continues the task. */
-  get told(): ResumePoint['told'] {
+  get delivered(): ResumePoint['delivered'] {
     return Object.fromEntries(
-      [...this.#told].map(([id, { mark, isComplete }]) => [
+      [...this.#delivered].map(([id, { mark, isComplete }]) => [
         id,
         `${isComplete ? completeMark : ''}${mark.toString()}`,
       ]),
@@ -197,7 +198,7 @@ export class RemoteEvents {
   }
 
   *#update(artifact: Artifact, append: boolean, lastChunk: boolean): Generator<RemoteEvent> {
-    const before = this.#told.get(artifact.artifactId);
+    const before = this.#delivered.get(artifact.artifactId);
     if (this.#options.isLossy === true) {
       const isMissed = (before?.isComplete === true && !before.isEarlier) || (append && !before);
       if (isMissed) this.#isLagging = true;
@@ -208,7 +209,7 @@ export class RemoteEvents {
 
   /** The part of an artifact in a snapshot that was not delivered yet. */
   *#snapshot(artifact: Artifact, lastChunk: boolean): Generator<RemoteEvent> {
-    const before = this.#told.get(artifact.artifactId);
+    const before = this.#delivered.get(artifact.artifactId);
     const rest = before?.mark.rest(artifact.parts);
     if (before?.isComplete === true) {
       if (before.isEarlier && rest?.length !== 0) yield* this.#chunk(artifact, false, lastChunk);
@@ -219,14 +220,14 @@ export class RemoteEvents {
   *#chunk(artifact: Artifact, append: boolean, lastChunk: boolean): Generator<RemoteEvent> {
     if (artifact.parts.length === 0) return;
     const { artifactId } = artifact;
-    const before = this.#told.get(artifactId);
+    const before = this.#delivered.get(artifactId);
     // An artifact of an earlier turn may be replaced under its own id.
     const isCopied = before?.isComplete === true && (append || !before.isEarlier);
     const copies = (before?.copies ?? 0) + (isCopied ? 1 : 0);
     const continued = append && !isCopied ? before : undefined;
     const mark = continued?.mark ?? ContentMark.of([]);
     mark.add(artifact.parts);
-    this.#told.set(artifactId, { mark, isComplete: lastChunk, copies, isEarlier: false });
+    this.#delivered.set(artifactId, { mark, isComplete: lastChunk, copies, isEarlier: false });
     const id = copies === 0 ? artifactId : `${artifactId}~${copies + 1}`;
     yield {
       kind: 'chunk',

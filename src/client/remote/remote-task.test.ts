@@ -191,7 +191,7 @@ test.each([
 });
 
 test('a message whose answer is lost is never sent again', async () => {
-  const point = { v: 1, state: 'sending', messageId: 'm-1', told: {} } as const;
+  const point = { v: 2, state: 'sending', messageId: 'm-1', delivered: {} } as const;
   const reading = read({ transport: idleTransport(), point });
   await expect(reading).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
@@ -201,8 +201,8 @@ test('consent that was given elsewhere is found before anything is sent', async 
   const transport = await httpTransport(peer);
   peer.take(request);
   peer.tell(statusOf('TASK_STATE_COMPLETED'));
-  const told = {};
-  const point = { v: 1, state: 'asking', messageId: 'm-1', taskId: peer.id, told } as const;
+  const delivered = {};
+  const point = { v: 2, state: 'asking', messageId: 'm-1', taskId: peer.id, delivered } as const;
   const answer = message('done', { messageId: 'm-2', taskId: peer.id });
   const { end } = await read({
     transport,
@@ -215,14 +215,14 @@ test('consent that was given elsewhere is found before anything is sent', async 
 
 test('what is stored as a resume point is read back, and nothing else is', () => {
   const point: ResumePoint = {
-    v: 1,
+    v: 2,
     state: 'asking',
     messageId: 'm',
     taskId: 't',
     contextId: 'c',
     question: 'q',
     needsConsent: true,
-    told: { a: '3.a.b' },
+    delivered: { a: '3.a.b' },
   };
   expect(readResumePoint(JSON.parse(JSON.stringify(point)))).toEqual(point);
   for (const other of [
@@ -231,10 +231,17 @@ test('what is stored as a resume point is read back, and nothing else is', () =>
     'x',
     [],
     {},
-    { ...point, v: 2 },
+    { ...point, v: 3 },
     { ...point, state: 'x' },
   ]) {
     expect(readResumePoint(other)).toBeUndefined();
   }
-  expect(readResumePoint({ ...point, told: { a: 1, b: 'm' } })?.told).toEqual({ b: 'm' });
+  expect(readResumePoint({ ...point, delivered: { a: 1, b: 'm' } })?.delivered).toEqual({ b: 'm' });
+});
+
+test('a resume point of version 1 is read with its present name', () => {
+  const stored = { v: 1, state: 'working', messageId: 'm-1', taskId: 't-1', told: { a: '1 x' } };
+  const { told: delivered, ...rest } = stored;
+  expect(readResumePoint(stored)).toEqual({ ...rest, v: 2, delivered });
+  expect(readResumePoint({ ...stored, v: 3 })).toBe(undefined);
 });

@@ -78,7 +78,7 @@ export class RemoteTask {
     const { transport, point, timeoutMs = 0, inactivityTimeoutMs = 0 } = options;
     this.#options = options;
     this.#events = new RemoteEvents({
-      told: point?.told ?? {},
+      delivered: point?.delivered ?? {},
       isLossy: transport.isLossy ?? false,
       limits: options.limits,
     });
@@ -114,7 +114,7 @@ export class RemoteTask {
   /** The resume point for the next process or turn. */
   get point(): ResumePoint {
     const { point, request } = this.#options;
-    const { status, told } = this.#events;
+    const { status, delivered } = this.#events;
     const state = status?.state;
     const isAsking = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
     const taskId = this.taskId;
@@ -122,14 +122,14 @@ export class RemoteTask {
     const asked = isAsking && status !== undefined && { id: taskId ?? '', status };
     const question = asked ? questionIdOf(asked) : point?.question;
     return {
-      v: 1,
+      v: 2,
       state: isAsking ? 'asking' : this.#events.taskId === undefined ? 'sending' : 'working',
       messageId: request.message.messageId,
       ...(taskId !== undefined && { taskId }),
       ...(contextId !== undefined && { contextId }),
       ...(question !== undefined && { question }),
       ...(this.#needsConsent && { needsConsent: true }),
-      told,
+      delivered,
     };
   }
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type Task } from '../../protocol/index.ts';
 
 /**
- * What a caller has to keep of a task of another agent, so that any process can go on with it.
+ * The part of a task of another agent that its caller stores, so that any process can continue it.
  *
  * - **sending**: the message may have reached the agent; its task is not known yet.
  * - **working**: the task is known, and the agent works on it.
@@ -10,8 +10,8 @@ import { isJsonObject, type Task } from '../../protocol/index.ts';
  * const point = readResumePoint(await turn.journal?.read('remote'));
  */
 export type ResumePoint = {
-  /** The version of this format. */
-  readonly v: 1;
+  /** The version of this format; version 1 had `told` for `delivered`. */
+  readonly v: 2;
   readonly state: 'sending' | 'working' | 'asking';
   /** The message that was sent last. */
   readonly messageId: string;
@@ -21,8 +21,8 @@ export type ResumePoint = {
   readonly question?: string;
   /** Whether the question asks for consent, which may be given elsewhere. */
   readonly needsConsent?: true;
-  /** Marks of the artifacts that were passed on, by artifact id. */
-  readonly told: Readonly<Record<string, string>>;
+  /** Marks of the delivered artifacts, by artifact id. */
+  readonly delivered: Readonly<Record<string, string>>;
 };
 
 const states = ['sending', 'working', 'asking'] as const;
@@ -32,27 +32,27 @@ const states = ['sending', 'working', 'asking'] as const;
  * @example const point = readResumePoint(JSON.parse(await readFile('task.json', 'utf8')));
  */
 export function readResumePoint(value: unknown): ResumePoint | undefined {
-  if (!isJsonObject(value) || value['v'] !== 1) return undefined;
+  if (!isJsonObject(value) || (value['v'] !== 1 && value['v'] !== 2)) return undefined;
   const { messageId, taskId, contextId, question, needsConsent } = value;
   const state = states.find((each) => each === value['state']);
   if (state === undefined || typeof messageId !== 'string') return undefined;
   return {
-    v: 1,
+    v: 2,
     state,
     messageId,
     ...(typeof taskId === 'string' && { taskId }),
     ...(typeof contextId === 'string' && { contextId }),
     ...(typeof question === 'string' && { question }),
     ...(needsConsent === true && { needsConsent }),
-    told: readTold(value['told']),
+    delivered: readMarks(value['delivered'] ?? value['told']),
   };
 }
 
 /**
- * Reads stored marks of artifacts; what is no mark is left out.
- * @example const point: ResumePoint = { v: 1, state: 'working', messageId, taskId, told: readTold(kept) };
+ * Reads stored marks of artifacts; other values are left out.
+ * @example const delivered = readMarks(JSON.parse(await readFile('marks.json', 'utf8')));
  */
-export function readTold(value: unknown): ResumePoint['told'] {
+export function readMarks(value: unknown): ResumePoint['delivered'] {
   if (!isJsonObject(value)) return {};
   return Object.fromEntries(
     Object.entries(value).flatMap(([id, mark]) => (typeof mark === 'string' ? [[id, mark]] : [])),
@@ -60,7 +60,7 @@ export function readTold(value: unknown): ResumePoint['told'] {
 }
 
 /**
- * Tells a question that comes twice from two questions.
+ * The identity of a question: one that arrives twice has the same id.
  * @example if (questionIdOf(task) === point.question) console.log('still asks the same');
  */
 export function questionIdOf({ id, status }: Pick<Task, 'id' | 'status'>): string {

@@ -178,12 +178,12 @@ export class RemoteTransport implements PeerTransport {
 function pointOf(invocation: Invocation, state: ResumePoint['state']): ResumePoint {
   const { message, remote, question } = invocation;
   return {
-    v: 1,
+    v: 2,
     state,
     messageId: message.messageId,
     ...remote,
     ...(question !== undefined && { question: question.id }),
     ...(question?.needsAuthorization === true && { needsConsent: true }),
-    told: {},
+    delivered: {},
   };
 }
