@@ -118,10 +118,13 @@ describe('the guard of a connection', () => {
     );
   });
 
-  test('what is no AMQP goes through as it is', () => {
-    expect(String(guarded(Buffer.from('AMQP\0\0\x09\x01 and more'), [3, 9]))).toBe(
-      'AMQP\0\0\x09\x01 and more',
-    );
+  test('bytes that are not AMQP are not passed on', () => {
+    const guard = new ContentGuard({ maxBodyBytes: 10 });
+    expect(guard.take(Buffer.concat([method(1), Buffer.from('HTTP/1.1 400')]))).toEqual([
+      method(1),
+    ]);
+    expect(guard.isForeign).toBe(true);
+    expect(guard.take(method(1))).toEqual([]);
   });
 });
 

@@ -18,17 +18,21 @@ export class ContentGuard {
   #rest: Buffer = Buffer.alloc(0);
   /** Bytes of body still to drop, by channel. */
   readonly #dropping = new Map<number, number>();
-  /** The broker does not speak AMQP 0-9-1: the client library says so. */
+  /** The server doesn't speak AMQP 0-9-1: its bytes must not reach the client library. */
   #isForeign = false;
 
   constructor(bounds: ContentBounds) {
     this.#bounds = bounds;
   }
 
+  get isForeign(): boolean {
+    return this.#isForeign;
+  }
+
   /** Copies what it keeps and what it returns: the caller may use `chunk` again. */
   take(chunk: Uint8Array): readonly Buffer[] {
     const bytes = Buffer.concat([this.#rest, chunk]);
-    if (this.#isForeign) return [bytes];
+    if (this.#isForeign) return [];
     const taken: Buffer[] = [];
     /** Frames from here on go out as they are, in one piece. */
     let start = 0;
@@ -37,7 +41,6 @@ export class ContentGuard {
       const type = bytes.readUInt8(offset);
       if (!isFrameType(type)) {
         this.#isForeign = true;
-        offset = bytes.length;
         break;
       }
       const end = offset + startBytes + bytes.readUInt32BE(offset + 3) + 1;
@@ -95,6 +98,8 @@ export function guardedReads(bounds: ContentBounds): Pick<SocketConstructorOpts,
         }
         let wantsMore = true;
         for (const piece of guard.take(buffer.subarray(0, length))) wantsMore = this.push(piece);
+        // The library would take the bytes for the size of a frame, and throw outside of any promise.
+        if (guard.isForeign) this.destroy(new Error('the server does not speak AMQP 0-9-1'));
         return wantsMore;
       },
     },

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Connection } from 'rabbitmq-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
@@ -181,5 +183,16 @@ describe('the bus over RabbitMQ, disturbed', () => {
     await expect(opening).rejects.toThrow(/127\.0\.0\.1:1 cannot be reached/);
     await expect(opening).rejects.not.toThrow(/secret/);
     await expect(openBus({ type: 'rabbitmq', url: 'http://x' })).rejects.toThrow(/amqp:/);
+  });
+
+  test('a server that is not a broker is an error, and ends no process', async () => {
+    const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanups.push(async () => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const url = `amqp://guest:guest@127.0.0.1:${port}`;
+    const opening = openBus({ type: 'rabbitmq', url, connectTimeoutMs: 500 });
+    await expect(opening).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 });
