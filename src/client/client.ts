@@ -20,12 +20,11 @@ import { within } from '../time/index.ts';
 import { CancelOnAbort } from './cancel-on-abort.ts';
 import { type FetchedCard, refetchCard } from './card.ts';
 import { Delivery } from './delivery.ts';
-import { awaiting, sending, subscribing } from './following.ts';
 import type { Http } from './http.ts';
 import type { CallOptions, Settings, StreamOptions } from './options.ts';
 import { Peer, type Sendable, toRequest } from './peer.ts';
 import { timeLimit, withRetry } from './retry.ts';
-import { type Followed, TaskFollower } from './stream.ts';
+import { awaiting, sending, subscribing, TaskFollower, type TaskOpening } from './stream.ts';
 import type {
   CallOperation,
   Exchanges,
@@ -242,8 +241,8 @@ export class Client implements AsyncDisposable {
     return this.#follow(awaiting(this.#peer, taskId), new Delivery({ until: 'task' }), options);
   }
 
-  #follow(followed: Followed, delivery: Delivery, options: StreamOptions): TaskFollower {
-    return new TaskFollower(followed, delivery, this.#parts.settings, options);
+  #follow(opening: TaskOpening, delivery: Delivery, options: StreamOptions): TaskFollower {
+    return new TaskFollower(this.#peer, opening, delivery, options);
   }
 
   #within<T>(

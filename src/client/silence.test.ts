@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Delivery } from './delivery.ts';
 import { withDefaults } from './options.ts';
-import { type Followed, TaskFollower } from './stream.ts';
+import { TaskFollower, type TaskOpening } from './stream.ts';
 import { status, task } from './testing/fixtures.ts';
 import type { Frame, StreamEvent, TransportStream } from './transport.ts';
 
@@ -24,25 +24,28 @@ async function* thenSilence(call: TransportStream, ...frames: Frame[]): AsyncGen
 function peer(frames: Frame[], silences = 0) {
   const calls: TransportStream[] = [];
   let subscriptions = 0;
-  const followed: Followed = {
+  const opening: TaskOpening = {
     open: async (call) => {
       calls.push(call);
       return { frames: thenSilence(call, ...frames), canSubscribe: true };
     },
-    subscribe: async (_, call) => {
+  };
+  const settings = withDefaults({ inactivityTimeoutMs: 120_000, sleep: () => Promise.resolve() });
+  const followed = {
+    settings,
+    subscribe: async (_: string, call: TransportStream) => {
       subscriptions += 1;
       if (subscriptions <= silences) {
         return thenSilence(call, { response: { task: task('TASK_STATE_WORKING') } });
       }
       return thenSilence(call, { response: status('TASK_STATE_COMPLETED') });
     },
-    getTask: () => Promise.reject(new Error('nobody asked')),
+    getTask: () => Promise.reject(new Error('not expected')),
   };
-  const settings = withDefaults({ inactivityTimeoutMs: 120_000, sleep: () => Promise.resolve() });
   return {
     calls,
     subscriptions: () => subscriptions,
-    run: () => new TaskFollower(followed, new Delivery({ until: 'turn' }), settings, {}).events(),
+    run: () => new TaskFollower(followed, opening, new Delivery({ until: 'turn' }), {}).events(),
   };
 }
 
@@ -103,15 +106,17 @@ test('a consumer that takes its time is not a silent peer', async () => {
 test('a stream that does not open in time is an error', async () => {
   const follower = new TaskFollower(
     {
+      settings: withDefaults({ timeoutMs: 5_000 }),
+      subscribe: () => Promise.reject(new Error('not expected')),
+      getTask: () => Promise.reject(new Error('not expected')),
+    },
+    {
       open: (call) =>
         thenSilence(call)
           .next()
           .then(() => ({ frames: thenSilence(call), canSubscribe: true })),
-      subscribe: () => Promise.reject(new Error('nobody asked')),
-      getTask: () => Promise.reject(new Error('nobody asked')),
     },
     new Delivery({ until: 'turn' }),
-    withDefaults({ timeoutMs: 5_000 }),
     {},
   );
   const outcome = expect(collect(follower.events())).rejects.toMatchObject({

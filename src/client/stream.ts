@@ -1,26 +1,33 @@
-import { LegateError, type SendMessageResponse, type Task } from '../protocol/index.ts';
+import {
+  LegateError,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type Task,
+} from '../protocol/index.ts';
 import { Deadline, within } from '../time/index.ts';
-import type { SendContext } from './cancel-on-abort.ts';
+import type { CancelOnAbort, InFlightMessage, SendContext } from './cancel-on-abort.ts';
 import type { Delivery } from './delivery.ts';
+import { singleFrame } from './events.ts';
 import type { Settings, StreamOptions } from './options.ts';
-import { isTransient, pauseBefore, pollPause, timeLimit } from './retry.ts';
+import type { Peer } from './peer.ts';
+import { isTransient, pauseBefore, pollPause, timeLimit, withRetry } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
 
-export interface Opened {
+interface Opened {
   readonly frames: AsyncIterable<Frame>;
   /** Whether the task can be followed by subscribing to it, or must be polled. */
   readonly canSubscribe: boolean;
 }
 
-/** How a task is opened, resumed and polled. */
-export interface Followed {
+/** How a task is opened: by sending a message, or by subscribing to it. */
+export interface TaskOpening {
   /** Known from the start where an existing task is followed. */
   readonly taskId?: string;
-  /** Opens the first connection by sending or subscribing, with the retries that are safe. */
+  /** Opens the first connection, with the retries that are safe. */
   open(call: TransportStream, context: SendContext): Promise<Opened>;
-  subscribe(taskId: string, call: TransportStream): Promise<AsyncIterable<Frame>>;
-  getTask(taskId: string, call: TransportCall): Promise<Task>;
 }
+
+type FollowedPeer = Pick<Peer, 'settings' | 'subscribe' | 'getTask'>;
 
 /** How a connection ended. */
 type Outcome =
@@ -43,15 +50,22 @@ type Outcome =
  * - **polling**: fetches the task at growing intervals until it ends.
  */
 export class TaskFollower {
-  readonly #followed: Followed;
+  readonly #peer: FollowedPeer;
+  readonly #opening: TaskOpening;
   readonly #delivery: Delivery;
   readonly #settings: Settings;
   readonly #options: StreamOptions;
 
-  constructor(followed: Followed, delivery: Delivery, settings: Settings, options: StreamOptions) {
-    this.#followed = followed;
+  constructor(
+    peer: FollowedPeer,
+    opening: TaskOpening,
+    delivery: Delivery,
+    options: StreamOptions,
+  ) {
+    this.#peer = peer;
+    this.#opening = opening;
     this.#delivery = delivery;
-    this.#settings = settings;
+    this.#settings = peer.settings;
     this.#options = options;
   }
 
@@ -162,16 +176,16 @@ export class TaskFollower {
     const lastEventId = this.#delivery.lastEventId;
     const call = { ...line, headers, lastEventId };
     if (!isResumed || this.#taskId === undefined) {
-      return this.#followed.open(call, { signal, cancelOnAbort, headers });
+      return this.#opening.open(call, { signal, cancelOnAbort, headers });
     }
-    return { frames: await this.#followed.subscribe(this.#taskId, call), canSubscribe: true };
+    return { frames: await this.#peer.subscribe(this.#taskId, call), canSubscribe: true };
   }
 
   #look(taskId: string, signal: AbortSignal): Promise<Task> {
     const { timeoutMs } = this.#settings;
     const limit = timeLimit(`getTask of ${taskId} was not answered`, timeoutMs);
     return within({ signal, ...limit }, (signal) =>
-      this.#followed.getTask(taskId, { signal, headers: this.#options.headers }),
+      this.#peer.getTask(taskId, { signal, headers: this.#options.headers }),
     );
   }
 
@@ -181,7 +195,7 @@ export class TaskFollower {
   }
 
   get #taskId(): string | undefined {
-    return this.#delivery.taskId ?? this.#followed.taskId;
+    return this.#delivery.taskId ?? this.#opening.taskId;
   }
 
   async *#poll(signal: AbortSignal, isDue: boolean): AsyncGenerator<StreamEvent, void> {
@@ -210,5 +224,93 @@ function closedEarly(taskId: string | undefined): LegateError {
     taskId === undefined
       ? 'the peer closed its stream before the first event; it may have accepted the message'
       : `the peer closed its stream before task ${taskId} ended`,
+  );
+}
+
+/** Sends a message and follows its task. */
+export function sending(
+  peer: Peer,
+  request: SendMessageRequest,
+  cancelOnAbort: CancelOnAbort,
+): TaskOpening {
+  const send = async (
+    call: TransportStream,
+    inFlight: InFlightMessage | undefined,
+  ): Promise<Opened> => {
+    if (!peer.streams) return sendUnstreamed(peer, request, call, inFlight);
+    try {
+      return { frames: await peer.sendStreaming(request, call, inFlight), canSubscribe: true };
+    } catch (error) {
+      // The card is wrong about streaming; the peer rejected the message, so resending is safe.
+      if (isRefusal(error)) return sendUnstreamed(peer, request, call, inFlight);
+      throw error;
+    }
+  };
+  return {
+    open: async (call, context) => {
+      const inFlight = cancelOnAbort.watch(peer, request.message, context);
+      try {
+        return await send(call, inFlight);
+      } catch (error) {
+        // Between two attempts no connection sees the abort.
+        inFlight?.checkAbort();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Follows an existing task. */
+export function subscribing(peer: Peer, taskId: string): TaskOpening {
+  return {
+    taskId,
+    open: async (call) => {
+      if (!peer.streams) return fetchAsStream(peer, taskId, call);
+      const subscribe = () => peer.subscribe(taskId, call);
+      const frames = await withRetry(peer.settings, call.signal, subscribe);
+      return { frames, canSubscribe: true };
+    },
+  };
+}
+
+/** As `subscribing`, but returns a task that has ended instead of an error. */
+export function awaiting(peer: Peer, taskId: string): TaskOpening {
+  const subscription = subscribing(peer, taskId);
+  return {
+    ...subscription,
+    open: async (call, context) => {
+      try {
+        return await subscription.open(call, context);
+      } catch (error) {
+        if (isRefusal(error)) return fetchAsStream(peer, taskId, call);
+        throw error;
+      }
+    },
+  };
+}
+
+async function sendUnstreamed(
+  peer: Peer,
+  request: SendMessageRequest,
+  call: TransportCall,
+  inFlight: InFlightMessage | undefined,
+): Promise<Opened> {
+  // A follow-up blocks: the state returned immediately might still show the question.
+  const { returnImmediately = request.message.taskId === undefined } = request.configuration ?? {};
+  const configuration = { ...request.configuration, returnImmediately };
+  const response = await peer.send({ ...request, configuration }, call, inFlight);
+  return { frames: singleFrame(response), canSubscribe: false };
+}
+
+async function fetchAsStream(peer: Peer, taskId: string, call: TransportCall): Promise<Opened> {
+  const task = await peer.getTask(taskId, call);
+  return { frames: singleFrame({ task }), canSubscribe: false };
+}
+
+/** Whether the peer doesn't support the operation. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof LegateError &&
+    (error.code === 'UNSUPPORTED_OPERATION' || error.code === 'METHOD_NOT_FOUND')
   );
 }
