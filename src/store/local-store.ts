@@ -64,6 +64,8 @@ export class LocalStore implements Store {
   readonly #write: LocalStoreOptions['write'];
   readonly #onClose: (() => void) | undefined;
   readonly #medium: SharedMedium;
+  /** Engines that use this store. */
+  #listeners = 0;
 
   constructor(options: LocalStoreOptions) {
     this.driver = options.driver;
@@ -219,8 +221,11 @@ export class LocalStore implements Store {
   }
 
   watch(listener: Listener): () => void {
+    this.#listeners += 1;
     this.#medium.watchers.set(listener, this);
-    return () => void this.#medium.watchers.delete(listener);
+    return () => {
+      if (this.#medium.watchers.delete(listener)) this.#listeners -= 1;
+    };
   }
 
   async close(): Promise<void> {
@@ -230,10 +235,10 @@ export class LocalStore implements Store {
     this.#onClose?.();
   }
 
-  /** Tells the other stores on the same tables. */
+  /** Notifies the other engines on the same tables. An engine with a store of its own knows its writes. */
   #tell(taskId: string, version: number): void {
     for (const [listener, store] of this.#medium.watchers) {
-      if (store !== this) listener({ taskId, version });
+      if (store !== this || this.#listeners > 1) listener({ taskId, version });
     }
   }
 }

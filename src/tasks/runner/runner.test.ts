@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { scriptedModel } from '../../models/index.ts';
 import { artifact } from '../../protocol/index.ts';
-import { openMemory } from '../../store/index.ts';
+import { openMemory, ownerKey } from '../../store/index.ts';
 import {
   type Agent,
   agent,
@@ -433,7 +433,7 @@ test('long logs are read from their end', async () => {
   expect(result.text).toBe('[448,449]');
 });
 
-test('runs of one session wait for each other in other processes, too', async () => {
+test('runs of one session wait for each other in other runners, too', async () => {
   const store = openMemory();
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
@@ -449,6 +449,9 @@ test('runs of one session wait for each other in other processes, too', async ()
   const first = new Runner({ agent: slow, store }).run({ message: 'slow', sessionId: 's' });
   await begun.promise;
   const second = new Runner({ agent: slow, store }).run({ message: 'quick', sessionId: 's' });
+  const owner = ownerKey({ agent: 'a', tenant: '', subject: '' });
+  const query = { owner, contextId: 's', limit: 10 };
+  await expect.poll(async () => (await store.list(query)).records.length).toBe(2);
   gate.resolve();
   expect((await Promise.all([first, second])).map(({ state }) => state)).toEqual([
     'completed',
