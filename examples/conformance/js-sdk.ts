@@ -131,7 +131,7 @@ const card = AgentCard.fromJSON({
   description: agent.description,
   version: '1.0.0',
   supportedInterfaces: ['1.0', '0.3'].flatMap((protocolVersion) => [
-    { url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion },
+    { url, protocolBinding: 'JSONRPC', protocolVersion },
     { url: `${url}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
     {
       // The 0.3 suite reads the address of every interface as an http one.
@@ -162,8 +162,8 @@ app.use(
   '/.well-known/agent-card.json',
   agentCardHandler({ ...common, agentCardProvider: requestHandler }),
 );
-app.use('/rpc', jsonRpcHandler({ ...common, ...handling }));
 app.use('/rest', restHandler({ ...common, ...handling }));
+app.use('/', jsonRpcHandler({ ...common, ...handling }));
 createServer(app).listen(port, () => console.log(`Official SDK, profile ${profile}: ${url}`));
 const grpcServer = new Server();
 grpcServer.addService(A2AService, grpcService(handling));
