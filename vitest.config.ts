@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 const alone = ['test/fuzz-bus.test.ts', 'test/replicas/**/*.test.ts'];
 /** Short runs of the fault kit, by `npm run test:faults`. */
 const faults = 'test/faults/**/*.test.ts';
+/** Needs package registries, by `npm run test:interop`. */
+const interop = 'test/interop/**/*.test.ts';
 
 export default defineConfig({
   test: {
@@ -16,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'parallel',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: [...alone, faults],
+          exclude: [...alone, faults, interop],
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
