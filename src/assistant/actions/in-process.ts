@@ -78,14 +78,10 @@ function contextFor(
   events: EventDraft[],
   stream: MessageStream,
 ): ActionContext {
-  const { senderId, slots, domain, context, channel, signal, clock, logger } = call;
+  const { name: _name, newId: _newId, ...turn } = call;
   return {
-    senderId,
-    slots: { ...slots },
-    tracker: () => call.tracker(),
-    domain,
-    context,
-    channel,
+    ...turn,
+    slots: { ...call.slots },
     utter: (message) => {
       messages.push(typeof message === 'string' ? { text: message } : message);
     },
@@ -99,9 +95,6 @@ function contextFor(
       events.push(event);
     },
     stream,
-    signal,
-    clock,
-    logger,
   };
 }
 

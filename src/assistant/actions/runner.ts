@@ -20,6 +20,20 @@ export interface ActionRunner {
   run(call: ActionCall): Promise<ActionResult>;
 }
 
+/** What actions, sub agents and tools see of a turn. */
+export interface TurnContext {
+  readonly senderId: string;
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** The tracker as JSON with its latest events; computed lazily. */
+  readonly tracker: () => Promise<JsonObject>;
+  readonly domain: Domain;
+  readonly channel: string;
+  /** Aborts when the turn is cancelled, and when the timeout of what runs has passed. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /**
  * The input of an action.
  * @example
@@ -28,23 +42,14 @@ export interface ActionRunner {
  *   return { messages: [{ text: `That is ${price} euros.` }], events: [slotSet('price', price)] };
  * };
  */
-export interface ActionCall {
+export interface ActionCall extends TurnContext {
   readonly name: string;
-  readonly senderId: string;
-  readonly slots: Readonly<Record<string, JsonValue>>;
-  /** The tracker as JSON with its latest events; computed lazily. */
-  tracker(): Promise<JsonObject>;
-  readonly domain: Domain;
   /** Of the pattern that runs the action. */
   readonly context: JsonObject;
-  readonly channel: string;
   /** Streams a chunk of a message. */
   readonly stream: (piece: StreamPiece) => Promise<void>;
   /** Generates ids, for example of streams. */
   readonly newId: () => string;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -133,16 +138,9 @@ export interface Action {
  *   utterResponse('utter_rate', { rate: await answer.text() });
  * }
  */
-export interface ActionContext {
-  readonly senderId: string;
-  /** Every slot as of the start of the action. */
-  readonly slots: Readonly<Record<string, JsonValue>>;
-  /** The whole conversation as JSON. */
-  readonly tracker: () => Promise<JsonObject>;
-  readonly domain: Domain;
+export interface ActionContext extends TurnContext {
   /** Of the pattern that runs the action. */
   readonly context: JsonObject;
-  readonly channel: string;
   readonly utter: (message: string | BotMessage) => void;
   /** A response of the domain, with values for its templates. */
   readonly utterResponse: (name: string, values?: JsonObject) => void;
@@ -150,10 +148,6 @@ export interface ActionContext {
   readonly emit: (event: EventDraft) => void;
   /** A message that is streamed. */
   readonly stream: MessageStream;
-  /** Aborts when the turn is cancelled or the action takes too long. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**

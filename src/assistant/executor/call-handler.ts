@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../agents/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { StreamPiece } from '../actions/runner.ts';
+import type { StreamPiece, TurnContext } from '../actions/runner.ts';
 import type { AgentFrame, AgentRun, BotMessage, FlowFrame } from '../conversation.ts';
 import { compileCondition } from '../conditions/condition.ts';
-import type { CallStep, Domain, Flow } from '../model.ts';
+import type { CallStep, Flow } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
 import { activeSegment, callChain, isSamePath, removeFrames } from '../stack/stack.ts';
 import { agentEvent, type EventDraft, slotSet } from '../tracker/events.ts';
@@ -59,7 +58,7 @@ export interface AbandonedCall {
  *   if (mode === 'start') await say({ text: 'One moment, I am asking the hotel.' });
  * };
  */
-export interface Call {
+export interface Call extends TurnContext {
   readonly step: CallStep;
   readonly flow: Flow;
   /**
@@ -73,15 +72,9 @@ export interface Call {
   readonly metadata: JsonObject;
   /** The last run of the same step in this flow, when there was one. */
   readonly previous: AgentRun | undefined;
-  readonly senderId: string;
   readonly userMessage: string;
-  readonly slots: Readonly<Record<string, JsonValue>>;
   /** The last turns, oldest first, with the present message. */
   readonly transcript: readonly TranscriptEntry[];
-  /** The whole tracker as JSON; computed lazily. */
-  tracker(): Promise<JsonObject>;
-  readonly domain: Domain;
-  readonly channel: string;
   /** Sends a message to the user during the call. */
   say(message: BotMessage): Promise<void>;
   readonly stream: (piece: StreamPiece) => Promise<void>;
@@ -89,9 +82,6 @@ export interface Call {
   readonly isStreamed?: boolean;
   /** Receives a note of each call of a model. */
   readonly onPrompt?: PromptNoting['onPrompt'];
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -230,7 +220,7 @@ async function outcomeOf(
   { handler, step, frame }: CallPrediction,
   run: Run,
 ): Promise<CallOutcome> {
-  const { options, tracker, domain } = dialogue;
+  const { options, tracker } = dialogue;
   const flow = dialogue.flows.get(frame.flowId);
   if (flow === undefined) return { status: 'failed', reason: `no flow ${frame.flowId}` };
   try {
@@ -239,20 +229,13 @@ async function outcomeOf(
       isCorrection: dialogue.facts.patterns.some(({ flowId }) => flowId === 'pattern_correction'),
       step,
       flow,
-      senderId: tracker.state.senderId,
+      ...dialogue.context,
       userMessage: options.userMessage,
-      slots: tracker.slots,
       transcript: tracker.state.transcript,
-      tracker: () => dialogue.fullTracker(),
-      domain,
-      channel: options.channel,
       say: (message) => dialogue.say(message, { agent_id: step.target }),
       stream: async (piece) => options.onChunk(piece),
       isStreamed: options.isStreamed === true,
       onPrompt: (note) => dialogue.notePrompt(note),
-      signal: options.signal,
-      clock: options.clock,
-      logger: options.logger,
     });
   } catch (error) {
     options.signal.throwIfAborted();

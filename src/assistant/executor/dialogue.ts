@@ -1,7 +1,7 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { ActionRunner, StreamPiece } from '../actions/runner.ts';
+import type { ActionRunner, StreamPiece, TurnContext } from '../actions/runner.ts';
 import type {
   BotMessage,
   FlowFrame,
@@ -155,6 +155,22 @@ export class Dialogue {
       flowId = step.kind === 'call' ? step.target : undefined;
     }
     return frames.length === 0 ? undefined : frames;
+  }
+
+  get context(): TurnContext {
+    const { channel, signal, clock, logger } = this.options;
+    const { state, slots } = this.tracker;
+    const tracker = () => this.fullTracker();
+    return {
+      senderId: state.senderId,
+      slots,
+      tracker,
+      domain: this.domain,
+      channel,
+      signal,
+      clock,
+      logger,
+    };
   }
 
   /** Tracker JSON for action and NLG servers, with the events of this turn and some earlier ones. */

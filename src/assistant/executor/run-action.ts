@@ -56,22 +56,15 @@ export async function runAction(
 }
 
 async function runCustom(dialogue: Dialogue, name: string, context: JsonObject): Promise<void> {
-  const { options, tracker, domain } = dialogue;
+  const { options, tracker } = dialogue;
   let result;
   try {
     result = await options.actions.run({
       name,
-      senderId: tracker.state.senderId,
-      slots: tracker.slots,
-      tracker: () => dialogue.fullTracker(),
-      domain,
+      ...dialogue.context,
       context,
-      channel: options.channel,
       stream: async (piece) => options.onChunk(piece),
       newId: options.newId,
-      signal: options.signal,
-      clock: options.clock,
-      logger: options.logger,
     });
   } catch (error) {
     options.signal.throwIfAborted();

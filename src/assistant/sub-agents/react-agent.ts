@@ -12,6 +12,8 @@ import {
 } from '../../agents/index.ts';
 import { generateText } from '../../models/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { MessageStream } from '../actions/runner.ts';
+import type { BotMessage } from '../conversation.ts';
 import { compileCondition } from '../conditions/condition.ts';
 import type { Call } from '../executor/call-handler.ts';
 import type { ReactAgent } from '../project/sub-agents.ts';
@@ -91,7 +93,7 @@ class ReactRun {
   readonly #system: string;
   readonly #entries: Entry[];
   /** The part of the last answer that was streamed to users. */
-  #streamed: StreamedText | undefined;
+  #streamed: BotMessage | undefined;
 
   constructor(parts: ReactParts, call: Call, input: AgentInput, signal: AbortSignal) {
     const { agent, promptTemplate: own } = parts;
@@ -178,7 +180,17 @@ class ReactRun {
   async #ask(tools: readonly LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
     const { model, agent, sleep } = this.#parts;
     const call = this.#call;
-    const stream = this.#isStreamed ? new AnswerStream(call) : undefined;
+    let streamed: BotMessage | undefined;
+    // An answer that the model restarts becomes another message: streamed chunks can't be withdrawn.
+    const stream = new MessageStream({
+      show: call.stream,
+      newId: () => crypto.randomUUID(),
+      ended: (message) => (streamed = message),
+    });
+    const onText = async (text: string, isStart: boolean): Promise<void> => {
+      if (isStart) await stream.end();
+      await stream.chunk(text);
+    };
     const prompt = toPrompt(this.#system, this.#entries.map(toShown));
     const asked = { component: agent.name, model: model.modelId, prompt };
     try {
@@ -191,12 +203,13 @@ class ReactRun {
           signal: this.#signal,
           sleep,
           logger: call.logger,
-          ...(stream !== undefined && { onText: (text, isStart) => stream.write(text, isStart) }),
+          ...(this.#isStreamed && { onText }),
         }),
       );
       return toModelAnswer(generated);
     } finally {
-      this.#streamed = await stream?.end();
+      await stream.end();
+      this.#streamed = streamed;
     }
   }
 
@@ -216,7 +229,8 @@ class ReactRun {
   async #fill({ text, calls }: ModelAnswer): Promise<undefined> {
     if (calls.some(this.#isClosing) || text === '' || !this.#parts.agent.enableFillerMessages)
       return;
-    const metadata = { intermediate: true, filler: true, ...streamedMark(this.#streamed, text) };
+    const isShown = this.#streamed?.text?.trim() === text;
+    const metadata = { intermediate: true, filler: true, ...(isShown && this.#streamed?.metadata) };
     await this.#call.say({ text, metadata });
   }
 
@@ -280,7 +294,8 @@ class ReactRun {
       id: this.#input.id,
       status,
       ...(text !== '' && { responseMessage: text }),
-      ...(text !== '' && this.#streamed !== undefined && { streamed: this.#streamed }),
+      ...(text !== '' &&
+        this.#streamed !== undefined && { streamed: streamedText(this.#streamed) }),
       events: this.#events,
       structuredResults: this.#results,
       metadata,
@@ -301,47 +316,6 @@ function exitSlotsOf({ step, domain }: Pick<Call, 'step' | 'domain'>): readonly 
   return [...new Set(names)].filter((name) => domain.slots.has(name));
 }
 
-/** The part of a message that was streamed. */
-export interface StreamedText {
-  readonly id: string;
-  readonly text: string;
-}
-
-/**
- * Streams an answer of the model to users whose channel supports it. An answer that the model
- * restarts becomes another message, since streamed chunks can't be withdrawn.
- */
-export class AnswerStream {
-  readonly #call: Call;
-  #open: { readonly id: string; text: string } | undefined;
-
-  constructor(call: Call) {
-    this.#call = call;
-  }
-
-  async write(text: string, isStart: boolean): Promise<void> {
-    if (isStart) await this.end();
-    if (this.#open === undefined) {
-      this.#open = { id: crypto.randomUUID(), text: '' };
-      await this.#call.stream({ kind: 'start', streamId: this.#open.id });
-    }
-    this.#open.text += text;
-    await this.#call.stream({ kind: 'chunk', streamId: this.#open.id, text });
-  }
-
-  async end(): Promise<StreamedText | undefined> {
-    const open = this.#open;
-    this.#open = undefined;
-    if (open === undefined) return undefined;
-    await this.#call.stream({ kind: 'end', streamId: open.id });
-    return { id: open.id, text: open.text.trim() };
-  }
-}
-
-/** Marks a message as streamed, so that it is not sent again. */
-export function streamedMark(
-  streamed: StreamedText | undefined,
-  text: string,
-): { readonly streamed?: true; readonly stream_id?: string } {
-  return streamed?.text === text ? { streamed: true, stream_id: streamed.id } : {};
+function streamedText({ text = '', metadata = {} }: BotMessage): { id: string; text: string } {
+  return { id: String(metadata['stream_id']), text: text.trim() };
 }

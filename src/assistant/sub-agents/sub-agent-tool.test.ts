@@ -21,7 +21,10 @@ test('a tool reads its input by its schema, and knows the metadata and slots of 
     trip: 'r-1',
     city: 'Rome',
   });
-  expect(await tool.parse({ from: 'x' })).toMatchObject({ ok: false, problem: expect.stringMatching('from') });
+  expect(await tool.parse({ from: 'x' })).toMatchObject({
+    ok: false,
+    problem: expect.stringMatching('from'),
+  });
 });
 
 test('a tool without input, and one with a name that models do not take', async () => {
