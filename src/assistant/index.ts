@@ -51,9 +51,9 @@ export {
   type SubAgentToolOptions,
   type ToolOutput,
 } from './sub-agents/model.ts';
-export { type CaseResult, type TestCase } from './e2e/model.ts';
+export { type CaseResult, type TestCase } from './e2e/checks.ts';
 export { checkNames, findTests } from './e2e/find-tests.ts';
-export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/coverage.ts';
+export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/report.ts';
 export { describeFailure, junitFile, resultsFile } from './e2e/report.ts';
 export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests.ts';
 export { assistantAgent, type AssistantAgentOptions } from './channels/a2a.ts';

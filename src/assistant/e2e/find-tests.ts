@@ -4,7 +4,7 @@ import { type Environment, Problems, suggest, YamlFile } from '../../config/inde
 import { LegateError } from '../../protocol/index.ts';
 import { defaultActionNames } from '../executor/run-action.ts';
 import type { Project } from '../project/load-project.ts';
-import type { NameUse, TestCase } from './model.ts';
+import type { NameUse, TestCase } from './checks.ts';
 import {
   nearest,
   nothingShared,
@@ -41,11 +41,11 @@ export async function findTests(
   const info = await stat(place).catch(() => undefined);
   if (info === undefined) throw invalid(`there are no tests at ${place}: no such file or folder`);
   const files = info.isDirectory() ? await filesIn(place, 0) : [place];
-  const shared = new SharedNames(resolve(root), environment, problems);
+  const sharedIn = sharedNames(resolve(root), environment, problems);
   const cases: TestCase[] = [];
   for (const file of files) {
     const yaml = YamlFile.parse({ file, text: await readFile(file, 'utf8') }, problems);
-    const inherited = await shared.of(dirname(resolve(file)));
+    const inherited = await sharedIn(dirname(resolve(file)));
     cases.push(...(readTestFile(yaml, inherited, problems) ?? []));
   }
   const chosen = wanted === undefined ? cases : cases.filter(({ name }) => name === wanted);
@@ -73,38 +73,23 @@ async function filesIn(folder: string, depth: number): Promise<readonly string[]
   return files;
 }
 
-/** The names that each folder's tests share: those of the folders above and its own. */
-class SharedNames {
-  readonly #root: string;
-  readonly #environment: Environment;
-  readonly #problems: Problems;
-  readonly #known = new Map<string, Shared>();
-
-  constructor(root: string, environment: Environment, problems: Problems) {
-    this.#root = root;
-    this.#environment = environment;
-    this.#problems = problems;
-  }
-
-  async of(folder: string): Promise<Shared> {
-    const known = this.#known.get(folder);
-    if (known !== undefined) return known;
+/** Reads the names that the tests of a folder share: those of the folders above and its own. */
+function sharedNames(root: string, environment: Environment, problems: Problems) {
+  const known = new Map<string, Shared>();
+  const of = async (folder: string): Promise<Shared> => {
+    const found = known.get(folder);
+    if (found !== undefined) return found;
     const parent = dirname(folder);
-    const above =
-      folder === this.#root || parent === folder ? nothingShared : await this.of(parent);
+    const above = folder === root || parent === folder ? nothingShared : await of(parent);
     const file = join(folder, conftest);
     const text = await readFile(file, 'utf8').catch(() => undefined);
     const own =
-      text === undefined
-        ? nothingShared
-        : readConftest(
-            YamlFile.parse({ file, text }, this.#problems, { environment: this.#environment }),
-            this.#problems,
-          );
-    const shared = nearest(above, own);
-    this.#known.set(folder, shared);
+      text && readConftest(YamlFile.parse({ file, text }, problems, { environment }), problems);
+    const shared = own ? nearest(above, own) : above;
+    known.set(folder, shared);
     return shared;
-  }
+  };
+  return of;
 }
 
 function invalid(message: string): LegateError {

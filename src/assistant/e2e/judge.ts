@@ -5,8 +5,7 @@ import { generateText, offersStructuredOutput } from '../../models/index.ts';
 import { type JsonValue, parseJson } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
-import { botLine, text, utterOf } from './checks.ts';
-import type { Check, TestTurn, Verdict } from './model.ts';
+import { botLine, type Check, type TestTurn, text, utterOf, type Verdict } from './checks.ts';
 import { objectOf } from '../tracker/events.ts';
 
 /** The input of a judge. */

@@ -4,16 +4,17 @@ import { compilePattern, PatternError } from '../../regex/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import {
   buttonsOf,
+  type Check,
   didNotHappen,
   happened,
   listed,
+  type NameUse,
   slotCheck,
   text,
   together,
   utterOf,
 } from './checks.ts';
 import { readGenerative } from './judge.ts';
-import type { Check, NameUse } from './model.ts';
 import { objectOf } from '../tracker/events.ts';
 
 type Reader = (field: Field, name: string) => readonly Check[];

@@ -1,7 +1,13 @@
 import type { Field, Section } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
-import { happened, type NamedSlot, slotCheck, utterOf } from './checks.ts';
-import type { Check, UserStep } from './model.ts';
+import {
+  type Check,
+  happened,
+  type NamedSlot,
+  slotCheck,
+  type UserStep,
+  utterOf,
+} from './checks.ts';
 import { readAssertions } from './read-assertions.ts';
 
 /** Metadata of messages by the name that steps use. */

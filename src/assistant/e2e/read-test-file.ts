@@ -1,6 +1,6 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
-import type { JudgeName, TestCase } from './model.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import type { JudgeName, TestCase } from './checks.ts';
 import { known, type NamedMetadata, readMetadataName, readSteps } from './read-steps.ts';
 
 type Slots = Readonly<Record<string, JsonValue>>;

@@ -1,18 +1,16 @@
 import type { Clock } from '../../agents/index.ts';
 import { createModels } from '../../models/index.ts';
-import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { readActionResult } from '../actions/remote.ts';
 import type { ActionRunner } from '../actions/runner.ts';
 import type { Assistant } from '../assistant.ts';
 import { actionsOf } from '../build/actions.ts';
 import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
-import type { TrackerEvent } from '../conversation.ts';
 import type { Project } from '../project/load-project.ts';
 import { slotSet } from '../tracker/events.ts';
-import { Coverage, type FlowCoverage } from './coverage.ts';
+import { coverageOf, type FlowCoverage, takenStep } from './report.ts';
 import { type Judge, modelJudge } from './judge.ts';
-import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './model.ts';
+import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './checks.ts';
 
 /**
  * How tests are run.
@@ -52,7 +50,8 @@ export async function runTests(
   options: RunTestsOptions = {},
 ): Promise<TestReport> {
   const { build = {}, signal = new AbortController().signal } = options;
-  const actions = new StubbedActions(build.actions ?? (await actionsOf(project)));
+  const stubs: Stubs = { current: new Map() };
+  const actions = withStubs(build.actions ?? (await actionsOf(project)), stubs);
   await using assistant = await buildAssistant(project, {
     // Always the first of several equal responses, so that tests are deterministic.
     random: () => 0,
@@ -60,22 +59,21 @@ export async function runTests(
     actions,
   });
   const judges = judgesOf(project, cases, { build, signal });
-  const coverage = new Coverage(project.flows);
+  const taken = new Set<string>();
   const clock: Clock = build.clock ?? { now: () => Date.now() };
   const results: CaseResult[] = [];
   for (const test of cases) {
     signal.throwIfAborted();
-    actions.use(test.stubs);
+    stubs.current = test.stubs;
     const begin = clock.now();
     const judge = judges.get(test.judge?.modelGroup ?? '');
-    const conversation = new TestConversation(assistant, { coverage, signal, judge });
-    const outcome = await conversation.hold(test);
+    const outcome = await runTest(test, assistant, { taken, signal, judge });
     const result: CaseResult = { test, ...outcome, durationMs: clock.now() - begin };
     results.push(result);
     options.onResult?.(result);
     if (options.failFast === true && result.failures.length > 0) break;
   }
-  return { results, coverage: coverage.flows };
+  return { results, coverage: coverageOf(project.flows, taken) };
 }
 
 /** Creates only the judges that tests name. */
@@ -95,75 +93,50 @@ function judgesOf(
 }
 
 interface Surroundings {
-  readonly coverage: Coverage;
+  /** The steps that were taken, by `takenStep`. */
+  readonly taken: Set<string>;
   readonly signal: AbortSignal;
   readonly judge: Judge | undefined;
 }
 
-class TestConversation {
-  readonly #assistant: Assistant;
-  readonly #coverage: Coverage;
-  readonly #signal: AbortSignal;
-  readonly #judge: Judge | undefined;
-  readonly #log: TrackerEvent[] = [];
-  readonly #senderId = `test-${crypto.randomUUID()}`;
-  #tracker: JsonObject | undefined;
-
-  constructor(assistant: Assistant, { coverage, signal, judge }: Surroundings) {
-    this.#assistant = assistant;
-    this.#coverage = coverage;
-    this.#signal = signal;
-    this.#judge = judge;
-  }
-
-  async hold(test: TestCase): Promise<Pick<CaseResult, 'failures' | 'failedAt'>> {
-    await this.#begin(test);
-    for (const step of test.steps) {
-      const failures = await this.#take(step, test.isOrdered);
-      if (failures.length > 0) return { failures, failedAt: step };
-    }
-    return { failures: [], failedAt: undefined };
-  }
-
-  async #begin({ slots, steps }: TestCase): Promise<void> {
-    const senderId = this.#senderId;
-    const metadata = steps[0]?.metadata ?? {};
-    const begun = await this.#assistant.begin({ senderId, metadata, signal: this.#signal });
-    const events = Object.entries(slots).map(([name, value]) => slotSet(name, value));
-    const given = await this.#assistant.record({ senderId, tracker: begun.tracker }, events);
-    this.#tracker = given.tracker;
-    this.#log.push(...begun.events, ...given.events);
-  }
-
-  async #take(step: UserStep, isOrdered: boolean): Promise<readonly CheckFailure[]> {
-    let events: readonly TrackerEvent[];
+/** Runs one test in its own conversation, up to the first step that fails. */
+async function runTest(
+  test: TestCase,
+  assistant: Assistant,
+  { taken, signal, judge }: Surroundings,
+): Promise<Pick<CaseResult, 'failures' | 'failedAt'>> {
+  const senderId = `test-${crypto.randomUUID()}`;
+  const metadata = test.steps[0]?.metadata ?? {};
+  const started = await assistant.begin({ senderId, metadata, signal });
+  const given = Object.entries(test.slots).map(([name, value]) => slotSet(name, value));
+  const recorded = await assistant.record({ senderId, tracker: started.tracker }, given);
+  const log = [...started.events, ...recorded.events];
+  let { tracker } = recorded;
+  for (const step of test.steps) {
+    const request = { senderId, tracker, text: step.text, metadata: step.metadata, signal };
+    let failures: readonly CheckFailure[];
     try {
-      const result = await this.#assistant.handle({
-        senderId: this.#senderId,
-        tracker: this.#tracker,
-        text: step.text,
-        metadata: step.metadata,
+      const { events, tracker: next } = await assistant.handle({
+        ...request,
         channel: 'e2e',
-        signal: this.#signal,
-        onStep: (flow, id) => this.#coverage.note(flow, id),
-        history: async ({ last }) => this.#log.slice(-last),
+        onStep: (flow, id) => taken.add(takenStep(flow, id)),
+        history: async ({ last }) => log.slice(-last),
       });
-      this.#tracker = result.tracker;
-      this.#log.push(...result.events);
-      ({ events } = result);
+      tracker = next;
+      log.push(...events);
+      failures = await failuresOf(step, { events, flows: assistant.flows, judge }, test.isOrdered);
     } catch (error) {
-      this.#signal.throwIfAborted();
+      signal.throwIfAborted();
       const check = { title: `user ${JSON.stringify(step.text)}`, position: step.position };
-      return [{ check, expected: 'an answer', found: [String(error)] }];
+      failures = [{ check, expected: 'an answer', found: [String(error)] }];
     }
-    const turn = { events, flows: this.#assistant.flows, judge: this.#judge };
-    const failures = await judge(step, turn, isOrdered);
-    this.#signal.throwIfAborted();
-    return failures;
+    signal.throwIfAborted();
+    if (failures.length > 0) return { failures, failedAt: step };
   }
+  return { failures: [], failedAt: undefined };
 }
 
-async function judge(
+async function failuresOf(
   step: UserStep,
   turn: TestTurn,
   isOrdered: boolean,
@@ -179,27 +152,20 @@ async function judge(
   return failures;
 }
 
+interface Stubs {
+  /** Answers of the current test, by action. */
+  current: TestCase['stubs'];
+}
+
 /** Stubs the actions that a test names; all others run normally. */
-class StubbedActions implements ActionRunner {
-  readonly #actions: ActionRunner | undefined;
-  #stubs: ReadonlyMap<string, JsonObject> = new Map();
-
-  constructor(actions: ActionRunner | undefined) {
-    this.#actions = actions;
-  }
-
-  use(stubs: ReadonlyMap<string, JsonObject>): void {
-    this.#stubs = stubs;
-  }
-
-  has(name: string): boolean {
-    return this.#stubs.has(name) || this.#actions?.has(name) === true;
-  }
-
-  async run(call: Parameters<ActionRunner['run']>[0]): ReturnType<ActionRunner['run']> {
-    const stub = this.#stubs.get(call.name);
-    if (stub !== undefined) return readActionResult(JSON.stringify(stub), `stub of ${call.name}`);
-    if (this.#actions !== undefined) return this.#actions.run(call);
-    throw new Error(`no action ${call.name}: define it, or stub it in the test`);
-  }
+function withStubs(actions: ActionRunner | undefined, stubs: Stubs): ActionRunner {
+  return {
+    has: (name) => stubs.current.has(name) || actions?.has(name) === true,
+    async run(call) {
+      const stub = stubs.current.get(call.name);
+      if (stub !== undefined) return readActionResult(JSON.stringify(stub), `stub of ${call.name}`);
+      if (actions !== undefined) return actions.run(call);
+      throw new Error(`no action ${call.name}: define it, or stub it in the test`);
+    },
+  };
 }
