@@ -26,13 +26,13 @@ import { createLogger } from './logger.ts';
 import { usage } from './usage.ts';
 
 /** Declares the queues of an agent that does not run yet. */
-export async function declareAgent(place: string, options: DeclareOptions): Promise<void> {
-  const isNameOnly = isBusName(place) && options.announce !== true;
+export async function declareAgent(agent: string, options: DeclareOptions): Promise<void> {
+  const isNameOnly = isBusName(agent) && options.announce !== true;
   const loaded = isNameOnly
     ? undefined
-    : await loadAgent(place, { ...options, logger: silentLogger });
+    : await loadAgent(agent, { ...options, logger: silentLogger });
   const endpoints = await readEndpoints(loaded?.directory ?? '.', options);
-  const name = checkBusName(options.name ?? loaded?.agent.name ?? place, 'the agent');
+  const name = checkBusName(options.name ?? loaded?.agent.name ?? agent, 'the agent');
   await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
   await declareAgentQueue(bus, name);
   if (loaded !== undefined && options.announce === true) {

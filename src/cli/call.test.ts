@@ -77,7 +77,8 @@ test('call reaches agents over HTTP too, with no bus at all', slow, async () => 
 });
 
 test.each([
-  [['call', 'x', 'echo', 'm', '--data', '{'], '--data: is not JSON'],
+  [['call', 'x', 'echo', 'm', '--data', '{'], '--data must be a JSON object'],
+  [['call', 'x', 'echo', 'm', '--data', '[1]'], '--data must be a JSON object'],
   [['call', 'x', 'echo', 'm', '--metadata', 'no'], 'write name=value'],
   [['call', 'x', 'echo', 'm', '--timeout', '0'], 'a number greater than 0'],
   [['call', 'x', 'echo'], "missing required argument 'message'"],

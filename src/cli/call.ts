@@ -10,14 +10,14 @@ import {
   type WellKnownPeer,
 } from '../peers/index.ts';
 import { httpsOrLoopbackPolicy } from '../push/index.ts';
-import { type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
 import { stateWords } from './client/text.ts';
 import { busIdentity, openConfiguredBus, readEndpoints } from './endpoints.ts';
 import type { CallCommandOptions } from './commands/workers.ts';
 import { createLogger } from './logger.ts';
 import { busLink } from '../bus/index.ts';
-import { readNamedFile, usage } from './usage.ts';
+import { jsonObjectOf, readNamedFile, usage } from './usage.ts';
 
 const session = { id: 'call', caller: { tenant: '', subject: 'user', method: 'local' } };
 
@@ -43,8 +43,8 @@ export async function call(
     operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },
     logger,
   });
-  using lines = new Answers(options.answer ?? [], message !== '-');
-  const ended = await converse(network, request, lines);
+  const answers = answersOf(options.answer ?? [], message !== '-');
+  const ended = await converse(network, request, answers);
   show(ended, options);
   process.exitCode = exitCodes[ended.outcome?.end ?? 'error'];
 }
@@ -53,7 +53,7 @@ export async function call(
 async function converse(
   { invoker }: PeerNetwork,
   request: InvokeRequest,
-  answers: Answers,
+  answers: AsyncGenerator<string, undefined>,
 ): Promise<Invocation> {
   const stop = new AbortController();
   const cancel = (): void => stop.abort(new LegateError('UNAVAILABLE', 'cancelled'));
@@ -61,14 +61,14 @@ async function converse(
   process.once('SIGTERM', cancel);
   const waiting = {
     signal: stop.signal,
-    onProgress: (said: string) => console.error(`${request.agent}: ${said}`),
+    onProgress: (text: string) => console.error(`${request.agent}: ${text}`),
   };
   try {
     let task = await invoker.call(request, session, waiting);
     while (task.state === 'asking') {
       const { text = '', needsAuthorization = false } = task.question ?? {};
       console.error(`${request.agent} asks: ${text}`);
-      const answer = needsAuthorization ? undefined : await answers.next();
+      const answer = needsAuthorization ? undefined : (await answers.next()).value;
       if (answer === undefined) {
         await invoker.cancel(task.id);
         const end = needsAuthorization ? 'TASK_STATE_AUTH_REQUIRED' : 'TASK_STATE_INPUT_REQUIRED';
@@ -79,35 +79,19 @@ async function converse(
     }
     return task;
   } finally {
+    await answers.return(undefined);
     process.removeListener('SIGINT', cancel);
     process.removeListener('SIGTERM', cancel);
   }
 }
 
-/** Yields the answers of the command line, then the lines of standard input. */
-class Answers implements Disposable {
-  readonly #given: string[];
-  readonly #readsInput: boolean;
-  #lines: ReturnType<typeof createInterface> | undefined;
-  #iterator: AsyncIterator<string> | undefined;
-
-  constructor(given: readonly string[], readsInput: boolean) {
-    this.#given = [...given];
-    this.#readsInput = readsInput;
-  }
-
-  async next(): Promise<string | undefined> {
-    const given = this.#given.shift();
-    if (given !== undefined || !this.#readsInput) return given;
-    this.#lines ??= createInterface({ input: process.stdin });
-    this.#iterator ??= this.#lines[Symbol.asyncIterator]();
-    const line = await this.#iterator.next();
-    return line.done === true ? undefined : line.value;
-  }
-
-  [Symbol.dispose](): void {
-    this.#lines?.close();
-  }
+/** The answers of the command line, then the lines of standard input. */
+async function* answersOf(
+  given: readonly string[],
+  readsInput: boolean,
+): AsyncGenerator<string, undefined> {
+  yield* given;
+  if (readsInput) yield* createInterface({ input: process.stdin });
 }
 
 const exitCodes: Readonly<Record<InvocationEnd, number>> = {
@@ -150,17 +134,9 @@ async function requestOf(
     skill,
     message: message === '-' ? (await readAll(process.stdin)).trimEnd() : message,
     timeoutMs: timeout * 60_000,
-    ...(data !== undefined && { data: readData(data) }),
+    ...(data !== undefined && { data: jsonObjectOf(data, '--data') }),
     ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata.map(readPair)) }),
   };
-}
-
-function readData(json: string): JsonObject {
-  try {
-    return parseJson(json) as JsonObject;
-  } catch {
-    throw usage('--data: is not JSON; write for instance \'{"minutes": 30}\'');
-  }
 }
 
 function readPair(pair: string): [string, string] {

@@ -123,18 +123,18 @@ function zshScript(commands: readonly Completed[]): string {
   return `#compdef legate
 # Completion of legate for zsh: source <(legate completion zsh)
 _legate() {
-  local place='' next='' index
+  local chosen='' next='' index
   local -a commands flags
   for ((index = 2; index < CURRENT; index += 1)); do
-    next="\${place:+$place }\${words[index]}"
+    next="\${chosen:+$chosen }\${words[index]}"
     case "$next" in
-    ${paths}) place="$next" ;;
+    ${paths}) chosen="$next" ;;
     esac
   done
   case "\${words[CURRENT-1]}" in
 ${choices.join('\n')}
   esac
-  case "$place" in
+  case "$chosen" in
 ${cases.join('\n')}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
@@ -167,19 +167,19 @@ function fishScript(commands: readonly Completed[]): string {
 function __legate_complete
     set -l typed (commandline -opc)
     set -l word (commandline -ct)
-    set -l place ''
+    set -l chosen ''
     set -l commands
     set -l flags
     for one in $typed[2..-1]
-        set -l next (string trim -- "$place $one")
+        set -l next (string trim -- "$chosen $one")
         if contains -- $next ${paths.join(' ')}
-            set place $next
+            set chosen $next
         end
     end
     switch "$typed[-1]"
 ${choices.join('\n')}
     end
-    switch $place
+    switch $chosen
 ${cases.join('\n')}
     end
     if string match -q -- '-*' $word

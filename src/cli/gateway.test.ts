@@ -116,6 +116,7 @@ test.each([
   [['gateway', 'x', '-i', '0.0.0.0', '-p', '0'], 'set --auth-token, listen on 127.0.0.1'],
   [['gateway', 'x', '--api-keys', 'broken.json'], 'broken.json is not JSON'],
   [['gateway', 'x', '--jwt-secret', 'x'.repeat(40), '--jwt-method', 'HS265'], 'HS256'],
+  [['gateway', 'x', '--jwt-secret', 'x', '--jwks-url', 'https://a.example'], 'cannot be used with'],
   [['gateway', 'x', '--ssl-keyfile', 'k'], 'both --ssl-certificate and --ssl-keyfile'],
 ])('%j does not start', async (args, words) => {
   await using folder = await busFolder({ 'broken.json': '[{"key": "hunter2"' });

@@ -10,14 +10,14 @@ import { run } from './run.ts';
 import { greetUntilSignal, inspectorOptions, serveAgent } from './serving.ts';
 
 /** Opens the inspector for a local agent, or for any agent by its URL. */
-export async function inspect(place: string, options: InspectCommandOptions): Promise<void> {
-  const isLocal = options.agentCard === undefined && existsSync(place);
+export async function inspect(target: string, options: InspectCommandOptions): Promise<void> {
+  const isLocal = options.agentCard === undefined && existsSync(target);
   if (isLocal) {
     const { port, open, inspectToken, logLevel } = options;
     const listening = { port, interface: '127.0.0.1', jwtMethod: 'HS256', logLevel };
-    return run(place, { ...listening, inspect: true, open, ...present({ inspectToken }) });
+    return run(target, { ...listening, inspect: true, open, ...present({ inspectToken }) });
   }
-  const operands = options.agentCard === undefined ? [place] : [];
+  const operands = options.agentCard === undefined ? [target] : [];
   return calling(options, operands, (session) => inspectRemote(session, options));
 }
 

@@ -1,13 +1,12 @@
 import { statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { registerHooks } from 'node:module';
+import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Agent } from '../agents/index.ts';
 import { assistantAgent, buildAssistant } from '../assistant/index.ts';
 import { formatProblem, suggest, present } from '../config/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { callBindings } from './call-bindings.ts';
-import { offerOwnPackage } from './own-package.ts';
-import { loadFrom } from './places.ts';
+import { callBindings, loadFrom } from './project-files.ts';
 import { usage } from './usage.ts';
 
 export interface LoadedAgent {
@@ -25,18 +24,18 @@ export interface LoadAgentOptions {
  * The agent of a module (`agent.ts`, or `agents.ts#bob` for one of several exports), of an
  * assistant's folder, or of a packed model with the endpoints of the current folder.
  */
-export async function loadAgent(place: string, options: LoadAgentOptions): Promise<LoadedAgent> {
-  const isThere = (path: string) => statSync(path, { throwIfNoEntry: false });
-  const found = isThere(place);
-  if (found?.isDirectory() === true) return loadAssistant(place, undefined, options);
-  if (found !== undefined && /\.(?:tar\.gz|tgz)$/.test(place)) {
-    return loadAssistant('.', place, options);
+export async function loadAgent(source: string, options: LoadAgentOptions): Promise<LoadedAgent> {
+  const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });
+  const found = statOf(source);
+  if (found?.isDirectory() === true) return loadAssistant(source, undefined, options);
+  if (found !== undefined && /\.(?:tar\.gz|tgz)$/.test(source)) {
+    return loadAssistant('.', source, options);
   }
-  if (found !== undefined) return loadModule(place, undefined);
-  const [file = '', exported] = place.split('#', 2);
-  if (exported !== undefined && isThere(file)?.isFile() === true) return loadModule(file, exported);
+  if (found !== undefined) return loadModule(source, undefined);
+  const [file = '', exported] = source.split('#', 2);
+  if (exported !== undefined && statOf(file)?.isFile() === true) return loadModule(file, exported);
   throw usage(
-    `there is no agent at ${place}; name a module that exports one, the folder of an assistant, or a packed model`,
+    `there is no agent at ${source}; name a module that exports one, the folder of an assistant, or a packed model`,
   );
 }
 
@@ -81,7 +80,9 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
     );
   }
   const agent =
-    agents.get('default') ?? agents.get('agent') ?? (agents.size === 1 ? first(agents) : undefined);
+    agents.get('default') ??
+    agents.get('agent') ??
+    (agents.size === 1 ? [...agents.values()][0] : undefined);
   if (agent !== undefined) return { agent, directory };
   throw usage(
     agents.size === 0
@@ -92,10 +93,10 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
 
 async function importModule(file: string): Promise<Record<string, unknown>> {
   try {
-    return (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
+    return await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
     // Other errors of a module are for its author: shows them with their stack trace.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
+    if (!hasCode(error, 'ERR_UNKNOWN_FILE_EXTENSION')) throw error;
     throw usage(
       `${file} is not a module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,
       error,
@@ -103,12 +104,47 @@ async function importModule(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-function first(agents: ReadonlyMap<string, Agent>): Agent | undefined {
-  return agents.values().next().value;
-}
-
 function isAgent(value: unknown): value is Agent {
   if (typeof value !== 'object' || value === null) return false;
-  const { name, take } = value as Partial<Agent>;
-  return typeof name === 'string' && typeof take === 'function';
+  return (
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'take' in value &&
+    typeof value.take === 'function'
+  );
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+const extension = extname(import.meta.url);
+let isRegistered = false;
+
+/**
+ * Lets modules loaded from now on import `legate` when they have no installed package: a new agent
+ * runs before anything is installed, with the package of the command.
+ */
+function offerOwnPackage(): void {
+  if (isRegistered) return;
+  isRegistered = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const own = ownModule(specifier);
+      if (own === undefined) return next(specifier, context);
+      try {
+        return next(specifier, context);
+      } catch (error) {
+        if (!hasCode(error, 'ERR_MODULE_NOT_FOUND')) throw error;
+        return { url: own, shortCircuit: true };
+      }
+    },
+  });
+}
+
+function ownModule(specifier: string): string | undefined {
+  const [, entry] = /^legate(?:\/([a-z]+))?$/.exec(specifier) ?? [];
+  if (entry === undefined && specifier !== 'legate') return undefined;
+  const path = entry === undefined ? `../index${extension}` : `../${entry}/index${extension}`;
+  return new URL(path, import.meta.url).href;
 }

@@ -10,7 +10,7 @@ const everyMs = 500;
  */
 export class Progress implements Disposable {
   readonly #isShown = process.stderr.isTTY;
-  readonly #began = performance.now();
+  readonly #startedAt = performance.now();
   #text: string;
   #timer: NodeJS.Timeout | undefined;
   #isOnScreen = false;
@@ -44,7 +44,7 @@ export class Progress implements Disposable {
   }
 
   #draw(): void {
-    const seconds = Math.round((performance.now() - this.#began) / 1_000);
+    const seconds = Math.round((performance.now() - this.#startedAt) / 1_000);
     const line = `${this.#text} … ${seconds} s`;
     const shown = line.slice(0, Math.max(10, (process.stderr.columns || 80) - 1));
     process.stderr.write(`\r\u001B[K${styleText('gray', shown, { stream: process.stderr })}`);

@@ -31,7 +31,9 @@ export async function retryDeliveries(
     throw usage('which deliveries? Give their ids, or --all');
   }
   await inStore(options.store, async (store) => {
-    const wanted = isAll ? await deadOnes(store) : ids;
+    const all = { state: 'dead', limit: Number.MAX_SAFE_INTEGER } as const;
+    // Read to the end before the first one changes its state.
+    const wanted = isAll ? await Array.fromAsync(deliveries(store, all), ({ id }) => id) : ids;
     const missing: number[] = [];
     for (const id of wanted) {
       // Another process may have been faster; with --all this is not a failure.
@@ -66,13 +68,6 @@ async function* deliveries(
     after = page.at(-1)?.id;
     if (page.length < pageSize) return;
   }
-}
-
-async function deadOnes(store: Store): Promise<readonly number[]> {
-  const ids: number[] = [];
-  const all = { state: 'dead', limit: Number.MAX_SAFE_INTEGER } as const;
-  for await (const { id } of deliveries(store, all)) ids.push(id);
-  return ids;
 }
 
 /** Shows neither secrets nor the path of the URL, which may be one. */

@@ -3,13 +3,12 @@ import { basename, join } from 'node:path';
 import { present } from '../config/index.ts';
 import { telemetryOf } from '../http/index.ts';
 import { retentionOf } from '../tasks/index.ts';
-import { callBindings } from './call-bindings.ts';
 import type { RunCommandOptions } from './commands/assistants.ts';
 import { packageVersion } from './commands/version.ts';
 import { configuredStore, readEndpoints } from './endpoints.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
-import { modelFile, placesOf, projectPlacesOf } from './places.ts';
+import { callBindings, existingProjectPaths, modelFile, projectPaths } from './project-files.ts';
 import { Progress } from './progress.ts';
 import {
   checkListenFlags,
@@ -23,19 +22,19 @@ import { usage } from './usage.ts';
 
 /** Serves an assistant, or the agent of a module, until the process is stopped. */
 export async function run(
-  place: string,
+  target: string,
   /** `open` opens the inspector in a browser, as `inspect` does. */
   options: RunCommandOptions & { readonly open?: boolean },
 ): Promise<void> {
-  const found = statSync(place, { throwIfNoEntry: false });
+  const found = statSync(target, { throwIfNoEntry: false });
   if (found === undefined) {
     throw usage(
-      `no such file or folder: ${place}; name the folder of an assistant, or a module that exports an agent`,
+      `no such file or folder: ${target}; name the folder of an assistant, or a module that exports an agent`,
     );
   }
   await using started = found.isFile()
-    ? await startModule(place, options)
-    : await startAssistant(place, options);
+    ? await startModule(target, options)
+    : await startAssistant(target, options);
   await greetUntilSignal(started, options);
   console.error('Stopping: waiting for running turns.');
 }
@@ -76,7 +75,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   const { serveAssistant } = await import('../assistant/index.ts');
   const serving = await serveAssistant({
     ...serveOptions(options),
-    places: (model === undefined ? projectPlacesOf : placesOf)(directory, options),
+    places: (model === undefined ? existingProjectPaths : projectPaths)(directory, options),
     ...present({ model }),
     enableApi: options.enableApi === true,
     api: {
@@ -92,8 +91,8 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   const { url, inspectorUrl, storage } = serving;
   const { project } = serving.models.require();
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);
-  const words = flows.find((flow) => flow.examples.length > 0)?.examples[0] ?? 'hello';
-  const body = JSON.stringify({ sender: 'me', message: words }).replaceAll("'", String.raw`'\''`);
+  const example = flows.find((flow) => flow.examples.length > 0)?.examples[0] ?? 'hello';
+  const body = JSON.stringify({ sender: 'me', message: example }).replaceAll("'", String.raw`'\''`);
   return {
     what: `the assistant "${project.name}"`,
     url,

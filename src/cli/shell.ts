@@ -7,10 +7,9 @@ import {
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { JsonObject } from '../protocol/index.ts';
-import { callBindings } from './call-bindings.ts';
 import type { ShellCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
-import { loadFrom } from './places.ts';
+import { callBindings, loadFrom } from './project-files.ts';
 import { Progress } from './progress.ts';
 import { eachLine, note, payloadOf, sessionStart } from './terminal.ts';
 
@@ -22,9 +21,9 @@ const help = `/slots    show slot values              /stack    show active flow
  * A conversation over standard input and output: one line is one message. On a terminal it shows a
  * prompt; in a pipe it prints only the messages of the assistant.
  */
-export async function shell(place: string, options: ShellCommandOptions): Promise<void> {
-  const agent = options.agentCard ?? (isAgent(place) ? place : undefined);
-  if (agent === undefined) return assistantShell(place, options);
+export async function shell(target: string, options: ShellCommandOptions): Promise<void> {
+  const agent = options.agentCard ?? (isAgent(target) ? target : undefined);
+  if (agent === undefined) return assistantShell(target, options);
   const { remoteShell } = await import('./remote-shell.ts');
   return remoteShell(agent, options);
 }
@@ -81,16 +80,16 @@ class ShellConversation {
   async open(): Promise<void> {
     this.#tracker = undefined;
     this.#log.length = 0;
-    await this.#say(sessionStart);
+    await this.#send(sessionStart);
   }
 
   async answer(text: string): Promise<void> {
     if (text === '/restart') await this.open();
-    else if (!this.#tell(text)) await this.#say(payloadOf(text, this.#buttons));
+    else if (!this.#runCommand(text)) await this.#send(payloadOf(text, this.#buttons));
   }
 
   /** Runs a command of the shell; false when the text is a message for the assistant. */
-  #tell(text: string): boolean {
+  #runCommand(text: string): boolean {
     const { slots = {}, stack = [], transcript = [] } = (this.#tracker ?? {}) as ShownTracker;
     if (text === '/help') {
       console.log(help);
@@ -102,10 +101,10 @@ class ShellConversation {
       for (const { flowId, stepId } of stack) console.log(`${flowId} at ${stepId}`);
       if (stack.length === 0) console.log('no active flow');
     } else if (text === '/history') {
-      for (const { speaker, text: said } of transcript) {
+      for (const { speaker, text: line } of transcript) {
         // Not a message of the user: it opened the conversation.
-        if (said === sessionStart) continue;
-        console.log(`${speaker === 'user' ? 'you' : 'assistant'}: ${said}`);
+        if (line === sessionStart) continue;
+        console.log(`${speaker === 'user' ? 'you' : 'assistant'}: ${line}`);
       }
     } else {
       return false;
@@ -113,7 +112,7 @@ class ShellConversation {
     return true;
   }
 
-  async #say(text: string): Promise<void> {
+  async #send(text: string): Promise<void> {
     this.#buttons = [];
     const { tracker, events } = await this.#assistant.handle({
       senderId: this.#senderId,

@@ -1,4 +1,4 @@
-const words: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'it is not writable',
@@ -16,8 +16,8 @@ export function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || path === undefined || syscall === undefined) return undefined;
-  const what = Object.hasOwn(words, code) ? words[code] : undefined;
-  return what === undefined
+  const reason = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
+  return reason === undefined
     ? undefined
-    : `${path}: ${what} (${syscall}); choose another path, or fix its permissions`;
+    : `${path}: ${reason} (${syscall}); choose another path, or fix its permissions`;
 }

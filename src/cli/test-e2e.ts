@@ -14,10 +14,9 @@ import {
   runTests,
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
-import { callBindings } from './call-bindings.ts';
 import type { TestCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
-import { loadFrom } from './places.ts';
+import { callBindings, loadFrom } from './project-files.ts';
 import { usage } from './usage.ts';
 
 /** Runs end-to-end conversation tests and prints the failed ones. */
@@ -31,7 +30,7 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
   found.problems.throwIfErrors();
   const { results, coverage } = await runTests(project, found.cases, {
     failFast: options.failFast === true,
-    onResult: tell,
+    onResult: printResult,
     build: { logger: createLogger(options.logLevel), bindings: callBindings },
   });
   const failed = results.filter(({ failures }) => failures.length > 0);
@@ -56,7 +55,7 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
   if (failed.length > 0) process.exitCode = 1;
 }
 
-function tell({ test, failures }: CaseResult): void {
+function printResult({ test, failures }: CaseResult): void {
   const isGood = failures.length === 0;
   const mark = isGood ? styleText('green', 'pass') : styleText('red', 'FAIL');
   console.log(`${mark}  ${relative('.', test.position.file)} ${test.name}`);

@@ -4,7 +4,7 @@ import { buttonsOf, plain, type ShownButton, shownParts } from './client/text.ts
 import { sessionStart } from './terminal.ts';
 
 /** Number of lines to keep for replay. */
-const mostLines = 2_000;
+const maxLines = 2_000;
 
 /** Streams the agent's messages to standard output, and keeps the transcript with its speakers. */
 export class Transcript {
@@ -39,7 +39,7 @@ export class Transcript {
   take(response: StreamResponse): string | undefined {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
-    if ('message' in response) return this.#say(response.message);
+    if ('message' in response) return this.#showMessage(response.message);
     if ('artifactUpdate' in response) {
       const { artifact, append } = response.artifactUpdate;
       this.#pieces(artifact.artifactId, artifact.parts, append === true);
@@ -52,10 +52,10 @@ export class Transcript {
         for (const { artifactId, parts } of artifacts) this.#pieces(artifactId, parts, false);
       }
       const { state, message } = status;
-      return isTerminal(state) || isInterrupted(state) ? this.#say(message) : undefined;
+      return isTerminal(state) || isInterrupted(state) ? this.#showMessage(message) : undefined;
     }
     const { state, message } = response.statusUpdate.status;
-    if (isTerminal(state) || isInterrupted(state)) return this.#say(message);
+    if (isTerminal(state) || isInterrupted(state)) return this.#showMessage(message);
     if (message === undefined) return undefined;
     this.#shown.add(message.messageId);
     return message.parts.map(textOf).join(' ');
@@ -63,8 +63,8 @@ export class Transcript {
 
   /** Records the messages of a past task without showing them. */
   recall({ history = [], status, artifacts = [] }: Task): void {
-    const said = status.message === undefined ? history : [...history, status.message];
-    for (const { messageId, role, parts } of said) {
+    const messages = status.message === undefined ? history : [...history, status.message];
+    for (const { messageId, role, parts } of messages) {
       if (this.#shown.has(messageId)) continue;
       this.#shown.add(messageId);
       this.#keep(`${role === 'ROLE_USER' ? 'you' : 'agent'}: ${parts.map(textOf).join(' ')}`);
@@ -90,7 +90,7 @@ export class Transcript {
     this.#artifactId = undefined;
   }
 
-  #say(message: Message | undefined): undefined {
+  #showMessage(message: Message | undefined): undefined {
     if (message === undefined || this.#shown.has(message.messageId)) return undefined;
     this.#shown.add(message.messageId);
     this.endLine();
@@ -127,7 +127,7 @@ export class Transcript {
 
   #keep(line: string): void {
     this.#lines.push(line);
-    if (this.#lines.length > mostLines) this.#lines.shift();
+    if (this.#lines.length > maxLines) this.#lines.shift();
   }
 }
 

@@ -73,23 +73,14 @@ function proposalsOf(store: Store): Proposals {
   return new Proposals({ records, scheduler: storeScheduler(store), isOver: taskOver(store) });
 }
 
-export function approveProposal(id: string, options: DecisionOptions): Promise<void> {
-  return decide('approve', id, options);
-}
-
-export function refuseProposal(id: string, options: DecisionOptions): Promise<void> {
-  return decide('refuse', id, options);
-}
-
-async function decide(
-  decision: 'approve' | 'refuse',
-  id: string,
-  options: DecisionOptions,
-): Promise<void> {
-  await inStore(options.store, async (store) => {
-    const decided = await proposalsOf(store)[decision](id, options.by);
-    print(options, decided, `${decided.state}: ${proposalLine(decided)}`);
-  });
+/** Decides about a pending proposal. */
+export function decideProposal(decision: 'approve' | 'refuse') {
+  return async (id: string, options: DecisionOptions): Promise<void> => {
+    await inStore(options.store, async (store) => {
+      const decided = await proposalsOf(store)[decision](id, options.by);
+      print(options, decided, `${decided.state}: ${proposalLine(decided)}`);
+    });
+  };
 }
 
 export async function showAudit(options: AuditOptions): Promise<void> {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { LegateError } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
 
 /** An invalid command line or settings file: exit code 2. */
 export function usage(message: string, cause?: unknown): LegateError {
@@ -11,6 +11,17 @@ export function readNamedFile(file: string, flag?: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: unknown) => {
     throw usage(`${flag === undefined ? '' : `${flag}: `}${file} cannot be read`, cause);
   });
+}
+
+/** The JSON object that a flag gives. */
+export function jsonObjectOf(text: string, flag: string): JsonObject {
+  try {
+    const value = parseJson(text);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
+  }
+  throw usage(`${flag} must be a JSON object, for instance '{"key":"value"}'`);
 }
 
 /** The whole stream; undefined when it is longer than `maxBytes`. */

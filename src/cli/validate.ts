@@ -1,8 +1,8 @@
 import { checkActions, type LoadedProject, loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/assistants.ts';
-import type { PlaceOptions } from './commands/options.ts';
-import { projectPlacesOf } from './places.ts';
+import type { ProjectFileOptions } from './commands/options.ts';
+import { existingProjectPaths } from './project-files.ts';
 import { Progress } from './progress.ts';
 
 /** Prints all problems of a project. */
@@ -28,10 +28,10 @@ export async function validateProject(
 /** A project with all its problems. */
 export async function loadChecked(
   directory: string,
-  options: PlaceOptions,
+  options: ProjectFileOptions,
 ): Promise<LoadedProject> {
   using _progress = new Progress('Loading the project');
-  const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
+  const loaded = await loadProject(existingProjectPaths(directory, options), process.env);
   checkActions(loaded);
   return loaded;
 }

@@ -32,9 +32,9 @@ import { usage } from './usage.ts';
 const graceMs = 10_000;
 
 /** Hosts an agent on the bus until the process is stopped or, with `--once`, for one task. */
-export async function work(place: string, options: WorkCommandOptions): Promise<void> {
+export async function work(source: string, options: WorkCommandOptions): Promise<void> {
   const logger = createLogger(options.logLevel);
-  const { agent, directory } = await loadAgent(place, { ...options, logger });
+  const { agent, directory } = await loadAgent(source, { ...options, logger });
   const endpoints = await readEndpoints(directory, options);
   const name = options.name ?? agent.name;
   const identity = await busIdentity(endpoints, name);
@@ -139,11 +139,11 @@ export function gated(agent: Agent, name: string, store: Store): Agent {
 /** The notice for the user about a request for approval. Escapes control sequences of the sender. */
 function noteLine({ kind, caller, skill, summary, taskId }: InboundNote): string {
   const who = trustName(caller);
-  const asked = skill === undefined ? '' : ` (${skill})`;
-  const said = `${who}${asked}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
+  const suffix = skill === undefined ? '' : ` (${skill})`;
+  const text = `${who}${suffix}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
   if (kind === 'proposal')
-    return `Waiting for your approval: ${said}\n  legate trust approve ${taskId}`;
-  return kind === 'fact' ? `Stored as a fact: ${said}` : `Recorded, not executed: ${said}`;
+    return `Waiting for your approval: ${text}\n  legate trust approve ${taskId}`;
+  return kind === 'fact' ? `Stored as a fact: ${text}` : `Recorded, not executed: ${text}`;
 }
 
 /** Prints the result of one task and returns the exit code. */

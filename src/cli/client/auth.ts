@@ -27,7 +27,7 @@ export async function login(
     const origin = await originOf(session);
     const { card } = await session.fetchCard();
     const { clientId } = options;
-    if (clientId === undefined) throw usage('who asks? Give --client-id, or A2ACLI_CLIENT_ID');
+    if (clientId === undefined) throw usage('which client? Give --client-id, or A2ACLI_CLIENT_ID');
     using progress = new Progress('Waiting for the authorization server');
     const flow = await flowOf(card, options.flow, (url) => discover(url, session));
     const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
@@ -79,7 +79,7 @@ async function granted(
       subject = await identityOf(answer, { provider, clientId, fetch, nonce });
     },
   };
-  const ask = (text: string): void => {
+  const prompt = (text: string): void => {
     progress.clear();
     session.warn(text);
     progress.say('Waiting for your confirmation');
@@ -92,7 +92,7 @@ async function granted(
     token = await byDeviceCode({
       ...request,
       deviceAuthorizationUrl: flow.deviceAuthorizationUrl,
-      prompt: (url, code) => ask(`open ${url} and confirm the code ${code}`),
+      prompt: (url, code) => prompt(`open ${url} and confirm the code ${code}`),
       now: Date.now,
       wait: (ms) => sleep(ms, signal),
     });
@@ -103,7 +103,7 @@ async function granted(
       ...present({ issuer: provider?.issuer, nonce, port: options.redirectPort }),
       timeoutMs: session.choices.timeoutMs ?? loginTimeoutMs,
       prompt: (url) => {
-        ask(`open ${url} and confirm the login`);
+        prompt(`open ${url} and confirm the login`);
         openPage(url);
       },
     });

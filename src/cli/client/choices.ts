@@ -1,12 +1,12 @@
 import type { BindingName } from '../../client/index.ts';
 import { present } from '../../config/index.ts';
-import { isJsonObject, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
 import type { SendCommandOptions } from '../commands/agents.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
+import { jsonObjectOf, usage } from '../usage.ts';
 import { CommandFailure } from './failure.ts';
 import { type SettingName, Settings } from './settings.ts';
 import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls.ts';
-import { usage } from '../usage.ts';
 
 /** The settings of a call, from flags, environment, files and defaults, in that order. */
 export interface Choices {
@@ -62,6 +62,7 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
   refuseForeignAgent(options, settings);
   const files = tlsFilesOf(options, settings);
   const timeout = options.timeout ?? setting('timeout');
+  const metadata = options.metadata ?? setting('metadata');
   const poll = options.pollInterval ?? setting('poll-interval');
   return {
     agent,
@@ -75,7 +76,7 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
       tls: readTls(files),
       contextId: options.contextId ?? setting('context-id'),
       taskId: options.taskId ?? setting('task-id'),
-      metadata: metadataOf(options.metadata ?? setting('metadata')),
+      metadata: metadata === undefined ? undefined : jsonObjectOf(metadata, '--metadata'),
       historyLength: historyOf(options.history ?? setting('history')),
     }),
     awaitsAuthorization: options.awaitAuth ?? isOn(setting('await-auth')),
@@ -159,17 +160,6 @@ function historyOf(text: string | undefined): number | undefined {
   const count = Number(text);
   if (Number.isSafeInteger(count) && count >= 0 && text.trim() !== '') return count;
   throw usage(`--history ${text} is not a number of messages`);
-}
-
-function metadataOf(text: string | undefined): JsonObject | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const value = parseJson(text);
-    if (isJsonObject(value)) return value;
-  } catch (error) {
-    if (!(error instanceof LegateError)) throw error;
-  }
-  throw usage('--metadata must be a JSON object, for instance \'{"key":"value"}\'');
 }
 
 function list(value: string | undefined): readonly string[] {

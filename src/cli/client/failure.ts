@@ -156,6 +156,6 @@ const tlsHints: readonly (readonly [RegExp, string])[] = [
 ];
 
 function hintFor(code: ErrorCode, message: string): string | null {
-  const [, ofTls] = tlsHints.find(([words]) => words.test(message)) ?? [];
+  const [, ofTls] = tlsHints.find(([pattern]) => pattern.test(message)) ?? [];
   return (code === 'PEER_UNREACHABLE' ? ofTls : undefined) ?? hints[code] ?? null;
 }

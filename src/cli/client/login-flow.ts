@@ -28,10 +28,10 @@ export async function flowOf(
     const flow = flows.find(({ kind }) => wanted === undefined || kind === wanted);
     if (flow !== undefined) return flow;
   }
-  const usual = 'device code, authorization code or client credentials';
+  const supported = 'device code, authorization code or client credentials';
   throw new CommandFailure(
     'A2ACLI_ERR_AUTH_FAILED',
-    `the card of ${JSON.stringify(card.name)} declares no ${wanted ?? usual} flow`,
+    `the card of ${JSON.stringify(card.name)} declares no ${wanted ?? supported} flow`,
     { hint: 'see what it declares with "legate card", and set A2ACLI_BEARER or A2ACLI_API_KEY' },
   );
 }

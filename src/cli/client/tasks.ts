@@ -152,10 +152,10 @@ function summary(text: TextWriter, task: Task): void {
 
 /** `input-required` and `TASK_STATE_INPUT_REQUIRED` are the same. */
 function stateOf(text: string): TaskState {
-  const wordsOf = (state: string): string => stateWords(state).replaceAll(' ', '-');
-  const words = taskStates.map(wordsOf);
-  const state = taskStates[words.indexOf(wordsOf(text.toUpperCase().replaceAll('-', '_')))];
+  const nameOf = (state: string): string => stateWords(state).replaceAll(' ', '-');
+  const names = taskStates.map(nameOf);
+  const state = taskStates[names.indexOf(nameOf(text.toUpperCase().replaceAll('-', '_')))];
   if (state !== undefined) return state;
-  const near = suggest(text.toLowerCase(), words, `use ${words.join(', ')}`);
+  const near = suggest(text.toLowerCase(), names, `use ${names.join(', ')}`);
   throw usage(`--status ${text} is not a state; ${near}`);
 }

@@ -13,7 +13,7 @@ import {
   logLevel,
   milliseconds,
   model,
-  places,
+  projectFiles,
   port,
 } from './options.ts';
 
@@ -49,7 +49,7 @@ export function initCommand(): Command {
 }
 
 const runOptions = {
-  ...places,
+  ...projectFiles,
   model: value('file', 'packed model (see train), or a folder whose newest model is used', {
     short: 'm',
   }),
@@ -109,7 +109,7 @@ export function runCommand(): Command {
 
 const { timeout: _timeout, ...shellConnection } = connection;
 const shellOptions = {
-  ...places,
+  ...projectFiles,
   ...grouped('Connection to an agent:', {
     ...shellConnection,
     contextId: value('id', 'continue this conversation'),
@@ -172,7 +172,7 @@ options apply to URLs only. The inspector needs the token in the printed link.`,
 }
 
 const validateOptions = {
-  ...places,
+  ...projectFiles,
   failOnWarnings: flag('treat warnings as errors'),
   json: flag('print a JSON list'),
 };
@@ -191,7 +191,7 @@ Exits with 1 if there are errors.`,
 }
 
 const trainOptions = {
-  ...places,
+  ...projectFiles,
   out: value('folder', 'folder for the packed model (default: models/ in the project)'),
   fixedModelName: value('name', 'file name (default: contains the time)'),
   failOnValidationWarnings: flag('treat warnings as errors'),
@@ -215,7 +215,7 @@ export function trainCommand(): Command {
 const testOptions = {
   project: value('folder', 'project folder (default: found from the path)'),
   model,
-  ...places,
+  ...projectFiles,
   failFast: flag('stop at the first failure'),
   outputResults: value('folder', 'write passed.yml and failed.yml', { short: 'o' }),
   failedResults: value('file', 'write the failed tests with their reasons', { short: 'f' }),
@@ -245,7 +245,7 @@ export function testCommand(): Command {
   });
 }
 
-const doctorOptions = { ...places, port: port(5005), json };
+const doctorOptions = { ...projectFiles, port: port(5005), json };
 export type DoctorCommandOptions = OptionsOf<typeof doctorOptions>;
 
 export function doctorCommand(): Command {
@@ -258,7 +258,7 @@ problem. Changes nothing. Exits with 1 if it finds an error.`,
     examples: [
       'legate doctor',
       'legate doctor examples/bank --port 8080',
-      `legate doctor --json | jq '.[] | select(.outcome == "wrong")'`,
+      `legate doctor --json | jq '.[] | select(.outcome == "failed")'`,
     ],
     run: async () => (await import('../doctor/doctor.ts')).doctor,
   });

@@ -96,6 +96,7 @@ export function grouped<Specs extends object>(group: string, specs: Specs): Spec
     name,
     { ...spec, group },
   ]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys and values of `specs`, with a group
   return Object.fromEntries(entries) as Specs;
 }
 

@@ -59,7 +59,7 @@ export function logLevel(standard: LogLevel) {
 }
 
 /** Paths of the parts of a project, where they differ from the defaults. */
-export const places = {
+export const projectFiles = {
   config: value('file', 'configuration file (default: config.yml)'),
   domain: value('path', 'domain file or folder (default: domain.yml and domain/)'),
   data: values('path', 'files or folders with flows (default: data/)'),
@@ -67,7 +67,7 @@ export const places = {
   credentials: value('file', 'credentials file (default: credentials.yml)'),
   subAgents: value('folder', 'folder of sub agents (default: sub_agents/)'),
 };
-export type PlaceOptions = OptionsOf<typeof places>;
+export type ProjectFileOptions = OptionsOf<typeof projectFiles>;
 
 export function directory(what = 'project folder') {
   return operand('[directory]', what, '.');

@@ -3,5 +3,6 @@ import { readFileSync } from 'node:fs';
 /** The version of this package. */
 export function packageVersion(): string {
   const file = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  const { version }: { readonly version: string } = JSON.parse(readFileSync(file, 'utf8'));
+  return version;
 }

@@ -35,15 +35,14 @@ export const timeLimit = {
 };
 
 /** The message of a failure, without user and password of URLs. */
-export function wordsOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? deepest(error) : String(error);
   return text.replaceAll(/\/\/[^/@\s]+@/g, '//');
 }
 
 function deepest(error: Error): string {
   if (error instanceof LegateError || !(error.cause instanceof Error)) {
-    const { code } = error as NodeJS.ErrnoException;
-    return error.message || code || error.name;
+    return error.message || ('code' in error ? String(error.code) : error.name);
   }
   return deepest(error.cause);
 }

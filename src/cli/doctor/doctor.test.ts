@@ -12,7 +12,7 @@ import { legate, patient } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { examineClock, examineNode } from './examine-machine.ts';
-import { examineStore } from './examine-places.ts';
+import { examineStore } from './examine-services.ts';
 
 async function examined(
   directory: string,

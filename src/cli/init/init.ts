@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { present } from '../../config/index.ts';
 import { quoted } from '../client/choices.ts';
 import type { InitCommandOptions } from '../commands/assistants.ts';
-import { askPlan, isName, nameRule, type Plan, usualPlan } from './questions.ts';
+import { askPlan, isName, nameRule, type Plan, defaultPlan } from './questions.ts';
 import { templateOf } from './template.ts';
 import { usage } from '../usage.ts';
 
@@ -17,10 +17,10 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   const given: Partial<Plan> = {
     ...present({ kind, name, description }),
   };
-  const asks = yes !== true && process.stdin.isTTY && process.stderr.isTTY;
-  const plan = asks
+  const isInteractive = yes !== true && process.stdin.isTTY && process.stderr.isTTY;
+  const plan = isInteractive
     ? await askPlan(given, basename(directory), { input: process.stdin, output: process.stderr })
-    : usualPlan(given, basename(directory));
+    : defaultPlan(given, basename(directory));
   const { files, commands } = templateOf({ ...plan, description: oneLine(plan.description) });
   if (!force) refuseLoss(directory, Object.keys(files));
   for (const [path, text] of Object.entries(files)) {

@@ -23,7 +23,7 @@ const descriptions: Readonly<Record<ProjectKind, string>> = {
 };
 
 /** The default choices. */
-export function usualPlan(given: Partial<Plan>, folder: string): Plan {
+export function defaultPlan(given: Partial<Plan>, folder: string): Plan {
   const { kind = 'assistant' } = given;
   return {
     kind,
@@ -43,32 +43,32 @@ export async function askPlan(
   // Otherwise a question would wait forever once the input ends.
   lines.once('close', () => ended.abort());
   try {
-    const ask = async (question: string, usual: string): Promise<string> => {
+    const ask = async (question: string, standard: string): Promise<string> => {
       const { signal } = ended;
-      const answer = await lines.question(`${question} [${usual}] `, { signal }).catch(() => {
+      const answer = await lines.question(`${question} [${standard}] `, { signal }).catch(() => {
         throw usage('no project created: input ended before the last question');
       });
-      return answer.trim() || usual;
+      return answer.trim() || standard;
     };
     let { kind } = given;
     while (kind === undefined) {
-      const word = await ask(
+      const answer = await ask(
         `What do you want to create? (${projectKinds.join(', ')})`,
         'assistant',
       );
-      kind = projectKinds.find((one) => one.startsWith(word.toLowerCase()));
-      const near = didYouMean(word, projectKinds);
+      kind = projectKinds.find((one) => one.startsWith(answer.toLowerCase()));
+      const near = didYouMean(answer, projectKinds);
       if (kind === undefined) output.write(near === undefined ? '' : `Did you mean ${near}?\n`);
     }
-    const usual = usualPlan({ ...given, kind }, folder);
+    const standard = defaultPlan({ ...given, kind }, folder);
     let { name } = given;
     while (name === undefined) {
-      const word = await ask('Name?', usual.name);
-      if (isName(word)) name = word;
+      const answer = await ask('Name?', standard.name);
+      if (isName(answer)) name = answer;
       else output.write(`${nameRule}\n`);
     }
     const description =
-      given.description ?? (await ask('Description, in one sentence?', usual.description));
+      given.description ?? (await ask('Description, in one sentence?', standard.description));
     return { kind, name, description };
   } finally {
     lines.close();

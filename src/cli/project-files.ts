@@ -1,52 +1,52 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type BuildOptions,
   loadPacked,
   loadProject,
   type LoadedProject,
   type ProjectPlaces,
 } from '../assistant/index.ts';
-import { LegateError } from '../protocol/index.ts';
-import type { PlaceOptions } from './commands/options.ts';
+import { grpcBinding } from '../grpc/index.ts';
+import type { ProjectFileOptions } from './commands/options.ts';
 import { usage } from './usage.ts';
 
 /** The paths of the parts of a project, from the command line. */
-export function placesOf(directory: string, options: PlaceOptions): ProjectPlaces {
-  if (!isFolder(directory)) throw noFolder(directory);
+export function projectPaths(directory: string, options: ProjectFileOptions): ProjectPlaces {
+  if (!isFolder(directory)) {
+    const problem = existsSync(directory)
+      ? `${directory} is a file`
+      : `no such folder: ${directory}`;
+    throw usage(`${problem}; name the folder of a project`);
+  }
   const { config, domain, data, endpoints, credentials, subAgents } = options;
   return { directory, config, domain, data, endpoints, credentials, subAgents };
 }
 
 /** The same, for a project that must exist. */
-export function projectPlacesOf(directory: string, options: PlaceOptions): ProjectPlaces {
-  const places = placesOf(directory, options);
+export function existingProjectPaths(
+  directory: string,
+  options: ProjectFileOptions,
+): ProjectPlaces {
+  const paths = projectPaths(directory, options);
   const isNamed = options.domain !== undefined || options.data !== undefined;
-  const usual = ['config.yml', 'config.yaml', 'domain.yml', 'domain.yaml', 'domain', 'data'];
-  if (isNamed || usual.some((name) => existsSync(join(directory, name)))) return places;
+  const standard = ['config.yml', 'config.yaml', 'domain.yml', 'domain.yaml', 'domain', 'data'];
+  if (isNamed || standard.some((name) => existsSync(join(directory, name)))) return paths;
   throw usage(
     `${directory === '.' ? 'this folder' : directory} is not an assistant project: it has neither domain.yml nor data/; name another folder, or create a project with "legate init"`,
-  );
-}
-
-function noFolder(path: string): LegateError {
-  const isFile = existsSync(path);
-  return usage(
-    isFile
-      ? `${path} is a file; name the folder of a project`
-      : `no such folder: ${path}; name the folder of a project`,
   );
 }
 
 /** The project of a folder, or of a packed model with the endpoints of the folder. */
 export async function loadFrom(
   directory: string,
-  options: PlaceOptions & { readonly model?: string },
+  options: ProjectFileOptions & { readonly model?: string },
 ): Promise<LoadedProject> {
   const file = modelFile(options.model);
-  if (file === undefined) return loadProject(projectPlacesOf(directory, options), process.env);
-  const places = placesOf(directory, options);
-  const usual = join(directory, 'endpoints.yml');
-  const endpoints = places.endpoints ?? (existsSync(usual) ? usual : undefined);
+  if (file === undefined) return loadProject(existingProjectPaths(directory, options), process.env);
+  const paths = projectPaths(directory, options);
+  const standard = join(directory, 'endpoints.yml');
+  const endpoints = paths.endpoints ?? (existsSync(standard) ? standard : undefined);
   return loadPacked(file, { directory, endpoints }, process.env);
 }
 
@@ -65,3 +65,8 @@ export function modelFile(path: string | undefined): string | undefined {
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
+
+/** The bindings beside HTTP for calls to sub agents, limited by `outbound`. gRPC is loaded on the first call. */
+export const callBindings: NonNullable<BuildOptions['bindings']> = (policy) => [
+  grpcBinding({ policy }),
+];
