@@ -132,7 +132,7 @@ export function telemetryPage(): string {
       'await using server = await serve(echo, {',
       '  prometheus: true, // GET /metrics',
       "  telemetry: { serviceName: 'echo', otlp: { endpoint: 'http://localhost:4318' } },",
-      "  logger: await createLogger({ level: 'info', format: 'auto' }),",
+      "  logger: createLogger({ level: 'info', format: 'auto' }),",
       '});',
       '```',
     ].join('\n'),

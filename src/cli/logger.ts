@@ -1,5 +1,4 @@
-import { pino } from 'pino';
-import { type Logger, loggerSettings, prettyLine, redactingLogger } from '../telemetry/index.ts';
+import { createLogger as openLogger, type Logger } from '../telemetry/index.ts';
 import type { LogLevel } from './commands/options.ts';
 import { usage } from './usage.ts';
 
@@ -8,14 +7,9 @@ import { usage } from './usage.ts';
  * overrides this.
  */
 export function createLogger(level: LogLevel): Logger {
-  const { stderr, env } = process;
-  const format = env['LOG_FORMAT'] || (stderr.isTTY ? 'pretty' : 'json');
-  if (format !== 'pretty' && format !== 'json') {
+  const format = process.env['LOG_FORMAT'] || undefined;
+  if (format !== undefined && format !== 'pretty' && format !== 'json') {
     throw usage('LOG_FORMAT must be "json" or "pretty"');
   }
-  const destination =
-    format === 'pretty'
-      ? { write: (line: string) => void stderr.write(prettyLine(JSON.parse(line), stderr)) }
-      : pino.destination({ fd: 2, sync: true });
-  return redactingLogger(pino(loggerSettings(level), destination));
+  return openLogger({ level, format: format ?? 'auto' });
 }

@@ -109,7 +109,7 @@ test('an invalid path is refused when the server starts', async () => {
 
 test('all log lines of a turn have the same id, and no secret', async () => {
   const lines: string[] = [];
-  const logger = await createLogger({ level: 'debug', write: (line) => lines.push(line) });
+  const logger = createLogger({ level: 'debug', write: (line) => lines.push(line) });
   const noisy = agent({ name: 'noisy' }, async function* (turn) {
     turn.logger.info({ token: 'hunter2' }, 'noisy.begun');
     yield artifact('x');

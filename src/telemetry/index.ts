@@ -4,9 +4,6 @@ export {
   inLogScope,
   type Logger,
   type LoggerOptions,
-  loggerSettings,
-  prettyLine,
-  redactingLogger,
   silentLogger,
 } from './logger.ts';
 export { LogSummary } from './log-summary.ts';

@@ -8,7 +8,7 @@ async function lines(): Promise<{
   readonly last: () => Record<string, unknown>;
 }> {
   const written: string[] = [];
-  const logger = await createLogger({ write: (line) => written.push(line) });
+  const logger = createLogger({ write: (line) => written.push(line) });
   return {
     logger,
     written,
@@ -138,7 +138,7 @@ test('every line is bounded and valid JSON', () => {
 
 test('a pretty line starts with the time, the level and the event', async () => {
   const written: string[] = [];
-  const logger = await createLogger({ format: 'pretty', write: (line) => written.push(line) });
+  const logger = createLogger({ format: 'pretty', write: (line) => written.push(line) });
   logger.warn({ problem: 'a "b"' }, 'project.warning');
   expect(written.join('')).toMatch(
     /^\S*\d\d:\d\d:\d\d\S* \S*warn\s+\S*\s?project\.warning problem="a \\"b\\""\n$/,

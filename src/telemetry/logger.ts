@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import { trace } from '@opentelemetry/api';
-import type { LoggerOptions as PinoOptions } from 'pino';
 import { redact } from './redact.ts';
+
+const require = createRequire(import.meta.url);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -69,7 +71,7 @@ const colours: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
 };
 
 /** A line for people: `12:30:01 warn  project.warning problem="..."`, and the stack of an error below. */
-export function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
+function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
   const { level = '', time = '', event = '', error, ...rest } = line;
   const stack =
     typeof error === 'object' && error !== null && 'stack' in error ? String(error.stack) : '';
@@ -131,12 +133,12 @@ export interface LoggerOptions {
  * A pino logger on standard error: secrets are redacted, and every line of a turn has its id.
  * Loads pino when called.
  * @example
- * const logger = await createLogger({ level: 'debug', format: 'auto' });
+ * const logger = createLogger({ level: 'debug', format: 'auto' });
  * await serve(agent, { logger });
  */
-export async function createLogger(options: LoggerOptions = {}): Promise<Logger> {
-  const { pino } = await import('pino');
-  const { format = 'json', write } = options;
+export function createLogger(options: LoggerOptions = {}): Logger {
+  const { pino }: typeof import('pino') = require('pino');
+  const { level = 'info', format = 'json', write } = options;
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
   const plain = write ?? ((line: string) => void process.stderr.write(line));
   const destination = isPretty
@@ -144,31 +146,27 @@ export async function createLogger(options: LoggerOptions = {}): Promise<Logger>
     : write === undefined
       ? pino.destination({ fd: 2, sync: true })
       : { write };
-  return redactingLogger(pino(loggerSettings(options.level), destination));
-}
-
-/** The settings of pino for lines in Legate's format. */
-export function loggerSettings(level: LoggerOptions['level'] = 'info'): PinoOptions {
-  return {
-    level,
-    base: null,
-    messageKey: 'event',
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    // Fields of the scope that the logger itself has are not written twice.
-    mixin(_fields, _level, logger) {
-      const bound = logger.bindings();
-      const scope = Object.entries(logScope());
-      return Object.fromEntries(scope.filter(([name]) => bound[name] === undefined));
+  const logger = pino(
+    {
+      level,
+      base: null,
+      messageKey: 'event',
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      // Fields of the scope that the logger itself has are not written twice.
+      mixin(_fields, _level, self) {
+        const bound = self.bindings();
+        const scope = Object.entries(logScope());
+        return Object.fromEntries(scope.filter(([name]) => bound[name] === undefined));
+      },
+      formatters: { level: (label) => ({ level: label }), log: redact },
     },
-    formatters: {
-      level: (label) => ({ level: label }),
-      log: redact,
-    },
-  };
+    destination,
+  );
+  return redactingLogger(logger);
 }
 
 /** pino writes the bindings of a child as they are, so they are redacted first. */
-export function redactingLogger(logger: Logger): Logger {
+function redactingLogger(logger: Logger): Logger {
   return {
     debug: (fields, event) => logger.debug(fields, event),
     info: (fields, event) => logger.info(fields, event),
