@@ -18,7 +18,7 @@ export {
   type SkillDefinition,
   type SkillHandler,
 } from './host/skill-agent.ts';
-export type { SkillConversation } from './host/skill-conversation.ts';
+export type { SkillConversation } from './host/skill-agent.ts';
 export { type BusIdentity, readBusIdentity } from './identity/read-identity.ts';
 export { MessageSigner } from './identity/signer.ts';
 export { MessageVerifier, type TrustedIssuer } from './identity/verifier.ts';

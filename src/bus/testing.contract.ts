@@ -9,8 +9,7 @@ import {
   type StreamResponse,
   type Task,
 } from '../protocol/index.ts';
-import { headerNames, readError, readResult, readUpdate } from './exchange/payloads.ts';
-import { Sender } from './exchange/sender.ts';
+import { headerNames, readError, readResult, readUpdate, Sender } from './exchange.ts';
 import type { MessageSigner } from './identity/signer.ts';
 import { type Bus, type BusMessage, done } from './transport/bus.ts';
 import { openBus } from './transport/open-bus.ts';

@@ -21,12 +21,11 @@ import {
   toLegateError,
 } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../../store/index.ts';
-import { Sender } from '../exchange/sender.ts';
+import { Sender } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import type { Bus } from '../transport/bus.ts';
 import { checkBusName } from '../transport/checks.ts';
-import { queueTransport } from './queue-transport.ts';
-import type { ReplyBox } from './reply-box.ts';
+import { queueTransport, type ReplyBox } from './queue-transport.ts';
 
 export interface BusAgentOptions {
   readonly bus: Bus;

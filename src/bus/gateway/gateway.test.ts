@@ -28,7 +28,7 @@ import {
 } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../../store/index.ts';
-import { Sender } from '../exchange/sender.ts';
+import { Sender } from '../exchange.ts';
 import { announceOnce } from '../host/announcer.ts';
 import { hostOnBus, type HostOptions } from '../host/host.ts';
 import { MessageSigner } from '../identity/signer.ts';

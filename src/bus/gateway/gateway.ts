@@ -10,8 +10,7 @@ import { type AgentCard, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
-import { type Identification, identify } from '../exchange/sender.ts';
-import { readCard, readPresence } from '../exchange/payloads.ts';
+import { type Identification, identify, readCard, readPresence } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import {
   type Bus,
@@ -23,7 +22,7 @@ import {
 import { checkBusName } from '../transport/checks.ts';
 import { discoveryQueue } from '../transport/topics.ts';
 import { busAgent } from './bus-agent.ts';
-import { ReplyBox } from './reply-box.ts';
+import { ReplyBox } from './queue-transport.ts';
 
 /**
  * An agent behind the gateway.

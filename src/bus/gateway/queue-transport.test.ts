@@ -8,9 +8,8 @@ import {
   type StreamResponse,
   type Task,
 } from '../../protocol/index.ts';
-import { headerNames } from '../exchange/payloads.ts';
-import { queueTransport } from './queue-transport.ts';
-import { Inbox } from './reply-box.ts';
+import { headerNames } from '../exchange.ts';
+import { queueTransport, Inbox } from './queue-transport.ts';
 
 const ids = { taskId: 't', contextId: 'c' };
 

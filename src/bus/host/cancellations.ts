@@ -5,8 +5,7 @@ import { LegateError } from '../../protocol/index.ts';
 import { outcomeText, type Service, serviceOperations } from '../../service/index.ts';
 import { RecordSpace, type Store } from '../../store/index.ts';
 import type { Call, Scheduler } from '../../tasks/index.ts';
-import { type Identification, identify } from '../exchange/sender.ts';
-import { readCancel } from '../exchange/payloads.ts';
+import { type Identification, identify, readCancel } from '../exchange.ts';
 import {
   type Bus,
   type Consumption,
@@ -15,7 +14,7 @@ import {
   type AckDecision,
 } from '../transport/bus.ts';
 import { cancelQueue, ownCancelQueue } from '../transport/topics.ts';
-import type { Jobs } from './jobs.ts';
+import type { Jobs } from './task-consumer.ts';
 import type { Replies } from './replies.ts';
 
 const oneDay = 24 * 60 * 60 * 1000;

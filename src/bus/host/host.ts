@@ -8,17 +8,15 @@ import {
   type SharedOptions,
 } from '../../service/index.ts';
 import type { Engine } from '../../tasks/index.ts';
-import { busCard, type BusCardOptions } from '../exchange/bus-card.ts';
-import { type Identification, Sender } from '../exchange/sender.ts';
+import { busCard, type BusCardOptions, type Identification, Sender } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import { type AgentQueueOptions, cancelQueue, taskQueue } from '../transport/topics.ts';
 import type { Bus, Consumption } from '../transport/bus.ts';
 import { checkBusName } from '../transport/checks.ts';
 import { Announcer } from './announcer.ts';
 import { CancelConsumer, PendingCancellations } from './cancellations.ts';
-import { Jobs } from './jobs.ts';
+import { Jobs, TaskConsumer } from './task-consumer.ts';
 import { Replies } from './replies.ts';
-import { TaskConsumer } from './task-consumer.ts';
 
 /**
  * How an agent is hosted on the bus.

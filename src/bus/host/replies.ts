@@ -1,7 +1,6 @@
 import { LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { errorText, headerNames } from '../exchange/payloads.ts';
-import type { Sender } from '../exchange/sender.ts';
+import { errorText, headerNames, type Sender } from '../exchange.ts';
 import type { BusMessage, Delivery } from '../transport/bus.ts';
 import { isResponseTopic, topics } from '../transport/topics.ts';
 

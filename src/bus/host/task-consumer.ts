@@ -17,17 +17,15 @@ import {
   serviceOperations,
 } from '../../service/index.ts';
 import type { Call, EventStream, Scheduler, SendOutcome } from '../../tasks/index.ts';
-import { headerNames, readTask } from '../exchange/payloads.ts';
-import { type Identification, identify } from '../exchange/sender.ts';
+import { headerNames, type Identification, identify, readTask } from '../exchange.ts';
 import {
+  type AckDecision,
   type BusMessage,
   type Delivery,
   done,
   release,
-  type AckDecision,
 } from '../transport/bus.ts';
 import type { PendingCancellations } from './cancellations.ts';
-import type { Job, Jobs } from './jobs.ts';
 import type { Replies } from './replies.ts';
 
 export interface TaskConsumerOptions {
@@ -264,4 +262,50 @@ function endsTurn(event: StreamResponse): boolean {
 /** Errors that a retry may resolve. */
 function isRetryable({ code }: LegateError): boolean {
   return code === 'INTERNAL' || code === 'STORE_FAILED' || code === 'UNAVAILABLE';
+}
+
+/** A task message that this process handles. */
+export interface Job {
+  readonly delivery: Delivery;
+  readonly request: SendMessageRequest;
+  /** Who sent it, whatever tenant the request names. */
+  readonly sender: Caller;
+  readonly call: Call;
+  /** Numbers the updates of this delivery: each delivery starts a new series. */
+  readonly updates: { readonly series: string; sequence: number };
+  /** Known once the message is admitted. */
+  ids: { readonly taskId: string; readonly contextId: string } | undefined;
+  /** Its caller cancelled it before the task was known. */
+  isCancelled: boolean;
+  /** The state that was broadcast last. */
+  state: TaskState | undefined;
+}
+
+/** The jobs of one process, by the callers' correlation ids. */
+export class Jobs {
+  readonly #jobs = new Map<string, Job>();
+
+  /** Until it is removed. */
+  add(job: Job): void {
+    this.#jobs.set(keyOfJob(job), job);
+  }
+
+  remove(job: Job): void {
+    const key = keyOfJob(job);
+    // The broker may have redelivered the same message meanwhile.
+    if (this.#jobs.get(key) === job) this.#jobs.delete(key);
+  }
+
+  find(correlationId: string | undefined, sender: Caller): Job | undefined {
+    return correlationId === undefined ? undefined : this.#jobs.get(keyOf(correlationId, sender));
+  }
+}
+
+function keyOfJob({ delivery, sender }: Job): string {
+  return keyOf(delivery.correlationId ?? delivery.id, sender);
+}
+
+/** Callers choose correlation ids, so they are unique per caller only. */
+function keyOf(correlationId: string, { tenant, subject }: Caller): string {
+  return JSON.stringify([tenant, subject, correlationId]);
 }

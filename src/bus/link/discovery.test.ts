@@ -13,7 +13,7 @@ import { type Bus, type BusMessage, done, type OutgoingMessage } from '../transp
 import { discoveryQueue, topics } from '../transport/topics.ts';
 import { busLink } from './bus-link.ts';
 import { joinPeers, type PeerNetworkOptions } from '../../peers/index.ts';
-import type { Identification } from '../exchange/sender.ts';
+import type { Identification } from '../exchange.ts';
 
 describeBuses('agents that announce themselves', (buses) => {
   const painter = (name: string): Agent =>

@@ -10,8 +10,7 @@ import {
   type TaskState,
 } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { keySegment, sessionNamespace } from '../memory/memory-key.ts';
-import type { WorkingMemory } from '../memory/working-memory.ts';
+import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/working-memory.ts';
 import type { Invocation, InvocationEnd, InvocationOutcome, PeerQuestion } from './invocation.ts';
 
 /** The complete content of a peer's answer. */

@@ -20,8 +20,8 @@ import type { TrustLedger } from '../trust/trust-ledger.ts';
 import { contentOf, textOfParts } from './answers.ts';
 import { Calls, type WaitOptions } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import { InvocationStore } from './invocation-store.ts';
 import {
+  InvocationStore,
   type Invocation,
   type InvocationSession,
   isDone,

@@ -2,8 +2,12 @@ import { z } from 'zod';
 import { type Tool, tool, type ToolContext } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { sessionNamespace, wholeKey } from './memory-key.ts';
-import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
+import {
+  sessionNamespace,
+  wholeKey,
+  type MemoryEntry,
+  type WorkingMemory,
+} from './working-memory.ts';
 
 const previewLength = 120;
 

@@ -10,8 +10,7 @@ import {
 } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
 import { data, LegateError, type Part, text } from '../../protocol/index.ts';
-import { keySegment, sessionNamespace } from '../memory/memory-key.ts';
-import type { WorkingMemory } from '../memory/working-memory.ts';
+import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/working-memory.ts';
 import { wrapAgent } from '../wrap-agent.ts';
 import type { Proposals } from './proposals.ts';
 import { matchSkill, namedSkill, type SkillAliases } from './skill-match.ts';
