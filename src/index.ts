@@ -27,6 +27,7 @@ export {
 export {
   type Agent,
   agent,
+  type AgentFunction,
   type AgentOptions,
   agentTool,
   type AgentToolOptions,

@@ -1,5 +1,6 @@
 import type { AgentSkill, Artifact, JsonObject, Part } from '../protocol/index.ts';
 import { toParts } from '../protocol/index.ts';
+import { checkOptions, type OptionNames } from './check-options.ts';
 import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
 
 /**
@@ -18,22 +19,69 @@ export type AgentOptions = Pick<Agent, 'name'> &
     skills?: readonly (AgentSkill | string)[];
   };
 
+export const agentOptionNames: OptionNames<AgentOptions> = {
+  name: true,
+  description: true,
+  skills: true,
+  inputModes: true,
+  outputModes: true,
+  serialise: true,
+  replies: true,
+  onInterrupted: true,
+  supersedes: true,
+  commands: true,
+};
+
+type Emitted = TurnEvent | string;
+
 /**
- * An agent from a generator function.
+ * What an agent does in a turn: a generator of events and text, or a function that returns its answer.
+ * Text is appended to the artifact `answer`.
+ * @example const greet: AgentFunction = async (turn) => `Hello, ${textOf(turn.message)}!`;
+ */
+export type AgentFunction = (
+  turn: Turn,
+) => AsyncIterable<Emitted, Emitted | void> | Promise<Emitted | void>;
+
+/**
+ * An agent from a function.
  * @example
- * const greeter = agent({ name: 'greeter' }, async function* (turn) {
- *   yield artifact(`Hello, ${textOf(turn.message)}!`);
+ * const greeter = agent({ name: 'greeter' }, async (turn) => `Hello, ${textOf(turn.message)}!`);
+ * const counter = agent({ name: 'counter' }, async function* () {
+ *   yield working('Counting');
+ *   for (const number of ['one', ' two', ' three']) yield number; // streams
  * });
  */
-export function agent(
-  options: AgentOptions,
-  take: (turn: Turn) => AsyncIterable<TurnEvent>,
-): Agent {
+export function agent(options: AgentOptions, run: AgentFunction): Agent {
+  // Another agent may be given as options, to wrap it.
+  const names = { ...agentOptionNames, take: true, abandon: true } as const;
+  checkOptions(`agent "${options.name}"`, options, names);
   const description = options.description ?? options.name;
   const skills = (options.skills ?? [options.name]).map((skill) =>
     typeof skill === 'string' ? { id: skill, name: skill, description, tags: [skill] } : skill,
   );
-  return { ...options, description, skills, take };
+  return { ...options, description, skills, take: (turn) => eventsOf(run, turn) };
+}
+
+async function* eventsOf(run: AgentFunction, turn: Turn): AsyncGenerator<TurnEvent> {
+  let hasText = false;
+  function* toEvents(value: Emitted | void): Generator<TurnEvent> {
+    if (value === undefined || value === '') return;
+    yield typeof value === 'string' ? chunk('answer', value, { append: hasText }) : value;
+    hasText ||= typeof value === 'string';
+  }
+  const result = run(turn);
+  if (!(Symbol.asyncIterator in result)) return yield* toEvents(await result);
+  const events = result[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await events.next();
+      yield* toEvents(next.value);
+      if (next.done === true) return;
+    }
+  } finally {
+    await events.return?.();
+  }
 }
 
 type Content = string | Part | readonly Part[];

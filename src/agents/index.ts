@@ -8,6 +8,7 @@ export {
 } from './command.ts';
 export {
   agent,
+  type AgentFunction,
   type AgentOptions,
   authRequired,
   canceled,

@@ -1,6 +1,6 @@
 import type { Client, jsonSchemaValidator, Tool } from '@modelcontextprotocol/client';
 import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
-import { type Logger, silentLogger, traceHeaders } from '../telemetry/index.ts';
+import { defaultLogger, type Logger, traceHeaders } from '../telemetry/index.ts';
 import { backoff, retry } from '../time/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
 import { outputValidator } from './output-validator.ts';
@@ -53,7 +53,7 @@ export class McpConnection implements AsyncDisposable {
   constructor(config: McpServerConfig, clock: { now(): number } = Date) {
     this.name = config.name;
     this.#config = config;
-    this.#logger = config.logger ?? silentLogger;
+    this.#logger = config.logger ?? defaultLogger;
     this.#open = transportOf(config, this.#logger);
     this.#clock = clock;
   }

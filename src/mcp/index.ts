@@ -5,5 +5,5 @@ export {
 } from './authentication.ts';
 export { McpConnection, type McpToolInfo } from './connection.ts';
 export type { McpToolResult } from './result.ts';
-export type { McpServerConfig } from './server-config.ts';
+export { type McpServerConfig, serverOptionNames } from './server-config.ts';
 export { type McpSelection, metaOf, selectTools } from './tool-set.ts';

@@ -39,3 +39,25 @@ export interface McpStdioServer extends McpServerBase {
 }
 
 export type McpServerConfig = McpHttpServer | McpStdioServer;
+
+type AnyServer = McpHttpServer & McpStdioServer;
+
+/** The names of all options of a server. */
+export const serverOptionNames: Readonly<Record<keyof AnyServer, true>> = {
+  name: true,
+  connectTimeoutMs: true,
+  maxRetries: true,
+  callTimeoutMs: true,
+  toolTimeouts: true,
+  listTtlMs: true,
+  maxTools: true,
+  logger: true,
+  url: true,
+  auth: true,
+  headers: true,
+  fetch: true,
+  command: true,
+  args: true,
+  env: true,
+  cwd: true,
+};

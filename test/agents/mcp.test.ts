@@ -44,7 +44,8 @@ test('a model calls the tools of an MCP server', async () => {
     },
     'Four',
   ]);
-  const set = mcpTools(connection, {
+  const set = mcpTools({
+    connection,
     exclude: ['die', 'hang'],
     meta: ({ turn }) => ({ user: turn.caller.subject }),
   });
@@ -69,7 +70,7 @@ for (const [policy, asks] of [
   test(`tools of a server may need confirmation (${JSON.stringify(policy) ?? 'a function'})`, async () => {
     const { connection, server } = await sample();
     const model = scriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] }, 'ok']);
-    const set = mcpTools(connection, { needsConfirmation: policy, include: ['add'] });
+    const set = mcpTools({ connection, needsConfirmation: policy, include: ['add'] });
     const conversation = new Conversation(llmAgent({ name: 'a', model, tools: [set] }));
     const first = await conversation.say('go');
     expect(first.end.kind).toBe(asks ? 'input-required' : 'completed');

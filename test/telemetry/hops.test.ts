@@ -230,7 +230,7 @@ const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = 
       { toolCalls: [{ name: 'echo', input: { message: 'x' } }] },
       'done',
     ]);
-    await send(await served(llmAgent({ name: 'asks', model, tools: [mcpTools(connection)] })));
+    await send(await served(llmAgent({ name: 'asks', model, tools: [mcpTools({ connection })] })));
     return 'legate.mcp.call';
   },
   'a request of any MCP client into an agent': async () => {

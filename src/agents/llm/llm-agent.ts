@@ -1,11 +1,17 @@
 import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Agent, Turn, TurnEnd } from '../agent.ts';
+import { checkOptions } from '../check-options.ts';
 import { childTurn } from '../child-turn.ts';
 import { agent } from '../define.ts';
 import { resolveTools } from '../tools/tool-set.ts';
 import { conversationalAgents } from './hand-over.ts';
-import { type LlmAgentOptions, type LlmSettings, resolveOptions } from './options.ts';
+import {
+  type LlmAgentOptions,
+  llmOptionNames,
+  type LlmSettings,
+  resolveOptions,
+} from './options.ts';
 import { SavedState } from './saved-state.ts';
 
 /**
@@ -20,6 +26,7 @@ import { SavedState } from './saved-state.ts';
  * });
  */
 export function llmAgent(options: LlmAgentOptions): Agent {
+  checkOptions(`agent "${options.name}"`, options, llmOptionNames);
   const settings = resolveOptions(options);
   checkNames(settings);
   const { name, description, skills, inputModes, outputModes } = options;

@@ -1,7 +1,8 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Agent, Turn } from '../agent.ts';
-import type { AgentOptions } from '../define.ts';
+import type { OptionNames } from '../check-options.ts';
+import { agentOptionNames, type AgentOptions } from '../define.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import type { Schema } from '../tools/schema.ts';
 import type { ToolContext } from '../tools/tool.ts';
@@ -120,6 +121,35 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
     turn: Turn,
   ) => MaybePromise<boolean>;
 }
+
+export const llmOptionNames: OptionNames<LlmAgentOptions> = {
+  ...agentOptionNames,
+  model: true,
+  instruction: true,
+  tools: true,
+  subAgents: true,
+  output: true,
+  outputKey: true,
+  artifactId: true,
+  streams: true,
+  showsFillers: true,
+  settings: true,
+  maxIterations: true,
+  maxTokens: true,
+  historyTurns: true,
+  maxParallelTools: true,
+  modelRetries: true,
+  modelTimeoutMs: true,
+  toolTimeoutMs: true,
+  maxResultCharacters: true,
+  random: true,
+  credentials: true,
+  stopWhen: true,
+  beforeModel: true,
+  afterModel: true,
+  beforeTool: true,
+  afterTool: true,
+};
 
 /** All options, with their defaults filled in. */
 export type LlmSettings = ReturnType<typeof resolveOptions>;

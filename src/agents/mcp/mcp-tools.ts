@@ -6,22 +6,21 @@ import {
   type McpToolInfo,
   type McpToolResult,
   selectTools,
+  serverOptionNames,
 } from '../../mcp/index.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+} from '../../protocol/index.ts';
 import type { Turn } from '../agent.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
 import { type Tool, tool, type ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 
-/**
- * Which tools of an MCP server are taken, and how they are called.
- * @example
- * const options: McpToolsOptions = {
- *   include: ['read_file', 'write_file'],
- *   prefix: 'notes_',
- *   needsConfirmation: ['write_file'], // the server's name for it, without the prefix
- * };
- */
-export interface McpToolsOptions extends McpSelection, McpCallPolicy<ToolContext> {
+/** Which tools of an MCP server are taken, and how they are called. */
+export interface McpToolSelection extends McpSelection, McpCallPolicy<ToolContext> {
   /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
   readonly prefix?: string;
   /** Tools that need the caller's confirmation: all, the named ones, or as the function decides. @default none */
@@ -31,6 +30,20 @@ export interface McpToolsOptions extends McpSelection, McpCallPolicy<ToolContext
     | ((tool: McpToolInfo, input: JsonObject) => boolean | Promise<boolean>);
 }
 
+/**
+ * An MCP server, which of its tools are taken, and how they are called.
+ * @example
+ * const options: McpToolsOptions = {
+ *   name: 'notes',
+ *   url: 'http://127.0.0.1:3000/mcp',
+ *   include: ['read_file', 'write_file'],
+ *   prefix: 'notes_',
+ *   needsConfirmation: ['write_file'], // the server's name for it, without the prefix
+ * };
+ */
+export type McpToolsOptions = McpToolSelection &
+  (McpServerConfig | { readonly connection: McpConnection });
+
 /** How the tools of an MCP server are called. */
 export interface McpCallPolicy<Context> {
   /** Sent as `_meta` with each call. */
@@ -39,16 +52,28 @@ export interface McpCallPolicy<Context> {
   readonly timeoutMs?: number;
 }
 
+const selectionNames: OptionNames<McpToolSelection> = {
+  include: true,
+  exclude: true,
+  meta: true,
+  timeoutMs: true,
+  prefix: true,
+  needsConfirmation: true,
+};
+
 /**
  * The tools of an MCP server. The connection is made with the first turn, and anew when it was lost.
  * @example llmAgent({ name: 'clerk', model, tools: [mcpTools({ name: 'files', url: 'http://127.0.0.1:3000/mcp' })] })
  */
-export function mcpTools(
-  server: McpServerConfig | McpConnection,
-  options: McpToolsOptions = {},
-): ToolSet {
-  const isOwn = !(server instanceof McpConnection);
-  const connection = isOwn ? new McpConnection(server) : server;
+export function mcpTools(options: McpToolsOptions, ...others: readonly never[]): ToolSet {
+  if (others.length > 0) {
+    const message = 'mcpTools takes one object: the server and the options of its tools together';
+    throw new LegateError('CONFIGURATION_INVALID', message);
+  }
+  const isOwn = !('connection' in options);
+  const names = isOwn ? serverOptionNames : { connection: true as const };
+  checkOptions('mcpTools', options, { ...names, ...selectionNames });
+  const connection = isOwn ? new McpConnection(options) : options.connection;
   return {
     name: connection.name,
     tools: async ({ signal }: Turn) => {

@@ -1,4 +1,5 @@
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
@@ -47,6 +48,18 @@ export interface OpenApiToolsOptions {
   readonly maxResponseBytes?: number;
 }
 
+const optionNames: OptionNames<OpenApiToolsOptions> = {
+  baseUrl: true,
+  include: true,
+  exclude: true,
+  prefix: true,
+  credentials: true,
+  needsConfirmation: true,
+  fetch: true,
+  timeoutMs: true,
+  maxResponseBytes: true,
+};
+
 const harmless: ReadonlySet<string> = new Set(['get', 'head', 'options']);
 const repeatable: ReadonlySet<string> = new Set(['get', 'head', 'options', 'put', 'delete']);
 const maxOperations = 512;
@@ -57,6 +70,7 @@ const maxOperations = 512;
  * @example llmAgent({ name: 'clerk', model, tools: [openApiTools(description, { include: ['list_pets'] })] })
  */
 export function openApiTools(document: JsonObject, options: OpenApiToolsOptions = {}): ToolSet {
+  checkOptions('openApiTools', options, optionNames);
   const read = apiDocument.safeParse(document);
   if (!read.success) {
     throw invalid('not an OpenAPI 3 description: "openapi" must start with 3.');

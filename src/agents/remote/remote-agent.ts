@@ -3,6 +3,7 @@ import { present } from '../../config/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
 import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
 import { LazyClient } from './lazy-client.ts';
@@ -48,6 +49,26 @@ export interface RemoteAgentOptions extends Pick<
   readonly onInterrupted?: Agent['onInterrupted'];
 }
 
+const optionNames: OptionNames<RemoteAgentOptions> = {
+  name: true,
+  description: true,
+  auth: true,
+  timeoutMs: true,
+  inactivityTimeoutMs: true,
+  cancelTimeoutMs: true,
+  poll: true,
+  onInterrupted: true,
+  headers: true,
+  extensions: true,
+  binding: true,
+  bindings: true,
+  version: true,
+  retry: true,
+  fetch: true,
+  onRequest: true,
+  legacyFileBytes: true,
+};
+
 /**
  * A remote agent with the interface of a local one.
  * @example const skillsOf = async (peer: RemoteAgent) => (await peer.connect()).skills.map(({ name }) => name);
@@ -73,6 +94,7 @@ export function remoteAgent(
   address: string | URL | AgentCard | JsonObject,
   options: RemoteAgentOptions = {},
 ): RemoteAgent {
+  checkOptions(`remoteAgent ${hostOf(address)}`, options, optionNames);
   const { timeoutMs = 600_000, inactivityTimeoutMs = 120_000, cancelTimeoutMs = 4_000 } = options;
   const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
   const lazy = new LazyClient(async () => {

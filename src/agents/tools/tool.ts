@@ -7,6 +7,7 @@ import {
   type Part,
 } from '../../protocol/index.ts';
 import type { ArtifactChunk, Session, Turn, Working } from '../agent.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
 import type { Usage } from '../usage.ts';
 import type { Credential, CredentialRequirement } from './credentials.ts';
 import { type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
@@ -149,6 +150,19 @@ export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContex
   readonly abandon?: (state: JsonValue | undefined, turn: Turn) => Promise<void>;
 }
 
+const optionNames: OptionNames<ToolOptions<JsonObject>> = {
+  name: true,
+  description: true,
+  input: true,
+  run: true,
+  needsConfirmation: true,
+  isLongRunning: true,
+  isIdempotent: true,
+  credentials: true,
+  timeoutMs: true,
+  resume: true,
+  abandon: true,
+};
 const toolName = /^[A-Za-z_][\w-]{0,63}$/;
 const noInput: JsonObject = { type: 'object', properties: {} };
 
@@ -173,6 +187,7 @@ export function tool<const S extends Schema | JsonObject, Context = ToolContext>
       `invalid tool name "${name}": use up to 64 letters, digits, "_" and "-"`,
     );
   }
+  checkOptions(`tool "${name}"`, options, optionNames);
   const schema = valueSchema(options.input ?? noInput);
   return {
     name,

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { type Artifact, type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { agent, type AgentOptions, textOf } from '../define.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
+import { agent, agentOptionNames, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { artifact, part } from '../stored.ts';
@@ -38,6 +39,14 @@ export interface LoopOptions extends AgentOptions {
   readonly shows?: 'result' | 'all';
 }
 
+const optionNames: OptionNames<LoopOptions> = {
+  ...agentOptionNames,
+  steps: true,
+  maxIterations: true,
+  until: true,
+  shows: true,
+};
+
 const checkpointFormat = new StoredFormat({
   name: 'checkpoint of task',
   schema: checkpointBase.extend({
@@ -58,6 +67,7 @@ const checkpointFormat = new StoredFormat({
  */
 export function loop(options: LoopOptions): Agent {
   const { steps, maxIterations = 8, until, shows = 'result', ...rest } = options;
+  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, steps);
   if (!Number.isInteger(maxIterations) || maxIterations < 1) {
     const message = `agent "${options.name}": maxIterations must be 1 or more`;

@@ -3,7 +3,8 @@ import { data, text } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import { Deadline } from '../../time/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { agent, type AgentOptions, textOf } from '../define.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
+import { agent, agentOptionNames, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import type { ProgressEvent } from '../turn-output.ts';
@@ -23,6 +24,12 @@ export interface ParallelOptions extends AgentOptions {
 const outcome = storedEnd.omit({ context: true });
 type Outcome = z.infer<typeof outcome>;
 
+const optionNames: OptionNames<ParallelOptions> = {
+  ...agentOptionNames,
+  branches: true,
+  requires: true,
+};
+
 const checkpointFormat = new StoredFormat({
   name: 'checkpoint of task',
   schema: checkpointBase.extend({
@@ -41,6 +48,7 @@ type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
  */
 export function parallel(options: ParallelOptions): Agent {
   const { branches, requires = 'any', ...rest } = options;
+  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, branches);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
-import { agent, type AgentOptions } from '../define.ts';
+import { checkOptions, type OptionNames } from '../check-options.ts';
+import { agent, agentOptionNames, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { part } from '../stored.ts';
 import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
@@ -20,6 +21,13 @@ export interface SequentialOptions extends AgentOptions {
   /** The steps whose artifacts the caller sees; with `all`, artifact ids are prefixed by the step. @default 'last' */
   readonly shows?: 'last' | 'all';
 }
+
+const optionNames: OptionNames<SequentialOptions> = {
+  ...agentOptionNames,
+  steps: true,
+  passes: true,
+  shows: true,
+};
 
 const checkpointFormat = new StoredFormat({
   name: 'checkpoint of task',
@@ -41,6 +49,7 @@ const checkpointFormat = new StoredFormat({
  */
 export function sequential(options: SequentialOptions): Agent {
   const { steps, passes = 'previous', shows = 'last', ...rest } = options;
+  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, steps);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {

@@ -7,6 +7,7 @@ import {
   rejected,
   reply,
   textOf,
+  type TurnEvent,
   working,
 } from '../../agents/index.ts';
 import { artifact, data, type JsonValue } from '../../protocol/index.ts';
@@ -28,7 +29,7 @@ export const triedAgent = agent(
   },
 );
 
-type Answer = ReturnType<Parameters<typeof agent>[1]>;
+type Answer = AsyncGenerator<TurnEvent>;
 
 async function* answers(text: string, signal: AbortSignal, message: object): Answer {
   switch (text) {
