@@ -2,7 +2,7 @@
 import { agent } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { artifact } from '../../src/protocol/index.ts';
-import { openPostgres } from '../../src/store/postgres/index.ts';
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts';
 import { answerQuestions } from '../ipc.ts';
 import type { PostgresUsage } from '../rows/postgres-servers.ts';
 

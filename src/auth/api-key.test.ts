@@ -1,8 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { openMemory } from '../store/index.ts';
-import { apiKeyVerifier } from './api-key.ts';
-import { ApiKeys } from './api-keys.ts';
-import { CredentialRefused } from './auth-request.ts';
+import { ApiKeys, apiKeyVerifier } from './api-keys.ts';
+import { CredentialRefused } from './credentials.ts';
 
 function setting(options: { cacheTime?: number } = {}) {
   const { records } = openMemory();

@@ -1,10 +1,85 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import {
+  type AuthRequest,
+  bearerToken,
+  checkIdentity,
+  CredentialRefused,
+  digestOf,
+  type Identity,
+  maxCredentialLength,
+  singleHeader,
+  toCaller,
+  type Verifier,
+} from './credentials.ts';
 import { LegateError } from '../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { digestOf } from './secrets.ts';
-import { checkIdentity, type Identity } from './verifier.ts';
+
+/**
+ * Which keys hold, and where they travel.
+ * @example
+ * const options: ApiKeyVerifierOptions = {
+ *   keys: [{ key: process.env.PARTNER_KEY ?? '', subject: 'partner', scopes: ['orders:read'] }],
+ *   stored: new ApiKeys({ records: store.records }), // asked for what is not among `keys`
+ * };
+ */
+export interface ApiKeyVerifierOptions {
+  /** Keys fixed by the configuration. They are never stored. */
+  readonly keys?: readonly (Identity & { readonly key: string })[];
+  /** Keys made and revoked while the server runs. */
+  readonly stored?: ApiKeys;
+  /** @default 'X-Api-Key' */
+  readonly header?: string;
+  /** A query parameter that may hold the key instead. Addresses end up in logs: prefer the header. */
+  readonly queryParameter?: string;
+  /** In the card. @default 'apiKey' */
+  readonly schemeName?: string;
+}
+
+/**
+ * Accepts API keys, each of which stands for an identity.
+ * @example apiKeyVerifier({ stored: new ApiKeys({ records: store.records }) })
+ */
+export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
+  const { header = 'X-Api-Key', queryParameter, schemeName = 'apiKey', stored } = options;
+  const name = header.toLowerCase();
+  const fixed = new Map(
+    (options.keys ?? []).map(({ key, ...identity }) => {
+      if (key === '') throw new LegateError('CONFIGURATION_INVALID', 'an API key is empty');
+      checkIdentity(identity, 'API key');
+      return [digestOf(key), toCaller('api-key', identity)];
+    }),
+  );
+  const read = (request: AuthRequest): string | undefined => {
+    const fromHeader = singleHeader(request, name);
+    if (fromHeader !== undefined || queryParameter === undefined) return fromHeader;
+    return request.query?.get(queryParameter) ?? undefined;
+  };
+  return {
+    method: 'api-key',
+    challenge: 'ApiKey',
+    schemes: {
+      [schemeName]: { apiKeySecurityScheme: { location: 'header', name: header } },
+      ...(queryParameter !== undefined && {
+        [`${schemeName}Query`]: {
+          apiKeySecurityScheme: { location: 'query' as const, name: queryParameter },
+        },
+      }),
+    },
+    async verify(request) {
+      const key = read(request);
+      if (key === undefined) return undefined;
+      if (key === '' || key.length > maxCredentialLength)
+        throw new CredentialRefused('unusable key');
+      const known = fixed.get(digestOf(key));
+      if (known !== undefined) return known;
+      const record = await stored?.find(key);
+      if (record === undefined) throw new CredentialRefused('unknown key');
+      return toCaller('api-key', record);
+    },
+  };
+}
 
 /**
  * Where keys are kept.
@@ -176,4 +251,48 @@ function toRecord({
   expiresAt,
 }: Pick<SpaceRecord<StoredKey>, 'key' | 'value' | 'expiresAt'>): ApiKeyRecord {
   return { ...value, id: key.slice(0, idLength), ...(expiresAt !== undefined && { expiresAt }) };
+}
+
+/**
+ * Which tokens hold, and for whom.
+ * @example
+ * const options: BearerTokenOptions = {
+ *   tokens: [{ token: process.env.CI_TOKEN ?? '', subject: 'ci' }], // unset: refused at the start
+ * };
+ */
+export interface BearerTokenOptions {
+  /** Each token with the identity it stands for. */
+  readonly tokens: readonly (Identity & { readonly token: string })[];
+  /** In the card. @default 'token' */
+  readonly schemeName?: string;
+}
+
+/**
+ * Accepts fixed tokens in `Authorization: Bearer`.
+ * @example bearerTokenVerifier({ tokens: [{ token: process.env.TOKEN ?? '', subject: 'orchestrator' }] })
+ */
+export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
+  const entries = options.tokens.map(({ token, ...identity }) => {
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `the bearer token of ${identity.subject} must be printable ASCII without spaces`,
+      );
+    }
+    checkIdentity(identity, 'bearer token');
+    return [digestOf(token), toCaller('bearer-token', identity)] as const;
+  });
+  const known = new Map(entries);
+  return {
+    method: 'bearer-token',
+    challenge: 'Bearer',
+    schemes: { [options.schemeName ?? 'token']: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    async verify(request) {
+      const token = bearerToken(request);
+      if (token === undefined) return undefined;
+      const caller = known.get(digestOf(token));
+      if (caller === undefined) throw new CredentialRefused('unknown token');
+      return caller;
+    },
+  };
 }

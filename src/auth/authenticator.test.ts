@@ -2,14 +2,12 @@ import { expect, test } from 'vitest';
 import { LegateError } from '../protocol/index.ts';
 import { generateSigningKey } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { apiKeyVerifier } from './api-key.ts';
-import { AuthError } from './auth-request.ts';
+import { apiKeyVerifier, bearerTokenVerifier } from './api-keys.ts';
+import { AuthError, type Verifier } from './credentials.ts';
 import { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
-import { bearerTokenVerifier } from './bearer-token.ts';
 import { startIssuer } from './issuer.contract.ts';
 import { jwtVerifier } from './jwt.ts';
 import { mtlsVerifier } from './mtls.ts';
-import type { Verifier } from './verifier.ts';
 
 const secret = 's'.repeat(32);
 const token = bearerTokenVerifier({ tokens: [{ token: 'hunter2', subject: 'alice' }] });

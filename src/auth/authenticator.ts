@@ -1,9 +1,13 @@
 import type { Caller } from '../agents/index.ts';
 import { LegateError, type SecurityRequirement, type SecurityScheme } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { AuthError, type AuthRequest, CredentialRefused } from './auth-request.ts';
-import { PresentedCredentials } from './presented-credentials.ts';
-import type { Verifier } from './verifier.ts';
+import {
+  AuthError,
+  type AuthRequest,
+  CredentialRefused,
+  PresentedCredentials,
+  type Verifier,
+} from './credentials.ts';
 
 /**
  * How callers are authenticated.

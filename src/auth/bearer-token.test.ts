@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { CredentialRefused } from './auth-request.ts';
-import { bearerTokenVerifier } from './bearer-token.ts';
+import { CredentialRefused } from './credentials.ts';
+import { bearerTokenVerifier } from './api-keys.ts';
 
 const verifier = bearerTokenVerifier({
   tokens: [

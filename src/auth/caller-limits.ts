@@ -1,8 +1,8 @@
 import type { Caller } from '../agents/index.ts';
+import { AuthError } from './credentials.ts';
 import { networkOf } from '../net/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import { AuthError } from './auth-request.ts';
-import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
+import type { RecordStore } from '../store/index.ts';
 
 /**
  * How much one caller may ask for.
@@ -133,4 +133,181 @@ export class ConcurrencyLimit {
   #forgetIdle(): void {
     for (const [key, count] of this.#counts) if (count === 0) this.#counts.delete(key);
   }
+}
+
+/**
+ * Lets so many requests of one caller through; rejects the others with `RATE_LIMITED`.
+ * @example const limiter: RateLimiter = { take: (key) => counters.take(key) };
+ */
+interface RateLimiter {
+  take(key: string): Promise<void> | void;
+}
+
+/**
+ * How many requests in which time, in this process.
+ * @example
+ * const options: TokenBucketOptions = { rate: 0.5, burst: 10 }; // ten at once, then one in two seconds
+ */
+interface TokenBucketOptions {
+  /** Requests per second in the long run. */
+  readonly rate: number;
+  /** Requests at once after a pause. @default rate, at least 1 */
+  readonly burst?: number;
+  /** @default the monotonic clock of the process */
+  readonly clock?: { now(): number };
+  /** Callers remembered at one time; beyond, the one longest unseen is forgotten. @default 100_000 */
+  readonly maxKeys?: number;
+}
+
+interface Bucket {
+  tokens: number;
+  /** Milliseconds of the clock. */
+  filledAt: number;
+}
+
+/**
+ * A bucket of tokens for each caller, in this process: it fills at the rate up to the burst, and a
+ * request takes one.
+ * @example const buckets = new TokenBuckets({ rate: 10, burst: 20 });
+ */
+export class TokenBuckets implements RateLimiter {
+  readonly #rate: number;
+  readonly #burst: number;
+  readonly #clock: { now(): number };
+  readonly #maxKeys: number;
+  /** The one longest unseen first. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(options: TokenBucketOptions) {
+    if (!(options.rate > 0)) {
+      throw new LegateError('CONFIGURATION_INVALID', 'a rate limit must be above 0');
+    }
+    this.#rate = options.rate;
+    this.#burst = Math.max(options.burst ?? options.rate, 1);
+    this.#clock = options.clock ?? { now: () => performance.now() };
+    this.#maxKeys = options.maxKeys ?? 100_000;
+  }
+
+  take(key: string): void {
+    this.#filled(key).tokens -= 1;
+  }
+
+  /** Throws what `take` would, and takes nothing. */
+  check(key: string): void {
+    this.#filled(key);
+  }
+
+  #filled(key: string): Bucket {
+    const now = this.#clock.now();
+    const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, filledAt: now };
+    // A clock that was set back gives nothing and takes nothing.
+    const passed = Math.max(now - bucket.filledAt, 0) / 1_000;
+    bucket.tokens = Math.min(bucket.tokens + passed * this.#rate, this.#burst);
+    bucket.filledAt = now;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    if (this.#buckets.size > this.#maxKeys) {
+      const [oldest] = this.#buckets.keys();
+      if (oldest !== undefined) this.#buckets.delete(oldest);
+    }
+    if (bucket.tokens < 1) throw limited((1 - bucket.tokens) / this.#rate);
+    return bucket;
+  }
+}
+
+/**
+ * How many requests in which time, over all replicas.
+ * @example
+ * const options: ClusterRateOptions = { records: store.records, limit: 600, batch: 30 };
+ * const rate = new ClusterRate(options); // 600 a minute for each caller, thirty with each write
+ */
+export interface ClusterRateOptions {
+  readonly records: RecordStore;
+  /** Requests in one window, over all replicas. */
+  readonly limit: number;
+  /** Milliseconds. @default 60_000 */
+  readonly window?: number;
+  /**
+   * Requests that a replica counts with one write: more of them cost the store less, and a replica
+   * may leave up to so many of a window unused. @default 1
+   */
+  readonly batch?: number;
+  /** The clock that the replicas share: `store.clock`. @default the system's clock */
+  readonly clock?: { now(): number };
+  /** In the store; limits with different names count apart. @default 'requests' */
+  readonly name?: string;
+}
+
+/**
+ * A counter for each caller and window in the store, shared by all replicas. Around the border of
+ * two windows up to twice the limit can pass.
+ * @example const rate = new ClusterRate({ records: store.records, limit: 100, window: 1_000 });
+ */
+export class ClusterRate implements RateLimiter {
+  readonly #options: ClusterRateOptions;
+  readonly #window: number;
+  readonly #batch: number;
+  readonly #clock: { now(): number };
+  /** Requests already counted in the store and not yet made, by key; all of `#current`. */
+  readonly #counted = new Map<string, number>();
+  #current = -1;
+
+  constructor(options: ClusterRateOptions) {
+    if (!(options.limit > 0)) {
+      throw new LegateError('CONFIGURATION_INVALID', 'a rate limit must be above 0');
+    }
+    this.#options = options;
+    this.#window = options.window ?? 60_000;
+    this.#batch = Math.max(1, Math.min(options.batch ?? 1, options.limit));
+    this.#clock = options.clock ?? { now: Date.now };
+  }
+
+  async take(key: string): Promise<void> {
+    const { records, limit, name = 'requests' } = this.#options;
+    const now = this.#clock.now();
+    const index = Math.floor(now / this.#window);
+    if (index !== this.#current) {
+      this.#counted.clear();
+      this.#current = index;
+    }
+    const counted = this.#counted.get(key) ?? 0;
+    if (counted > 0) return void this.#counted.set(key, counted - 1);
+    const endsAt = (index + 1) * this.#window;
+    const total = await records.increment({
+      space: `rate:${name}`,
+      key: `${index}:${key}`,
+      by: this.#batch,
+      // Replicas' estimates of the store's clock differ by a round trip at most; the counter must
+      // not vanish before the last of them is done.
+      expiresAt: endsAt + this.#window,
+      now,
+    });
+    const granted = Math.min(this.#batch, limit - (total - this.#batch));
+    if (granted < 1) throw limited((endsAt - now) / 1_000);
+    if (granted > 1 && this.#current === index) {
+      this.#counted.set(key, (this.#counted.get(key) ?? 0) + granted - 1);
+    }
+  }
+}
+
+/**
+ * A limit for each second as one over all replicas: windows that hold a burst, and batches of a
+ * twentieth of it, so that the store is asked at most about twenty times in a window.
+ * @example await serve(agent, { clusterRate: overReplicas(50) });
+ */
+export function overReplicas(
+  requestsPerSecond: number,
+  burst = requestsPerSecond,
+): Pick<ClusterRateOptions, 'limit' | 'window' | 'batch'> {
+  const seconds = Math.max(1, Math.max(1, burst) / requestsPerSecond);
+  const limit = Math.max(1, Math.floor(requestsPerSecond * seconds));
+  const batch = Math.max(1, Math.floor(limit / 20));
+  return { limit, window: Math.ceil(seconds * 1_000), batch };
+}
+
+function limited(seconds: number): LegateError {
+  const retryAfter = Math.max(1, Math.ceil(seconds));
+  return new LegateError('RATE_LIMITED', `too many requests; try again in ${retryAfter} s`, {
+    retryAfter,
+  });
 }

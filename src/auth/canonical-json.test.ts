@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from './card-signature.ts';
 
 test('RFC 8785, 3.2.2: literals, texts and numbers as ECMAScript writes them', () => {
   const value: unknown = JSON.parse(String.raw`{

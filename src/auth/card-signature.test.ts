@@ -8,9 +8,8 @@ import { decodeProtectedHeader, FlattenedSign } from 'jose';
 import { expect, test } from 'vitest';
 import type { AgentCard, JsonObject } from '../protocol/index.ts';
 import { generateSigningKey, publicKeySet, type SigningKey } from '../push/index.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson, signCard, verifyCard } from './card-signature.ts';
 import { cardForm } from './card-forms.ts';
-import { signCard, verifyCard } from './card-signature.ts';
 
 const card: AgentCard = {
   name: 'Agent',

@@ -1,9 +1,29 @@
-export { apiKeyVerifier, type ApiKeyVerifierOptions } from './api-key.ts';
-export { type ApiKeyRecord, ApiKeys, type ApiKeysOptions } from './api-keys.ts';
-export { AuthError, authHeaders, type AuthRequest, CredentialRefused } from './auth-request.ts';
+export {
+  type ApiKeyRecord,
+  ApiKeys,
+  type ApiKeysOptions,
+  apiKeyVerifier,
+  type ApiKeyVerifierOptions,
+  type BearerTokenOptions,
+  bearerTokenVerifier,
+} from './api-keys.ts';
+export {
+  AuthError,
+  authHeaders,
+  type AuthRequest,
+  CredentialRefused,
+  type Identity,
+  isSameSecret,
+  type Verifier,
+} from './credentials.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
-export { type BearerTokenOptions, bearerTokenVerifier } from './bearer-token.ts';
-export { CallerLimits, type CallerLimitsOptions } from './caller-limits.ts';
+export {
+  CallerLimits,
+  type CallerLimitsOptions,
+  ClusterRate,
+  type ClusterRateOptions,
+  overReplicas,
+} from './caller-limits.ts';
 export type { CardForm } from './card-forms.ts';
 export {
   signCard,
@@ -28,7 +48,4 @@ export {
   type ServerAddress,
 } from './local.ts';
 export { type MtlsOptions, mtlsVerifier, type TlsPeer, tlsPeer } from './mtls.ts';
-export { ClusterRate, type ClusterRateOptions, overReplicas } from './rate-limit.ts';
 export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';
-export { isSameSecret } from './secrets.ts';
-export type { Identity, Verifier } from './verifier.ts';

@@ -1,9 +1,17 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
-import { LegateError } from '../protocol/index.ts';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+  type RemoteJWKSet,
+} from 'jose';
+import { isJsonObject, LegateError } from '../protocol/index.ts';
 import type { GuardedFetch } from '../push/index.ts';
-import { discoverKeys, remoteKeys } from './remote-keys.ts';
+import { Deadline } from '../time/index.ts';
 
 /**
  * All algorithms that are taken; never `none`.
@@ -42,7 +50,7 @@ export type JwtKeySource =
   /** An OpenID Connect issuer: its keys are found by discovery, its name is required of tokens. */
   | { readonly openIdIssuer: string };
 
-export interface KeyFetching {
+interface KeyFetching {
   readonly fetch: GuardedFetch;
   readonly clock: { now(): number };
   /** Milliseconds that fetched keys are used without asking again. */
@@ -137,4 +145,108 @@ function fits(key: KeyObject, algorithm: JwtAlgorithm): boolean {
 
 function invalid(what: string): LegateError {
   return new LegateError('CONFIGURATION_INVALID', `jwt: ${what}`);
+}
+
+/** Milliseconds after a failure in which the issuer is not asked again. */
+const failurePause = 5_000;
+
+/**
+ * Keys from a JWKS address: fetched once, again when a token names a key that is not among them
+ * (rotation), and now and then. When the issuer cannot be reached, the old keys are used on for a
+ * while, and it is not asked again with every request.
+ */
+function remoteKeys(url: string, fetching: KeyFetching): JWTVerifyGetKey {
+  const { clock } = fetching;
+  const pausing = pauseAfterFailure(clock);
+  let fetchedAt = -Infinity;
+  const remote: RemoteJWKSet = createRemoteJWKSet(new URL(url), {
+    cacheMaxAge: fetching.cacheTime,
+    cooldownDuration: fetching.cooldown,
+    timeoutDuration: 10_000,
+    [customFetch]: (address, init) =>
+      pausing(async () => {
+        const response = await fetching.fetch(address, init);
+        if (response.status !== 200) throw new Error(`answered ${response.status}`);
+        fetchedAt = clock.now();
+        return response;
+      }),
+  });
+  return async (header, token) => {
+    try {
+      return await remote(header, token);
+    } catch (error) {
+      if (isAboutToken(error)) throw error;
+      const known = remote.jwks();
+      if (known === undefined || clock.now() - fetchedAt > fetching.staleTime) {
+        throw unavailable(url, error);
+      }
+      return createLocalJWKSet(known)(header, token);
+    }
+  };
+}
+
+/** Keys of an OpenID Connect issuer, whose discovery document names their address. */
+function discoverKeys(issuer: string, fetching: KeyFetching): JWTVerifyGetKey {
+  const pausing = pauseAfterFailure(fetching.clock);
+  let keys: Promise<JWTVerifyGetKey> | undefined;
+  const discover = async (): Promise<JWTVerifyGetKey> => {
+    using deadline = new Deadline({
+      milliseconds: 10_000,
+      reason: () => new Error('did not answer within 10 s'),
+    });
+    const response = await fetching.fetch(openIdConfigurationUrl(issuer), {
+      headers: { accept: 'application/json' },
+      signal: deadline.signal,
+    });
+    if (response.status !== 200) throw new Error(`answered ${response.status}`);
+    const document: unknown = await response.json();
+    if (!isJsonObject(document)) throw new Error('is not a JSON object');
+    // OpenID Connect Discovery 4.3: otherwise one issuer could speak for another.
+    if (document.issuer !== issuer) throw new Error('names another issuer');
+    if (typeof document.jwks_uri !== 'string') throw new Error('names no jwks_uri');
+    return remoteKeys(document.jwks_uri, fetching);
+  };
+  return async (header, token) => {
+    keys ??= pausing(discover).catch((error: unknown) => {
+      keys = undefined;
+      throw unavailable(openIdConfigurationUrl(issuer), error);
+    });
+    return (await keys)(header, token);
+  };
+}
+
+export function openIdConfigurationUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+}
+
+function pauseAfterFailure(clock: { now(): number }): <T>(work: () => Promise<T>) => Promise<T> {
+  let failure: { readonly at: number; readonly error: unknown } | undefined;
+  return async (work) => {
+    if (failure !== undefined && clock.now() - failure.at < failurePause) throw failure.error;
+    failure = undefined;
+    try {
+      return await work();
+    } catch (error) {
+      failure = { at: clock.now(), error };
+      throw error;
+    }
+  };
+}
+
+/** The keys are known, and none fits the token. */
+function isAboutToken(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSENotSupported
+  );
+}
+
+function unavailable(url: string, cause: unknown): LegateError {
+  const reason = cause instanceof Error ? cause.message : 'unknown reason';
+  return new LegateError(
+    'UNAVAILABLE',
+    `callers cannot be verified now: no keys from ${new URL(url).origin} (${reason})`,
+    { cause, retryAfter: failurePause / 1_000 },
+  );
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
-import { CredentialRefused } from './auth-request.ts';
+import { CredentialRefused } from './credentials.ts';
 import type { JwtAlgorithm } from './jwt-keys.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 

@@ -1,10 +1,19 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
 import type { SecurityScheme } from '../protocol/index.ts';
 import { checkUrl, guardedFetch, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
-import { bearerToken, CredentialRefused } from './auth-request.ts';
-import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
-import { openIdConfigurationUrl } from './remote-keys.ts';
-import { isSubject, toCaller, type Verifier } from './verifier.ts';
+import {
+  bearerToken,
+  CredentialRefused,
+  isSubject,
+  toCaller,
+  type Verifier,
+} from './credentials.ts';
+import {
+  type JwtAlgorithm,
+  type JwtKeySource,
+  loadKeys,
+  openIdConfigurationUrl,
+} from './jwt-keys.ts';
 
 /**
  * Which tokens hold, and what their claims mean.

@@ -1,8 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { openMemory } from '../store/index.ts';
-import { AuthError } from './auth-request.ts';
-import { CallerLimits, ConcurrencyLimit } from './caller-limits.ts';
-import { ClusterRate, overReplicas, TokenBuckets } from './rate-limit.ts';
+import { AuthError } from './credentials.ts';
+import {
+  CallerLimits,
+  ClusterRate,
+  ConcurrencyLimit,
+  overReplicas,
+  TokenBuckets,
+} from './caller-limits.ts';
 
 function fakeClock(now = 0) {
   const time = { now };

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { expect, test } from 'vitest';
 import { makeCertificate, type TestCertificate } from '../../test/certificate.ts';
-import { CredentialRefused } from './auth-request.ts';
+import { CredentialRefused } from './credentials.ts';
 import { mtlsVerifier, splitAlternativeNames, type TlsPeer, tlsPeer } from './mtls.ts';
 
 const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });

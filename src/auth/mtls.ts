@@ -1,6 +1,11 @@
 import type { PeerCertificate } from 'node:tls';
-import { CredentialRefused } from './auth-request.ts';
-import { type Identity, isSubject, toCaller, type Verifier } from './verifier.ts';
+import {
+  CredentialRefused,
+  type Identity,
+  isSubject,
+  toCaller,
+  type Verifier,
+} from './credentials.ts';
 
 /**
  * A client certificate that the TLS layer has verified against the configured authorities.

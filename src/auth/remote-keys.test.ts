@@ -1,10 +1,9 @@
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { generateSigningKey, guardedFetch, publicKeySet, type SigningKey } from '../push/index.ts';
-import { CredentialRefused } from './auth-request.ts';
+import { CredentialRefused, type Verifier } from './credentials.ts';
 import { startIssuer } from './issuer.contract.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
-import type { Verifier } from './verifier.ts';
 
 function token(key: SigningKey, claims: Record<string, string> = {}): Promise<string> {
   return new SignJWT({ sub: 'alice', ...claims })

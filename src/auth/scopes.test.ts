@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Authenticator } from './authenticator.ts';
-import { bearerTokenVerifier } from './bearer-token.ts';
+import { bearerTokenVerifier } from './api-keys.ts';
 import { allowedSkills, declareSkillScopes, neededScopes } from './scopes.ts';
 
 const skills = ['ask', 'order', 'refund'].map((id) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BodyBudget, type BodyReading } from './body-budget.ts';
+import { BodyBudget, type BodyReading } from './body.ts';
 
 const limit = 1_000;
 

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, expect, test } from 'vitest';
-import { BodyBudget } from './body-budget.ts';
-import { type BodyLimits, defaultBodyLimits, readBytes } from './body.ts';
+import { BodyBudget, type BodyLimits, defaultBodyLimits, readBytes } from './body.ts';
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {

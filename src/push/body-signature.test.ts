@@ -1,8 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { expect, test } from 'vitest';
-import { bodySigner, verifyBodySignature } from './body-signature.ts';
-import { generateSigningKey, publicKeySet, readSigningKey } from './signing-key.ts';
+import {
+  bodySigner,
+  generateSigningKey,
+  publicKeySet,
+  readSigningKey,
+  verifyBodySignature,
+} from './body-signature.ts';
 
 const facts = { audience: 'https://example.com/hook', id: 't/c/1', now: 1_000_000 };
 const body = '{"statusUpdate":{"taskId":"ü"}}';

@@ -1,13 +1,18 @@
-import type { Task } from '../protocol/index.ts';
-import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
-import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
-import { counter, histogram } from '../telemetry/index.ts';
+import type { Readable } from 'node:stream';
+import { type Task, v03 } from '../protocol/index.ts';
 import type { BodySigner } from './body-signature.ts';
-import { buildDeliveryRequest, type DeliverySources } from './delivery-request.ts';
-import { type DeliveryTransport, guardedTransport } from './delivery-transport.ts';
-import { outboundTimeouts } from './guarded-client.ts';
+import type { Resolver } from './guarded-agent.ts';
+import {
+  GuardedClient,
+  type GuardedClientOptions,
+  type OutboundRequest,
+  outboundTimeouts,
+} from './guarded-client.ts';
 import { type UrlPolicy, UrlRefused } from './policy.ts';
-import type { Resolver } from './resolver.ts';
+import { traceOf } from './registration.ts';
+import type { Delivery, DeliveryOutcome, LogEvent, Store } from '../store/index.ts';
+import { counter, histogram } from '../telemetry/index.ts';
+import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
 
 /**
  * How long to wait before another attempt.
@@ -148,5 +153,124 @@ export class DeliverySender {
     const asked = Math.min(retryAfterMs(retryAfter, scheduler.now()) ?? 0, maxRetryAfter);
     const afterMs = Math.max(backoff(attempts, { initialMs, factor, maximumMs, random }), asked);
     return { kind: 'retry', afterMs, error };
+  }
+}
+
+interface DeliverySources {
+  /** Events with a number greater than `after`, in order. */
+  readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
+  /** The task as it was when the event of that number was the last. */
+  taskAt(taskId: string, sequence: number): Promise<Task | undefined>;
+  readonly signer?: BodySigner;
+  /** The `traceparent` to send with a delivery, instead of the one it was registered under. */
+  readonly traceparent?: (delivery: Delivery) => string | undefined;
+}
+
+interface DeliveryRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * What is sent for one delivery: the event as a StreamResponse for 1.x, the whole task for 0.3.
+ * Undefined when the task is gone.
+ */
+async function buildDeliveryRequest(
+  delivery: Delivery,
+  sources: DeliverySources,
+  now: number,
+): Promise<DeliveryRequest | undefined> {
+  const { config, wireVersion } = delivery.push;
+  const body = await readBody(delivery, sources);
+  if (body === undefined) return undefined;
+  const id = deliveryId(delivery);
+  const headers: Record<string, string> = {
+    'content-type': wireVersion === '0.3' ? 'application/json' : 'application/a2a+json',
+    'user-agent': 'legate',
+    'a2a-version': wireVersion,
+    // The receiver may have taken the call and lost the answer: a repeat has the same key.
+    'idempotency-key': id,
+  };
+  const { token, authentication } = config;
+  if (token !== undefined && token !== '') headers['x-a2a-notification-token'] = token;
+  if (authentication?.credentials !== undefined && authentication.credentials !== '') {
+    headers['authorization'] = `${authentication.scheme} ${authentication.credentials}`;
+  }
+  const traceparent = sources.traceparent?.(delivery);
+  Object.assign(headers, traceparent === undefined ? traceOf(config) : { traceparent });
+  if (sources.signer !== undefined) {
+    const facts = { audience: config.url, id, now };
+    headers['x-a2a-signature'] = await sources.signer.sign(body, facts);
+  }
+  return { headers, body };
+}
+
+/** The same for every attempt at one delivery, and for no other delivery. */
+function deliveryId({ taskId, sequence, push }: Delivery): string {
+  return `${encodeURIComponent(taskId)}/${encodeURIComponent(push.config.id)}/${sequence}`;
+}
+
+async function readBody(delivery: Delivery, sources: DeliverySources): Promise<string | undefined> {
+  const { taskId, sequence, push } = delivery;
+  if (push.wireVersion === '0.3') {
+    const task = await sources.taskAt(taskId, sequence);
+    return task === undefined ? undefined : JSON.stringify(v03.task.encode(task));
+  }
+  const [event] = await sources.readEvents(taskId, sequence - 1, 1);
+  // The log is spelled as the 1.x wire spells it.
+  return event?.sequence === sequence ? event.body.text : undefined;
+}
+
+/**
+ * Carries webhook calls. What it rejects with is tried again, save for a `UrlRefused`.
+ * @example
+ * const answer = { status: 200, retryAfter: undefined };
+ * const transport: DeliveryTransport = { send: async () => answer, close() {} };
+ */
+export interface DeliveryTransport {
+  send(url: string, request: OutboundRequest): Promise<DeliveryAnswer>;
+  close(): void;
+}
+
+/**
+ * What a receiver answered.
+ * @example
+ * const busy: DeliveryAnswer = { status: 503, retryAfter: '120' }; // in seconds, or a date
+ */
+export interface DeliveryAnswer {
+  readonly status: number;
+  /** Its `Retry-After`. */
+  readonly retryAfter: string | undefined;
+}
+
+const maxBodyBytes = 65_536;
+
+/** Calls over HTTP that go only where the policy lets them. */
+function guardedTransport(options: GuardedClientOptions): DeliveryTransport {
+  const client = new GuardedClient(options);
+  return {
+    async send(url, request) {
+      const answer = await client.send(url, request);
+      await discardBody(answer, maxBodyBytes);
+      return { status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] };
+    },
+    close: () => client.close(),
+  };
+}
+
+/**
+ * Reads a body to its end and keeps nothing, so that the connection can be used again; a body beyond
+ * the bound ends the connection instead. Never rejects: the status was the answer.
+ */
+export async function discardBody(body: Readable, maxBytes: number): Promise<void> {
+  let size = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > maxBytes) break;
+    }
+  } catch {
+    // The body broke off; the receiver has answered already.
+    body.destroy();
   }
 }

@@ -1,6 +1,6 @@
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { discardBody } from './delivery-transport.ts';
+import { discardBody } from './delivery-sender.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { httpsOrLoopbackPolicy, sealedPolicy, type UrlPolicy, UrlRefused } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';

@@ -2,7 +2,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
-import { guardedFetch } from './guarded-fetch.ts';
+import { guardedFetch } from './guarded-client.ts';
 import { httpsOrLoopbackPolicy, sealedPolicy, UrlRefused } from './policy.ts';
 import { type Respond, startReceiver } from './receiver.contract.ts';
 

@@ -4,12 +4,11 @@ import { expect, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../test/support/stores.ts';
 import { type Task, v03 } from '../protocol/index.ts';
 import { type DeliveryRecord, openMemory, openStore, type Store } from '../store/index.ts';
-import { bodySigner, verifyBodySignature } from './body-signature.ts';
+import { bodySigner, generateSigningKey, verifyBodySignature } from './body-signature.ts';
 import { sustainedDelivery, TaskWithPush } from './outbox.contract.ts';
 import { PushDispatcher, type PushDispatcherOptions, type PushScheduler } from './outbox.ts';
 import { sealedPolicy } from './policy.ts';
 import { type Receiver, type Respond, startReceiver } from './receiver.contract.ts';
-import { generateSigningKey } from './signing-key.ts';
 
 /** Time that moves only when told. */
 class ManualScheduler {

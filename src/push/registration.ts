@@ -1,7 +1,7 @@
 import { LegateError, type TaskPushNotificationConfig } from '../protocol/index.ts';
 import { outboundTimeouts } from './guarded-client.ts';
 import { checkUrl, schemeOf, type UrlPolicy, UrlRefused } from './policy.ts';
-import { resolveChecked, type Resolver, systemResolver } from './resolver.ts';
+import { resolveChecked, type Resolver, systemResolver } from './guarded-agent.ts';
 
 export interface ValidatePushConfigOptions {
   /** Where the configuration stands in the request, for the error. @default '' */
@@ -92,9 +92,10 @@ export function traceOf(config: object): Readonly<Record<string, string>> {
  * A configuration as it is shown: with its URL, without its credentials.
  * @example response.end(JSON.stringify(redactPushConfig(config)));
  */
-export function redactPushConfig<T extends TaskPushNotificationConfig>(config: T): T {
-  const stored: T & { readonly traceparent?: unknown; readonly tracestate?: unknown } = config;
+export function redactPushConfig(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
+  const stored: TaskPushNotificationConfig & { traceparent?: unknown; tracestate?: unknown } =
+    config;
   const { token: _token, authentication, traceparent: _, tracestate: _state, ...rest } = stored;
-  if (authentication === undefined) return rest as unknown as T;
-  return { ...rest, authentication: { scheme: authentication.scheme } } as unknown as T;
+  if (authentication === undefined) return rest;
+  return { ...rest, authentication: { scheme: authentication.scheme } };
 }

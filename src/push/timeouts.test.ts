@@ -2,8 +2,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DeliverySender } from './delivery-sender.ts';
-import { GuardedClient, outboundTimeouts } from './guarded-client.ts';
-import { guardedFetch } from './guarded-fetch.ts';
+import { GuardedClient, guardedFetch, outboundTimeouts } from './guarded-client.ts';
 import { sealedPolicy, type UrlPolicy } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';
 import { checkPushAddress } from './registration.ts';

@@ -1,2 +1,1 @@
-export { rank, SearchIndex } from './search-index.ts';
-export { wordsOf } from './words.ts';
+export { rank, SearchIndex, wordsOf } from './search-index.ts';

@@ -33,12 +33,16 @@ import type {
   Task,
   TaskState,
 } from '../protocol/index.ts';
-import type { CommandStore } from './command-contract.ts';
-import type { PushRegistration, PushStore } from './push-contract.ts';
-import type { RecordStore, RecordWrite } from './record-contract.ts';
+import type {
+  CommandStore,
+  PushRegistration,
+  PushStore,
+  RecordStore,
+  RecordWrite,
+} from './sub-stores.ts';
 import type { StoreHealth } from './store-health.ts';
 
-export type { CommandEnd, CommandStore } from './command-contract.ts';
+export type { CommandEnd, CommandStore } from './sub-stores.ts';
 export type {
   Delivery,
   DeliveryOutcome,
@@ -46,8 +50,8 @@ export type {
   DeliveryState,
   PushRegistration,
   PushStore,
-} from './push-contract.ts';
-export type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
+} from './sub-stores.ts';
+export type { RecordStore, RecordWrite, StoredRecord } from './sub-stores.ts';
 export type { Reporting, StoreHealth } from './store-health.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { JsonValue } from '../protocol/index.ts';
-import type { Delivery, DeliveryRecord, PushRegistration } from './push-contract.ts';
+import { Json, type JsonValue } from '../protocol/index.ts';
+import type { Delivery, DeliveryRecord, PushRegistration } from './sub-stores.ts';
 import { StoredFormat } from './stored-format.ts';
 
 /** A row by the names of its columns, which are the same in every database. */
@@ -30,7 +30,7 @@ export function registrationValues(registration: PushRegistration): [string, str
 }
 
 export function toRegistration(row: Row): PushRegistration {
-  const body = JSON.parse(String(row['body'])) as JsonValue;
+  const body = Json.fromText<JsonValue>(String(row['body'])).value;
   return {
     config: config.decode(body, String(row['config_id'])),
     wireVersion: row['wire_version'] === '0.3' ? '0.3' : '1.0',

@@ -17,10 +17,10 @@ import {
   type World,
 } from './behaviour/steps.contract.ts';
 import type { Store, TaskQuery } from './contract.ts';
-import { openMemory } from './memory/index.ts';
+import { openMemory } from './memory/memory-store.ts';
 import { emptyDatabase, setDatabaseTime } from './postgres/database.contract.ts';
-import { openPostgres } from './postgres/index.ts';
-import { openSqlite } from './sqlite/index.ts';
+import { openPostgres } from './postgres/open-postgres.ts';
+import { openSqlite } from './sqlite/open-sqlite.ts';
 
 let directory: string;
 let files = 0;

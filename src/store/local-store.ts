@@ -1,7 +1,5 @@
 import { isTerminal, type Json, type JsonValue } from '../protocol/index.ts';
-import { admit } from './admit.ts';
-import { append } from './append.ts';
-import { localCommands } from './commands.ts';
+import { admit, append, localCommands } from './transactions.ts';
 import type {
   Admission,
   AdmitOutcome,

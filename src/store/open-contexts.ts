@@ -1,4 +1,4 @@
-import { scoped } from './owner.ts';
+import { scoped } from './encoding.ts';
 
 interface Context {
   readonly agent: string;

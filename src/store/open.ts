@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path';
 import type { StoreSettings } from '../config/index.ts';
 import type { Store } from './contract.ts';
-import type { MemoryOptions } from './memory/index.ts';
-import type { MigrationStatus, PostgresOptions } from './postgres/index.ts';
-import type { SqliteOptions } from './sqlite/index.ts';
+import type { MemoryOptions } from './memory/memory-store.ts';
+import type { MigrationStatus } from './postgres/migrations.ts';
+import type { PostgresOptions } from './postgres/open-postgres.ts';
+import type { SqliteOptions } from './sqlite/open-sqlite.ts';
 
 /**
  * Which store to open.
@@ -23,11 +24,11 @@ export async function openStore(options: StoreOptions, clock?: { now(): number }
   const given = clock === undefined ? {} : { clock };
   switch (options.type) {
     case 'memory':
-      return (await import('./memory/index.ts')).openMemory({ ...given, ...options });
+      return (await import('./memory/memory-store.ts')).openMemory({ ...given, ...options });
     case 'sqlite':
-      return (await import('./sqlite/index.ts')).openSqlite({ ...given, ...options });
+      return (await import('./sqlite/open-sqlite.ts')).openSqlite({ ...given, ...options });
     case 'postgres':
-      return (await import('./postgres/index.ts')).openPostgres(options);
+      return (await import('./postgres/open-postgres.ts')).openPostgres(options);
   }
 }
 
@@ -45,7 +46,7 @@ export function storeOptionsOf(
 
 /** Brings the schema of a PostgreSQL store up to date. The driver is loaded with the call. */
 export async function migrateStore(url: string): Promise<MigrationStatus> {
-  const { migrate } = await import('./postgres/index.ts');
+  const { migrate } = await import('./postgres/migrations.ts');
   return migrate(url);
 }
 
@@ -56,6 +57,6 @@ export async function migrateStore(url: string): Promise<MigrationStatus> {
 export async function storeStatus(
   url: string,
 ): Promise<MigrationStatus & { readonly skewMs: number }> {
-  const { databaseSkewMs, migrationStatus } = await import('./postgres/index.ts');
+  const { databaseSkewMs, migrationStatus } = await import('./postgres/migrations.ts');
   return { ...(await migrationStatus(url)), skewMs: await databaseSkewMs(url) };
 }

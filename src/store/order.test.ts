@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareText, prefixEnd } from './order.ts';
+import { compareText, prefixEnd } from './encoding.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 6 });
 

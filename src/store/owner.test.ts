@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ownerKey } from './owner.ts';
+import { ownerKey } from './encoding.ts';
 
 /** Any text at all, lone surrogates included. */
 const any = fc.array(fc.nat({ max: 0xffff })).map((units) => String.fromCharCode(...units));

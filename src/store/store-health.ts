@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import { Json, LegateError } from '../protocol/index.ts';
 import { counter } from '../telemetry/index.ts';
 import type { StoreClock } from './contract.ts';
-import type { RecordStore } from './record-contract.ts';
+import type { RecordStore } from './sub-stores.ts';
 
 /** A time in which a store could not be written. */
 export interface Outage {

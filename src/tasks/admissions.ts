@@ -8,12 +8,18 @@ import {
   taskNotFound,
 } from '../protocol/index.ts';
 import type { Admission, AdmitOutcome, PushRegistration, TurnRecord } from '../store/index.ts';
-import { type Call, checkExtensions, checkMediaTypes, contextMismatch, dedupeOf } from './call.ts';
-import { encodeTurnRequest, type TurnRequest } from './turn-request.ts';
+import {
+  type Call,
+  checkExtensions,
+  checkMediaTypes,
+  contextMismatch,
+  dedupeOf,
+  encodeTurnRequest,
+  type TurnRequest,
+} from './call.ts';
 import { engineEnd, timestamp } from './agent-events.ts';
-import type { Hub } from './hub.ts';
+import { type Hub, LogReader } from './log-reader.ts';
 import { LiveTask, taskOf } from './live-task.ts';
-import { LogReader } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import type { PushConfigs } from './push-configs.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';

@@ -21,9 +21,18 @@ export const endStates = {
   canceled: 'TASK_STATE_CANCELED',
 } as const satisfies Record<EndKind, TaskState>;
 
+const endKinds: readonly EndKind[] = [
+  'completed',
+  'input-required',
+  'auth-required',
+  'rejected',
+  'failed',
+  'canceled',
+];
+
 /** How the turn ended that left a task in this state; undefined while one is in flight. */
 export function endKindOf(state: TaskState): EndKind | undefined {
-  return (Object.keys(endStates) as EndKind[]).find((kind) => endStates[kind] === state);
+  return endKinds.find((kind) => endStates[kind] === state);
 }
 
 export function isTurnEnd(event: TurnEvent): event is TurnEnd {

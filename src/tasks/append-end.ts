@@ -2,7 +2,7 @@ import type { TurnEnd } from '../agents/index.ts';
 import { Json } from '../protocol/index.ts';
 import type { AppendOutcome, LogEvent, TaskRecord, TurnRecord } from '../store/index.ts';
 import { endStates, statusEvent } from './agent-events.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 

@@ -1,7 +1,16 @@
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import type { Caller } from '../agents/index.ts';
-import { invalidParams, LegateError, type Message, type Part } from '../protocol/index.ts';
-import type { Dedupe } from '../store/index.ts';
+import {
+  invalidParams,
+  type Json,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  type Message,
+  type Part,
+} from '../protocol/index.ts';
+import { type Dedupe, StoredFormat, type TurnRecord } from '../store/index.ts';
 
 /**
  * What a transport knows about a request besides its parameters.
@@ -48,7 +57,7 @@ export function callerGone(): LegateError {
 }
 
 /** Whether the caller proved who it is. */
-export function isAuthenticated(caller: Caller): boolean {
+function isAuthenticated(caller: Caller): boolean {
   return caller.subject !== '';
 }
 
@@ -119,4 +128,44 @@ export function contextMismatch(contextId: string): LegateError {
     field: 'message.contextId',
     description: `does not match the context of the task; it is in ${contextId}`,
   });
+}
+
+/** A message was validated when it was admitted; here it is only told from something else. */
+const message = z.custom<Message>(
+  (value) =>
+    z.object({ messageId: z.string(), parts: z.array(z.unknown()) }).safeParse(value).success,
+  'is not a message',
+);
+
+/** Absent values are left out when they are stored. */
+const schema = z.object({
+  caller: z.object({
+    tenant: z.string(),
+    subject: z.string(),
+    method: z.string(),
+    displayName: z.string().exactOptional(),
+    scopes: z.array(z.string()).readonly().exactOptional(),
+  }),
+  metadata: z.custom<JsonObject>((value) => typeof value === 'object').optional(),
+  acceptedOutputModes: z.array(z.string()).readonly(),
+  extensions: z.array(z.string()).readonly(),
+  traceparent: z.string().optional(),
+  tracestate: z.string().optional(),
+  /** A follow-up to an existing task; a first message stands in the task's first event. */
+  message: message.exactOptional(),
+  /** The turn abandons the task instead of answering a message. */
+  cancel: z.literal(true).exactOptional(),
+});
+
+/** The request as the runner of its turn needs it: what the message itself does not say. */
+export type TurnRequest = Readonly<z.infer<typeof schema>>;
+
+const format = new StoredFormat<TurnRequest>({ name: 'the request of turn', schema });
+
+export function encodeTurnRequest(request: TurnRequest): Json<JsonValue> {
+  return format.encode(request);
+}
+
+export function decodeTurnRequest({ id, request }: TurnRecord): TurnRequest {
+  return format.decode(request.value, String(id));
 }

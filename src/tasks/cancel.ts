@@ -10,10 +10,9 @@ import {
   taskNotFound,
 } from '../protocol/index.ts';
 import type { TaskRecord } from '../store/index.ts';
-import { encodeTurnRequest, type TurnRequest } from './turn-request.ts';
+import { type Call, encodeTurnRequest, type TurnRequest } from './call.ts';
 import { appendEnd } from './append-end.ts';
-import type { Call } from './call.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import { LiveTask, taskOf } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { waitForTurn } from './turn-wait.ts';

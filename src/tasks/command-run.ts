@@ -3,14 +3,13 @@ import type { Caller, CommandHandler, CommandOutcome } from '../agents/index.ts'
 import { Json, LegateError } from '../protocol/index.ts';
 import { ownerKey, type RecordWrite, type TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import { retryWhileUnavailable } from './scheduler.ts';
-import { RunControl } from './run-control.ts';
+import { RunControl, type StopCause } from './run-control.ts';
 import { supersede } from './append-end.ts';
 import { TurnLost } from './task-writer.ts';
 import { endWrites, lostOutcome, type Run, type TurnOutcome } from './turn-run.ts';
-import type { StopCause } from './turn-end.ts';
 import { contextState, turnIdOf } from './turn-view.ts';
 
 const caller: z.ZodType<Caller> = z.looseObject({

@@ -13,7 +13,7 @@ import {
   type WaitingCaller,
 } from './command-run.ts';
 import { stopping } from './admissions.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import { waitForTurn } from './turn-wait.ts';
 import type { Turns } from './turns.ts';

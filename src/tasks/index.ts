@@ -5,7 +5,7 @@ export { EventStream, type StreamEvent } from './event-stream.ts';
 export { readTaskAt } from './live-task.ts';
 export { type EngineOptions, type PushHooks, retentionOf } from './options.ts';
 export { type Scheduler, storeScheduler, systemScheduler, type Timer } from './scheduler.ts';
-export { TurnStopped } from './turn-end.ts';
+export { TurnStopped } from './run-control.ts';
 export {
   type McpHandler,
   mcpHandler,

@@ -1,7 +1,7 @@
 import { type Replica, reportedOutage, type Reporting, smallSkewMs } from '../store/index.ts';
 import { observeGauge } from '../telemetry/index.ts';
 import { repeat } from '../time/index.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import type { Turns } from './turns.ts';
 

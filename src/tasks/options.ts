@@ -88,47 +88,47 @@ export interface EngineOptions {
   scheduler?: Scheduler;
 }
 
-const sevenDays = 7 * 24 * 60 * 60 * 1000;
-
 /** All options, with their defaults filled in. */
 export type EngineSettings = Required<Omit<EngineOptions, 'push' | 'replica'>> & {
   readonly replica: Replica;
   readonly push: PushHooks | undefined;
 };
 
+const defaults = {
+  streaming: true,
+  duplicateStreams: 'refuse',
+  push: undefined,
+  extensions: [],
+  requiredExtensions: [],
+  taskTimeoutMs: 600_000,
+  inactivityTimeoutMs: 0,
+  cancelGraceMs: 5_000,
+  maxContexts: 10_000,
+  retentionMs: 7 * 24 * 60 * 60 * 1000,
+  contextRetentionMs: 0,
+  sweepIntervalMs: 60_000,
+  maxEventSize: 4 * 1024 * 1024,
+  maxEvents: 1_000_000,
+  maxRunningTurns: 1_000,
+  maxAttempts: 3,
+  leaseMs: 15_000,
+  pollIntervalMs: 1_000,
+  logger: defaultLogger,
+} as const satisfies Partial<EngineOptions>;
+
 export function resolveOptions(options: EngineOptions): EngineSettings {
-  const { store, leaseMs = 15_000, logger = defaultLogger } = options;
-  const { replica, scheduler = storeScheduler(store) } = options;
-  const taskTimeoutMs = options.taskTimeoutMs ?? 600_000;
+  const { replica, scheduler = storeScheduler(options.store), ...given } = options;
+  const settings = { ...defaults, ...given };
+  const { agent, store, leaseMs, logger, taskTimeoutMs } = settings;
   return {
-    agent: options.agent,
-    store,
-    streaming: options.streaming ?? true,
-    duplicateStreams: options.duplicateStreams ?? 'refuse',
-    push: options.push,
+    messageCacheTtlMs: taskTimeoutMs > 0 ? taskTimeoutMs : defaults.taskTimeoutMs,
+    pageTokenKey: crypto.randomUUID(),
+    inputModes: () => inputModesOf(agent),
+    ...settings,
     replica:
       replica instanceof Replica
         ? replica
         : new Replica({ store, id: replica ?? scheduler.uuid(), scheduler, leaseMs, logger }),
-    inputModes: options.inputModes ?? (() => inputModesOf(options.agent)),
-    extensions: options.extensions ?? [],
-    requiredExtensions: options.requiredExtensions ?? [],
-    taskTimeoutMs,
-    inactivityTimeoutMs: options.inactivityTimeoutMs ?? 0,
-    cancelGraceMs: options.cancelGraceMs ?? 5_000,
-    messageCacheTtlMs: options.messageCacheTtlMs ?? (taskTimeoutMs > 0 ? taskTimeoutMs : 600_000),
-    maxContexts: options.maxContexts ?? 10_000,
-    retentionMs: options.retentionMs ?? sevenDays,
-    contextRetentionMs: options.contextRetentionMs ?? 0,
-    sweepIntervalMs: options.sweepIntervalMs ?? 60_000,
-    maxEventSize: options.maxEventSize ?? 4 * 1024 * 1024,
-    maxEvents: options.maxEvents ?? 1_000_000,
-    maxRunningTurns: options.maxRunningTurns ?? 1_000,
-    maxAttempts: options.maxAttempts ?? 3,
-    leaseMs,
-    pollIntervalMs: options.pollIntervalMs ?? 1_000,
-    pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
-    logger,
     scheduler,
   };
 }

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import {
   invalidParams,
   type ListTasksRequest,
@@ -8,6 +9,9 @@ import {
 import type { TaskQuery, TaskRecord } from '../store/index.ts';
 import { taskOf, withHistory } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
+
+/** Status time and id of the last task of a page. */
+const cursor = z.tuple([z.number(), z.string()]);
 
 const defaultPageSize = 50;
 const maxPageSize = 100;
@@ -92,10 +96,7 @@ export class PageTokens {
         description: 'is not a token of this list; start again without one',
       });
     }
-    const [statusTime, id] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
-      number,
-      string,
-    ];
+    const [statusTime, id] = cursor.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
     return { statusTime, id };
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { intercepted } from '../../test/support/intercepted-store.ts';
 import { Json, LegateError, type Message, type Task } from '../protocol/index.ts';
 import { type Append, openMemory, type Store, type TurnRecord } from '../store/index.ts';
-import { Hub } from './hub.ts';
+import { Hub } from './log-reader.ts';
 import { LiveTask } from './live-task.ts';
 import { systemScheduler } from './scheduler.ts';
 import { statusEvent } from './agent-events.ts';

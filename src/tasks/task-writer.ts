@@ -16,7 +16,7 @@ import type {
   Store,
   TurnRecord,
 } from '../store/index.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import { LiveTask } from './live-task.ts';
 import { retryWhileUnavailable, type Scheduler } from './scheduler.ts';
 import { timeOf } from './agent-events.ts';

@@ -17,16 +17,15 @@ import {
   type TurnRecord,
 } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
-import type { TurnRequest } from './turn-request.ts';
+import type { TurnRequest } from './call.ts';
 import { endStates, EventCheck, isTurnEnd, statusEvent, wasSealed } from './agent-events.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log-reader.ts';
 import { type LiveTask, sealedArtifacts } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
-import { RunControl } from './run-control.ts';
+import { decideEnd, endAfter, RunControl, type StopCause } from './run-control.ts';
 import { retryWhileUnavailable } from './scheduler.ts';
 import { supersede } from './append-end.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
-import { decideEnd, endAfter, type StopCause } from './turn-end.ts';
 import { TurnView } from './turn-view.ts';
 
 /** What a turn came to. `next`: the turn of the same key that this replica now has to run. */
@@ -406,7 +405,7 @@ export function lostOutcome(
   const outage = reportedOutage(store, error);
   if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.lost');
   else if (!(error instanceof TurnLost)) logger.error({ ...ids, error }, 'tasks.turn.lost');
-  return { kind: 'lost', error: error as Error };
+  return { kind: 'lost', error: error instanceof Error ? error : new Error(String(error)) };
 }
 
 /** What is written in the transaction that ends a turn or a command, besides the end itself. */

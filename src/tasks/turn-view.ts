@@ -1,5 +1,5 @@
 import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../agents/index.ts';
-import type { JsonObject, Message } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type Message } from '../protocol/index.ts';
 import type { RecordWrite, TurnRecord } from '../store/index.ts';
 import type { EngineSettings } from './options.ts';
 import { retryWhileUnavailable } from './scheduler.ts';
@@ -130,13 +130,14 @@ export function contextState(
       const context = await retryWhileUnavailable(scheduler, () =>
         store.loadContext(owner, contextId),
       );
-      return context?.value?.value as JsonObject | undefined;
+      const value = context?.value?.value;
+      return isJsonObject(value) ? value : undefined;
     },
     log: async (options) => {
       const entries = await retryWhileUnavailable(scheduler, () =>
         store.readContextLog(owner, contextId, options?.last),
       );
-      return entries.map((entry) => entry.value as JsonObject);
+      return entries.map(({ value }) => value).filter(isJsonObject);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { isInterrupted, isTerminal, type LegateError } from '../protocol/index.ts';
 import type { LogEvent } from '../store/index.ts';
-import type { Follower, Hub } from './hub.ts';
+import type { Follower, Hub } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 
 interface Wait {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Deadline } from './deadline.ts';
+import { Deadline } from './until.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,11 @@
-export { Deadline, type DeadlineOptions, type TimeLimit } from './deadline.ts';
+export {
+  Deadline,
+  type DeadlineOptions,
+  sleep,
+  type TimeLimit,
+  until,
+  waitAtMost,
+  within,
+} from './until.ts';
 export { KeyedQueue } from './keyed-queue.ts';
-export { repeat } from './repeat.ts';
-export { backoff, retry, retryAfterMs } from './retry.ts';
-export { sleep, until, waitAtMost, within } from './until.ts';
+export { backoff, repeat, retry, retryAfterMs } from './retry.ts';

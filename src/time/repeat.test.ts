@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { repeat } from './repeat.ts';
+import { repeat } from './retry.ts';
 
 test('work is repeated with a pause in between, also after a failure, until it is stopped', async () => {
   vi.useFakeTimers();

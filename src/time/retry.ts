@@ -1,10 +1,10 @@
-import { sleep as pause } from './until.ts';
+import { sleep as pause, systemTimers, type Timers } from './until.ts';
 
 /**
  * Delays that grow by a factor.
  * @example const policy: BackoffPolicy = { initialMs: 250, maximumMs: 8_000, random: Math.random };
  */
-export interface BackoffPolicy {
+interface BackoffPolicy {
   /** Milliseconds after the first failure. */
   readonly initialMs: number;
   /** How much longer each delay is than the one before. @default 2 */
@@ -44,7 +44,7 @@ export interface FailedAttempt {
   readonly error: unknown;
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   /**
    * Milliseconds before each further attempt: a list, or a function of the number of failures and the
    * last one, for a backoff, a `Retry-After` or a deadline. Undefined: no further attempt.
@@ -86,4 +86,35 @@ export async function retry<T>(
       await sleep(delayMs, signal);
     }
   }
+}
+
+/**
+ * Repeats work with a pause in between until it is stopped. A failure is reported and does not end it.
+ * @example const sweeping = repeat(60_000, sweep, { onError: report }); // sweeping.stop() ends it
+ */
+export function repeat(
+  pauseMs: number,
+  work: () => Promise<void>,
+  options: {
+    readonly onError: (error: unknown) => void;
+    /** @default the system's */
+    readonly timers?: Timers;
+  },
+): { stop(): void } {
+  const { onError, timers = systemTimers } = options;
+  let isStopped = false;
+  let timer: { cancel(): void } | undefined;
+  const schedule = (): void => {
+    if (isStopped) return;
+    timer = timers.after(pauseMs, () => {
+      work().catch(onError).finally(schedule);
+    });
+  };
+  schedule();
+  return {
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FlattenedSign } from 'jose';
 import { afterEach, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/auth/canonical-json.ts';
+import { canonicalJson } from '../../src/auth/card-signature.ts';
 import { signCard, type TrustedKeys, verifyCard } from '../../src/auth/index.ts';
 import { connect, fetchAgentCard } from '../../src/client/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';

@@ -1,7 +1,7 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
 import { counterValue } from '../stored-format.ts';
-import { compareText, lowerBound } from '../order.ts';
+import { compareText, lowerBound } from '../encoding.ts';
 
 interface Space {
   readonly records: Map<string, StoredRecord>;

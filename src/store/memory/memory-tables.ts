@@ -9,7 +9,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { OpenContexts, retentionBucket } from '../open-contexts.ts';
-import { scoped } from '../owner.ts';
+import { scoped } from '../encoding.ts';
 import type { KnownMessage, Tables, TaskRow } from '../tables.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { MemoryPush } from './memory-push.ts';

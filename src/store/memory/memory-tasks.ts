@@ -1,6 +1,6 @@
 import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { lowerBound } from '../order.ts';
+import { lowerBound } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import type { TaskRow } from '../tables.ts';
 import type { MemoryEvents } from './memory-tables.ts';

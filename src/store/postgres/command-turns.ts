@@ -1,10 +1,10 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
-import type { CommandEnd, CommandStore, TurnRecord } from '../contract.ts';
-import type { Connections } from './connections.ts';
+import type { CommandStore, TurnRecord } from '../contract.ts';
+import type { Connections } from './open-postgres.ts';
 import { contextValues } from './context-table.ts';
 import type { Notices } from './notices.ts';
 import { recordValues } from './record-table.ts';
-import { call, type Row } from './statement.ts';
+import { call, kindOf, type Row, textsOf } from './statement.ts';
 
 const statements = {
   queue: call('queue_command', 5),
@@ -30,14 +30,14 @@ export function postgresCommands({ writes }: Connections, notices: Notices): Com
         now,
       ];
       const [row = {}] = await writes.write(statements.end, values, { turn: turn.id });
-      const kind = row['kind'] as CommandEnd['kind'];
+      const kind = kindOf(row, ['ended', 'fenced', 'version-conflict']);
       if (kind !== 'ended') return { kind };
       notices.tell(turn.taskId, 0);
       return { kind, ...nextTurn(row) };
     },
     async drop(key, replica) {
       const [row = {}] = await writes.write(statements.drop, [key, replica], { key });
-      const ids = row['ids'] as readonly string[];
+      const ids = textsOf(row['ids']);
       for (const id of ids) notices.tell(id, 0);
       return { ids, ...nextTurn(row) };
     },

@@ -1,6 +1,6 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { ContextRecord, ContextWrite } from '../contract.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './open-postgres.ts';
 import type { Value } from './statement.ts';
 
 const statements = {

@@ -9,7 +9,7 @@ export function isLostRace(thrown: unknown): boolean {
   const code = sqlState(thrown);
   if (code === '40001' || code === '40P01') return true;
   // The same message was admitted elsewhere at this very moment: the next try finds it.
-  return code === '23505' && (thrown as DatabaseError).constraint === 'messages_owner_key_key';
+  return code === '23505' && constraintOf(thrown) === 'messages_owner_key_key';
 }
 
 /**
@@ -23,11 +23,15 @@ export function isBreak(thrown: unknown): boolean {
 
 /** Whether a new task has an id that exists. */
 export function isTaskIdTaken(thrown: unknown): boolean {
-  return sqlState(thrown) === '23505' && (thrown as DatabaseError).constraint === 'tasks_pkey';
+  return sqlState(thrown) === '23505' && constraintOf(thrown) === 'tasks_pkey';
 }
 
 export function sqlState(thrown: unknown): string | undefined {
   return thrown instanceof DatabaseError ? thrown.code : undefined;
+}
+
+function constraintOf(thrown: unknown): string | undefined {
+  return thrown instanceof DatabaseError ? thrown.constraint : undefined;
 }
 
 /** What went wrong with the database at `place`, and how to fix it. */

@@ -2,10 +2,9 @@ import { clearImmediate, setImmediate, setTimeout } from 'node:timers';
 import type { Client } from 'pg';
 import type { LegateError } from '../../protocol/index.ts';
 import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
-import { Link } from './link.ts';
-import type { Place } from './place.ts';
+import { Link, type Place } from './link.ts';
 import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
-import type { TrafficCount } from './traffic.ts';
+import type { TrafficCount } from './open-postgres.ts';
 
 /** What an operation is going to lock, so that operations that share a transaction never deadlock. */
 export interface Locks {

@@ -1,13 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { postgres } from '../../../test/support/postgres.ts';
 import { admit, append, ending } from '../behaviour/fixtures.contract.ts';
-import { taskStateRows } from '../task-states.ts';
-import { Connections } from './connections.ts';
+import { taskStateRows } from '../encoding.ts';
+import { Connections, openPostgres } from './open-postgres.ts';
 import { query } from './database.contract.ts';
 import { migrate, migrationStatus, readMigrations } from './migrations.ts';
 import { Notices } from './notices.ts';
-import { openPostgres } from './open-postgres.ts';
-import { placeOf } from './place.ts';
+import { placeOf } from './link.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 const first = {

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { sqlState, storeFailure, unreachable } from './failure.ts';
-import { type Place, placeOf, type PlaceOptions } from './place.ts';
+import { type Place, placeOf, type PlaceOptions } from './link.ts';
 
 /** One step of the schema: a file `migrations/NNNN_name.sql`. */
 export interface Migration {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromPayload, toPayloads } from './notice-payload.ts';
+import { fromPayload, toPayloads } from './notices.ts';
 
 test('what is told arrives, in payloads that PostgreSQL takes', () => {
   const changes = fc.array(fc.tuple(fc.string({ maxLength: 60, unit: 'binary' }), fc.nat()), {

@@ -1,10 +1,9 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { emptyDatabase, query } from './database.contract.ts';
-import { fromPayload } from './notice-payload.ts';
-import { Notices } from './notices.ts';
-import { placeOf } from './place.ts';
-import { TrafficCount } from './traffic.ts';
+import { fromPayload, Notices } from './notices.ts';
+import { placeOf } from './link.ts';
+import { TrafficCount } from './open-postgres.ts';
 
 let url: string;
 let listener: Client;

@@ -1,8 +1,9 @@
 import { LegateError } from '../../protocol/index.ts';
-import { Connections } from './connections.ts';
+import { GroupCommit } from './group-commit.ts';
+import { type Place, placeOf, type PlaceOptions } from './link.ts';
 import { migrate, migrationStatus } from './migrations.ts';
 import { Notices } from './notices.ts';
-import { placeOf, type PlaceOptions } from './place.ts';
+import { Pipeline } from './pipeline.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 export interface PostgresOptions extends PlaceOptions {
@@ -52,4 +53,62 @@ async function checkSchema(options: PlaceOptions, name: string): Promise<void> {
     `store ${name}: its schema has version ${current}, and this program needs ${latest}; ` +
       'run the migrations: legate db migrate',
   );
+}
+
+/** The most milliseconds beyond the limit of a statement before its connection counts as dead. */
+const answerMargin = 5_000;
+
+/** The connections of one store, each kind for its own work, so that none holds up another. */
+export class Connections {
+  readonly traffic = new TrafficCount();
+  /** Told of every write that failed. */
+  onFailure: (failure: unknown) => void = () => {};
+  /** Changes made for callers: one connection, all of its writes in order and grouped. */
+  readonly writes: GroupCommit;
+  readonly reads: Pipeline;
+  /** What goes on beside the requests: heartbeats, take-overs, webhooks, sweeping. */
+  readonly upkeep: Pipeline;
+
+  constructor(
+    place: Place,
+    options: {
+      readonly readConnections: number;
+      readonly waitMs: number;
+      readonly statementTimeoutMs: number;
+    },
+  ) {
+    const common = {
+      onFailure: (failure: unknown) => this.onFailure(failure),
+      waitMs: options.waitMs,
+      answerMs: options.statementTimeoutMs + Math.min(options.statementTimeoutMs, answerMargin),
+      traffic: this.traffic,
+    };
+    this.writes = new GroupCommit(place, common);
+    this.reads = new Pipeline(place, { ...common, connections: options.readConnections });
+    this.upkeep = new Pipeline(place, { ...common, connections: 1 });
+  }
+
+  /** Resolves once changes can be made. */
+  async open(): Promise<void> {
+    await this.writes.open();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.writes.close(), this.reads.close(), this.upkeep.close()]);
+  }
+}
+
+/** What went over the wire so far, for measurements. */
+export interface Traffic {
+  /** Times the store waited for an answer; statements that were sent together count once. */
+  readonly roundTrips: number;
+  readonly statements: number;
+  /** Transactions that wrote. */
+  readonly transactions: number;
+}
+
+export class TrafficCount implements Traffic {
+  roundTrips = 0;
+  statements = 0;
+  transactions = 0;
 }

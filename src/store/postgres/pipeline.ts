@@ -1,9 +1,8 @@
 import type { Client } from 'pg';
 import { closed, isBreak, overrun, storeFailure, unanswered } from './failure.ts';
-import { Link } from './link.ts';
-import type { Place } from './place.ts';
+import { Link, type Place } from './link.ts';
 import { deadline, type Row, send, type Statement, type Value } from './statement.ts';
-import type { TrafficCount } from './traffic.ts';
+import type { TrafficCount } from './open-postgres.ts';
 
 /** Statements that may be under way on one connection; further ones are refused. */
 const underWayLimit = 10_000;

@@ -5,7 +5,7 @@ import {
   LegateError,
   type Message,
 } from '../../protocol/index.ts';
-import { checkAppend } from '../append.ts';
+import { checkAppend } from '../transactions.ts';
 import type {
   Admission,
   AdmitOutcome,
@@ -22,9 +22,9 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
-import { stateNumber, terminalStates } from '../task-states.ts';
+import { stateNumber, terminalStates } from '../encoding.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, Traffic } from './open-postgres.ts';
 import { ContextQuota } from './context-quota.ts';
 import { ContextTable, contextValues } from './context-table.ts';
 import { DatabaseClock } from './database-clock.ts';
@@ -33,9 +33,8 @@ import type { Notices } from './notices.ts';
 import { registrationValues } from '../delivery-row.ts';
 import { PushTable } from './push-table.ts';
 import { RecordTable, recordValues } from './record-table.ts';
-import { call, type Row, type Value } from './statement.ts';
+import { call, kindOf, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
-import type { Traffic } from './traffic.ts';
 
 /** Milliseconds of a lease that is to last for ever: a century. */
 const longestLeaseMs = 3_155_760_000_000;
@@ -323,13 +322,22 @@ function admitValues(admission: Admission, maxContexts: number): Value[] {
   ];
 }
 
+const admitKinds = [
+  'admitted',
+  'duplicate',
+  'reused',
+  'context-limit',
+  'task-not-found',
+  'task-ended',
+] as const satisfies readonly AdmitOutcome['kind'][];
+
 function toAdmitOutcome(
   row: Row,
   key: string,
   taskId: string,
   request: Json<JsonValue>,
 ): AdmitOutcome {
-  const kind = row['kind'] as AdmitOutcome['kind'];
+  const kind = kindOf(row, admitKinds);
   switch (kind) {
     case 'admitted': {
       const turn = { id: Number(row['turn']), key, taskId, attempt: 1, request };
@@ -370,7 +378,7 @@ function appendValues(append: Append): Value[] {
 }
 
 function toAppendOutcome(row: Row): AppendOutcome {
-  const kind = row['kind'] as AppendOutcome['kind'];
+  const kind = kindOf(row, ['appended', 'version-conflict', 'fenced']);
   if (kind !== 'appended') return { kind };
   return {
     kind,

@@ -12,7 +12,7 @@ import {
   toDeliveryRecord,
   toRegistration,
 } from '../delivery-row.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './open-postgres.ts';
 
 const deliveryColumns = `deliveries.id, deliveries.sequence, deliveries.attempts,
   configs.task_id, configs.id AS config_id, configs.body, configs.wire_version`;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareText } from '../order.ts';
-import { escapeKey, unescapeKey } from './record-key.ts';
+import { compareText } from '../encoding.ts';
+import { escapeKey, unescapeKey } from './record-table.ts';
 
 const key = fc.string({ unit: fc.constantFrom('\0', '\u0001', '\u0002', '\u0003', 'a') });
 

@@ -1,8 +1,7 @@
 import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
-import { compareText, prefixEnd } from '../order.ts';
-import type { Connections } from './connections.ts';
-import { escapeKey, unescapeKey } from './record-key.ts';
+import { compareText, prefixEnd } from '../encoding.ts';
+import type { Connections } from './open-postgres.ts';
 import type { Row, Value } from './statement.ts';
 
 const columns = 'key, value, version, expires_at, updated_at';
@@ -98,4 +97,16 @@ function toRecord(row: Row): StoredRecord {
     updatedAt: Number(row['updated_at']),
     ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
   };
+}
+
+/**
+ * PostgreSQL keeps no NUL in text. U+0001 and U+0002 after a U+0001 stand for NUL and U+0001, which
+ * leaves the order of keys, and what they begin with, as it was.
+ */
+export function escapeKey(key: string): string {
+  return key.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001');
+}
+
+export function unescapeKey(key: string): string {
+  return key.replaceAll('\u0001\u0001', '\0').replaceAll('\u0001\u0002', '\u0001');
 }

@@ -1,5 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Client } from 'pg';
+import { LegateError } from '../../protocol/index.ts';
 
 /** A statement with the name it is prepared under; one name, one text. */
 export interface Statement {
@@ -23,6 +24,18 @@ export type Value =
 /** A row by the names of its columns. 64-bit integers come as text. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** A column that is a list of texts. */
+export function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** What a function of the database answered with: one of these words. */
+export function kindOf<K extends string>({ kind }: Row, kinds: readonly K[]): K {
+  const found = kinds.find((each) => each === kind);
+  if (found !== undefined) return found;
+  throw new LegateError('INTERNAL', `the database answered with the unknown word ${String(kind)}`);
+}
+
 /** Sends one statement; the connection may have others under way. */
 export function send(
   client: Client,
@@ -33,7 +46,7 @@ export function send(
   // pg types its callback's error as always there.
   const callback = (error: Error | undefined, result: { rows: Row[] } | undefined): void =>
     done(error ?? undefined, result?.rows ?? []);
-  void client.query({ name, text, values: [...values] }, callback as never);
+  client.query({ name, text, values: [...values] }, callback);
 }
 
 /** Sends what `write` writes in one go, so that it leaves in one packet where it fits. */

@@ -6,9 +6,9 @@ import {
   taskStates,
 } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { stateNumber, stateOf, terminalStates } from '../task-states.ts';
+import { stateNumber, stateOf, terminalStates } from '../encoding.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { Row, Statement, Value } from './statement.ts';
+import { type Row, type Statement, textsOf, type Value } from './statement.ts';
 
 /** The first event doubles as the first snapshot. */
 const taskStart = '{"task":';
@@ -180,7 +180,7 @@ export function pageQuery(query: TaskQuery): [Statement, Value[]] {
 function toRecord(row: Row): TaskRecord {
   const version = Number(row['version']);
   const snapshot = toSnapshot(row);
-  const tail = row['tail'] as readonly string[];
+  const tail = textsOf(row['tail']);
   return {
     id: String(row['id']),
     owner: String(row['owner']),

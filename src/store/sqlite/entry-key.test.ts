@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { entryKey, lastKey, sequenceOf } from './entry-key.ts';
+import { entryKey, lastKey, sequenceOf } from './sqlite-tables.ts';
 
 test('keys of one log are in order and stay within it', () => {
   expect(entryKey(7, 1)).toBeLessThan(entryKey(7, 2));

@@ -5,8 +5,9 @@ import { LegateError } from '../../protocol/index.ts';
 import { storeFailure } from './failure.ts';
 
 interface Waiting {
-  readonly run: () => unknown;
-  readonly resolve: (value: unknown) => void;
+  readonly run: () => void;
+  /** Settles with what the last run returned. */
+  readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -84,7 +85,9 @@ export class GroupCommit {
         reject(closed(this.#path));
         return;
       }
-      this.#waiting.push({ run, resolve: resolve as Waiting['resolve'], reject });
+      let result: T;
+      const keepResult = (): void => void (result = run());
+      this.#waiting.push({ run: keepResult, resolve: () => resolve(result), reject });
       this.#schedule();
     });
   }
@@ -134,25 +137,22 @@ export class GroupCommit {
 
   #flush(): void {
     const group = this.#waiting.splice(0, groupLimit);
-    const results: unknown[] = [];
-    this.#end(group, results, this.#start() ?? this.#run(group, results) ?? this.#finish());
+    this.#end(group, this.#start() ?? this.#run(group) ?? this.#finish());
     if (this.#waiting.length > 0) this.#schedule();
   }
 
   /** Settles the operations of a transaction that was committed, or has failed. */
-  #end(group: readonly Waiting[], results: readonly unknown[], failure: Failure | undefined): void {
-    if (failure === undefined) {
-      for (let index = 0; index < group.length; index += 1) group[index]?.resolve(results[index]);
-    } else if (failure.isBlocked || group.length === 1) this.#reject(group, failure);
+  #end(group: readonly Waiting[], failure: Failure | undefined): void {
+    if (failure === undefined) for (const { resolve } of group) resolve();
+    else if (failure.isBlocked || group.length === 1) this.#reject(group, failure);
     else this.#runEach(group);
   }
 
   #runEach(group: readonly Waiting[]): void {
     for (let index = 0; index < group.length; index += 1) {
       const alone = group.slice(index, index + 1);
-      const results: unknown[] = [];
-      const failure = this.#start() ?? this.#run(alone, results) ?? this.#finish();
-      if (failure === undefined) this.#end(alone, results, undefined);
+      const failure = this.#start() ?? this.#run(alone) ?? this.#finish();
+      if (failure === undefined) this.#end(alone, undefined);
       else if (failure.isBlocked) {
         // A file that cannot be written now would make each of the others wait for it in vain.
         this.#reject(group.slice(index), failure);
@@ -180,9 +180,9 @@ export class GroupCommit {
     }
   }
 
-  #run(group: readonly Waiting[], results: unknown[]): Failure | undefined {
+  #run(group: readonly Waiting[]): Failure | undefined {
     try {
-      for (const { run } of group) results.push(run());
+      for (const { run } of group) run();
       return undefined;
     } catch (error) {
       return this.#undo(error);

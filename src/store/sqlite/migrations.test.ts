@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
-import { taskStateRows } from '../task-states.ts';
+import { taskStateRows } from '../encoding.ts';
 import { migrate, readMigrations, schemaVersion } from './migrations.ts';
 import { openSqlite } from './open-sqlite.ts';
 

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
 import { counterValue } from '../stored-format.ts';
-import { compareText, prefixEnd } from '../order.ts';
+import { compareText, prefixEnd } from '../encoding.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 /** Keys are read as bytes: Node 22 cuts text at its first NUL. */
@@ -109,9 +109,9 @@ export class RecordTable implements RecordStore {
 }
 
 function toRecord(row: NonNullable<ReturnType<StatementSync['get']>>): StoredRecord {
-  const expiresAt = row['expires_at'];
+  const { expires_at: expiresAt, key_bytes: bytes } = row;
   return {
-    key: utf8.decode(row['key_bytes'] as Uint8Array),
+    key: bytes instanceof Uint8Array ? utf8.decode(bytes) : '',
     value: Json.fromText<JsonValue>(String(row['value'])),
     version: Number(row['version']),
     updatedAt: Number(row['updated_at']),

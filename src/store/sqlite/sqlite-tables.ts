@@ -1,18 +1,15 @@
-import type { DatabaseSync } from 'node:sqlite';
-import type { StoreClock } from '../contract.ts';
-import { terminalStates } from '../task-states.ts';
-import { ContextTable } from './context-table.ts';
-import { EventTable } from './event-table.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Json, type JsonValue, LegateError, type Task } from '../../protocol/index.ts';
+import type { ContextRecord, ContextWrite, LogEvent, Snapshot, StoreClock } from '../contract.ts';
+import { terminalStates } from '../encoding.ts';
+import { OpenContexts, retentionBucket } from '../open-contexts.ts';
 import { GroupCommit } from './group-commit.ts';
-import { MessageTable } from './message-table.ts';
-import { OpenContexts } from '../open-contexts.ts';
-import type { Tables, TaskRow } from '../tables.ts';
+import { MessageTable, TurnTable } from './turn-table.ts';
 import { PushTable } from './push-table.ts';
 import { RecordTable } from './record-table.ts';
-import { TaskCounts } from './task-counts.ts';
+import { TaskCounts, TaskTable } from './task-table.ts';
 import { TaskList } from './task-list.ts';
-import { TaskTable } from './task-table.ts';
-import { TurnTable } from './turn-table.ts';
+import type { Tables, TaskRow } from '../tables.ts';
 
 /**
  * All tables of one store. Whatever they keep in memory (open turns, rows of tasks
@@ -81,5 +78,176 @@ export class SqliteTables implements Tables {
     this.turns.invalidate();
     this.tasks.invalidate();
     this.openContexts.invalidate();
+  }
+}
+
+/** Entries that one log can hold. Numbers of tasks and contexts up to 2^31 stay exact integers. */
+const span = 2 ** 22;
+
+/** The key of entry `sequence` (from 1) in the log of a task or context. */
+export function entryKey(number: number, sequence: number): number {
+  if (sequence >= span) {
+    throw new LegateError(
+      'INTERNAL',
+      `a log is full: it cannot hold more than ${span - 1} entries; begin a new task or context`,
+    );
+  }
+  return number * span + sequence;
+}
+
+/** Greater than every key of the log. */
+export function lastKey(number: number): number {
+  return (number + 1) * span - 1;
+}
+
+export function sequenceOf(key: number): number {
+  return key % span;
+}
+
+const taskStart = '{"task":';
+
+/** The logs of tasks, and their snapshots. Methods that write must run inside a transaction. */
+export class EventTable {
+  readonly #insert: StatementSync;
+  readonly #range: StatementSync;
+  readonly #deleteRange: StatementSync;
+  readonly #body: StatementSync;
+  readonly #setSnapshot: StatementSync;
+  readonly #deleteSnapshot: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#insert = database.prepare('INSERT INTO events (key, body) VALUES (?, ?)');
+    this.#range = database.prepare(
+      'SELECT key, body FROM events WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?',
+    );
+    this.#deleteRange = database.prepare('DELETE FROM events WHERE key BETWEEN ? AND ?');
+    this.#body = database.prepare('SELECT body FROM events WHERE key = ?');
+    this.#setSnapshot = database.prepare(
+      'INSERT OR REPLACE INTO snapshots (task, version, body) VALUES (?, ?, ?)',
+    );
+    this.#deleteSnapshot = database.prepare('DELETE FROM snapshots WHERE task = ?');
+  }
+
+  /** The first event; it doubles as the first snapshot. */
+  begin(task: number, body: Json<Task>): void {
+    this.#insert.run(entryKey(task, 1), `${taskStart}${body.text}}`);
+  }
+
+  append(task: number, events: readonly LogEvent[]): void {
+    for (const { sequence, body } of events) {
+      this.#insert.run(entryKey(task, sequence), body.text);
+    }
+  }
+
+  read(task: number, after: number, limit: number): LogEvent[] {
+    // Clamped: a number that a caller made up must not lead into the log of another task.
+    const from = entryKey(task, 0) + Math.max(0, after) + 1;
+    const rows = this.#range.all(from, lastKey(task), limit);
+    return rows.map((row) => ({
+      sequence: sequenceOf(Number(row['key'])),
+      body: Json.fromText(String(row['body'])),
+    }));
+  }
+
+  setSnapshot(task: number, snapshot: Snapshot): void {
+    this.#setSnapshot.run(task, snapshot.version, snapshot.body.text);
+  }
+
+  /** The snapshot of a task that has no other. */
+  firstSnapshot(task: number): Snapshot {
+    const body = String(this.#body.get(entryKey(task, 1))?.['body']);
+    return { version: 1, body: Json.fromText(body.slice(taskStart.length, -1)) };
+  }
+
+  delete(task: number): void {
+    this.#deleteRange.run(entryKey(task, 0), lastKey(task));
+    this.#deleteSnapshot.run(task);
+  }
+}
+
+/** What agents keep of conversations. Methods that write must run inside a transaction. */
+class ContextTable {
+  readonly #upsert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #insertEntry: StatementSync;
+  readonly #entries: StatementSync;
+  readonly #deleteEntries: StatementSync;
+  readonly #over: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#upsert = database.prepare(
+      `INSERT INTO contexts (owner, context_id, value, log_length, written_until)
+       VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (owner, context_id) DO UPDATE
+       SET value = ifnull(excluded.value, value), log_length = log_length + excluded.log_length,
+           written_until = ifnull(excluded.written_until, written_until)
+       RETURNING number, log_length`,
+    );
+    this.#select = database.prepare(
+      'SELECT number, value, log_length FROM contexts WHERE owner = ? AND context_id = ?',
+    );
+    this.#delete = database.prepare(
+      'DELETE FROM contexts WHERE owner = ? AND context_id = ? RETURNING number',
+    );
+    this.#insertEntry = database.prepare('INSERT INTO context_log (key, body) VALUES (?, ?)');
+    this.#entries = database.prepare(
+      'SELECT body FROM context_log WHERE key BETWEEN ? AND ? ORDER BY key',
+    );
+    this.#deleteEntries = database.prepare('DELETE FROM context_log WHERE key BETWEEN ? AND ?');
+    this.#over = database.prepare(
+      `SELECT owner, context_id FROM contexts
+       WHERE written_until <= ? AND NOT EXISTS (
+         SELECT 1 FROM tasks
+         WHERE tasks.context_id = contexts.context_id AND tasks.owner = contexts.owner
+           AND state NOT IN (${terminalStates})
+       )
+       ORDER BY written_until LIMIT ?`,
+    );
+  }
+
+  write({ owner, contextId, value, log = [], now }: ContextWrite): void {
+    const until = retentionBucket(now) ?? null;
+    const row = this.#upsert.get(owner, contextId, value?.text ?? null, log.length, until);
+    const number = Number(row?.['number']);
+    let sequence = Number(row?.['log_length']) - log.length;
+    for (const entry of log) {
+      sequence += 1;
+      this.#insertEntry.run(entryKey(number, sequence), entry.text);
+    }
+  }
+
+  read(owner: string, contextId: string): ContextRecord | undefined {
+    const row = this.#select.get(owner, contextId);
+    if (row === undefined) return undefined;
+    const value = row['value'];
+    return {
+      value: typeof value === 'string' ? Json.fromText<JsonValue>(value) : undefined,
+      logLength: Number(row['log_length']),
+    };
+  }
+
+  readLog(owner: string, contextId: string, last: number | undefined): Json<JsonValue>[] {
+    const row = this.#select.get(owner, contextId);
+    if (row === undefined) return [];
+    const number = Number(row['number']);
+    const skipped = last === undefined ? 0 : Math.max(0, Number(row['log_length']) - last);
+    const rows = this.#entries.all(entryKey(number, skipped + 1), lastKey(number));
+    return rows.map((entry) => Json.fromText<JsonValue>(String(entry['body'])));
+  }
+
+  delete(owner: string, contextId: string): boolean {
+    const row = this.#delete.get(owner, contextId);
+    if (row === undefined) return false;
+    const number = Number(row['number']);
+    this.#deleteEntries.run(entryKey(number, 0), lastKey(number));
+    return true;
+  }
+
+  /** Deletes contexts last written before this time that have no unfinished task, and counts them. */
+  sweep(before: number, limit: number): number {
+    const over = this.#over.all(before, limit);
+    for (const row of over) this.delete(String(row['owner']), String(row['context_id']));
+    return over.length;
   }
 }

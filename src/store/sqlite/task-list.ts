@@ -1,11 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type Task } from '../../protocol/index.ts';
 import type { Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { stateNumber } from '../task-states.ts';
-import type { EventTable } from './event-table.ts';
-import type { TaskCounts } from './task-counts.ts';
-import type { TaskRow } from '../tables.ts';
-import { toTaskRow } from './task-table.ts';
+import { stateNumber } from '../encoding.ts';
+import type { EventTable } from './sqlite-tables.ts';
+import { type TaskCounts, toTaskRow } from './task-table.ts';
 
 const recordColumns = `t.number, t.id, t.agent, t.owner, t.context_id AS contextId, t.state,
   t.status_time AS statusTime, t.version, t.cancel_requested AS cancelRequested,
@@ -80,7 +78,7 @@ export class TaskList {
   }
 
   #toRecord(fields: NonNullable<ReturnType<StatementSync['get']>>): TaskRecord {
-    const row = toTaskRow(fields) as TaskRow;
+    const row = toTaskRow(fields);
     const version = fields['snapshotVersion'];
     const snapshot: Snapshot =
       typeof version === 'number'

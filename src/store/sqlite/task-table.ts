@@ -1,11 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission } from '../contract.ts';
-import { stateNumber, stateOf } from '../task-states.ts';
-import { isConstraint } from './failure.ts';
+import { stateNumber, stateOf } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
+import { isConstraint } from './failure.ts';
 import type { TaskRow } from '../tables.ts';
-import type { TaskCounts } from './task-counts.ts';
 
 /** Cached rows of active tasks, so that an event costs no lookup. */
 const cacheLimit = 2_000;
@@ -56,8 +55,10 @@ export class TaskTable {
   find(id: string): TaskRow | undefined {
     const known = this.#cache.get(id);
     if (known !== undefined) return known;
-    const row = toTaskRow(this.#select.get(id));
-    if (row !== undefined) this.#keep(row);
+    const found = this.#select.get(id);
+    if (found === undefined) return undefined;
+    const row = toTaskRow(found);
+    this.#keep(row);
     return row;
   }
 
@@ -123,7 +124,7 @@ export class TaskTable {
 
   /** Terminal tasks whose status changed before a time and to whose webhooks nothing is owed. */
   over(before: number, limit: number): TaskRow[] {
-    return this.#over.all(before, limit).flatMap((row) => toTaskRow(row) ?? []);
+    return this.#over.all(before, limit).map(toTaskRow);
   }
 
   /** The file may say something else than what is kept at hand. */
@@ -164,21 +165,75 @@ export class TaskTable {
   }
 }
 
-type SqlRow = ReturnType<StatementSync['get']>;
-
-export function toTaskRow(row: SqlRow): TaskRow | undefined {
-  if (row === undefined) return undefined;
-  const fields = row as { [K in keyof TaskRow]: TaskRow[K] extends string ? string : number };
+export function toTaskRow(row: NonNullable<ReturnType<StatementSync['get']>>): TaskRow {
   return {
-    number: fields.number,
-    id: fields.id,
-    agent: fields.agent,
-    owner: fields.owner,
-    contextId: fields.contextId,
-    state: stateOf(fields.state),
-    statusTime: fields.statusTime,
-    version: fields.version,
-    cancelRequested: fields.cancelRequested === 1,
-    pushConfigs: fields.pushConfigs,
+    number: Number(row['number']),
+    id: String(row['id']),
+    agent: String(row['agent']),
+    owner: String(row['owner']),
+    contextId: String(row['contextId']),
+    state: stateOf(row['state']),
+    statusTime: Number(row['statusTime']),
+    version: Number(row['version']),
+    cancelRequested: row['cancelRequested'] === 1,
+    pushConfigs: Number(row['pushConfigs']),
   };
+}
+
+/** Counts tasks by owner and state. What one transaction changes is gathered and written at its end. */
+export class TaskCounts {
+  readonly #add: StatementSync;
+  readonly #ofOwner: StatementSync;
+  readonly #ofState: StatementSync;
+  readonly #ofAll: StatementSync;
+  readonly #ofAllInState: StatementSync;
+  readonly #changes = new Map<string, number[]>();
+
+  constructor(database: DatabaseSync) {
+    this.#add = database.prepare(
+      `INSERT INTO task_counts (owner, state, tasks) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`,
+    );
+    this.#ofOwner = database.prepare('SELECT sum(tasks) AS n FROM task_counts WHERE owner = ?');
+    this.#ofState = database.prepare(
+      'SELECT tasks AS n FROM task_counts WHERE owner = ? AND state = ?',
+    );
+    this.#ofAll = database.prepare('SELECT sum(tasks) AS n FROM task_counts');
+    this.#ofAllInState = database.prepare(
+      'SELECT sum(tasks) AS n FROM task_counts WHERE state = ?',
+    );
+  }
+
+  change(owner: string, state: number, by: number): void {
+    let changes = this.#changes.get(owner);
+    if (changes === undefined) this.#changes.set(owner, (changes = []));
+    changes[state] = (changes[state] ?? 0) + by;
+  }
+
+  write(): void {
+    if (this.#changes.size === 0) return;
+    for (const [owner, changes] of this.#changes) {
+      // Sparse: only the states that were touched have an entry.
+      changes.forEach((by, state) => {
+        if (by !== 0) this.#add.run(owner, state, by);
+      });
+    }
+    this.#changes.clear();
+  }
+
+  discard(): void {
+    this.#changes.clear();
+  }
+
+  /** Of all owners where none is given. */
+  total(owner: string | undefined, state?: number): number {
+    return Number(this.#count(owner, state)?.['n'] ?? 0);
+  }
+
+  #count(owner: string | undefined, state?: number): ReturnType<StatementSync['get']> {
+    if (owner === undefined) {
+      return state === undefined ? this.#ofAll.get() : this.#ofAllInState.get(state);
+    }
+    return state === undefined ? this.#ofOwner.get(owner) : this.#ofState.get(owner, state);
+  }
 }

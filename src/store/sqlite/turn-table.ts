@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { Json, type JsonValue } from '../../protocol/index.ts';
-import type { TurnRecord } from '../contract.ts';
+import { Json, type JsonValue, type Message } from '../../protocol/index.ts';
+import type { Dedupe, TurnRecord } from '../contract.ts';
+import type { KnownMessage } from '../tables.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
 
 /** Ids that are taken at once, so that not every turn writes which was the last. */
@@ -86,20 +87,86 @@ export class TurnTable {
   #load(): TurnQueue {
     const open = new TurnQueue();
     for (const row of this.#all.iterate()) {
-      const { id, agent, key, taskId, attempt, replica } = row as {
-        [K in keyof OpenTurn]: OpenTurn[K] extends number ? number : string | null;
-      };
+      const { replica } = row;
       open.add({
-        id,
-        agent: String(agent),
-        key: String(key),
-        taskId: String(taskId),
-        attempt,
-        replica: replica ?? undefined,
+        id: Number(row['id']),
+        agent: String(row['agent']),
+        key: String(row['key']),
+        taskId: String(row['taskId']),
+        attempt: Number(row['attempt']),
+        replica: typeof replica === 'string' ? replica : undefined,
       });
     }
     this.#lastTaken = Number(this.#taken.get()?.['taken']);
     this.#lastId = Math.max(this.#lastId, this.#lastTaken);
     return open;
   }
+}
+
+const columns = 'turn, owner, key, digest, task_id, expires_at, reply';
+
+/**
+ * Messages, remembered so that their repetition is recognised. All methods but `ofTurn` must run
+ * inside a transaction.
+ */
+export class MessageTable {
+  readonly #ofKey: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #ofTurn: StatementSync;
+  readonly #setReply: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteExpired: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#ofKey = database.prepare(`SELECT ${columns} FROM messages WHERE owner = ? AND key = ?`);
+    this.#insert = database.prepare(
+      'INSERT INTO messages (turn, owner, key, digest, task_id, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#ofTurn = database.prepare(`SELECT ${columns} FROM messages WHERE turn = ?`);
+    this.#setReply = database.prepare('UPDATE messages SET reply = ? WHERE turn = ?');
+    this.#delete = database.prepare('DELETE FROM messages WHERE turn = ?');
+    this.#deleteExpired = database.prepare(
+      `DELETE FROM messages WHERE turn IN (
+         SELECT turn FROM messages WHERE expires_at <= ? AND turn NOT IN (SELECT id FROM turns) LIMIT ?)`,
+    );
+  }
+
+  /** The owner must have no message of that key. */
+  insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): void {
+    const { key, digest, expiresAt } = dedupe;
+    this.#insert.run(turnId, owner, key, digest, taskId, expiresAt);
+  }
+
+  find(owner: string, key: string): KnownMessage | undefined {
+    return toMessage(this.#ofKey.get(owner, key));
+  }
+
+  ofTurn(turnId: number): KnownMessage | undefined {
+    return toMessage(this.#ofTurn.get(turnId));
+  }
+
+  setReply(turnId: number, reply: Json<Message>): void {
+    this.#setReply.run(reply.text, turnId);
+  }
+
+  delete(turnId: number): void {
+    this.#delete.run(turnId);
+  }
+
+  /** Deletes expired ones, and counts them. */
+  sweep(now: number, limit: number): number {
+    return Number(this.#deleteExpired.run(now, limit).changes);
+  }
+}
+
+function toMessage(row: ReturnType<StatementSync['get']>): KnownMessage | undefined {
+  if (row === undefined) return undefined;
+  const reply = row['reply'];
+  return {
+    turnId: Number(row['turn']),
+    digest: String(row['digest']),
+    taskId: String(row['task_id']),
+    expiresAt: Number(row['expires_at']),
+    reply: typeof reply === 'string' ? Json.fromText(reply) : undefined,
+  };
 }

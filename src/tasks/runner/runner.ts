@@ -13,8 +13,8 @@ import {
   type Message,
   type Part,
   type Task,
-  type TaskStatusUpdateEvent,
 } from '../../protocol/index.ts';
+import { readOwnerKey } from '../../store/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
@@ -156,7 +156,7 @@ export class Runner implements AsyncDisposable {
     const { agent, store } = this.#options;
     const record = await store.load(invocationId);
     if (record === undefined) return undefined;
-    const [name, tenant, subject] = JSON.parse(record.owner) as [string, string, string];
+    const { agent: name, tenant, subject } = readOwnerKey(record.owner);
     if (name !== agent.name) return undefined;
     const sessionId = record.contextId;
     const state = endKindOf(record.state) ?? 'running';
@@ -299,10 +299,8 @@ async function follow(engine: Engine, id: string, call: Call): Promise<Task> {
   // 0.3: of a task that has ended, subscribers get the snapshot.
   const stream = await engine.subscribe({ id }, { ...call, version: '0.3' });
   for await (const { body } of stream) {
-    const { task, statusUpdate } = body.value as {
-      task?: Task;
-      statusUpdate?: TaskStatusUpdateEvent;
-    };
+    const task = 'task' in body.value ? body.value.task : undefined;
+    const statusUpdate = 'statusUpdate' in body.value ? body.value.statusUpdate : undefined;
     const state = (task ?? statusUpdate)?.status.state;
     if (state !== undefined && endKindOf(state) !== undefined) break;
   }

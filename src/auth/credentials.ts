@@ -1,0 +1,261 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../agents/index.ts';
+import type { TlsPeer } from './mtls.ts';
+import { LegateError, type SecurityScheme } from '../protocol/index.ts';
+
+/**
+ * A refusal with challenges for `WWW-Authenticate`. The message is the same for all reasons; only the log
+ * has the reason.
+ * @example if (error instanceof AuthError) response.setHeader('www-authenticate', error.challenges);
+ */
+export class AuthError extends LegateError {
+  /** The values of `WWW-Authenticate`, one header line each. */
+  readonly challenges: readonly string[];
+  /** What exactly was wrong, for the log. Never sent. */
+  readonly reasons: readonly string[];
+
+  constructor(
+    code: 'UNAUTHENTICATED' | 'PERMISSION_DENIED',
+    message: string,
+    challenges: readonly string[],
+    reasons: readonly string[] = [],
+  ) {
+    super(code, message);
+    this.challenges = challenges;
+    this.reasons = reasons;
+  }
+}
+
+/**
+ * Thrown by a verifier for an invalid credential of its kind. `reason` is for the log and
+ * never reaches the caller; it must not contain the credential.
+ * @example throw new CredentialRefused('the token has expired');
+ */
+export class CredentialRefused extends LegateError {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super('UNAUTHENTICATED', 'authentication failed: the credentials are missing or not valid');
+    this.reason = reason;
+  }
+}
+
+/**
+ * The part of a request that authentication reads.
+ * @example
+ * const request: AuthRequest = { headers: { 'x-api-key': 'lgk_q0V8...' } };
+ * const caller = await auth.authenticate(request);
+ */
+export interface AuthRequest {
+  /** By their names in lower case, as `node:http` and gRPC metadata have them. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly query?: URLSearchParams;
+  /** The certificate that the connection proved to hold. */
+  readonly tlsPeer?: TlsPeer;
+}
+
+/**
+ * The headers of a request to `node:http`, with an `Authorization` that comes twice as a list: Node
+ * keeps the first and drops the others without a word.
+ * @example const caller = await auth.authenticate({ headers: authHeaders(request) });
+ */
+export function authHeaders({ headers, rawHeaders }: IncomingMessage): AuthRequest['headers'] {
+  if (headers.authorization === undefined) return headers;
+  const values = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
+  );
+  return values.length < 2 ? headers : { ...headers, authorization: values };
+}
+
+/** Longest credential that is looked at, in characters. */
+export const maxCredentialLength = 16_384;
+
+/** The token of `Authorization: Bearer`; undefined when the header is absent or of another scheme. */
+export function bearerToken(request: AuthRequest): string | undefined {
+  const value = singleHeader(request, 'authorization');
+  const match = value === undefined ? null : /^bearer(?: +(?<token>\S+))? *$/i.exec(value);
+  if (match === null) return undefined;
+  const token = match.groups?.['token'];
+  if (token === undefined) throw new CredentialRefused('empty bearer token');
+  return token;
+}
+
+/** One header that must not come twice: which of two would be meant? */
+export function singleHeader(request: AuthRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  if (value === undefined) return undefined;
+  const single = typeof value === 'string' ? value : value[0];
+  if (typeof value !== 'string' && value.length > 1) {
+    throw new CredentialRefused(`several ${name} headers`);
+  }
+  if (single !== undefined && single.length > maxCredentialLength) {
+    throw new CredentialRefused(`${name} header too long`);
+  }
+  return single;
+}
+
+/**
+ * One way for callers to prove who they are.
+ * @example
+ * const signedCookie: Verifier = {
+ *   method: 'cookie',
+ *   schemes: { cookie: { apiKeySecurityScheme: { location: 'cookie', name: 'session' } } },
+ *   challenge: 'ApiKey',
+ *   verify: async ({ headers }) => callerOfCookie(headers.cookie),
+ * };
+ */
+export interface Verifier {
+  /** Becomes the caller's `method`: `jwt`, `bearer-token`, `api-key`, `mtls`, ... */
+  readonly method: string;
+  /** What the card declares, by name: any one of these satisfies the verifier. */
+  readonly schemes: Readonly<Record<string, SecurityScheme>>;
+  /** The HTTP authentication scheme of its challenge. */
+  readonly challenge: 'Bearer' | 'ApiKey' | 'MutualTLS';
+  /**
+   * Who vouches for the subjects, where that is somebody else. Two verifiers with different issuers
+   * must not make the same subject of two people.
+   */
+  readonly issuer?: string;
+  /** Set before every subject. @default '' */
+  readonly subjectPrefix?: string;
+  /**
+   * The caller; undefined when the request carries no credential of this kind. Throws
+   * `CredentialRefused` for one that does not hold, and `UNAVAILABLE` when that cannot be told now.
+   */
+  verify(request: AuthRequest): Promise<Caller | undefined>;
+}
+
+/**
+ * Who a credential stands for.
+ * @example const ada: Identity = { subject: 'ada', tenant: 'acme', scopes: ['orders:read', 'inspect'] };
+ */
+export interface Identity {
+  readonly subject: string;
+  /** @default '' */
+  readonly tenant?: string;
+  readonly displayName?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** A caller from an identity; an absent field stays absent. */
+export function toCaller(method: string, identity: Identity): Caller {
+  const { subject, tenant = '', displayName, scopes } = identity;
+  return {
+    tenant,
+    subject,
+    method,
+    ...(displayName !== undefined && { displayName }),
+    ...(scopes !== undefined && { scopes }),
+  };
+}
+
+/** A subject that can own things: not empty (that is nobody), not endless, nothing that hides. */
+export function isSubject(value: unknown): value is string {
+  return typeof value === 'string' && /^[^\p{Cc}]{1,512}$/u.test(value);
+}
+
+/** Throws when an operator's identity has no usable subject. */
+export function checkIdentity(identity: Identity, what: string): void {
+  if (isSubject(identity.subject)) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${what}: the subject must have 1 to 512 characters and no control characters`,
+  );
+}
+
+/** Where in a request a credential travels. Names of headers are in lower case. */
+interface Carrier {
+  readonly location: 'header' | 'query' | 'cookie';
+  readonly name: string;
+}
+
+const authorization: Carrier = { location: 'header', name: 'authorization' };
+
+/**
+ * Finds out which credentials a request carries, and so which verifiers are asked. A request has one
+ * credential at most: with the token of one caller and the key of another, the order of verifiers would
+ * decide who is meant. `Authorization` counts whatever its scheme.
+ *
+ * A client certificate belongs to the connection, not to the request: gateways and service meshes
+ * present one for every caller. It says who calls where the request itself carries no credential, and
+ * never stands in for one that is wrong.
+ */
+export class PresentedCredentials {
+  readonly #carriers: ReadonlyMap<string, Carrier>;
+  readonly #verifiers: readonly {
+    readonly verifier: Verifier;
+    readonly reads: ReadonlySet<string>;
+  }[];
+
+  constructor(verifiers: readonly Verifier[]) {
+    const carriers = new Map([[keyOf(authorization), authorization]]);
+    this.#verifiers = verifiers.map((verifier) => {
+      const reads = Object.values(verifier.schemes).flatMap(carrierOf);
+      for (const carrier of reads) carriers.set(keyOf(carrier), carrier);
+      return { verifier, reads: new Set(reads.map(keyOf)) };
+    });
+    this.#carriers = carriers;
+  }
+
+  /** The places of credentials in the request, one entry for each credential. */
+  found(request: AuthRequest): readonly string[] {
+    const found: string[] = [];
+    for (const [key, carrier] of this.#carriers) {
+      for (let count = countOf(carrier, request); count > 0; count -= 1) found.push(key);
+    }
+    return found;
+  }
+
+  /** The verifiers to ask about a request with this credential, or with none. */
+  verifiersFor(found: string | undefined): readonly Verifier[] {
+    const isRead = (key: string): boolean => this.#verifiers.some(({ reads }) => reads.has(key));
+    const asked =
+      found === undefined || !isRead(found)
+        ? this.#verifiers
+        : // A verifier that declares nothing may read anything.
+          this.#verifiers.filter(
+            ({ verifier, reads }) => reads.has(found) || Object.keys(verifier.schemes).length === 0,
+          );
+    return asked.map(({ verifier }) => verifier);
+  }
+}
+
+function keyOf({ location, name }: Carrier): string {
+  return `${location} ${name}`;
+}
+
+function carrierOf(scheme: SecurityScheme): readonly Carrier[] {
+  if ('mtlsSecurityScheme' in scheme) return [];
+  if (!('apiKeySecurityScheme' in scheme)) return [authorization];
+  const { location, name } = scheme.apiKeySecurityScheme;
+  return [{ location, name: location === 'header' ? name.toLowerCase() : name }];
+}
+
+function countOf({ location, name }: Carrier, { headers, query }: AuthRequest): number {
+  if (location === 'query') return query?.getAll(name).length ?? 0;
+  if (location === 'header') return valuesOf(headers[name]).length;
+  const pairs = valuesOf(headers['cookie']).flatMap((line) => line.split(';'));
+  return pairs.filter((pair) => pair.split('=', 1)[0]?.trim() === name).length;
+}
+
+function valuesOf(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return [];
+  return typeof value === 'string' ? [value] : value;
+}
+
+/**
+ * The SHA-256 of a secret, in hexadecimal. Secrets are looked up by it: how long that takes depends on
+ * the digest, which nobody can choose.
+ */
+export function digestOf(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+/**
+ * Compares a secret in constant time, whatever the lengths.
+ * @example if (!isSameSecret(configured, query.get('token') ?? '')) throw unauthenticated();
+ */
+export function isSameSecret(expected: string, given: string): boolean {
+  return timingSafeEqual(Buffer.from(digestOf(expected)), Buffer.from(digestOf(given)));
+}

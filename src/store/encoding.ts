@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { isTerminal, type TaskState, taskStates } from '../protocol/index.ts';
+
+/**
+ * The owner of everything that one caller keeps with one agent. The encoding is unambiguous, and
+ * plain ASCII escapes stand for whatever a database could not keep apart (lone surrogates, NUL).
+ * @example ownerKey({ agent: 'hello', tenant: '', subject: 'alice' }) // '["hello","","alice"]'
+ */
+export function ownerKey(parts: {
+  readonly agent: string;
+  readonly tenant: string;
+  readonly subject: string;
+}): string {
+  return JSON.stringify([parts.agent, parts.tenant, parts.subject]);
+}
+
+const ownerParts = z.tuple([z.string(), z.string(), z.string()]);
+
+/** What `ownerKey` was made from. */
+export function readOwnerKey(owner: string): Parameters<typeof ownerKey>[0] {
+  const [agent, tenant, subject] = ownerParts.parse(JSON.parse(owner));
+  return { agent, tenant, subject };
+}
+
+/** One name for an owner's thing, unambiguous however owner and name are spelled. */
+export function scoped(owner: string, name: string): string {
+  return `${owner.length}:${owner}${name}`;
+}
+
+/** Orders text by code points, as databases that compare UTF-8 bytes do; `<` orders by UTF-16 units. */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates stand for code points above every other unit. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+/** The first text, in the order above, after all that begin with `prefix`; undefined for no bound. */
+export function prefixEnd(prefix: string): string | undefined {
+  const points = Array.from(prefix);
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const point = last.codePointAt(0) ?? 0;
+    if (point < 0x10ffff) {
+      const next = point + 1 === 0xd800 ? 0xe000 : point + 1;
+      return points.join('') + String.fromCodePoint(next);
+    }
+  }
+  return undefined;
+}
+
+/** The position in an ordered list of the first item that is not before another. */
+export function lowerBound<T>(ordered: readonly T[], isBefore: (item: T) => boolean): number {
+  let low = 0;
+  let high = ordered.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const item = ordered[middle];
+    if (item !== undefined && isBefore(item)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * States of tasks in SQL are numbers, the same in every database; its table `task_states` says their
+ * names. A test compares that table with this file.
+ */
+export function stateNumber(state: TaskState): number {
+  return taskStates.indexOf(state);
+}
+
+export function stateOf(number: unknown): TaskState {
+  return taskStates[Number(number)] ?? 'TASK_STATE_UNSPECIFIED';
+}
+
+/** What `task_states` holds. */
+export const taskStateRows = taskStates.map((name, number) => ({
+  number,
+  name,
+  isTerminal: isTerminal(name),
+}));
+
+/** For `state IN (...)`. */
+export const terminalStates = taskStateRows
+  .flatMap((row) => (row.isTerminal ? [row.number] : []))
+  .join(', ');

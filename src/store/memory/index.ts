@@ -1,1 +1,0 @@
-export { type MemoryOptions, openMemory, openMemoryReplicas } from './memory-store.ts';

@@ -1,1 +1,0 @@
-export { openSqlite, type SqliteOptions } from './open-sqlite.ts';

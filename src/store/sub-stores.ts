@@ -1,0 +1,159 @@
+import type { Json, JsonValue, TaskPushNotificationConfig } from '../protocol/index.ts';
+import type { ContextWrite, TurnRecord } from './contract.ts';
+
+/** How a command came to its end. `next`: the turn of its key that now runs under the same replica. */
+export type CommandEnd =
+  | { readonly kind: 'ended'; readonly next?: TurnRecord }
+  /** The turn no longer runs under this replica. Nothing was written. */
+  | { readonly kind: 'fenced' }
+  /** An `ifVersion` of `records` did not hold. Nothing was written. */
+  | { readonly kind: 'version-conflict' };
+
+/**
+ * Commands: turns without a task. They wait in the queue of their key like every other turn and are
+ * taken over like them; `taskId` of their turn is the command's own id, which names no task.
+ */
+export interface CommandStore {
+  queue(command: {
+    readonly agent: string;
+    readonly key: string;
+    /** New among all ids of commands and tasks. */
+    readonly id: string;
+    readonly replica: string;
+    readonly request: Json<JsonValue>;
+  }): Promise<{
+    readonly turn: TurnRecord;
+    /** Running under this replica; else queued behind others of its key. */
+    readonly running: boolean;
+  }>;
+  /** Ends a running command with everything that it changes, in one transaction. */
+  end(end: {
+    readonly turn: Pick<TurnRecord, 'id' | 'taskId'>;
+    readonly replica: string;
+    readonly context?: ContextWrite | undefined;
+    readonly records?: readonly RecordWrite[] | undefined;
+    readonly now: number;
+  }): Promise<CommandEnd>;
+  /** Ends all commands of a key without effect, running ones included, and gives their ids. */
+  drop(
+    key: string,
+    replica: string,
+  ): Promise<{ readonly ids: readonly string[]; readonly next?: TurnRecord }>;
+}
+
+/** A push configuration as stored: with its id, and the wire version it was registered under. */
+export interface PushRegistration {
+  readonly config: TaskPushNotificationConfig & { readonly id: string };
+  readonly wireVersion: '0.3' | '1.0';
+}
+
+export interface Delivery {
+  readonly id: number;
+  readonly taskId: string;
+  readonly sequence: number;
+  /** Attempts made so far. */
+  readonly attempts: number;
+  readonly push: PushRegistration;
+  /** Why the stored configuration can't be decoded; `push` then has its id and an empty URL. */
+  readonly unreadable?: string;
+}
+
+export type DeliveryState = 'pending' | 'dead';
+
+export interface DeliveryRecord extends Delivery {
+  readonly state: DeliveryState;
+  readonly nextAttemptAt: number;
+  readonly lastError?: string;
+}
+
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly error: string }
+  | { readonly kind: 'dead'; readonly error: string };
+
+/** The webhooks of tasks, and what is owed to them. Rules and words: contract.ts. */
+export interface PushStore {
+  /** Replaces a configuration of the same id in its place. Rejects with `TASK_NOT_FOUND`. */
+  put(taskId: string, registration: PushRegistration): Promise<void>;
+  get(taskId: string, configId: string): Promise<PushRegistration | undefined>;
+  /** In the order of registration. */
+  list(taskId: string): Promise<readonly PushRegistration[]>;
+  /** Its deliveries vanish with it. False: there was none. */
+  delete(taskId: string, configId: string): Promise<boolean>;
+  /**
+   * Of each configuration the oldest pending delivery only, when it is due and not claimed; those
+   * that are due for longest come first. A claim ends with its lease, or with its replica.
+   */
+  claim(query: {
+    readonly replica: string;
+    readonly leaseMs: number;
+    readonly limit: number;
+  }): Promise<readonly Delivery[]>;
+  /**
+   * A delivered one vanishes; `retry` and `dead` count one attempt of a pending one. A dead delivery
+   * no longer holds up the ones behind it. One that is gone already is left alone.
+   */
+  settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void>;
+  /**
+   * Milliseconds until the next delivery can be claimed, 0 for one that is due; a claimed one falls
+   * due again when its lease ends.
+   */
+  nextDueMs(): Promise<number | undefined>;
+  /** In the order of their ids, from the one after `after`. */
+  deliveries(query: {
+    readonly state?: DeliveryState;
+    readonly taskId?: string;
+    readonly after?: number;
+    readonly limit: number;
+  }): Promise<readonly DeliveryRecord[]>;
+  /** Makes a dead delivery pending again, due at once, with no attempts made. False: there is none. */
+  revive(deliveryId: number): Promise<boolean>;
+}
+
+export interface RecordWrite {
+  readonly space: string;
+  readonly key: string;
+  /** Absent: delete. */
+  readonly value?: Json<JsonValue>;
+  readonly expiresAt?: number;
+  /**
+   * The version expected before any of the writes: 0 for "must not exist". Unset: whatever is there
+   * is replaced.
+   */
+  readonly ifVersion?: number;
+}
+
+export interface StoredRecord {
+  readonly key: string;
+  readonly value: Json<JsonValue>;
+  /** Counts the writes of this key, from 1; starts anew after a deletion or an expiry. */
+  readonly version: number;
+  readonly expiresAt?: number;
+  readonly updatedAt: number;
+}
+
+/** Small documents in named spaces. Rules and words: contract.ts. */
+export interface RecordStore {
+  get(space: string, key: string, now: number): Promise<StoredRecord | undefined>;
+  /** False when an `ifVersion` did not hold; then nothing was written. */
+  write(writes: readonly RecordWrite[], now: number): Promise<boolean>;
+  /** In the order of the keys, by code points. */
+  list(query: {
+    readonly space: string;
+    readonly prefix?: string;
+    readonly after?: string;
+    readonly limit: number;
+    readonly now: number;
+  }): Promise<readonly StoredRecord[]>;
+  /**
+   * Adds to a counter and returns its new value. A counter starts at 0, vanishes at the `expiresAt`
+   * of the call that started it, and can be read as a record that holds a number.
+   */
+  increment(counter: {
+    readonly space: string;
+    readonly key: string;
+    readonly by: number;
+    readonly expiresAt: number;
+    readonly now: number;
+  }): Promise<number>;
+}

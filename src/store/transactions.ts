@@ -1,0 +1,199 @@
+import { isTerminal, type Json, LegateError, type Task } from '../protocol/index.ts';
+import type {
+  Admission,
+  AdmitOutcome,
+  Append,
+  AppendOutcome,
+  CommandEnd,
+  CommandStore,
+  TurnRecord,
+} from './contract.ts';
+import type { KnownMessage, Tables, TaskRow } from './tables.ts';
+import type { OpenTurn } from './turn-queue.ts';
+
+/** Admits one message; `id` is that of its turn. Inside a transaction only. */
+export function admit(tables: Tables, admission: Admission, id: number): AdmitOutcome {
+  const { messages, turns } = tables;
+  const { agent, owner, key, taskId, replica, request, dedupe, task, now } = admission;
+  const known = dedupe && messages.find(owner, dedupe.key);
+  if (known !== undefined && isRemembered(tables, known, now)) {
+    if (known.digest !== dedupe?.digest) return { kind: 'reused' };
+    return {
+      kind: 'duplicate',
+      taskId: known.taskId,
+      ended: turns.open.get(known.turnId) === undefined,
+      ...(known.reply !== undefined && { reply: known.reply }),
+    };
+  }
+  const refusal = refusalOf(tables, admission);
+  if (refusal !== undefined) return { kind: refusal };
+  // First what may throw: a table in memory has no rollback.
+  if (task !== undefined) create(tables, admission, task);
+  if (known !== undefined) messages.delete(known.turnId);
+  if (dedupe !== undefined) messages.insert(id, owner, dedupe, taskId);
+  const running = !turns.open.isBusy(key);
+  const turn = { id, agent, key, taskId, attempt: 1, replica: running ? replica : undefined };
+  turns.insert(turn, request);
+  return { kind: 'admitted', turn: { id, key, taskId, attempt: 1, request }, running };
+}
+
+function refusalOf(
+  { tasks, openContexts }: Tables,
+  admission: Admission,
+): 'context-limit' | 'task-not-found' | 'task-ended' | undefined {
+  if (admission.task !== undefined) {
+    return openContexts.isFull(admission, admission.maxContexts) ? 'context-limit' : undefined;
+  }
+  const existing = tasks.find(admission.taskId);
+  if (existing?.owner !== admission.owner) return 'task-not-found';
+  return isTerminal(existing.state) ? 'task-ended' : undefined;
+}
+
+function isRemembered({ turns, tasks }: Tables, message: KnownMessage, now: number): boolean {
+  if (turns.open.get(message.turnId) !== undefined) return true;
+  if (message.expiresAt <= now) return false;
+  return message.reply !== undefined || tasks.find(message.taskId) !== undefined;
+}
+
+function create(tables: Tables, admission: Admission, body: Json<Task>): void {
+  const task = tables.tasks.insert(admission, body.value.status.state);
+  tables.events.begin(task.number, body);
+  if (admission.push === undefined) return;
+  tables.push.register(task, admission.push);
+  tables.push.owe(task, 1, admission.now);
+}
+
+/** Appends to one task, and all that goes with it. Inside a transaction only. */
+export function append(tables: Tables, write: Append): AppendOutcome {
+  checkAppend(write);
+  const { tasks, turns, records, contexts } = tables;
+  const turn = write.turn && turns.open.get(write.turn.id);
+  if (
+    write.turn !== undefined &&
+    (turn?.replica !== write.turn.replica || turn.taskId !== write.taskId)
+  ) {
+    return { kind: 'fenced' };
+  }
+  const task = tasks.find(write.taskId);
+  if (task?.version !== write.version || isTerminal(task.state)) {
+    return { kind: 'version-conflict' };
+  }
+  if (write.records !== undefined) {
+    if (!records.holds(write.records, write.now)) return { kind: 'version-conflict' };
+    records.apply(write.records, write.now);
+  }
+  if (write.context !== undefined) contexts.write({ ...write.context, now: write.now });
+
+  let deliveries = false;
+  let ended: readonly OpenTurn[] = [];
+  if (write.reply !== undefined && turn !== undefined) {
+    tables.messages.setReply(turn.id, write.reply);
+    ended = [...turns.open.ofTask(task.id)];
+    tables.remove(task);
+  } else {
+    deliveries = writeEvents(tables, task, write);
+    if (isTerminal(write.state)) ended = [...turns.open.ofTask(task.id)];
+    else if (write.endsTurn === true && turn !== undefined) ended = [turn];
+  }
+  for (const each of ended) turns.end(each);
+  const key = (turn !== undefined && ended.includes(turn) ? turn : ended[0])?.key;
+  const next = key === undefined ? undefined : startNext(tables, key, write.replica);
+  const { cancelRequested } = task;
+  return { kind: 'appended', cancelRequested, deliveries, ...(next !== undefined && { next }) };
+}
+
+/** True when any of the events is owed to a webhook. */
+function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Append): boolean {
+  let deliveries = false;
+  events.append(task.number, write.events);
+  if (task.pushConfigs > 0) {
+    for (const { sequence, body } of write.events) {
+      if ('message' in body.value) continue;
+      push.owe(task, sequence, write.now);
+      deliveries = true;
+    }
+  }
+  if (write.snapshot !== undefined) events.setSnapshot(task.number, write.snapshot);
+  tasks.advance(task, task.version + write.events.length, write.state, write.statusTime);
+  return deliveries;
+}
+
+/** Starts the first turn of a key, unless it runs already. Inside a transaction only. */
+function startNext({ turns }: Tables, key: string, replica: string): TurnRecord | undefined {
+  const turn = turns.open.head(key);
+  if (turn === undefined || turn.replica !== undefined) return undefined;
+  return turns.run(turn, replica, turn.attempt);
+}
+
+/** Refuses an append that contradicts itself, before anything of it is written. */
+export function checkAppend(append: Append): void {
+  const { events, version, turn, snapshot, taskId } = append;
+  for (let index = 0; index < events.length; index += 1) {
+    const sequence = events[index]?.sequence;
+    if (sequence !== version + 1 + index) {
+      throw new LegateError(
+        'INTERNAL',
+        `task ${taskId}: an event numbered ${sequence} cannot follow version ${version + index}`,
+      );
+    }
+  }
+  if (turn === undefined && (append.endsTurn === true || append.reply !== undefined)) {
+    throw new LegateError('INTERNAL', `task ${taskId}: only the runner of a turn can end it`);
+  }
+  if (snapshot !== undefined && snapshot.version > version + events.length) {
+    throw new LegateError(
+      'INTERNAL',
+      `task ${taskId}: a snapshot of version ${snapshot.version} is ahead of its log`,
+    );
+  }
+}
+
+/** Turns without a task. `tell` says that one has ended. */
+export function localCommands(
+  tables: Tables,
+  write: <T>(run: () => T) => Promise<T>,
+  tell: (id: string) => void,
+): CommandStore {
+  const { turns, tasks, records, contexts } = tables;
+  return {
+    queue: ({ id: taskId, agent, key, replica, request }) => {
+      let id: number | undefined;
+      return write(() => {
+        id ??= turns.nextId();
+        const running = !turns.open.isBusy(key);
+        const turn = { id, key, taskId, attempt: 1 };
+        turns.insert({ ...turn, agent, replica: running ? replica : undefined }, request);
+        return { turn: { ...turn, request }, running };
+      });
+    },
+    async end({ turn: { id, taskId }, replica, context, records: writes, now }) {
+      const outcome = await write((): CommandEnd => {
+        const turn = turns.open.get(id);
+        if (turn?.replica !== replica) return { kind: 'fenced' };
+        if (writes !== undefined) {
+          if (!records.holds(writes, now)) return { kind: 'version-conflict' };
+          records.apply(writes, now);
+        }
+        if (context !== undefined) contexts.write({ ...context, now });
+        turns.end(turn);
+        return { kind: 'ended', ...nextOf(tables, turn.key, replica) };
+      });
+      if (outcome.kind === 'ended') tell(taskId);
+      return outcome;
+    },
+    async drop(key, replica) {
+      const dropped = await write(() => {
+        const open = turns.open.ofKey(key).filter(({ taskId }) => tasks.find(taskId) === undefined);
+        for (const turn of open) turns.end(turn);
+        return { ids: open.map(({ taskId }) => taskId), ...nextOf(tables, key, replica) };
+      });
+      for (const id of dropped.ids) tell(id);
+      return dropped;
+    },
+  };
+}
+
+function nextOf(tables: Tables, key: string, replica: string): { next?: TurnRecord } {
+  const next = startNext(tables, key, replica);
+  return next === undefined ? {} : { next };
+}
