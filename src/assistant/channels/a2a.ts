@@ -19,7 +19,7 @@ import {
   text,
 } from '../../protocol/index.ts';
 import { TurnStopped } from '../../tasks/index.ts';
-import type { Assistant } from '../assistant.ts';
+import type { Assistant, TurnRequest } from '../assistant.ts';
 import type { BotMessage } from '../conversation.ts';
 import type { TurnOutcome, TurnResult } from '../turn-result.ts';
 import { skillsOf } from './a2a-server.ts';
@@ -210,10 +210,6 @@ export function messagePart(message: BotMessage): Part {
  *
  * A flow on the stack can still take input, whatever else happened: after a request that was not
  * understood, or a failure that did not end the flow, the state is input-required.
- * @example
- * const request = { senderId: 'ada', tracker: undefined, text: 'hi' };
- * const { outcome } = await assistant.handle(request);
- * const state = stateOf(outcome, { includeConversationRepair: true }); // 'input-required', ...
  */
 export function stateOf(
   outcome: TurnOutcome,
@@ -243,17 +239,8 @@ function isWelcome({ raised }: TurnOutcome): boolean {
   return raised.length > 0 && raised.every(({ flowId }) => flowId === 'pattern_session_start');
 }
 
-/**
- * A user message: its text, and the slot values that the sender already knows.
- * @example
- * const seeded: SeededMessage = { text: 'Transfer money', slots: { amount: 5 }, metadata: {} };
- */
-export interface SeededMessage {
-  /** Without the markers that carried slots. */
-  readonly text: string;
-  readonly slots: Readonly<Record<string, JsonValue>>;
-  readonly metadata: JsonObject;
-}
+/** A user message: its text without the markers that carried slots, and the slot values that the sender knows. */
+type SeededMessage = Required<Pick<TurnRequest, 'text' | 'slots' | 'metadata'>>;
 
 /** Longest tail of a text that is searched for slots, in characters. */
 const maxTail = 64 * 1024;

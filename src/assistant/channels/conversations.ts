@@ -12,7 +12,7 @@ import { ownerKey, type RecordWrite, type Store } from '../../store/index.ts';
 import type { Call, ContextKey, Engine } from '../../tasks/index.ts';
 import type { TurnRequest } from '../assistant-options.ts';
 import type { Assistant } from '../assistant.ts';
-import type { BotMessage } from '../conversation.ts';
+import { type BotMessage, botMessage, jsonObject } from '../conversation.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import { trackerJson } from '../tracker/json.ts';
 import { decodeEvents } from '../tracker/state.ts';
@@ -59,38 +59,30 @@ export class Conversations {
     return new Conversations(this.#host, this.#models, subject);
   }
 
-  /** Sends a user message; returns the assistant's messages. */
-  say(id: string, text: string, options: SayOptions): Promise<readonly BotMessage[]> {
-    return this.#say(id, text, options, undefined);
-  }
-
-  /** Sends a user message; reports chunks of streamed messages and whole messages as they arrive. */
-  async stream(
+  /**
+   * Sends a user message; returns the assistant's messages. `onUpdate` gets chunks of streamed messages
+   * and whole messages as they arrive.
+   */
+  async say(
     id: string,
     text: string,
     options: SayOptions,
-    onUpdate: (update: MessageUpdate) => void,
-  ): Promise<void> {
-    let wasReported = false;
-    const messages = await this.#say(id, text, options, (update) => {
-      wasReported = true;
-      onUpdate(update);
-    });
-    // Another replica may have run the command; its progress isn't reported here.
-    if (!wasReported) for (const message of messages) onUpdate({ message });
-  }
-
-  #say(
-    id: string,
-    text: string,
-    options: SayOptions,
-    onProgress: ((update: MessageUpdate) => void) | undefined,
+    onUpdate?: (update: MessageUpdate) => void,
   ): Promise<readonly BotMessage[]> {
     const { channel, metadata = {}, ...rest } = options;
     this.#models.require();
-    const input: SayInput = { text, channel, metadata, streams: onProgress !== undefined };
-    const told = onProgress === undefined ? rest : { ...rest, onProgress };
-    return this.#host.engine.command(this.#key(id), sayCommand, input, told);
+    let wasReported = false;
+    const onProgress = (update: MessageUpdate): void => {
+      wasReported = true;
+      onUpdate?.(update);
+    };
+    const streams = onUpdate !== undefined;
+    const reported = { ...rest, ...(streams && { onProgress }) };
+    const input = { text, channel, metadata, streams };
+    const messages = await this.#host.engine.command(this.#key(id), sayCommand, input, reported);
+    // Another replica may have run the command; its progress isn't reported here.
+    if (!wasReported) for (const message of messages) onUpdate?.({ message });
+    return messages;
   }
 
   /** Applies external events to the conversation. */
@@ -185,48 +177,33 @@ export class Conversations {
   }
 }
 
-/**
- * A user message from a channel.
- * @example const input: SayInput = { text: 'hi', channel: 'kiosk', metadata: {}, streams: false };
- */
-export interface SayInput {
-  readonly text: string;
+/** A user message from a channel. */
+const sayInput = z.object({
+  text: z.string(),
   /** The name of the channel that the message comes from. */
-  readonly channel: string;
-  readonly metadata: JsonObject;
+  channel: z.string(),
+  metadata: jsonObject,
   /** Whether chunks and messages are reported while the turn runs. */
-  readonly streams: boolean;
-}
+  streams: z.boolean(),
+});
 
-/**
- * A whole message, or a chunk of a streamed one.
- * @example const wordsOf = (said: MessageUpdate) => ('chunk' in said ? said.chunk : said.message.text);
- */
+/** A whole message, or a chunk of a streamed one. */
 export type MessageUpdate = { readonly message: BotMessage } | { readonly chunk: string };
 
-const object = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null);
-
-/**
- * Sends a user message; returns the assistant's messages.
- * @example console.log(sayCommand.name);
- */
-export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], MessageUpdate> = {
+/** Sends a user message; returns the assistant's messages. */
+export const sayCommand: AgentCommand<
+  z.infer<typeof sayInput>,
+  readonly BotMessage[],
+  MessageUpdate
+> = {
   name: 'say',
-  input: z.object({
-    text: z.string(),
-    channel: z.string(),
-    metadata: object,
-    streams: z.boolean(),
-  }),
-  result: z.array(z.custom<BotMessage>()),
+  input: sayInput,
+  result: z.array(botMessage),
   progress: z.custom<MessageUpdate>(),
   supersedes: true,
 };
 
-/**
- * Applies external events to the conversation.
- * @example console.log(recordCommand.name);
- */
+/** Applies external events to the conversation. */
 export const recordCommand: AgentCommand<{ readonly events: readonly EventDraft[] }, boolean> = {
   name: 'record',
   input: z.object({ events: z.array(z.custom<EventDraft>()) }),
@@ -240,10 +217,7 @@ export const inactivityCommand: AgentCommand<{ readonly timer: string }, boolean
   result: z.boolean(),
 };
 
-/**
- * Cancels the tasks of remote agents; returns the agents' names.
- * @example console.log(cancelBackgroundCommand.name);
- */
+/** Cancels the tasks of remote agents; returns the agents' names. */
 export const cancelBackgroundCommand: AgentCommand<object, readonly string[]> = {
   name: 'cancel-background-tasks',
   input: z.object({}),

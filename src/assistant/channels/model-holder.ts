@@ -91,10 +91,7 @@ export class ModelHolder {
 }
 
 /** A project that was read and validated, but not built yet. */
-export interface ReadModel {
-  readonly project: Project;
-  readonly packed: string | undefined;
-}
+type ReadModel = Omit<LoadedModel, 'assistant'>;
 
 /** Reads and validates a model; throws with all of its errors. */
 export async function readModel(
@@ -122,11 +119,7 @@ export async function makeReady(
 }
 
 /** A package has no endpoints and no credentials: they come from the project folder. */
-function besideModel({ directory, endpoints, credentials }: ProjectPlaces): {
-  directory: string;
-  endpoints: string | undefined;
-  credentials: string | undefined;
-} {
+function besideModel({ directory, endpoints, credentials }: ProjectPlaces) {
   const usual = (name: string): string | undefined => {
     const path = join(directory, name);
     return existsSync(path) ? path : undefined;

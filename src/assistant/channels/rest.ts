@@ -64,7 +64,7 @@ async function answer(
     if (response.headersSent) return;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   };
-  await conversations.stream(sender, message, { ...options, signal }, (said) => {
+  await conversations.say(sender, message, { ...options, signal }, (said) => {
     const shown =
       'chunk' in said ? [{ recipient_id: sender, text: said.chunk }] : toRest(sender, said.message);
     begin();
