@@ -15,7 +15,7 @@ import type { Rephraser, ResponseWriter } from './responses/responder.ts';
  * const options: AssistantOptions = {
  *   domain, flows, generator: matchingGenerator({ timeZone: 'Europe/Rome' }),
  *   maxSteps: 200,
- *   random: () => 0, // the first of equal responses, so that a test hears the same each time
+ *   random: () => 0, // the first of equal responses, so that a test is deterministic
  * };
  */
 export interface AssistantOptions {

@@ -96,13 +96,13 @@ export class Assistant implements AsyncDisposable {
     if (tracker.state.terminated) return result(dialogue);
     await ensureSession(dialogue, { isNew: request.tracker === undefined });
     if (tracker.state.paused) {
-      this.#hear(dialogue, request, { commands: [], isPayload: false });
+      this.#recordMessage(dialogue, request, { commands: [], isPayload: false });
       return result(dialogue);
     }
     if (stackProblems(tracker.stack, this.flows).length > 0) await this.#changeCode(dialogue);
     const { text, metadata = {}, slots = {} } = request;
     const understood = await readMessage(dialogue, { text, metadata, slots }, this.#reading);
-    this.#hear(dialogue, request, understood);
+    this.#recordMessage(dialogue, request, understood);
     executeCommands(dialogue, understood.commands);
     dialogue.facts.understoodAt = this.#clock.now();
     for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
@@ -274,7 +274,7 @@ export class Assistant implements AsyncDisposable {
     await run(dialogue);
   }
 
-  #hear(dialogue: Dialogue, request: TurnRequest, understood: Understanding): void {
+  #recordMessage(dialogue: Dialogue, request: TurnRequest, understood: Understanding): void {
     const { commands, intent, flowsInPrompt, prompts } = understood;
     const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(

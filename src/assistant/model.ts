@@ -1,6 +1,5 @@
 /**
- * What a project says: its domain and its flows. Names follow the project format; see docs/reference.
- * What is asked for in a conversation stands in command.ts, what it consists of in conversation.ts.
+ * The domain and the flows of a project. Names follow the project format; see docs/reference.
  */
 import type { Position } from '../config/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
@@ -16,15 +15,14 @@ export type { Position };
  */
 export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list';
 
-/** A value that is not taken, and what is said then. */
+/** A condition under which a slot value is rejected. */
 export interface Rejection {
-  /** A condition; the value is rejected when it holds. */
   readonly if: string;
-  /** The response to say then. */
+  /** The response that explains it. */
   readonly utter: string;
 }
 
-/** Who fills a slot. */
+/** How a slot is filled. */
 export type SlotMapping =
   | { readonly type: 'from_llm'; readonly allow_nlu_correction: boolean }
   | { readonly type: 'controlled'; readonly run_action_every_turn?: string }
@@ -34,7 +32,7 @@ export type SlotMapping =
     };
 
 /**
- * Something that can be known.
+ * A slot: a value that the conversation keeps.
  * @example
  * const amount: Slot = {
  *   name: 'amount', type: 'float', minValue: 0, initialValue: null, builtin: false,
@@ -84,7 +82,7 @@ export interface DeclaredAction {
 }
 
 /**
- * What can be known, said and done.
+ * The domain: slots, responses and actions.
  * @example
  * const own = (domain: Domain) => [...domain.slots.values()].filter(({ builtin }) => !builtin);
  */
@@ -200,7 +198,7 @@ export interface Next {
   readonly branches: readonly { readonly if?: string; readonly to: string }[];
 }
 
-/** The ids of the two places that are no steps. */
+/** The step id of a frame that has not taken a step yet. */
 export const START = 'START';
-/** The end of a flow, as a step. */
+/** The target of a branch that ends the flow. */
 export const END = 'END';

@@ -27,7 +27,7 @@ export interface PromptNoting {
 /** Calls a model and reports the prompt, the answer and the usage. */
 export async function noted(
   { onPrompt, clock }: PromptNoting,
-  asked: {
+  request: {
     readonly component: string;
     readonly model: string;
     readonly prompt: string | LanguageModelV4Prompt;
@@ -35,8 +35,8 @@ export async function noted(
   ask: () => Promise<GeneratedText>,
 ): Promise<GeneratedText> {
   if (onPrompt === undefined) return ask();
-  const { component, model } = asked;
-  const prompt = typeof asked.prompt === 'string' ? asked.prompt : promptText(asked.prompt);
+  const { component, model } = request;
+  const prompt = typeof request.prompt === 'string' ? request.prompt : promptText(request.prompt);
   const startedAt = clock.now();
   const note = (came: Pick<PromptNote, 'answer' | 'usage' | 'error'>): void =>
     onPrompt({ component, model, prompt, durationMs: clock.now() - startedAt, ...came });
@@ -73,7 +73,7 @@ function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
-/** A prompt as people read it. Who speaks is said only where it is not plain. */
+/** A prompt as readable text; roles are named only in a chat. */
 function promptText(prompt: LanguageModelV4Prompt): string {
   const isTalk = prompt.some(({ role }) => role === 'assistant' || role === 'tool');
   return prompt

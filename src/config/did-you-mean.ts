@@ -5,7 +5,7 @@
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.slice(0, 100).toLowerCase();
   let best: string | undefined;
-  // Slips of the pen are short; names that share a long prefix are not near for that alone.
+  // Typing mistakes are short; names that share a long prefix are not near for that alone.
   let least = Math.min(2, Math.max(1, Math.floor(wanted.length / 3))) + 1;
   for (const candidate of candidates) {
     if (candidate === word) continue;

@@ -10,7 +10,7 @@ export interface NumberRule {
   readonly isInteger?: boolean;
 }
 
-/** A value of a document that knows its place, and says what is wrong with itself. */
+/** A value of a document with its position; reports problems at that position. */
 export class Field {
   readonly file: YamlFile;
   readonly path: Path;
@@ -186,13 +186,13 @@ function describe(value: JsonValue): string {
 }
 
 /**
- * A mapping of a document, read key by key. The reader asks for every key it knows and then
- * calls `finish()`, which reports the keys that nobody asked for.
+ * A mapping of a document, read key by key. The reader gets every key that exists and then
+ * calls `finish()`, which reports the others.
  */
 export class Section {
   readonly field: Field;
   readonly #values: JsonObject;
-  readonly #asked = new Set<string>();
+  readonly #known = new Set<string>();
 
   constructor(field: Field, values: JsonObject) {
     this.field = field;
@@ -205,14 +205,14 @@ export class Section {
 
   /** What stands under a key; undefined also for a key without a value. */
   get(key: string): Field | undefined {
-    this.#asked.add(key);
+    this.#known.add(key);
     const value = this.#value(key);
     return value === undefined || value === null ? undefined : this.field.at(key);
   }
 
   /** As `get`, and an empty value counts: `set_slots: [{name: null}]`. */
   getEvenEmpty(key: string): Field | undefined {
-    this.#asked.add(key);
+    this.#known.add(key);
     return this.#value(key) === undefined ? undefined : this.field.at(key);
   }
 
@@ -301,11 +301,11 @@ export class Section {
   /** All there is, for mappings whose keys are names of the author's. */
   entries(): readonly (readonly [string, Field])[] {
     const keys = Object.keys(this.#values);
-    for (const key of keys) this.#asked.add(key);
+    for (const key of keys) this.#known.add(key);
     return keys.map((key) => [key, this.field.at(key)]);
   }
 
-  /** Reports keys that nobody asked for. */
+  /** Reports unknown keys. */
   finish(): void {
     for (const key of this.#unknown()) this.#refuse(key);
   }
@@ -316,17 +316,17 @@ export class Section {
    */
   finishLeniently(): void {
     for (const key of this.#unknown()) {
-      if (didYouMean(key, this.#asked) !== undefined) this.#refuse(key);
+      if (didYouMean(key, this.#known) !== undefined) this.#refuse(key);
       else this.field.at(key).keyWarn(`"${key}" is left out, nothing here would read it`);
     }
   }
 
   #unknown(): readonly string[] {
-    return Object.keys(this.#values).filter((key) => !this.#asked.has(key));
+    return Object.keys(this.#values).filter((key) => !this.#known.has(key));
   }
 
   #refuse(key: string): void {
-    const hint = suggest(key, this.#asked, `known here: ${[...this.#asked].join(', ')}`);
+    const hint = suggest(key, this.#known, `known here: ${[...this.#known].join(', ')}`);
     this.field.at(key).keyError(`unknown key "${key}"`, { hint });
   }
 

@@ -32,8 +32,8 @@ export interface BuildOptions {
    */
   readonly fetch?: typeof globalThis.fetch;
   /**
-   * Bindings to call agents by, beside the two over HTTP; told where `outbound` of endpoints.yml lets
-   * calls go. @default none
+   * Bindings to call agents by, beside the two over HTTP; they get the network policy of `outbound` in
+   * endpoints.yml. @default none
    * @example bindings: (policy) => [grpcBinding({ policy })]
    */
   readonly bindings?: (policy: UrlPolicy | undefined) => readonly ClientBinding[];

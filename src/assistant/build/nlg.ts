@@ -52,8 +52,8 @@ export function rephraserOf(
       const { signal, noting } = request;
       const ask = (): Promise<GeneratedText> =>
         generateText(model, { prompt, signal, timeoutMs, retries: 0, logger });
-      const asked = { component: 'rephraser', model: model.modelId, prompt };
-      const { text } = noting === undefined ? await ask() : await noted(noting, asked, ask);
+      const called = { component: 'rephraser', model: model.modelId, prompt };
+      const { text } = noting === undefined ? await ask() : await noted(noting, called, ask);
       return text.trim();
     },
   };

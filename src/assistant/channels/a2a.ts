@@ -34,7 +34,7 @@ import {
  * How an assistant is exposed as an A2A agent.
  * @example
  * const options: AssistantAgentOptions = {
- *   assistant: () => current, // set anew after each reload
+ *   assistant: () => current, // another one after each reload
  *   name: 'bank', description: 'Looks after accounts, cards and transfers.',
  * };
  */
@@ -86,12 +86,12 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       }
       yield working();
       try {
-        const { result, isOver } = yield* shownWhile(assistant, turn);
+        const { result, isOver } = yield* runTurn(assistant, turn);
         if (isOver)
           yield failure('session_ended', 'This conversation has ended. Start another one.');
         else yield { ...endOf(result, repair), context: saved(assistant, turn, result, timers) };
       } catch (error) {
-        if (!wasGivenUp(turn)) throw error;
+        if (!wasCancelled(turn)) throw error;
         // Cancelling a turn cancels its flows; a turn aborted for another reason keeps them.
         const parts = [data({ state: 'canceled' })];
         yield { kind: 'canceled', parts, ...(await canceled(assistant, turn)) };
@@ -105,7 +105,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
 }
 
 /** Runs a turn: yields streamed chunks and returns the final status. */
-async function* shownWhile(
+async function* runTurn(
   assistant: Assistant,
   turn: Turn,
 ): AsyncGenerator<TurnEvent, { readonly result: TurnResult; readonly isOver: boolean }> {
@@ -147,11 +147,11 @@ function endOf(
   repair: { readonly includeConversationRepair: boolean },
 ): TurnEnd {
   const kind = stateOf(outcome, repair);
-  const told = messages.filter((message) => !isIntermediate(message));
-  return { kind, parts: partsOf(kind, outcome, told) };
+  const sent = messages.filter((message) => !isIntermediate(message));
+  return { kind, parts: partsOf(kind, outcome, sent) };
 }
 
-function wasGivenUp({ signal }: Turn): boolean {
+function wasCancelled({ signal }: Turn): boolean {
   const { reason } = signal as { readonly reason: unknown };
   const cause = reason instanceof TurnStopped ? reason.stopCause : undefined;
   return cause === 'cancel' || cause === 'timeout';

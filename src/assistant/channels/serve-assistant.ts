@@ -132,9 +132,9 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
 
   const models = new ModelHolder();
   const staticCard = await readStaticCard(a2aServer, places.directory);
-  const replaceModel = async (asked: { readonly file: string } | 'same' | 'none') => {
+  const replaceModel = async (requested: { readonly file: string } | 'same' | 'none') => {
     const file = models.current?.packed;
-    const wanted = asked === 'same' ? (file === undefined ? 'folder' : { file }) : asked;
+    const wanted = requested === 'same' ? (file === undefined ? 'folder' : { file }) : requested;
     await (sharedModel?.change(wanted) ?? serveModel(wanted));
   };
   const serveModel = (wanted: ModelSource): Promise<void> =>

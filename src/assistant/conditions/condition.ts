@@ -57,7 +57,7 @@ const conditions = new BoundedCache<Condition>(2_000);
 
 /**
  * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are
- * kept and used again. `{{context.x}}` in it is rendered anew at each evaluation.
+ * kept and used again. `{{context.x}}` in it is rendered at each evaluation.
  * @example compileCondition('slots.age >= 18').evaluate({ slots: { age: 20 } }) // true
  * @throws {TextError} with the place of the mistake.
  */

@@ -37,7 +37,7 @@ export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefi
     builtin: false,
   };
   const initialValue = readInitialValue(slot, section);
-  // These steer machinery that is not there; a project that sets them means no harm.
+  // Options of components that Legate doesn't have; they are ignored without a warning.
   for (const key of ['influence_conversation', 'shared_for_coexistence', 'value_reset_delay']) {
     section.get(key);
   }

@@ -198,7 +198,7 @@ export interface Check {
   /** `bot_uttered utter_balance` */
   readonly title: string;
   readonly position: Position;
-  /** What it speaks of, to be found in the project. */
+  /** Names that must exist in the project. */
   readonly uses: readonly NameUse[];
   /** Looks at the events from index `from` on. */
   judge(turn: TestTurn, from: number): Verdict | Promise<Verdict>;

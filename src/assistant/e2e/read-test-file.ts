@@ -64,7 +64,7 @@ export function readTestFile(
     return one === undefined ? [] : [one];
   });
   section.finish();
-  refuseTwins(cases, problems);
+  refuseDuplicates(cases, problems);
   return cases;
 }
 
@@ -159,7 +159,7 @@ function stubsOf(
   return own;
 }
 
-function refuseTwins(cases: readonly TestCase[], problems: Problems): void {
+function refuseDuplicates(cases: readonly TestCase[], problems: Problems): void {
   const names = new Set<string>();
   for (const { name, position } of cases) {
     if (names.has(name)) {

@@ -18,7 +18,7 @@ const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_s
 /** Not allowed for agents: they run within a step, which they can't undo. */
 export const NOT_OF_AGENTS: ReadonlySet<string> = new Set([...OURS, 'rewind', 'undo']);
 
-/** Each makes the conversation anew from its log. */
+/** Each rebuilds the conversation from its log. */
 const MAX_TAKEN_BACK = 100;
 
 /** Maximum size of a slot: slots are loaded and saved with every turn. */

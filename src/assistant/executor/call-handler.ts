@@ -295,9 +295,9 @@ function keepAgent(
  */
 function newContextId({ tracker }: Dialogue, place: readonly string[]): string {
   const { events, state } = tracker;
-  const heard = events.findLast(({ event }) => event === 'user')?.['message_id'] ?? null;
-  const begun = events.filter(({ event }) => event === 'agent_started').length;
-  const identity = JSON.stringify([state.senderId, heard, begun, ...place]);
+  const messageId = events.findLast(({ event }) => event === 'user')?.['message_id'] ?? null;
+  const starts = events.filter(({ event }) => event === 'agent_started').length;
+  const identity = JSON.stringify([state.senderId, messageId, starts, ...place]);
   const digits = hash('sha256', identity, 'hex');
   // UUID version 8 is for custom ids.
   const parts = [

@@ -35,7 +35,7 @@ export function atStep<Frame extends StackFrame>(frame: Frame, stepId: string): 
  * waits for, the question it asks. Interrupting, resuming and cancelling move whole segments.
  *
  *     [transfer  authenticate(call)  collect_information]  [balance]  completed
- *      `------------------- segment -------------------'   segment    (a pattern of nobody)
+ *      `------------------- segment -------------------'   segment    (a pattern of no flow)
  */
 export interface Segment {
   readonly root: FlowFrame;

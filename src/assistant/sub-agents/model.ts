@@ -146,7 +146,7 @@ export interface SubAgentModule {
 /**
  * The context of a tool call.
  * @example
- * // The model cannot ask for the bookings of somebody else: it never chooses the sender.
+ * // The model cannot ask for the bookings of another user: it never chooses the sender.
  * const run = (_: unknown, { metadata, signal }: SubAgentToolContext) =>
  *   bookingsOf(metadata['sender_id'], { signal });
  */

@@ -192,9 +192,9 @@ class ReactRun {
       await stream.chunk(text);
     };
     const prompt = toPrompt(this.#system, this.#entries.map(toShown));
-    const asked = { component: agent.name, model: model.modelId, prompt };
+    const request = { component: agent.name, model: model.modelId, prompt };
     try {
-      const generated = await noted(call, asked, () =>
+      const generated = await noted(call, request, () =>
         generateText(model, {
           prompt,
           ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
@@ -251,19 +251,19 @@ class ReactRun {
     for (const event of events ?? []) this.#note(event);
     if (this.#isDone()) return this.#end('completed');
     if (!results.some(this.#isClosing)) return undefined;
-    return this.#end('completed', text === '' ? await this.#lastWords() : text);
+    return this.#end('completed', text === '' ? await this.#closingText() : text);
   }
 
   /** Keeps the results so far and asks the user how to continue. */
   async #atLimit(): Promise<AgentOutput> {
-    const text = await this.#lastWords();
+    const text = await this.#closingText();
     if (text !== '') return this.#end('input_required', text);
     const { maxIterations } = this.#parts.agent;
     return this.#failed(`no end after ${maxIterations} iterations (max_iterations)`);
   }
 
-  /** One more line for the user, when the model only acted. */
-  async #lastWords(): Promise<string> {
+  /** Asks the model for a text to the user, after it only called tools. */
+  async #closingText(): Promise<string> {
     return (await this.#ask([])).text;
   }
 

@@ -16,7 +16,7 @@ import {
   type Value,
 } from './value.ts';
 
-/** Of the text of an item, by which items are told apart; in steps of the renderer. */
+/** Cost of comparing an item by its text, in steps of the renderer. */
 const textCost = 5;
 
 /** What items are compared by: an attribute or the item itself, without case unless asked for. */

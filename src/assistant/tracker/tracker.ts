@@ -27,7 +27,7 @@ export interface TrackerOptions {
   readonly eventMetadata?: JsonObject;
 }
 
-/** The listener has done what was asked for before. */
+/** Actions that end a turn; they clear the follow-up action. */
 const listening: ReadonlySet<string> = new Set([
   'action_listen',
   'action_agent_request_user_input',
@@ -85,7 +85,7 @@ export class Tracker {
     return new Tracker(emptyState({ ...conversation, startedAt }), options);
   }
 
-  /** A conversation as its log tells it, from the first event on. It has no events of its own. */
+  /** A conversation rebuilt from its log, without events of its own. */
   static rebuild(
     conversation: Omit<NewConversation, 'startedAt'>,
     log: readonly TrackerEvent[],
@@ -148,20 +148,19 @@ export class Tracker {
     this.#state.followupAction = null;
   }
 
-  /** Gives the event its time and metadata, where it has none, and makes it true. */
+  /** Adds time and metadata to the event, logs it and updates the state. */
   apply(draft: EventDraft): TrackerEvent {
-    const event = this.#note(draft);
-    this.#become(event);
+    const event = this.#log(draft);
+    this.#update(event);
     return event;
   }
 
   /**
-   * Applies a `rewind` or an `undo`: the conversation becomes what the log tells without the events
-   * that are taken back. `former` are the events before those of this tracker, at least since the
-   * session began. Time is not taken back: session, timer and frame ids stay those of now.
+   * Applies a `rewind` or an `undo`: the state is rebuilt from the log without the undone events. `former` are the events before those of this tracker, at least since the
+   * session started. Session, timer and frame ids are not undone.
    */
   undo(draft: EventDraft, former: readonly TrackerEvent[]): void {
-    this.#note(draft);
+    this.#log(draft);
     const { senderId, startedAt } = this.#state;
     const { userId, sessionId, frameCount, latestEventTime, activeAt, timer, surveyed } =
       this.#state;
@@ -176,7 +175,7 @@ export class Tracker {
   logStack(): void {
     if (!this.#stackChanged) return;
     this.#stackChanged = false;
-    this.#note(stackLogged(this.#state.stack));
+    this.#log(stackLogged(this.#state.stack));
   }
 
   save(): { readonly value: JsonObject; readonly events: readonly TrackerEvent[] } {
@@ -189,8 +188,8 @@ export class Tracker {
     return { value, events: [...this.#events] };
   }
 
-  /** Puts an event in the log, as of now. */
-  #note(draft: EventDraft): TrackerEvent {
+  /** Logs an event with the current time. */
+  #log(draft: EventDraft): TrackerEvent {
     const { timestamp } = draft;
     const event: TrackerEvent = {
       ...draft,
@@ -207,19 +206,19 @@ export class Tracker {
     return event;
   }
 
-  /** Makes the events that count true again. */
+  /** Applies the effective events of a log. */
   #replay(log: readonly TrackerEvent[]): void {
-    for (const event of appliedEvents(log)) this.#become(event);
+    for (const event of appliedEvents(log)) this.#update(event);
     this.#stackChanged = false;
   }
 
-  #become(event: TrackerEvent): void {
+  #update(event: TrackerEvent): void {
     const state = this.#state;
     switch (event.event) {
       case 'user':
-        return this.#hear(event);
+        return this.#recordUserMessage(event);
       case 'bot':
-        return this.#say(event);
+        return this.#recordBotMessage(event);
       case 'action':
         state.latestAction = textOf(event, 'name');
         if (listening.has(state.latestAction)) state.followupAction = null;
@@ -233,7 +232,7 @@ export class Tracker {
         return this.#resetSlots();
       case 'session_started':
       case 'restart':
-        return this.#startOver(event);
+        return this.#resetSession(event);
       case 'session_ended':
         state.terminated = true;
         state.timer = null;
@@ -254,11 +253,11 @@ export class Tracker {
         state.agents = [...new Set([...state.agents, textOf(event, 'agent_id')])].slice(-100);
         return;
       default:
-      // Everything else tells what happened and changes nothing.
+      // Other events change nothing.
     }
   }
 
-  #hear(event: TrackerEvent): void {
+  #recordUserMessage(event: TrackerEvent): void {
     const state = this.#state;
     const text = textOf(event, 'text');
     state.latestMessage = boundedMessage(event['parse_data'], text);
@@ -270,7 +269,7 @@ export class Tracker {
     state.inactive = false;
   }
 
-  #say(event: TrackerEvent): void {
+  #recordBotMessage(event: TrackerEvent): void {
     const message = botMessageOf(event);
     const agentId = objectOf(event, 'metadata')['agent_id'];
     const text = message.text ?? '';
@@ -299,7 +298,7 @@ export class Tracker {
     this.#filledBy = {};
   }
 
-  #startOver(event: TrackerEvent): void {
+  #resetSession(event: TrackerEvent): void {
     const sessionId = objectOf(event, 'metadata')['session_id'];
     const state = this.#state;
     if (typeof sessionId === 'string') state.sessionId = sessionId;
