@@ -136,7 +136,7 @@ test('model calls are shown with prompt, answer and tokens', async () => {
   expect(await call.textContent()).toContain('The latest message: "send 50 euros"');
   expect(await call.textContent()).toContain('set slot amount 50');
 
-  // A model that fails is told from one that has nothing to say.
+  // A failed model call is marked.
   await open.say('hm');
   await expect.poll(() => call.locator('.badge.bad').count()).toBe(1);
 });

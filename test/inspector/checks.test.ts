@@ -124,7 +124,7 @@ describe('the wire', () => {
     expect(frame(task('TASK_STATE_WORKING'), { id: 'other' })).toEqual([
       'id: must be that of the request',
     ]);
-    // A request that was refused unread has no id that could be told.
+    // A request that was refused unread has no known id.
     const refusal = { jsonrpc: '2.0', id: null, error: { code: -32_060, message: 'no' } };
     expect(checkResponse(JSON.stringify(refusal), kind).problems).toEqual([]);
     expect(frame(task('TASK_STATE_WORKING'), { id: null })).toHaveLength(1);

@@ -60,7 +60,7 @@ test.each(['light', 'dark'] as const)(
       await look(tab);
     }
     await page.getByRole('button', { name: /^Agent: / }).click();
-    await look('whom to talk to');
+    await look('agent dialog');
     await page.keyboard.press('Escape');
     await visit(page, server.url, look);
   },

@@ -75,7 +75,7 @@ test('markup stays text, and only web and mail addresses become links', () => {
     expect(read(`[a](${address}) ![b](${address}) [c]\n\n[c]: ${address}`)).not.toContain('<a');
   }
   expect(safeUrl('mailto:a@b.example')).toBe('mailto:a@b.example');
-  // A picture would be a request to somebody else.
+  // An image would be a request to another server.
   expect(read('![alt](https://spy.example/p.png)')).toBe(
     '<p><a href="https://spy.example/p.png">alt</a></p>',
   );
@@ -109,15 +109,15 @@ test('any text is rendered in bounded depth without losing words', () => {
   expect(deep(`${'> '.repeat(20)}deep`)).toBe(false);
   expect(read(`${'> '.repeat(20)}deep`)).toContain('deep');
   assert(
-    property(string({ unit: 'binary', maxLength: 200 }), (said) => {
-      expect(typeof read(said)).toBe('string');
+    property(string({ unit: 'binary', maxLength: 200 }), (text) => {
+      expect(typeof read(text)).toBe('string');
     }),
   );
   const words = /^[a-z ]+$/;
   assert(
-    property(string({ maxLength: 100 }), (said) => {
-      if (!words.test(said) || said.trim() === '') return;
-      expect(read(said)).toContain(said.trim().split(/\s+/)[0]);
+    property(string({ maxLength: 100 }), (text) => {
+      if (!words.test(text) || text.trim() === '') return;
+      expect(read(text)).toContain(text.trim().split(/\s+/)[0]);
     }),
   );
 });

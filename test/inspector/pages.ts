@@ -3,18 +3,18 @@ import { expect } from 'vitest';
 import { inspectorToken } from '../../src/http/inspector/testing/inspected-server.ts';
 import { chromium } from '../support/chromium.ts';
 
-/** For tests that look at many views, or wait for much: the machine may be busy with other things. */
+/** For tests of many views: the machine may be busy. */
 export const patient = { timeout: 120_000 };
 
 export interface OpenPage extends AsyncDisposable {
   readonly page: Page;
-  /** Errors of the page, and requests to anybody but its server. */
+  /** Errors of the page, and requests to other servers. */
   readonly problems: readonly string[];
-  /** Says something in the conversation at hand, and waits for the end of the turn. */
+  /** Sends a message in the first conversation, and waits for the end of the turn. */
   say(text: string): Promise<void>;
 }
 
-/** The inspector of a server in a browser of its own. Whatever the page does wrong is noted. */
+/** Opens the inspector of a server in a new browser context. Disposal fails if the page had problems. */
 export async function openPage(
   url: string,
   options: BrowserContextOptions & {
@@ -35,7 +35,7 @@ export async function openPage(
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
-    // The browser itself tells of refused requests, which tests provoke.
+    // The browser itself reports refused requests, which tests provoke.
     const isOwn = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isOwn) problems.push(`console: ${message.text()}`);
   });

@@ -97,9 +97,9 @@ function provider(cards: { readonly mill: JsonObject }): NetworkProvider {
   ] as const;
   return {
     levels: [
-      { name: 'observe', description: 'It is heard, and nothing is done.' },
-      { name: 'learn', description: 'What it asks for is remembered.' },
-      { name: 'propose', description: 'What it asks for waits for a decision.' },
+      { name: 'observe', description: 'Its requests are logged only.' },
+      { name: 'learn', description: 'Its requests are added to memory.' },
+      { name: 'propose', description: 'Its requests wait for approval.' },
       { name: 'act', description: 'Approved skills run at once.' },
     ],
     peers: async () =>
@@ -121,7 +121,7 @@ function provider(cards: { readonly mill: JsonObject }): NetworkProvider {
         id: 'a1',
         peerId: 'courier',
         title: 'Deliver 40 loaves before noon',
-        detail: 'Asked for with skill deliver; costs 12 euros.',
+        detail: 'Requested with skill deliver; costs 12 euros.',
         since: now - 120_000,
       },
     ],

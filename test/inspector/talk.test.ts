@@ -11,7 +11,7 @@ import { openPage } from './pages.ts';
 
 afterAll(closeChromium);
 
-/** In the dialog of whom to talk to: an agent that only its address is known of. */
+/** Chooses an agent by its address in the agent dialog. */
 async function chooseByAddress(page: Page, url: string): Promise<void> {
   await page
     .getByRole('combobox', { name: 'Agent', exact: true })
@@ -272,7 +272,7 @@ test('connecting to another agent starts a new context', async () => {
   await open.say('hello');
   const before = await page.locator('.talk-context code').getAttribute('title');
   await page.getByRole('button', { name: /^Agent: / }).click();
-  // The first field has the focus, and nobody can be called without an address.
+  // The first field has the focus, and an address is required.
   const agents = page.getByRole('combobox', { name: 'Agent', exact: true });
   expect(await agents.evaluate((field) => field === document.activeElement)).toBe(true);
   await agents.selectOption({ label: 'Another agent, by its address' });

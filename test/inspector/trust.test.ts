@@ -51,7 +51,7 @@ test(
     const { page } = open;
     await page.getByLabel('Secret').fill('operator-token');
     await page.getByRole('button', { name: 'Open inspector' }).click();
-    // The directory has the mill; nobody called yet.
+    // The directory has the mill; there were no calls yet.
     await page.locator('.peer-row', { hasText: 'mill' }).waitFor();
     const shop = await connect(made.url, { auth: { bearer: 'shop-token' } });
     const order = (text: string) => shop.sendMessage({ message: message(text) });

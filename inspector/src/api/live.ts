@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals';
 import type { LiveNotice } from '../../../src/http/inspector/model.ts';
-import { eventsOf, jsonOf, refusal, request } from './api.ts';
+import { eventsOf, jsonOf, path, refusal, request } from './api.ts';
 
 export const liveState = signal<'connecting' | 'connected' | 'disconnected'>('connecting');
 
 const listeners = new Set<(notice: LiveNotice) => void>();
-const contexts = new Map<string, number>();
+let watched: string | undefined;
 let connection: AbortController | undefined;
 
 /** Calls back with each notice until the returned function is called. */
@@ -14,15 +14,11 @@ export function onNotice(listener: (notice: LiveNotice) => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Also subscribes to notices about this conversation, which may have no tasks. */
-export function watchContext(id: string): () => void {
-  contexts.set(id, (contexts.get(id) ?? 0) + 1);
+/** Also subscribes to notices about this conversation, which may have no tasks; one at a time. */
+export function watchContext(id: string): void {
+  if (watched === id) return;
+  watched = id;
   connection?.abort();
-  return () => {
-    const left = (contexts.get(id) ?? 1) - 1;
-    if (left > 0) contexts.set(id, left);
-    else contexts.delete(id);
-  };
 }
 
 /** Follows the server while the page is open; reconnects after a lost connection. */
@@ -31,14 +27,13 @@ export async function followServer(): Promise<void> {
     connection = new AbortController();
     const { signal: leaving } = connection;
     try {
-      const query = new URLSearchParams(Array.from(contexts.keys(), (id) => ['context', id]));
-      const { body } = await request(`live?${query}`, { signal: leaving });
+      const query = watched === undefined ? '' : path`?context=${watched}`;
+      const { body } = await request(`live${query}`, { signal: leaving });
       const wasLost = liveState.peek() === 'disconnected';
       liveState.value = 'connected';
       pause = 250;
       // Notices are not replayed after a lost connection: everything may have changed.
-      if (wasLost)
-        publish({ tasks: [], push: true, receiver: true, contexts: [...contexts.keys()] });
+      if (wasLost) publish({ tasks: [], push: true, receiver: true, context: watched ?? '' });
       for await (const { data } of eventsOf(body)) publish(jsonOf<LiveNotice>(data));
     } catch {
       if (leaving.aborted) continue;

@@ -32,9 +32,12 @@ interface AssistantPanelProps {
 
 /** The state of an assistant in one conversation, at any of its turns. */
 export function AssistantPanel({ assistant, contextId, subject = '', tab }: AssistantPanelProps) {
-  useEffect(() => (contextId === undefined ? undefined : watchContext(contextId)), [contextId]);
-  const isRelevant = ({ tasks = [], contexts = [] }: LiveNotice): boolean =>
-    contexts.some((id) => id === contextId) || tasks.some((task) => task.contextId === contextId);
+  useEffect(() => {
+    if (contextId !== undefined) watchContext(contextId);
+  }, [contextId]);
+  const isRelevant = ({ tasks = [], context }: LiveNotice): boolean =>
+    contextId !== undefined &&
+    (context === contextId || tasks.some((task) => task.contextId === contextId));
   const query = subject === '' ? '' : `?subject=${encodeURIComponent(subject)}`;
   const { value, problem } = useLive<ConversationView>(
     contextId && path`assistants/${assistant}/conversations/${contextId}` + query,

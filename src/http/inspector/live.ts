@@ -5,11 +5,11 @@ import type { Scheduler, Timer } from '../../tasks/index.ts';
 import type { ApiCall, Inspection, Routes } from './inspection.ts';
 import type { LiveNotice } from './model.ts';
 
-/** A subscriber, and its conversations. */
+/** A subscriber, and the conversation that it shows. */
 interface Viewer {
-  /** Owner keys and context ids. */
-  readonly contexts: readonly { readonly owner: string; readonly id: string }[];
-  notify(notice: LiveNotice): void;
+  /** Its owner key and context id. */
+  readonly context: { readonly owner: string; readonly id: string } | undefined;
+  readonly notify: (notice: LiveNotice) => void;
 }
 
 interface LiveOptions {
@@ -88,9 +88,10 @@ export class Live {
       'push',
       deliveries.map(({ id, attempts, state }) => `${id}:${attempts}:${state}`).join(),
     );
-    for (const { owner, id } of [...this.#viewers].flatMap(({ contexts }) => contexts)) {
-      const { logLength = 0 } = (await store.loadContext(owner, id)) ?? {};
-      versions.set(`context ${owner} ${id}`, logLength);
+    for (const { context } of this.#viewers) {
+      if (context === undefined) continue;
+      const { logLength = 0 } = (await store.loadContext(context.owner, context.id)) ?? {};
+      versions.set(contextKey(context), logLength);
     }
     const before = this.#versions;
     this.#versions = versions;
@@ -103,17 +104,20 @@ export class Live {
     this.#hasPushed = false;
     if (tasks.length > 0) this.publish({ tasks });
     if (isPushChanged) this.publish({ push: true });
-    for (const viewer of this.#viewers) {
-      const keys = viewer.contexts.map(({ owner, id }) => [id, `context ${owner} ${id}`] as const);
+    for (const { context, notify } of this.#viewers) {
+      if (context === undefined) continue;
+      const key = contextKey(context);
       // A conversation that is watched since this poll has not changed.
-      const contexts = keys.filter(([, key]) => before.has(key) && isChanged(key));
-      if (contexts.length > 0) viewer.notify({ contexts: contexts.map(([id]) => id) });
+      if (before.has(key) && isChanged(key)) notify({ context: context.id });
     }
   }
 }
 
+function contextKey({ owner, id }: NonNullable<Viewer['context']>): string {
+  return `context ${owner} ${id}`;
+}
+
 const maxViewers = 50;
-const maxContexts = 50;
 
 /** Notices of changes, as a stream. */
 export const liveRoutes: Routes = [['GET', 'live', follow]];
@@ -127,10 +131,7 @@ async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
     });
   }
   const owner = ownerKey({ agent, tenant: '', subject: '' });
-  const contexts = query
-    .getAll('context')
-    .slice(0, maxContexts)
-    .map((id) => ({ owner, id }));
+  const id = query.get('context');
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',
@@ -142,7 +143,7 @@ async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
     if (!response.writableNeedDrain) response.write(frame);
   };
   const leave = live.join({
-    contexts,
+    context: id === null ? undefined : { owner, id },
     notify: (notice) => send(sseFrame({ data: JSON.stringify(notice) })),
   });
   const keepAlive = setInterval(() => send(sseComment('keep-alive')), limits.keepAliveMs).unref();

@@ -140,8 +140,8 @@ export interface ConversationView {
 /** The changes since the last notice. */
 export interface LiveNotice {
   readonly tasks?: readonly { readonly id: string; readonly contextId: string }[];
-  /** Conversations, of those in the query, with new events. */
-  readonly contexts?: readonly string[];
+  /** The conversation of the query, if it has new events. */
+  readonly context?: string;
   readonly push?: true;
   readonly receiver?: true;
 }
