@@ -259,4 +259,9 @@ export interface TurnEnd {
   /** Metadata of the status event, and of the task. */
   readonly metadata?: JsonObject;
   readonly context?: ContextPatch;
+  /**
+   * Why the turn failed: a `LegateError` (code, cause) where a model or a remote agent did. For
+   * programs that run the agent themselves; never stored or sent.
+   */
+  readonly error?: unknown;
 }

@@ -12,7 +12,6 @@ export async function* drive(
   agent: Agent,
   turn: Turn,
   output: TurnOutput,
-  onError?: (error: unknown) => void,
 ): AsyncGenerator<ProgressEvent, TurnEnd> {
   try {
     for await (const event of agent.take(turn)) {
@@ -26,13 +25,12 @@ export async function* drive(
   } catch (error) {
     turn.signal.throwIfAborted();
     turn.logger.error({ error }, 'agents.agent.failed');
-    onError?.(error);
-    return failureOf(error, agent.name);
+    return { ...failureOf(error, agent.name), error };
   }
 }
 
 /** The end of an agent that threw. Only the texts of our own errors are shown to callers. */
-export function failureOf(error: unknown, name: string): TurnEnd {
+function failureOf(error: unknown, name: string): TurnEnd {
   const type = error instanceof LegateError ? error.code.toLowerCase() : 'agent_error';
   const what = error instanceof LegateError ? `: ${error.message}` : '.';
   return failure(type, `The agent ${name} failed${what}`);

@@ -69,8 +69,10 @@ export class LlmRun {
     } catch (error) {
       isSettled = true;
       if (!(error instanceof ModelCallError)) throw error;
-      this.#turn.logger.error({ error: error.cause }, 'agents.model.failed');
-      yield this.#failed(error.errorType, 'The language model could not answer.', error.details);
+      const { cause, errorType, details } = error;
+      this.#turn.logger.error({ error: cause }, 'agents.model.failed');
+      const end = this.#failed(errorType, 'The language model could not answer.', details);
+      yield { ...end, error: cause };
     } finally {
       // A consumer that leaves early aborts the model call.
       if (!isSettled) this.#stopping.abort();

@@ -117,7 +117,7 @@ export function remoteAgent(
       turn.signal.throwIfAborted();
       turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
       const type = toLegateError(error).code.toLowerCase();
-      yield failure(type, `The agent ${labelOf()} could not be reached.`);
+      yield { ...failure(type, `The agent ${labelOf()} could not be reached.`), error };
       return;
     }
     const { remoteEvents } = await import('./remote-run.ts');

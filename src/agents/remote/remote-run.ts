@@ -81,7 +81,7 @@ export async function* remoteEvents(
     const code = error instanceof LegateError ? error.code.toLowerCase() : 'peer_invalid';
     const type = task.expired ?? code;
     const end = failure(type, `The agent ${name} ${explanations[type] ?? 'failed'}.`);
-    yield { ...end, context: { value: toValue(state) } };
+    yield { ...end, error, context: { value: toValue(state) } };
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../config/index.ts';
 import { data, text } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import { Deadline } from '../../time/index.ts';
@@ -68,8 +69,8 @@ export function parallel(options: ParallelOptions): Agent {
       const events = run.step(branch, options);
       let next = await events.next();
       for (; next.done !== true; next = await events.next()) await channel.push(next.value);
-      const { context: _, ...ended } = next.value.end;
-      outcomes.set(branch.name, ended);
+      const { kind, parts, metadata } = next.value.end;
+      outcomes.set(branch.name, present({ kind, parts, metadata }));
     };
     try {
       yield* channel.during(Promise.all(due.map(work)));

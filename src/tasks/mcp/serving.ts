@@ -1,5 +1,6 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { present } from '../../config/index.ts';
 import {
   type Agent,
   type Caller,
@@ -8,7 +9,6 @@ import {
   type TurnEvent,
 } from '../../agents/index.ts';
 import { isJsonObject, type Part } from '../../protocol/index.ts';
-import { openMemory } from '../../store/index.ts';
 import { endSpan, inSpan, type SpanOptions, startSpan } from '../../telemetry/index.ts';
 import type { Invocation, InvocationResult } from '../runner/invocation.ts';
 import { Runner } from '../runner/runner.ts';
@@ -37,13 +37,8 @@ export class Serving {
   constructor(agent: Agent, options: McpServerOptions) {
     this.#agent = agent;
     this.#options = options;
-    const { store = openMemory(), logger } = options;
-    this.#runner = new Runner({
-      agent,
-      store,
-      isResumable: false,
-      ...(logger !== undefined && { logger }),
-    });
+    const { store, logger } = options;
+    this.#runner = new Runner({ agent, isResumable: false, ...present({ store, logger }) });
   }
 
   async server(caller: Caller): Promise<McpServer> {

@@ -32,7 +32,7 @@ export interface InvocationResult {
   /** All text that was made. */
   readonly text: string;
   readonly metadata: JsonObject;
-  /** What the agent threw, where it did. */
+  /** What the agent threw, or why it failed: a `LegateError` (code, cause) where a model did. */
   readonly error?: unknown;
 }
 
@@ -104,15 +104,13 @@ export class Invocation implements AsyncIterable<TurnEvent> {
     this.#isTaken = true;
     // The engine is about to stop the turn.
     if (this.#isCanceled) await until(new Promise<never>(() => {}), turn.signal);
-    const noteError = (error: unknown): void => {
-      this.#error = error;
-    };
-    const events = drive(agent, turn, this.#output, noteError);
+    const events = drive(agent, turn, this.#output);
     try {
       for (;;) {
         const next = await events.next();
         if (next.done === true) {
           this.#end = next.value;
+          this.#error = next.value.error;
           yield next.value;
           return;
         }

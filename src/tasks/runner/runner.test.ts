@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scriptedModel } from '../../models/index.ts';
+import { createModel, scriptedModel, startScriptedModelServer } from '../../models/index.ts';
 import { artifact } from '../../protocol/index.ts';
 import { openMemory, ownerKey } from '../../store/index.ts';
 import {
@@ -17,6 +17,7 @@ import {
   working,
 } from '../../agents/index.ts';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
+import { createLogger } from '../../telemetry/index.ts';
 import { Runner, type RunnerOptions } from './runner.ts';
 
 const echo = agent({ name: 'echo' }, async function* (turn) {
@@ -458,4 +459,23 @@ test('runs of one session wait for each other in other runners, too', async () =
     'completed',
   ]);
   expect(order).toEqual(['begin slow', 'end slow', 'begin quick', 'end quick']);
+});
+
+test('a model that refuses the key is a typed error with provider, model and hint', async () => {
+  const refused = { error: { status: 401, message: 'Incorrect API key provided' } };
+  await using server = await startScriptedModelServer([refused]);
+  const entry = { provider: 'openai', model: 'gpt-4o', api_key: 'wrong', api_base: server.url };
+  const model = createModel({ id: 'main', models: [entry] });
+  const lines: string[] = [];
+  const logger = createLogger({ format: 'pretty', write: (line) => lines.push(line) });
+  const clerk = llmAgent({ name: 'clerk', model });
+  await using runner = new Runner({ agent: clerk, logger });
+  const { state, error } = await runner.run({ message: 'Hi' });
+  expect(state).toBe('failed');
+  expect(error).toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringMatching(/^model gpt-4o of openai answered 401: .*; check api_key of/),
+    cause: expect.objectContaining({ statusCode: 401 }),
+  });
+  expect(lines.join('')).toContain('model gpt-4o of openai answered 401');
 });

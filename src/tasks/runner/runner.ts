@@ -14,7 +14,7 @@ import {
   type Part,
   type Task,
 } from '../../protocol/index.ts';
-import { readOwnerKey } from '../../store/index.ts';
+import { openMemory, readOwnerKey, type Store } from '../../store/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
@@ -30,15 +30,17 @@ import { type SessionKey, SessionStore } from './sessions.ts';
  * @example
  * const options: RunnerOptions = {
  *   agent,
- *   store: await openStore({ type: 'memory' }),
+ *   store: await openStore({ type: 'sqlite', path: 'runs.db' }),
  *   isResumable: false,
  *   keepMs: 3_600_000,
  * };
  */
 export interface RunnerOptions extends Pick<
   EngineOptions,
-  'agent' | 'store' | 'cancelGraceMs' | 'logger' | 'replica' | 'scheduler'
+  'agent' | 'cancelGraceMs' | 'logger' | 'replica' | 'scheduler'
 > {
+  /** Where sessions and invocations are kept. @default in memory */
+  readonly store?: Store;
   /**
    * Whether a run whose process died goes on when a runner is used on the same store again; else it
    * has failed. Costs a write for each step. @default true
@@ -99,15 +101,16 @@ const sevenDays = 7 * 24 * 60 * 60 * 1000;
  */
 export class Runner implements AsyncDisposable {
   readonly sessions: SessionStore;
-  readonly #options: RunnerOptions;
+  readonly #options: RunnerOptions & { readonly store: Store };
   /** Invocations that run here, by their ids. */
   readonly #active = new Map<string, Invocation>();
   readonly #cancels = new KeyedQueue();
   #starting: Promise<Engine> | undefined;
 
   constructor(options: RunnerOptions) {
-    this.#options = options;
-    const { agent, store, scheduler = storeScheduler(store) } = options;
+    const { agent, store = openMemory() } = options;
+    const { scheduler = storeScheduler(store) } = options;
+    this.#options = { ...options, store };
     this.sessions = new SessionStore(agent.name, store, scheduler);
   }
 
