@@ -145,8 +145,16 @@ export type Command =
   | { readonly command: 'repeat bot messages' }
   | { readonly command: 'continue agent' }
   | { readonly command: 'restart agent'; readonly agent: string }
-  /** `flow`: what was asked for and is guarded, with the reason `cannot_handle_not_available`. */
-  | { readonly command: 'cannot handle'; readonly reason: string; readonly flow?: string }
+  /**
+   * `flow`: what was asked for and is guarded, with the reason `cannot_handle_not_available`; `info`: more
+   * that the pattern sees in its context.
+   */
+  | {
+      readonly command: 'cannot handle';
+      readonly reason: string;
+      readonly flow?: string;
+      readonly info?: JsonObject;
+    }
   | { readonly command: 'error'; readonly errorType: string; readonly info: JsonObject }
   | { readonly command: 'code change' }
   | { readonly command: 'session start' }

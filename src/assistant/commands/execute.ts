@@ -105,6 +105,7 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
       return pushAside(dialogue, 'pattern_search');
     case 'cannot handle':
       return dialogue.pushPattern('pattern_cannot_handle', {
+        ...command.info,
         reason: command.reason,
         ...(command.flow !== undefined && guardedContext(dialogue, command.flow)),
       });

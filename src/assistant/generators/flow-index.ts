@@ -152,6 +152,11 @@ export class FlowIndex {
     }
   }
 
+  /** Stems that mean nearly the same in this project, without the stem itself. */
+  synonymsOf(stem: string): readonly string[] {
+    return this.#synonyms.get(stem) ?? [];
+  }
+
   /** For sorting flows as the project has them. */
   readonly inOrder = (one: Flow, two: Flow): number =>
     this.#flows.indexOf(one) - this.#flows.indexOf(two);

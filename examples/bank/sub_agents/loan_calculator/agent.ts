@@ -8,8 +8,13 @@ const tooMuch = 1_000_000_000;
 export const run: SubAgentModule['run'] = ({ id, userMessage, metadata }) => {
   const isAnswer =
     metadata['resumed_after_interruption'] !== true && metadata['restarted'] !== true;
-  const number = isAnswer ? Number(/\d+/.exec(userMessage)?.[0] ?? Number.NaN) : Number.NaN;
-  const isMonths = /month/.test(userMessage);
+  const said = isAnswer
+    ? Number(/\d+/.exec(userMessage.replaceAll(/(?<=\d),(?=\d{3})/g, ''))?.[0] ?? Number.NaN)
+    : Number.NaN;
+  const isYears = /\byears?\b/.test(userMessage);
+  // A bare number after the amount is the time that was asked for.
+  const isMonths = isYears || /month/.test(userMessage) || typeof metadata['amount'] === 'number';
+  const number = isYears ? 12 * said : said;
   const amount = isMonths || Number.isNaN(number) ? metadata['amount'] : number;
   if (typeof amount !== 'number') {
     const responseMessage = 'How much do you want to borrow, in euros?';

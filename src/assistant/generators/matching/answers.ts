@@ -7,7 +7,7 @@ import type { Reading } from './reading.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
 import type { Found } from './values/found.ts';
-import { isBareYesNo, readYesNo } from './values/yes-no.ts';
+import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 
 /** Longer answers are no values of the wrong form, but something else. */
 const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;
@@ -17,7 +17,7 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
   const { asked } = turn;
   if (asked === undefined) return undefined;
   if (asked.kind === 'yes-no') {
-    const value = readYesNo(message) ?? saysItself(message, asked);
+    const value = saysOpposite(message, asked) ?? readYesNo(message) ?? saysItself(message, asked);
     if (value === undefined) return undefined;
     const reading = turn.read(message);
     const others = isBareYesNo(message) ? [] : otherFills(turn, reading);
@@ -30,14 +30,18 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
   const reading = turn.read(message);
   const found = bestFitting(reading, asked);
   if (found === undefined) return undefined;
-  reading.take(found);
+  reading.takeAnswer(found);
   return [setSlot(asked, found.value), ...otherFills(turn, reading)];
 }
 
-/** "It is urgent" to whether it is urgent; a "not" would have been heard before. */
-function saysItself(message: Message, asked: SlotProfile): true | undefined {
-  const isShort = message.tokens.length <= 5;
-  return isShort && message.tokens.some((token) => asked.names.has(token.stem)) ? true : undefined;
+/** "Inside please" to whether outside is a no, whatever else it says. */
+function saysOpposite(message: Message, asked: SlotProfile): false | undefined {
+  return saysItself(message, asked) === false ? false : undefined;
+}
+
+/** "It is urgent" to whether it is urgent, "inside" to whether outside; a "not" was read before. */
+function saysItself(message: Message, asked: SlotProfile): boolean | undefined {
+  return message.tokens.length <= 6 ? saysSlot(message, asked) : undefined;
 }
 
 /** Values for the other slots of the active flow. */
@@ -53,7 +57,7 @@ export function otherFills(turn: Turn, reading: Reading): Command[] {
 function bestFitting(reading: Reading, asked: SlotProfile): Found<JsonValue> | undefined {
   const fitting = reading.fitting(asked, true);
   if (asked.kind === 'number') {
-    const numbers = reading.fittingNumbers(true);
+    const numbers = reading.fittingNumbers(asked, true);
     const money = asked.isMoney ? numbers.find((one) => one.isMoney) : undefined;
     return money ?? numbers.find((one) => !one.isWeak) ?? numbers[0];
   }

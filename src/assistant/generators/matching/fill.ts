@@ -62,7 +62,7 @@ function choose(
   }
   const fitting = reading.fitting(profile, false);
   if (profile.kind === 'number') {
-    return chooseNumber(reading.message, profile, reading.fittingNumbers(false), rivals);
+    return chooseNumber(reading.message, profile, reading.fittingNumbers(profile, false), rivals);
   }
   const byWord = fitting.filter((one) => isAnnounced(reading.message, one, profile));
   if (byWord.length > 0) return byWord[0];

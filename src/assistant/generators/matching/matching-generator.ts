@@ -61,6 +61,7 @@ const steps: readonly Step[] = [
   findCorrections,
   requestedElsewhere,
   answered,
+  unclearNumber,
   filledOthers,
   unclear,
   notStarted,
@@ -99,7 +100,8 @@ function forced(turn: Turn): readonly Command[] | undefined {
 
 function byButton(turn: Turn): readonly Command[] | undefined {
   const meant = typedButton(turn);
-  return meant === undefined ? undefined : decide(turn.with(meant, { transcript: [] }));
+  if (meant === undefined || !('tokens' in meant)) return meant;
+  return decide(turn.with(meant, { transcript: [] }));
 }
 
 /** The answer to the question, by its form. */
@@ -109,6 +111,13 @@ function answered(turn: Turn): readonly Command[] | undefined {
   // A question is answered with a question only when it names a value.
   if (isOpenQuestion(message) && question.kind !== 'category') return undefined;
   return findAnswer(turn, message);
+}
+
+/** "10.000" and "50 dollars" where euros are meant: better to ask than to send. */
+function unclearNumber(turn: Turn): readonly Command[] | undefined {
+  const info = turn.asked === undefined ? undefined : turn.read().unclearNumber(turn.asked);
+  if (info === undefined) return undefined;
+  return [{ command: 'cannot handle', reason: 'cannot_handle_unclear_value', info: { ...info } }];
 }
 
 /** Values for other slots of the flow: "60 euros" when asked to confirm. */

@@ -16,10 +16,10 @@ const supposing =
 /** "Can I send money if I am abroad?", but not "I wonder if I could". */
 const condition =
   /(?<!\b(?:wonder|wondering|know|see|ask|asking|check|tell me|sure)) (?:if|when) (?:i|we|my)\b.*\?\s*$/;
-const factQuestion = /^(?:so |and )?(?:how|what|when|is|are|does|do|will|would|which|which)\b/;
+const factQuestion = /^(?:so |and )?(?:how|what|when|is|are|does|do|will|would|which)\b/;
 /** What questions about a thing are about, where the flow is not. */
 const facts =
-  /^(?:cost|costs|fee|fees|charge|charges|charged|price|prices|take|takes|last|lasts|expensive|interest|rate|rates|safe|secure|risk|risks|refund|refunded|rule|rules|policy|difference|conditions?|requirements?|works?|long)$/;
+  /^(?:cost|costs|fee|fees|charge|charges|charged|price|prices|take|takes|expensive|interest|rate|rates|safe|secure|risk|risks|refund|refunded|rule|rules|policy|difference|conditions?|requirements?|works?|long)$/;
 
 export function moodOf(message: Message, candidate: Candidate): Mood {
   const mood = readMood(message, candidate);

@@ -147,6 +147,8 @@ export function cleanAnswer(text: string, announcedBy: readonly string[]): strin
     answer = shorter;
   }
   const first = /^([a-z]+)\s+(?=\S)/i.exec(answer);
+  const related = /^(?:my|our|his|her|their) ([a-z]+) (?=\p{Lu})/u.exec(answer);
+  if (related !== null && relations.has(related[1] ?? '')) answer = answer.slice(related[0].length);
   const isAnnounced =
     first !== null &&
     ['to', 'for', 'from', 'with', ...announcedBy].includes((first[1] ?? '').toLowerCase());

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
+import { readSpecial } from '../../commands/special.ts';
 import { fold, type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
@@ -147,11 +148,11 @@ function texts(value: JsonValue | undefined): string[] {
 }
 
 /**
- * The message that a typed button title stands for, when the last bot messages had such a button:
- * its payload if that is plain text. "The second one" chooses by place. Payloads with a slash are
- * left to the buttons themselves.
+ * What a typed button title stands for, when the last bot messages had such a button. "The second one"
+ * chooses by place. A button that sets slots does so; where text is asked for, a plain title is the answer,
+ * whatever else it would say; otherwise its payload is read as a message.
  */
-export function typedButton(turn: Turn): Message | undefined {
+export function typedButton(turn: Turn): Message | readonly Command[] | undefined {
   const { input, message } = turn;
   const buttons = [];
   for (const entry of input.transcript.toReversed()) {
@@ -164,9 +165,20 @@ export function typedButton(turn: Turn): Message | undefined {
   const isNumber = /^\d+$/.test(said);
   const place = isNumber ? undefined : choiceByPlace(message, buttons.length);
   const button =
-    buttons.find((one) => fold(one.title.trim()) === said) ??
+    buttons.find((one) => fold(one.title.trim()).replace(/[.!?]+$/, '') === said) ??
     (place === undefined ? undefined : buttons[place]);
   if (button === undefined) return undefined;
-  const text = button.payload.startsWith('/') ? button.title : button.payload;
+  const { asked } = turn;
+  const special = readSpecial(button.payload, { domain: input.domain, flows: input.allFlows });
+  const isText = asked?.slot.type === 'text' || asked?.slot.type === 'any';
+  const title = messageOf(button.title, message.language);
+  // "Cancel" cancels, also where a button of that title says no.
+  const isRead = afterCancel(title) !== undefined || findAnswer(turn, title) !== undefined;
+  if (special?.kind === 'commands' && (isText || !isRead)) return special.commands;
+  if (isText && special === undefined) {
+    const payload = messageOf(button.payload, message.language);
+    return findAnswer(turn, payload) ?? [setSlot(asked, button.payload)];
+  }
+  const text = special === undefined ? button.payload : button.title;
   return text === message.text ? undefined : messageOf(text, message.language);
 }

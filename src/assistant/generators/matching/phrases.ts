@@ -135,7 +135,7 @@ export function leastCoverage(message: Message): number {
 }
 
 const unsure =
-  /^(?:i (?:do ?n'?t|do not|have no) (?:know|idea|remember|care)(?: (?:yet|that|it|really))?|(?:no|not any) (?:idea|clue)|not sure(?: yet)?|i(?:'m| am) not sure(?: yet)?|dunno|idk|hm+|um+|whatever)$/;
+  /^(?:i (?:do ?n'?t|do not|have no) (?:know|idea|remember|care)(?: (?:yet|that|it|really))?|(?:no|not any) (?:idea|clue)|not sure(?: yet)?|i(?:'m| am) not sure(?: yet)?|dunno|idk|hm+|um+|whatever|maybe|perhaps|it depends|depends|either|(?:hm+|um+)[\s,.]*(?:not sure|maybe)|don'?t know|no idea|hard to say)$/;
 
 /** Says that there is no answer: "no idea". */
 export function isUnsure(message: Message): boolean {

@@ -5,13 +5,25 @@ import { findCategories } from './values/categories.ts';
 import { type Day, findDates } from './values/dates.ts';
 import { findEmails, findIbans, findPhones, type Found, free } from './values/found.ts';
 import { findNumbers, type FoundNumber } from './values/numbers.ts';
-import { findTimes } from './values/times.ts';
+import { findBoth, findPeople } from './values/people.ts';
+import { findPeriods, type Period } from './values/periods.ts';
+import { findTimes, hourAlone } from './values/times.ts';
+import { converted, unitAt } from './values/units.ts';
 
 interface ReadingOptions {
   readonly today: Day;
   readonly dateOrder: 'day-month' | 'month-day';
   readonly language: string | undefined;
+  /** The only currency that the project speaks of, as an ISO code. */
+  readonly currency?: string | undefined;
+  /** Stems that mean the same as a stem in this project. */
+  readonly meanings?: (stem: string) => readonly string[];
 }
+
+/** A number that is there and can't be taken as it stands. */
+export type UnclearNumber =
+  | { readonly hint: 'currency'; readonly currency: string }
+  | { readonly hint: 'separator'; readonly low: number; readonly high: number };
 
 /**
  * The typed values of one message, each kind looked for once and only when a slot asks for it.
@@ -21,6 +33,7 @@ export class Reading {
   readonly message: Message;
   readonly #options: ReadingOptions;
   readonly #taken: Span[] = [];
+  #isAnswered = false;
   #dates: Found<string>[] | undefined;
   #times: Found<string>[] | undefined;
   #numbers: FoundNumber[] | undefined;
@@ -38,10 +51,47 @@ export class Reading {
     this.#taken.push({ start: span.start, end: span.end });
   }
 
+  /** Takes the answer to what was asked: the rest of the message is beside it. */
+  takeAnswer(span: Span): void {
+    this.take(span);
+    this.#isAnswered = true;
+  }
+
   get dates(): readonly Found<string>[] {
     const { today, dateOrder } = this.#options;
     this.#dates ??= findDates(this.message, { today, order: dateOrder });
     return free(this.#dates, this.#taken);
+  }
+
+  #datesOf({ prefers }: SlotProfile): readonly Found<string>[] {
+    if (prefers === 'future') return this.dates;
+    const { today, dateOrder } = this.#options;
+    return free(findDates(this.message, { today, order: dateOrder, prefers }), this.#taken);
+  }
+
+  /** Periods stay when they are taken: one has a value for two slots. */
+  #periods(prefers: 'past' | 'future'): readonly Found<Period>[] {
+    const { today, dateOrder } = this.#options;
+    return findPeriods(this.message, { today, order: dateOrder, prefers });
+  }
+
+  /** The first or last day of a period: "last month" is both. */
+  #edges(profile: SlotProfile, isAsked: boolean): readonly Found<string>[] {
+    const { edge, prefers } = profile;
+    if (edge === undefined) return [];
+    const periods = this.#periods(prefers).map(({ value, start, end }) => ({
+      value: value[edge],
+      start,
+      end,
+    }));
+    if (periods.length > 0 || isAsked || this.#isAnswered || prefers === 'future') return periods;
+    // "What did I spend yesterday": a single day, looked back to, is a period of its own.
+    const { today, dateOrder } = this.#options;
+    const days = findDates(this.message, { today, order: dateOrder, prefers });
+    const isBound = /\b(?:from|since|after|until|till|to|before|by)(?: the)? $/;
+    const [day] = days;
+    if (day === undefined || days.length > 1) return [];
+    return isBound.test(this.message.folded.slice(0, day.start)) ? [] : [day];
   }
 
   get times(): readonly Found<string>[] {
@@ -67,6 +117,7 @@ export class Reading {
     const { message } = this;
     return [
       ...this.dates,
+      ...this.#periods('past'),
       ...this.times,
       ...this.numbers,
       ...findEmails(message),
@@ -77,25 +128,31 @@ export class Reading {
   /** The values in the message that fit a slot by their form; not for short or free texts. */
   fitting(profile: SlotProfile, isAsked: boolean): readonly Found<JsonValue>[] {
     const { message } = this;
+    const { meanings } = this.#options;
     switch (profile.kind) {
       case 'number':
-        return this.fittingNumbers(isAsked);
+        return this.fittingNumbers(profile, isAsked);
       case 'category':
-        return free(findCategories(message, profile.slot.values ?? [], { isAsked }), this.#taken);
+        return free(
+          findCategories(message, profile.slot.values ?? [], { isAsked, meanings }),
+          this.#taken,
+        );
       case 'email':
         return free(findEmails(message), this.#taken);
       case 'phone':
         return free(findPhones(message), this.#taken);
       case 'iban':
         return free(findIbans(message), this.#taken);
-      case 'date':
-        return this.dates;
+      case 'date': {
+        const edges = this.#edges(profile, isAsked);
+        return edges.length > 0 ? edges : this.#datesOf(profile);
+      }
       case 'time':
-        return this.times;
+        return this.times.length > 0 || !isAsked ? this.times : hourAlone(message);
       case 'date-time':
         return this.#moments();
       case 'pattern':
-        return free(profile.pattern?.find(message.text) ?? [], this.#taken);
+        return this.#matching(profile, isAsked);
       case 'yes-no':
       case 'name':
       case 'free':
@@ -103,10 +160,69 @@ export class Reading {
     }
   }
 
+  /** What the project's expression finds; "DE02 1203 ..." is what its form says, without the blanks. */
+  #matching(profile: SlotProfile, isAsked: boolean): readonly Found<JsonValue>[] {
+    const { pattern, form } = profile;
+    if (pattern === undefined) return [];
+    const isText = form === 'name' || form === 'free';
+    const formed = (isText ? [] : this.fitting({ ...profile, kind: form }, isAsked)).filter(
+      ({ value }) =>
+        typeof value === 'string' &&
+        pattern.find(value).some(({ start, end }) => start === 0 && end === value.length),
+    );
+    const found = free(pattern.find(this.message.text), this.#taken);
+    return found.length > 0 ? found : formed;
+  }
+
   /** As `fitting`, for slots of kind `number`. */
-  fittingNumbers(isAsked: boolean): readonly FoundNumber[] {
-    const plain = this.numbers.filter((one) => isAsked || !one.isWeak);
+  fittingNumbers(profile: SlotProfile, isAsked: boolean): readonly FoundNumber[] {
+    const found = this.#candidates(profile, isAsked);
+    return found.flatMap((one) => this.#taking(one, profile) ?? []);
+  }
+
+  /** The number that is there for the slot and not to be taken as it stands, when there is no other. */
+  unclearNumber(profile: SlotProfile): UnclearNumber | undefined {
+    if (profile.kind !== 'number' || this.fittingNumbers(profile, true).length > 0)
+      return undefined;
+    const [one] = this.#candidates(profile, true);
+    if (one === undefined) return undefined;
+    if (one.isAmbiguous) return { hint: 'separator', low: one.value, high: one.value * 1_000 };
+    const { currency } = this.#options;
+    return currency === undefined || !this.#isForeign(one, profile)
+      ? undefined
+      : { hint: 'currency', currency };
+  }
+
+  #candidates(profile: SlotProfile, isAsked: boolean): readonly FoundNumber[] {
+    const { message } = this;
+    if (profile.isPeople) {
+      const [people] = free(findPeople(message), this.#taken);
+      if (people !== undefined)
+        return [{ ...people, isMoney: false, isAmbiguous: false, isWeak: false }];
+    }
+    const all = [...this.numbers, ...findBoth(message)];
+    const plain = all.filter((one) => isAsked || !one.isWeak || this.#counts(one, profile));
     return plain.length > 0 || !isAsked ? plain : this.allNumbers;
+  }
+
+  /** "One flat tyre": the word after it is the slot's. */
+  #counts({ end }: FoundNumber, { names, described }: SlotProfile): boolean {
+    const after = this.message.tokens.filter((token) => token.start >= end).slice(0, 2);
+    return after.some(({ stem }) => names.has(stem) || described.has(stem));
+  }
+
+  #isForeign({ currency }: FoundNumber, { isMoney }: SlotProfile): boolean {
+    const own = this.#options.currency;
+    return isMoney && currency !== undefined && own !== undefined && currency !== own;
+  }
+
+  /** The number in the slot's unit; undefined for another currency, an unclear one, or no such unit. */
+  #taking(one: FoundNumber, profile: SlotProfile): FoundNumber | undefined {
+    if (one.isAmbiguous || this.#isForeign(one, profile)) return undefined;
+    const unit = unitAt(this.message.text, one.end);
+    if (profile.unit === undefined || unit === undefined || unit === profile.unit) return one;
+    const value = converted(one.value, unit, profile.unit);
+    return value === undefined ? undefined : { ...one, value };
   }
 
   /** A date, with the time of day when there is one: `2026-11-20T15:00`. */

@@ -5,6 +5,7 @@ import type { FlowQuestion } from '../../flows/flow-slots.ts';
 import { english } from '../words/english.ts';
 import { fold, messageOf } from '../words/words.ts';
 import { wordsOf } from './values/categories.ts';
+import { type TimeUnit, unitIn } from './values/units.ts';
 
 /** How the value of a slot is looked for. */
 export type SlotKind =
@@ -36,6 +37,15 @@ export interface SlotProfile extends FlowQuestion {
   readonly described: ReadonlySet<string>;
   /** A number that is money. */
   readonly isMoney: boolean;
+  /** The unit of time that a number counts. */
+  readonly unit?: TimeUnit;
+  /** A number of people. */
+  readonly isPeople: boolean;
+  /** For kind `pattern`: the form that its words tell. */
+  readonly form: SlotKind;
+  /** For dates: whether they are looked back to, and the end of a period that they are. */
+  readonly prefers: 'past' | 'future';
+  readonly edge?: 'start' | 'end';
 }
 
 const kinds: readonly (readonly [SlotKind, RegExp])[] = [
@@ -56,7 +66,7 @@ const announced: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\b(?:recipient|receiver|payee|beneficiary|target|contact|friend)\b/, ['to']],
   [/\b(?:to|until|till|end)\b/, ['to', 'until', 'till']],
   [/\b(?:destination|arrival)\b/, ['to', 'in']],
-  [/\b(?:sender|source|origin|from|payer|start)\b/, ['from']],
+  [/\b(?:sender|source|origin|from|payer|start)\b/, ['from', 'since']],
   [/\b(?:with|advisor|adviser|attendee|companion|doctor|guest)\b/, ['with']],
   [
     /\b(?:city|location|place|country|branch|restaurant|where|hotel|airport|shop|store|town|region)\b/,
@@ -67,6 +77,9 @@ const announced: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\b(?:topic|subject|about)\b/, ['about', 'regarding']],
   [/\b(?:name|handle|title|nickname)\b/, ['called', 'named']],
 ];
+
+const past =
+  /\b(?:statements?|transactions?|history|movements?|spen[dt]|spending|expenses?|past|previous|birth|birthday|dob|born|happened|incident|accident|damage|purchased?|bought|paid|reports?|activity|log|since)\b/;
 
 /** Too general to call a slot by, when it has a better word. */
 const generalWords = new Set(
@@ -79,17 +92,31 @@ const generalWords = new Set(
 export const profileOf = oncePer(readProfile);
 
 function readProfile(question: FlowQuestion): SlotProfile {
-  const { slot, step } = question;
+  const { slot, step, flow } = question;
   const name = fold(wordsOf(slot.name));
   const description = fold(step.description ?? '');
   const pattern = slot.type === 'text' ? patternOf(question) : undefined;
   const words = name.split(' ').map((word) => english.stem(word));
+  const unit = unitIn(name) ?? unitIn(description);
   const own = words.filter((word) => !generalWords.has(word));
   const byName = announced.filter(([rule]) => rule.test(name));
   const byDescription =
     byName.length > 0 ? [] : announced.filter(([rule]) => rule.test(description));
   return {
     ...question,
+    form: kindOf(question, name, description),
+    prefers: past.test(
+      `${name} ${description} ${fold(wordsOf(flow.id))} ${fold(flow.name)} ${fold(flow.description)}`,
+    )
+      ? 'past'
+      : 'future',
+    ...(/\b(?:start|from|begin|first|since)\b/.test(name) && { edge: 'start' as const }),
+    ...(/\b(?:end|to|until|till|last)\b/.test(name) && { edge: 'end' as const }),
+    ...(unit !== undefined && { unit }),
+    isPeople:
+      /\b(?:guests?|people|persons?|party|adults?|travell?ers?|passengers?|participants?|attendees|seats?|visitors?|diners?)\b/.test(
+        `${name} ${description}`,
+      ),
     kind: pattern === undefined ? kindOf(question, name, description) : 'pattern',
     prepositions: [...byName, ...byDescription].flatMap(([, prepositions]) => prepositions),
     ...(pattern !== undefined && { pattern }),

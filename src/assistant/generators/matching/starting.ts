@@ -50,6 +50,8 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
   const isStory =
     question.kind === 'free' && /\b(?:cannot|can't|couldn't|unable|not|n't)\b/.test(part.folded);
   if (candidate.isExact) return !isStory;
+  // "Send it" is about what is asked, whatever else can be sent.
+  if (!candidate.isTopical && readYesNo(message) !== undefined) return false;
   const isLike = (least: number): boolean => candidate.confidence >= least;
   switch (question.kind) {
     case 'free':

@@ -2,7 +2,8 @@ import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
-import type { Flow } from '../../model.ts';
+import { oncePer } from '../../cache.ts';
+import type { Domain, Flow } from '../../model.ts';
 import { type FlowIndex, flowIndexOf } from '../flow-index.ts';
 import { smallTalkTopic } from '../../small-talk/small-talk.ts';
 import { presentMoment } from '../present-moment.ts';
@@ -13,6 +14,8 @@ import { Reading } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
 import { dayAt } from './values/dates.ts';
+import { currencyIn } from './values/numbers.ts';
+import { saysSlot } from './values/yes-no.ts';
 
 /**
  * How messages are matched.
@@ -55,7 +58,14 @@ export class Turn {
   read(message: Message = this.message): Reading {
     const { timeZone = 'UTC', dateOrder = 'day-month' } = this.#options;
     const today = dayAt(presentMoment(this.input), timeZone);
-    return new Reading(message, { today, dateOrder, language: this.input.language });
+    const { language, domain } = this.input;
+    return new Reading(message, {
+      today,
+      dateOrder,
+      language,
+      currency: currencyOf(domain),
+      meanings: (stem) => this.index.synonymsOf(stem),
+    });
   }
 
   /** The slot that was asked for. */
@@ -154,8 +164,21 @@ export class Turn {
 
   /** What a request for a flow fills of its slots. */
   fillsOf(flow: Flow, part: Message): Fill[] {
-    const profiles = this.profilesOf(flow).filter((profile) => profile.kind !== 'yes-no');
-    return fillUnasked(this.read(part), profiles, { byCapitals: true });
+    const profiles = this.profilesOf(flow);
+    const fills = fillUnasked(
+      this.read(part),
+      profiles.filter((profile) => profile.kind !== 'yes-no'),
+      { byCapitals: true },
+    );
+    // "A table outside": a slot that is named as it is, and not by what the flow does anyway.
+    const own = this.ownWords(flow);
+    for (const profile of profiles) {
+      const isPlain = profile.kind === 'yes-no' && !profile.step.askBeforeFilling;
+      if (!isPlain || profile.names.values().some((name) => own.has(name))) continue;
+      const value = saysSlot(part, profile);
+      if (value !== undefined) fills.push({ profile, value });
+    }
+    return fills;
   }
 
   /** Whether the project answers questions by its own means. */
@@ -217,6 +240,19 @@ export class Turn {
     return questionsOf(flow, this.input.allFlows, this.input.domain);
   }
 }
+
+/** The currency of a project whose responses speak of one only. */
+const currencyOf = oncePer(({ responses }: Domain) => {
+  const texts = responses
+    .values()
+    .flatMap((variations) => variations.map(({ text }) => text ?? ''));
+  const named = texts.flatMap((text) => {
+    const signs = text.match(/[€£]|\b(?:euros?|dollars?|pounds?|francs?|EUR|USD|GBP|CHF)\b/g) ?? [];
+    return signs.map(currencyIn);
+  });
+  const currencies = new Set(named);
+  return currencies.size === 1 ? [...currencies][0] : undefined;
+});
 
 export function setSlot(profile: SlotProfile, value: JsonValue): Command {
   return { command: 'set slot', name: profile.slot.name, value, by: 'matching' };

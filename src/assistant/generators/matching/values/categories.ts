@@ -1,10 +1,18 @@
 import type { JsonValue } from '../../../../protocol/index.ts';
-import { isNearly, type Message, messageOf, type Token } from '../../words/words.ts';
+import {
+  isNearly,
+  type Message,
+  messageOf,
+  type Token,
+  wordsOf as wordsIn,
+} from '../../words/words.ts';
 import type { Found } from './found.ts';
 
 interface CategoryOptions {
   /** Whether typing mistakes and parts of a value count: only for the slot that was asked. */
   readonly isAsked: boolean;
+  /** Stems that mean the same as a stem. @default those of the language */
+  readonly meanings?: ((stem: string) => readonly string[]) | undefined;
 }
 
 /**
@@ -24,7 +32,25 @@ export function findCategories(
   const exact = findAll(message, candidates, (one, two) => singular(one) === singular(two));
   if (exact.length > 0 || !options.isAsked) return exact;
   const nearly = findAll(message, candidates, (one, two) => isNearly(one.folded, two.folded));
-  return nearly.length > 0 ? nearly : byPart(message, candidates);
+  if (nearly.length > 0) return nearly;
+  const parts = byPart(message, candidates);
+  return parts.length > 0 ? parts : byMeaning(message, candidates, options.meanings);
+}
+
+/** "Call me" for "phone": a word that means the same as one of a single value. */
+function byMeaning(
+  message: Message,
+  candidates: readonly Candidate[],
+  meanings: CategoryOptions['meanings'] = (stem) => message.language.synonyms.get(stem) ?? [],
+): Found<JsonValue>[] {
+  for (const { stem, start, end, isContent } of wordsIn(message)) {
+    if (!isContent) continue;
+    const same = new Set(meanings(stem));
+    const owners = candidates.filter(({ tokens }) => tokens.some((part) => same.has(part.stem)));
+    const only = owners.length === 1 ? owners[0] : undefined;
+    if (only !== undefined) return [{ value: only.value, start, end }];
+  }
+  return [];
 }
 
 interface Candidate {

@@ -7,6 +7,8 @@ export interface DateOptions {
   readonly today: Day;
   /** How 03/04/2026 is read. @default 'day-month' */
   readonly order?: 'day-month' | 'month-day';
+  /** Which one a day without a year, or a weekday, is. @default 'future' */
+  readonly prefers?: 'past' | 'future';
 }
 
 const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
@@ -25,10 +27,10 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   [/\b(\d{1,2})\/(\d{1,2})(?![/\d])/g, dayAndMonth],
   [
     new RegExp(
-      `\\b(\\d{1,2})(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?,?(?: (\\d{4}))?`,
+      `\\b(\\d{1,2}|first)(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?,?(?: (\\d{4}))?`,
       'g',
     ),
-    ([day, month, year], options) => named(day, month, year, options),
+    ([day, month, year], options) => named(day === 'first' ? '1' : day, month, year, options),
   ],
   [
     new RegExp(
@@ -64,6 +66,14 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   ],
   [/\bnext (week|month|year)\b/g, ([unit], { today }) => shifted(today, '1', unit, 1)],
   [
+    new RegExp(`\\b(start|beginning|end) of (${monthName})\\b`, 'g'),
+    ([edge, month], options) => {
+      const first = named('1', month, '', options);
+      const day = first && edge === 'end' ? daysIn(first.year, first.month) : 1;
+      return first && { ...first, day };
+    },
+  ],
+  [
     /\bend of (?:the |this )?month\b/g,
     (_, { today }) => ({ ...today, day: daysIn(today.year, today.month) }),
   ],
@@ -73,11 +83,12 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
       `\\b(?:(?:on|this|coming|by) (${weekdayName})|((?:sun|mon|tues|wednes|thurs|fri|satur)day))\\b`,
       'g',
     ),
-    ([short, long], { today }) => onWeekday(today, short || long, 0),
+    ([short, long], { today, prefers }) =>
+      onWeekday(today, short || long, prefers === 'past' ? -6 : 0),
   ],
   [
     /\b(?:on )?the (\d{1,2})(?:st|nd|rd|th)\b/g,
-    ([day], { today }) => nextDayOfMonth(today, Number(day)),
+    ([day], options) => nextDayOfMonth(options, Number(day)),
   ],
 ];
 
@@ -108,27 +119,40 @@ function numeric(groups: readonly string[], { order }: DateOptions): Day | undef
   return isMonthFirst ? calendar(full, one, two) : calendar(full, two, one);
 }
 
-/** 24/12: the next time that this day comes. */
+/** 24/12: the next or the last time that this day comes. */
 function dayAndMonth(groups: readonly string[], options: DateOptions): Day | undefined {
   const [one = '', two = ''] = groups;
-  const { year } = options.today;
-  const thisYear = numeric([one, two, String(year)], options);
-  if (thisYear !== undefined && isoDay(thisYear) >= isoDay(options.today)) return thisYear;
-  return numeric([one, two, String(year + 1)], options);
+  return nearestYear(options, (year) => numeric([one, two, String(year)], options));
 }
 
-/** Without a year: the next time that this day comes. */
+/** The next time that a day comes, or the last time that it came. */
+function nearestYear(
+  { today, prefers }: DateOptions,
+  dayIn: (year: number) => Day | undefined,
+): Day | undefined {
+  const thisYear = dayIn(today.year);
+  const isPast = prefers === 'past';
+  const fits =
+    thisYear !== undefined &&
+    (isPast ? isoDay(thisYear) <= isoDay(today) : isoDay(thisYear) >= isoDay(today));
+  return fits ? thisYear : dayIn(today.year + (isPast ? -1 : 1));
+}
+
+/** Without a year: the next or the last time that this day comes. */
 function named(
   day: string | undefined,
   month: string | undefined,
   year: string | undefined,
-  { today }: DateOptions,
+  options: DateOptions,
 ): Day | undefined {
-  const number = String(months.indexOf((month ?? '').slice(0, 3)) + 1);
+  const number = String(monthNumber(month ?? ''));
   if (year) return calendar(year, number, day);
-  const thisYear = calendar(String(today.year), number, day);
-  if (thisYear !== undefined && isoDay(thisYear) >= isoDay(today)) return thisYear;
-  return calendar(String(today.year + 1), number, day);
+  return nearestYear(options, (one) => calendar(String(one), number, day));
+}
+
+/** From 1; 0 for what is no month. */
+export function monthNumber(name: string): number {
+  return months.indexOf(name.slice(0, 3)) + 1;
 }
 
 function shifted(
@@ -156,28 +180,31 @@ function onWeekday(today: Day, name: string | undefined, from: number): Day | un
   return later(start, (wanted - present + 7) % 7);
 }
 
-function nextDayOfMonth(today: Day, day: number): Day | undefined {
+function nextDayOfMonth({ today, prefers }: DateOptions, day: number): Day | undefined {
+  const isPast = prefers === 'past';
   for (let ahead = 0; ahead < 3; ahead += 1) {
-    const month = monthsLater({ ...today, day: 1 }, ahead);
+    const month = monthsLater({ ...today, day: 1 }, isPast ? -ahead : ahead);
     const candidate = calendar(String(month.year), String(month.month), String(day));
-    if (candidate !== undefined && isoDay(candidate) >= isoDay(today)) return candidate;
+    if (candidate === undefined) continue;
+    const [one, two] = [isoDay(candidate), isoDay(today)];
+    if (isPast ? one <= two : one >= two) return candidate;
   }
   return undefined;
 }
 
-function later(day: Day, days: number): Day {
+export function later(day: Day, days: number): Day {
   const date = new Date(Date.UTC(day.year, day.month - 1, day.day + days));
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
 /** The 31st of a shorter month is its last day. */
-function monthsLater(day: Day, steps: number): Day {
+export function monthsLater(day: Day, steps: number): Day {
   const index = day.year * 12 + day.month - 1 + steps;
   const [year, month] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1];
   return { year, month, day: Math.min(day.day, daysIn(year, month)) };
 }
 
-function daysIn(year: number, month: number): number {
+export function daysIn(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 

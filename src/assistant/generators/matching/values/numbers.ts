@@ -4,6 +4,10 @@ import type { Found } from './found.ts';
 export interface FoundNumber extends Found<number> {
   /** Written with a currency: an amount of money. */
   readonly isMoney: boolean;
+  /** The currency it is written with, as an ISO code; "50" has none. */
+  readonly currency?: string;
+  /** "10.000": ten, or ten thousand. */
+  readonly isAmbiguous: boolean;
   /** A word such as "one" that is often no number at all. */
   readonly isWeak: boolean;
 }
@@ -47,9 +51,8 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
       value: Number(amount.toPrecision(15)),
       start,
       end,
-      isMoney:
-        moneyBefore.test(message.text.slice(Math.max(0, start - 5), start)) ||
-        moneyAfter.test(message.text.slice(end, end + 10)),
+      ...moneyAt(message.text, start, end),
+      isAmbiguous: isWhole && /^\d{1,3}\.\d{3}$/.test(first) && !decimalComma.test(language ?? ''),
       isWeak: false,
     });
     for (const more of isWhole ? [] : laterParts(message, parts, start + (sign ?? '').length)) {
@@ -57,6 +60,32 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
     }
   }
   return found.filter((one) => Number.isFinite(one.value) && Math.abs(one.value) < 1e15);
+}
+
+const currencies: readonly (readonly [RegExp, string])[] = [
+  [/[$]|usd|dollar|buck/i, 'USD'],
+  [/€|eur/i, 'EUR'],
+  [/£|gbp|pound|quid/i, 'GBP'],
+  [/chf|franc/i, 'CHF'],
+  [/¥|jpy|yen/i, 'JPY'],
+  [/₹|inr|rupee/i, 'INR'],
+];
+
+/** The currency that a text names, as an ISO code. */
+export function currencyIn(text: string): string | undefined {
+  return currencies.find(([pattern]) => pattern.test(text))?.[1];
+}
+
+function moneyAt(
+  text: string,
+  start: number,
+  end: number,
+): Pick<FoundNumber, 'isMoney' | 'currency'> {
+  const sign =
+    moneyBefore.exec(text.slice(Math.max(0, start - 5), start))?.[0] ??
+    moneyAfter.exec(text.slice(end, end + 10))?.[0];
+  const currency = sign === undefined ? undefined : currencyIn(sign);
+  return { isMoney: sign !== undefined, ...(currency !== undefined && { currency }) };
 }
 
 /** "50 2" is two numbers that stood in one run of digits and blanks. */
@@ -68,7 +97,14 @@ function laterParts(message: Message, parts: readonly string[], from: number): F
     const value = parseDigits(part.replace(/[.,']+$/, ''), undefined);
     if (start < 0) break;
     if (value !== undefined) {
-      found.push({ value, start, end: start + part.length, isMoney: false, isWeak: false });
+      found.push({
+        value,
+        start,
+        end: start + part.length,
+        isMoney: false,
+        isAmbiguous: false,
+        isWeak: false,
+      });
     }
     start += part.length;
   }
@@ -116,7 +152,8 @@ function inWords(message: Message): FoundNumber[] {
       value: isNegative ? -spoken.value : spoken.value,
       start: isNegative ? (message.tokens[index - 1]?.start ?? first.start) : first.start,
       end: last.end,
-      isMoney: moneyAfter.test(message.text.slice(last.end, last.end + 10)),
+      ...moneyAt(message.text, first.start, last.end),
+      isAmbiguous: false,
       isWeak: spoken.length === 1 && first.folded === 'one',
     });
     index += spoken.length - 1;

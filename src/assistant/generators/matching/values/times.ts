@@ -10,13 +10,31 @@ const named: readonly (readonly [RegExp, string])[] = [
 ];
 
 const spoken = /\b(?:at )?(half past|quarter past|quarter to) (\d{1,2}|[a-z]+)\b(?: ?(am|pm))?/g;
+const spokenHour = /\b(?:at )?([a-z]+) (o'clock|am|pm|a\.m\.|p\.m\.)(?![\w:])/g;
+/** "At 10", and no amount or address after it. */
+const bareHour =
+  /\bat (\d{1,2})(?=\s*(?:$|[.,?!;]|please\b|on\b|tomorrow\b|today\b|next\b|this\b|in the\b|for\b|and\b))/g;
+/** "10 in the morning" */
+const partOfDay = /\b(?:at )?(\d{1,2}|[a-z]+) (?:in the (morning|afternoon|evening)|at (night))\b/g;
 
 /** Every time of day of a message, as `HH:MM`, in its order. */
 export function findTimes({ folded }: Message): Found<string>[] {
-  const asSpoken = readAll(folded, spoken, spokenTime);
+  const surest = [
+    ...readAll(folded, spoken, (match) => inPart(spokenTime(match), folded.slice(match.index))),
+    ...readAll(folded, spokenHour, ([, word = '', half]) => hourText(word, half)),
+  ];
+  const sure = [...surest, ...free(readAll(folded, clock, clockTime), surest)];
+  const parts = free(
+    readAll(folded, partOfDay, ([, word = '', part = 'night']) => hourText(word, part)),
+    sure,
+  );
+  const asSpoken = [...sure, ...parts];
   const found = [
     ...asSpoken,
-    ...free(readAll(folded, clock, clockTime), asSpoken),
+    ...free(
+      readAll(folded, bareHour, ([, hour = '']) => hourText(hour)),
+      asSpoken,
+    ),
     ...named.flatMap(([pattern, value]) => readAll(folded, pattern, () => value)),
   ];
   return found.toSorted((one, two) => one.start - two.start);
@@ -28,6 +46,34 @@ function clockTime(match: RegExpExecArray): string | undefined {
   if (half !== '' && half !== "o'clock" && hour > 12) return undefined;
   const shifted = half === 'pm' ? (hour % 12) + 12 : half === 'am' ? hour % 12 : hour;
   return clockText(shifted * 60 + Number(match[2] ?? 0));
+}
+
+/** An hour alone, as the answer to "at what time?". */
+export function hourAlone({ folded, tokens }: Message): Found<string>[] {
+  const word = folded
+    .replace(/^(?:at|around|about|maybe|say)\s+/, '')
+    .replace(/[.!?]+$|\s+please$/, '');
+  const value = hourText(word.trim());
+  const [first, last] = [tokens[0], tokens.at(-1)];
+  if (value === undefined || first === undefined || last === undefined) return [];
+  return [{ value, start: first.start, end: last.end }];
+}
+
+/** Without a half of the day, 1 to 6 is the afternoon: appointments are by day. */
+function hourText(word: string, part?: string): string | undefined {
+  const hour = /^\d{1,2}$/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? Number.NaN);
+  if (!Number.isInteger(hour) || hour < 0 || hour > 23) return undefined;
+  const half = (part ?? '').replaceAll('.', '');
+  const isMorning = half === 'am' || half === 'morning' || half === "o'clock";
+  const isLater = half === '' ? hour >= 1 && hour <= 6 : !isMorning && hour < 12;
+  return clockText((isLater ? hour + 12 : hour) * 60);
+}
+
+/** "half past two in the afternoon" */
+function inPart(time: string | undefined, rest: string): string | undefined {
+  if (time === undefined || !/^[^.,]{0,30}\bin the (?:afternoon|evening)\b/.test(rest)) return time;
+  const hour = Number(time.slice(0, 2));
+  return hour < 12 ? `${String(hour + 12)}${time.slice(2)}` : time;
 }
 
 /** "half past seven", "quarter to 8 pm" */

@@ -1,3 +1,4 @@
+import type { SlotProfile } from '../slot-profile.ts';
 import { type Message, messageOf } from '../../words/words.ts';
 
 /** Phrases that decide wherever they stand; looked for first, so that "no problem" is no "no". */
@@ -19,6 +20,10 @@ const phrases: readonly (readonly [RegExp, boolean])[] = [
 /** "Book it": the order to do what is to be confirmed. */
 const goAhead =
   /^(?:please |ok(?:ay)?,? |just |then )*(?:book|send|order|submit|place|make|confirm|transfer|pay|buy|save|schedule|reserve|finish|complete) (?:it|that|this|them)(?: (?:please|now|then))?[.! ]*$/;
+
+/** Neither yes nor no, though it may have words of either. */
+const hesitating =
+  /^(?:(?:hm+|um+|uh+|well|oh|so|ok|okay|i think|sorry)[\s,.]*)*(?:maybe|perhaps|possibly|not sure|not so sure|not quite sure|not really sure|i(?:'m| am|m) not (?:so |quite |really |too )?(?:sure|certain)|unsure|dunno|idk|i? ?(?:do ?n'?t|do not|dont) (?:really )?know|it depends|depends|good question|whatever|either|no idea|no clue|hard to say|undecided|not decided|i(?:'m| am) undecided|let me think)\b(?!.{25})|^(?:hm+|um+|uh+|er+m*)[.!?\s]*$/;
 
 const yes = new Set(
   `yes yeah yea yep yup yess yes'm ya ye yas y sure surely ok okay okey okie k kk fine correct right exactly
@@ -45,6 +50,7 @@ const around = new Set(
 export function readYesNo(message: Message): boolean | undefined {
   if (/^[\s!.]*(?:👍|✅|👌|✔️?|🙂)/u.test(message.text)) return true;
   if (/^[\s!.]*(?:👎|❌|🚫)/u.test(message.text)) return false;
+  if (hesitating.test(message.folded)) return undefined;
   if (goAhead.test(message.folded)) return true;
   const { tokens } = message;
   const first = tokens.find((token) => !isOpening(token.folded));
@@ -71,6 +77,23 @@ export function readYesNo(message: Message): boolean | undefined {
     tokens.some((token) => no.has(token.folded)),
   ];
   return anyYes === anyNo ? undefined : anyYes;
+}
+
+/**
+ * Whether a message says what a slot is about, or its opposite: "outside" and "inside" for a slot that
+ * is named so.
+ */
+export function saysSlot(message: Message, { names }: SlotProfile): boolean | undefined {
+  const { synonyms, opposites } = message.language;
+  const isNamed = (stem: string): boolean =>
+    names.has(stem) || (synonyms.get(stem) ?? []).some((other) => names.has(other));
+  for (const [at, { stem }] of message.tokens.entries()) {
+    const before = message.tokens[at - 1]?.folded ?? '';
+    const isNegated = /^(?:not|no|never|without|don't)$/.test(before);
+    if (isNamed(stem)) return !isNegated;
+    if ((opposites.get(stem) ?? []).some(isNamed)) return isNegated;
+  }
+  return undefined;
 }
 
 /** Whether a message says no more than yes or no. */
