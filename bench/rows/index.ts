@@ -12,6 +12,7 @@ import { push } from './push.ts';
 import { send, sendSqlite } from './send.ts';
 import { silentReader } from './silent-reader.ts';
 import { stream } from './stream.ts';
+import { understanding } from './understanding.ts';
 
 /** In the order of the report. */
 export const rows: readonly Row[] = [
@@ -24,6 +25,7 @@ export const rows: readonly Row[] = [
   manyTasks,
   silentReader,
   bank,
+  understanding,
   push,
   bus,
   agents,

@@ -284,6 +284,14 @@ export const keyTables: readonly KeyTable[] = [
       version: ['', 'Read and left alone'],
       intents: ['none', 'For NLU triggers'],
       entities: ['none', 'Read and left alone'],
+      synonyms: [
+        'none',
+        'For the matching generator: lists of words that mean the same as a word of the flows, by that word',
+      ],
+      small_talk: [
+        'none',
+        'Phrases of small talk by topic, answered by `utter_small_talk_<topic>`',
+      ],
       actions: ['none', 'Actions that the project has'],
       'actions[].*.send_domain': ['`false`', 'Whether the action server needs the domain'],
       forms: ['', 'Left out with a warning: write a flow'],

@@ -275,7 +275,7 @@ export class Assistant implements AsyncDisposable {
   }
 
   #recordMessage(dialogue: Dialogue, request: TurnRequest, understood: Understanding): void {
-    const { commands, intent, flowsInPrompt, prompts } = understood;
+    const { commands, intent, flowsInPrompt, candidates, prompts } = understood;
     const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(
       userUttered({
@@ -287,6 +287,7 @@ export class Assistant implements AsyncDisposable {
         commands,
         ...(intent !== undefined && { intent }),
         ...(flowsInPrompt !== undefined && { flowsInPrompt }),
+        ...(candidates !== undefined && { candidates }),
         ...(prompts !== undefined && { prompts }),
       }),
     );

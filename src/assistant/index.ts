@@ -68,5 +68,6 @@ export { type LoadedProject, loadProject, type Project } from './project/load-pr
 export { type ProjectPlaces } from './project/project-folder.ts';
 export { createGenerator, type CreateGeneratorOptions } from './generators/create-generator.ts';
 export { llmGenerator } from './generators/llm/llm-generator.ts';
+export { type MatchingReport, matchingReport, reportText } from './generators/matching/report.ts';
 export { matchingGenerator } from './generators/matching/matching-generator.ts';
 export { type MatchingOptions } from './generators/matching/turn.ts';

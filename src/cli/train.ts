@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { packProject } from '../assistant/index.ts';
+import { matchingReport, packProject, reportText } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { TrainCommandOptions } from './commands/assistants.ts';
 import { isAcceptable, loadChecked } from './validate.ts';
@@ -11,6 +11,11 @@ export async function train(directory: string, options: TrainCommandOptions): Pr
   if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {
     console.error('legate: the project has errors; nothing was packed');
     process.exitCode = 1;
+    return;
+  }
+  if (options.report === true) {
+    const { flows, domain } = loaded.project;
+    console.log(reportText(matchingReport(flows, domain)));
     return;
   }
   const file = await packProject(loaded, {

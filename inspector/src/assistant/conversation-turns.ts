@@ -32,6 +32,21 @@ export interface ModelCall {
   readonly error: string;
 }
 
+/** A flow that the matching generator compared a message with. */
+export interface Candidate {
+  readonly flow: string;
+  readonly score: number;
+  /** The share of the message that it explains, 0 to 1. */
+  readonly confidence: number;
+  /** Its phrase that is nearest to the message. */
+  readonly phrase: string;
+  /** Words of the message that it has. */
+  readonly words: readonly string[];
+  /** `started`, `offered` or `not started`. */
+  readonly outcome: string;
+  readonly why: string;
+}
+
 export interface SlotChange {
   readonly name: string;
   readonly value: JsonValue;
@@ -46,6 +61,8 @@ export interface ConversationTurn {
   /** Seconds since 1970. */
   readonly time: number;
   readonly commands: readonly JsonObject[];
+  /** The flows that the message was compared with, best first; none with a language model. */
+  readonly candidates: readonly Candidate[];
   readonly modelCalls: readonly ModelCall[];
   readonly events: readonly JsonObject[];
   readonly messages: readonly BotMessage[];
@@ -112,12 +129,26 @@ function turnOf(
     text: number === 0 ? '' : textIn(user?.['text']),
     time: Number((user ?? events[0])?.['timestamp'] ?? 0),
     commands: listOf(parsed['commands']),
+    candidates: listOf(parsed['candidates']).map(candidateOf),
     modelCalls: events.flatMap(modelCallsIn),
     events,
     messages: bots.map((event) => {
       const utter = objectOf(event['metadata'])['utter_action'];
       return { text: textIn(event['text']), ...(typeof utter === 'string' && { utter }) };
     }),
+  };
+}
+
+function candidateOf(candidate: JsonObject): Candidate {
+  const { flow, score, confidence, phrase, words, outcome, why } = candidate;
+  return {
+    flow: textIn(flow),
+    score: Number(score),
+    confidence: Number(confidence),
+    phrase: textIn(phrase),
+    words: Array.isArray(words) ? words.map(textIn) : [],
+    outcome: textIn(outcome),
+    why: textIn(why),
   };
 }
 

@@ -4,6 +4,7 @@ import { Copy } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty } from '../ui/notice.tsx';
 import { durationOf, shortened, textIn } from '../ui/text.ts';
+import { Candidates } from './candidates.tsx';
 import type { ConversationTurn, ModelCall } from './conversation-turns.ts';
 
 /** How one message was understood, and all its effects. */
@@ -23,6 +24,7 @@ export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined 
           </ul>
         )}
       </section>
+      <Candidates text={turn.text} candidates={turn.candidates} />
       {turn.number > 0 && (
         <section>
           <h3>Model calls</h3>

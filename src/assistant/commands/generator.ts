@@ -51,6 +51,8 @@ export interface GeneratorInput {
   readonly language: string | undefined;
   /** Receives the flows that were part of a prompt; the log keeps their ids. */
   readonly onFlows?: ((ids: readonly string[]) => void) | undefined;
+  /** Receives what the message was compared with, and why; the log keeps it for the inspector. */
+  readonly onCandidates?: ((candidates: readonly JsonObject[]) => void) | undefined;
   /** Receives each prompt with its cost; the log keeps it for the inspector. */
   readonly onPrompt?: PromptNoting['onPrompt'];
   /** Aborts when the turn is cancelled. */

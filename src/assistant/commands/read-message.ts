@@ -116,6 +116,8 @@ export interface Understanding {
   readonly intent?: Intent;
   /** Ids of the flows that a model was told of. */
   readonly flowsInPrompt?: readonly string[];
+  /** The flows that the message was compared with, best first. */
+  readonly candidates?: readonly JsonObject[];
   /** What models were asked, as the log keeps it. */
   readonly prompts?: readonly JsonObject[];
 }
@@ -160,16 +162,22 @@ async function understand(
     const onFlows = (ids: readonly string[]): void => {
       flowsInPrompt = ids.slice(0, MAX_FLOWS_NOTED);
     };
+    let candidates: readonly JsonObject[] = [];
+    const onCandidates = (compared: readonly JsonObject[]): void => {
+      candidates = compared;
+    };
     const prompts: JsonObject[] = [];
     const onPrompt = (note: PromptNote): void => {
       if (prompts.length < MAX_PROMPTS_NOTED) prompts.push(promptJson(note, MAX_PROMPT_NOTED));
     };
-    const generated = await generate(dialogue, { ...message, text, onFlows, onPrompt }, options);
+    const noting = { onFlows, onCandidates, onPrompt };
+    const generated = await generate(dialogue, { ...message, text, ...noting }, options);
     const commands = withTypedAnswer(dialogue, text, generated, active);
     return {
       commands,
       isPayload: false,
       ...(flowsInPrompt !== undefined && { flowsInPrompt }),
+      ...(candidates.length > 0 && { candidates }),
       ...(prompts.length > 0 && { prompts }),
     };
   } catch (error) {
@@ -208,7 +216,7 @@ function failure(errorType: string, info: JsonObject = {}): Understanding {
 
 function generate(
   dialogue: Dialogue,
-  message: Pick<GeneratorInput, 'text' | 'metadata' | 'onFlows' | 'onPrompt'>,
+  message: Pick<GeneratorInput, 'text' | 'metadata' | 'onFlows' | 'onCandidates' | 'onPrompt'>,
   { generator, startable }: UnderstandOptions,
 ): Promise<readonly Command[]> {
   const { tracker, options, domain } = dialogue;

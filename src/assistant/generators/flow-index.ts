@@ -91,6 +91,8 @@ export class FlowIndex {
   readonly #stems: Map<string, number>[] = [];
   /** In how many flows a stem occurs. */
   readonly #flowCounts = new Map<string, number>();
+  readonly #rarities = new Map<string, number>();
+  readonly #places: ReadonlyMap<Flow, number>;
   readonly spelling: Spelling;
 
   constructor(flows: Iterable<Flow>, options: FlowIndexOptions = {}) {
@@ -108,6 +110,7 @@ export class FlowIndex {
     }
     this.#synonyms = groups;
     this.#flows = [...flows].filter((flow) => !flow.isPattern && !isNeverStarted(flow));
+    this.#places = new Map(this.#flows.map((flow, at) => [flow, at]));
     for (const [at, flow] of this.#flows.entries()) this.#add(at, flow, phrasesOf(flow), own);
     this.spelling = new Spelling(own, language);
   }
@@ -159,54 +162,38 @@ export class FlowIndex {
 
   /** For sorting flows as the project has them. */
   readonly inOrder = (one: Flow, two: Flow): number =>
-    this.#flows.indexOf(one) - this.#flows.indexOf(two);
+    (this.#places.get(one) ?? 0) - (this.#places.get(two) ?? 0);
 
   /** Whether the flow says a word of its own that means this stem. */
   has(flow: Flow, stem: string): boolean {
-    const stems = this.#stems[this.#flows.indexOf(flow)];
+    const stems = this.#stems[this.#places.get(flow) ?? -1];
     if (stems === undefined) return false;
     return stems.has(stem) || (this.#synonyms.get(stem) ?? []).some((one) => stems.has(one));
   }
 
-  /** The flows that share a word with the message, best first; equal ones by their order. */
-  rank(message: Message, ignored: readonly Span[] = []): Candidate[] {
-    const words = this.#read(message, ignored);
+  /**
+   * The flows that share a word with the message, best first; equal ones by their order.
+   * @param limit flows to look at closely, those with the most words in common
+   */
+  rank(
+    message: Message,
+    ignored: readonly Span[] = [],
+    { without, limit = mostJudged }: RankOptions = {},
+  ): Candidate[] {
+    const words = this.#read(message, ignored, without);
     if (words.length === 0) return [];
-    /** By flow and by phrase: for each word the surest match. */
-    const byFlow = new Map<number, (Match | undefined)[]>();
-    const byPhrase = new Map<number, Map<string, number>>();
-    for (const [at, word] of words.entries()) {
-      for (const match of word.matches) {
-        for (const id of this.#postings.get(match.stem) ?? []) {
-          const phrase = this.#phrases[id];
-          if (phrase === undefined) continue;
-          const matches = byFlow.get(phrase.flow) ?? [];
-          byFlow.set(phrase.flow, matches);
-          const before = matches[at];
-          if (before === undefined || certainty[match.by] > certainty[before.by])
-            matches[at] = match;
-          const said = byPhrase.get(id) ?? new Map<string, number>();
-          byPhrase.set(id, said);
-          said.set(match.stem, Math.max(said.get(match.stem) ?? 0, certainty[match.by]));
-        }
-      }
+    const sure = new Map<string, number>();
+    for (const { stem, by } of words.flatMap((word) => word.matches)) {
+      sure.set(stem, Math.max(sure.get(stem) ?? 0, certainty[by]));
     }
     const spoken = message.tokens.map((token) => token.folded);
-    const folded = ` ${spoken.join(' ')} `;
-    const fillers = new Set(spoken);
-    const best = new Map<number, Said>();
-    for (const [id, said] of byPhrase) {
-      const phrase = this.#phrases[id];
-      if (phrase === undefined) continue;
-      const judged = this.#judgePhrase(phrase, said, folded, fillers);
-      const before = best.get(phrase.flow);
-      best.set(phrase.flow, before === undefined ? judged : better(before, judged));
-    }
-    return byFlow
-      .entries()
-      .map(([at, matches]) => this.#candidate(at, words, matches, best.get(at)))
+    const said: Spoken = { folded: ` ${spoken.join(' ')} `, words: new Set(spoken) };
+    return this.#mostShared(sure, without, limit)
+      .map(({ flow, hits }) => {
+        const best = hits.map((hit) => judgePhrase(hit, said)).reduce(better);
+        return this.#candidate(flow, words, best, without);
+      })
       .filter((one) => one !== undefined)
-      .toArray()
       .toSorted(
         (one, two) =>
           Number(two.isExact) - Number(one.isExact) ||
@@ -215,44 +202,78 @@ export class FlowIndex {
       );
   }
 
-  #judgePhrase(
-    phrase: Phrase,
-    said: ReadonlyMap<string, number>,
-    folded: string,
-    spoken: ReadonlySet<string>,
-  ): Said {
-    let points = 0;
-    let covered = 0;
-    for (const [stem, sure] of said) {
-      const weight = phrase.stems.get(stem) ?? 0;
-      covered += weight * (sure <= certainty.synonym ? 0.85 : 1);
-      points += weight * sure * this.#rarity(stem);
+  /** The flows with the most points in one of their phrases, and the phrases that have some. */
+  #mostShared(
+    sure: ReadonlyMap<string, number>,
+    without: WithoutPhrase | undefined,
+    limit: number,
+  ): { readonly flow: number; readonly hits: readonly Hit[] }[] {
+    const hits = new Map<number, { phrase: Phrase; points: number; covered: number }>();
+    for (const [stem, certain] of sure) {
+      const rarity = this.#rarity(stem);
+      for (const id of this.#postings.get(stem) ?? []) {
+        const phrase = this.#phrases[id];
+        if (phrase === undefined || this.#isLeftOut(phrase, without)) continue;
+        const weight = phrase.stems.get(stem) ?? 0;
+        const covered = weight * (certain <= certainty.synonym ? 0.85 : 1);
+        const hit = hits.get(id);
+        if (hit === undefined) {
+          hits.set(id, { phrase, points: weight * certain * rarity, covered });
+        } else {
+          hit.points += weight * certain * rarity;
+          hit.covered += covered;
+        }
+      }
     }
-    const coverage = phrase.weight === 0 ? 0 : covered / phrase.weight;
-    const isContained = phrase.folded.trim().includes(' ') && folded.includes(phrase.folded);
-    const shared = phrase.fillers.filter((word) => spoken.has(word)).length;
-    const likeness =
-      (covered + fillerWeight * shared) / (phrase.weight + fillerWeight * phrase.fillers.length);
-    const score = points * (0.5 + 0.5 * likeness) * (isContained ? 1.25 : 1);
-    return { phrase: phrase.text, score, points, coverage, isContained };
+    const flows = new Map<number, { flow: number; most: number; hits: Hit[] }>();
+    for (const hit of hits.values()) {
+      const { flow } = hit.phrase;
+      const entry = flows.get(flow);
+      if (entry === undefined) flows.set(flow, { flow, most: hit.points, hits: [hit] });
+      else {
+        entry.hits.push(hit);
+        if (hit.points > entry.most) entry.most = hit.points;
+      }
+    }
+    const shared = [...flows.values()];
+    if (shared.length <= limit) return shared;
+    return shared.toSorted((one, two) => two.most - one.most).slice(0, limit);
+  }
+
+  /** Whether a flow, or the one at a place, says a stem. */
+  #isSaid(stem: string, without: WithoutPhrase | undefined, at?: number): boolean {
+    const ids = this.#postings.get(stem) ?? [];
+    if (without === undefined && at === undefined) return ids.length > 0;
+    return ids.some((id) => {
+      const phrase = this.#phrases[id];
+      const isThere = phrase !== undefined && (at === undefined || phrase.flow === at);
+      return isThere && !this.#isLeftOut(phrase, without);
+    });
+  }
+
+  #isLeftOut(phrase: Phrase, without: WithoutPhrase | undefined): boolean {
+    return without?.text === phrase.text && this.#flows[phrase.flow] === without.flow;
   }
 
   #candidate(
     at: number,
     words: readonly ReadWord[],
-    matches: readonly (Match | undefined)[],
-    said: Said | undefined,
+    said: Said,
+    without: WithoutPhrase | undefined,
   ): Candidate | undefined {
     const flow = this.#flows[at];
     const stems = this.#stems[at];
-    if (flow === undefined || stems === undefined || said === undefined) return undefined;
+    if (flow === undefined || stems === undefined) return undefined;
     const explained: Explained[] = [];
     const open: ReadWord[] = [];
     let share = 0;
     let isSure = true;
     let isOpposed = false;
-    for (const [index, word] of words.entries()) {
-      const match = matches[index];
+    for (const word of words) {
+      // The surest come first.
+      const match = word.matches.find(
+        ({ stem }) => stems.has(stem) && (without === undefined || this.#isSaid(stem, without, at)),
+      );
       if (match === undefined) {
         open.push(word);
         isOpposed ||= word.opposites.some((one) => stems.has(one));
@@ -306,12 +327,20 @@ export class FlowIndex {
 
   /** 1 for a word of one flow alone, less the more flows have it. */
   #rarity(stem: string): number {
+    const known = this.#rarities.get(stem);
+    if (known !== undefined) return known;
     const all = this.#flows.length;
     const specificity = Math.log(1 + all / (this.#flowCounts.get(stem) ?? 1)) / Math.log(1 + all);
-    return 0.4 + 0.6 * specificity;
+    const rarity = 0.4 + 0.6 * specificity;
+    if (this.#flowCounts.has(stem)) this.#rarities.set(stem, rarity);
+    return rarity;
   }
 
-  #read(message: Message, ignored: readonly Span[]): ReadWord[] {
+  #read(
+    message: Message,
+    ignored: readonly Span[],
+    without: WithoutPhrase | undefined,
+  ): ReadWord[] {
     const words: ReadWord[] = [];
     let isTail = false;
     for (const word of wordsOf(message)) {
@@ -322,7 +351,7 @@ export class FlowIndex {
       if (corrected !== undefined && this.#language.fillers.has(corrected)) continue;
       const stem = corrected === undefined ? word.stem : this.#language.stem(corrected);
       const by = corrected === undefined ? 'word' : 'spelling';
-      const isOwn = this.#postings.has(stem);
+      const isOwn = this.#isSaid(stem, without);
       const matches: Match[] = isOwn ? [{ stem, by }] : [];
       for (const synonym of this.#synonyms.get(stem) ?? []) {
         if (!this.#postings.has(synonym)) continue;
@@ -352,6 +381,12 @@ export class FlowIndex {
   }
 }
 
+/** A phrase that does not count: an example on which the index is tried. */
+export interface WithoutPhrase {
+  readonly flow: Flow;
+  readonly text: string;
+}
+
 interface Match {
   readonly stem: string;
   readonly by: keyof typeof certainty;
@@ -363,6 +398,42 @@ interface ReadWord {
   readonly matches: readonly Match[];
   readonly role: keyof typeof penalties;
   readonly opposites: readonly string[];
+}
+
+export interface RankOptions {
+  readonly without?: WithoutPhrase | undefined;
+  /** @default 24 */
+  readonly limit?: number;
+}
+
+/** More flows than that are never close to each other. */
+const mostJudged = 24;
+
+/** A phrase with words of the message in it. */
+interface Hit {
+  readonly phrase: Phrase;
+  readonly points: number;
+  readonly covered: number;
+}
+
+/** The message, for comparing small words. */
+interface Spoken {
+  /** Folded words with a blank at each end. */
+  readonly folded: string;
+  readonly words: ReadonlySet<string>;
+}
+
+function judgePhrase({ phrase, points, covered }: Hit, spoken: Spoken): Said {
+  const coverage = phrase.weight === 0 ? 0 : covered / phrase.weight;
+  const isContained =
+    coverage >= 0.999 &&
+    phrase.folded.trim().includes(' ') &&
+    spoken.folded.includes(phrase.folded);
+  const shared = phrase.fillers.filter((word) => spoken.words.has(word)).length;
+  const likeness =
+    (covered + fillerWeight * shared) / (phrase.weight + fillerWeight * phrase.fillers.length);
+  const score = points * (0.5 + 0.5 * likeness) * (isContained ? 1.25 : 1);
+  return { phrase: phrase.text, score, points, coverage, isContained };
 }
 
 /** What a message says of a phrase. */

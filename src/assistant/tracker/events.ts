@@ -30,6 +30,8 @@ export function userUttered(message: {
   };
   /** Ids of the flows in the prompt. */
   readonly flowsInPrompt?: readonly string[];
+  /** The flows that the message was compared with. */
+  readonly candidates?: readonly JsonObject[];
   /** The calls of models that the message caused. */
   readonly prompts?: readonly JsonObject[];
 }): EventDraft {
@@ -49,6 +51,7 @@ export function userUttered(message: {
       metadata: message.metadata,
       commands: message.commands,
       ...(message.flowsInPrompt !== undefined && { flows_in_prompt: message.flowsInPrompt }),
+      ...(message.candidates !== undefined && { candidates: message.candidates }),
       ...(message.prompts !== undefined && { prompts: message.prompts }),
     },
   };

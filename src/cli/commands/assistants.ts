@@ -195,6 +195,7 @@ const trainOptions = {
   out: value('folder', 'folder for the packed model (default: models/ in the project)'),
   fixedModelName: value('name', 'file name (default: contains the time)'),
   failOnValidationWarnings: flag('treat warnings as errors'),
+  report: flag('print how well the examples keep the flows apart; packs nothing'),
 };
 export type TrainCommandOptions = OptionsOf<typeof trainOptions>;
 
@@ -207,6 +208,7 @@ export function trainCommand(): Command {
     examples: [
       'legate train                      models/<time>-<name>.tar.gz',
       'legate train --out /srv/models --fixed-model-name bank',
+      'legate train --report             flows without examples, flows that compete, confusions',
     ],
     run: async () => (await import('../train.ts')).train,
   });

@@ -47,7 +47,8 @@ export function chooseFlows(
   };
   const { allFlows, domain } = input;
   const index = shouldEmbedSlots ? indexWithSlots(allFlows)(domain) : flowIndexOf(allFlows, domain);
-  for (const { flow } of index.rank(readMessage(query))) take(startable.get(flow.id));
+  for (const { flow } of index.rank(readMessage(query), [], { limit: Infinity }))
+    take(startable.get(flow.id));
   // A message without a known word says nothing about the flows: the first ones are as good as any.
   for (const flow of input.flows) take(flow);
   return input.flows.filter((flow) => chosen.has(flow));

@@ -3,6 +3,7 @@ import type { Command } from '../../conversation.ts';
 import type { CommandGenerator } from '../../commands/generator.ts';
 import { findAnswer, freeAnswer, otherFills } from './answers.ts';
 import { findCorrections } from './corrections.ts';
+import { explainedCandidates } from './explain.ts';
 import { findNames } from './names.ts';
 import { patternAnswer, typedButton } from './pattern-answers.ts';
 import { isOpenQuestion, isQuestion, isUnsure } from './phrases.ts';
@@ -30,7 +31,10 @@ export function matchingGenerator(options: MatchingOptions = {}): CommandGenerat
   return {
     name: 'matching',
     async generate(input) {
-      return decide(new Turn(input, options));
+      const turn = new Turn(input, options);
+      const commands = decide(turn);
+      input.onCandidates?.(explainedCandidates(turn, commands));
+      return commands;
     },
   };
 }

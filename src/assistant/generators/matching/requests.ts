@@ -1,5 +1,5 @@
 import type { Flow } from '../../model.ts';
-import type { Candidate, FlowIndex } from '../flow-index.ts';
+import type { Candidate, FlowIndex, WithoutPhrase } from '../flow-index.ts';
 import { type Message, messageOf, type Span } from '../words/words.ts';
 import { isAnswering, isNegated, isReading, moodOf } from './mood.ts';
 import { leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
@@ -30,14 +30,16 @@ interface RequestOptions {
   readonly isStartable: (flow: Flow) => boolean;
   /** How many slots of a flow the message fills. */
   readonly fillsOf: (flow: Flow, message: Message) => number;
+  /** An example that does not count. */
+  readonly without?: WithoutPhrase;
   /** Values of the message, which say nothing about the flow. */
   readonly ignored?: readonly Span[];
 }
 
 /** Below this share of explained words a flow is not meant. */
-const leastConfidence = 0.55;
+export const leastConfidence = 0.55;
 /** A flow whose score is nearer to the best one than this is as likely. */
-const closeness = 0.8;
+export const closeness = 0.8;
 const mostOptions = 3;
 const mostRequests = 3;
 /** Separators looked at: nobody asks for more in one message. */
@@ -135,10 +137,10 @@ const showing = /^(?:show|list|view|see|display|look)$/;
 /** What is asked or to be shown is not to be changed: "show my payments" makes none. */
 function ranked(
   message: Message,
-  { index }: RequestOptions,
+  { index, without }: RequestOptions,
   ignored: readonly Span[],
 ): Candidate[] {
-  const candidates = index.rank(message, ignored);
+  const candidates = index.rank(message, ignored, { without });
   const first = message.tokens.find((token) => token.isContent)?.folded ?? '';
   const factor = showing.test(first) ? 0.35 : leastCoverage(message) > practicalCoverage ? 0.6 : 1;
   if (factor === 1) return candidates;

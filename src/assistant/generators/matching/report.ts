@@ -1,0 +1,91 @@
+import type { Domain, Flow } from '../../model.ts';
+import { flowIndexOf } from '../flow-index.ts';
+import { readMessage } from '../words/words.ts';
+import { findRequests } from './requests.ts';
+
+/** How well the examples of a project keep its flows apart. */
+export interface MatchingReport {
+  /** Ids of flows that are found by their name and description alone. */
+  readonly withoutExamples: readonly string[];
+  /** Flows that an example can't tell apart, with one such example. */
+  readonly competing: readonly { readonly flows: readonly string[]; readonly example: string }[];
+  /** Examples that start another flow, or none, when they are left out. */
+  readonly confused: readonly {
+    readonly flow: string;
+    readonly example: string;
+    /** The flow that would start instead; undefined for none. */
+    readonly started: string | undefined;
+  }[];
+  /** Examples that were tried, and those that started their flow. */
+  readonly tried: number;
+  readonly right: number;
+}
+
+/**
+ * Tries each example on the others: it is left out of the index, and should still start its flow.
+ * @example const { confused } = matchingReport(project.flows, project.domain);
+ */
+export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain): MatchingReport {
+  const index = flowIndexOf(flows, domain);
+  const own = [...flows.values()].filter(
+    (flow) => !flow.isPattern && flow.if?.trim().toLowerCase() !== 'false',
+  );
+  const competing = new Map<
+    string,
+    { readonly flows: readonly string[]; readonly example: string }
+  >();
+  const confused: MatchingReport['confused'][number][] = [];
+  let tried = 0;
+  for (const flow of own) {
+    for (const example of flow.examples) {
+      tried += 1;
+      const found = findRequests(readMessage(example), {
+        index,
+        isStartable: () => true,
+        fillsOf: () => 0,
+        without: { flow, text: example },
+      });
+      if (found.kind === 'unclear') {
+        const ids = found.flows.map(({ id }) => id);
+        competing.set(ids.toSorted().join(' '), { flows: ids, example });
+        continue;
+      }
+      const started = found.kind === 'start' ? found.requests[0]?.flow.id : undefined;
+      if (started !== flow.id) confused.push({ flow: flow.id, example, started });
+    }
+  }
+  const unclear = [...competing.values()];
+  return {
+    withoutExamples: own.filter((flow) => flow.examples.length === 0).map(({ id }) => id),
+    competing: unclear,
+    confused,
+    tried,
+    right: tried - confused.length - unclear.length,
+  };
+}
+
+/** The report as text, a table of confusions at its end. */
+export function reportText(report: MatchingReport): string {
+  const { withoutExamples, competing, confused, tried, right } = report;
+  const lines = [`${right} of ${tried} examples start their flow when they are left out.`];
+  const section = (title: string, rows: readonly string[]): void => {
+    if (rows.length > 0) lines.push('', title, ...rows.map((row) => `  ${row}`));
+  };
+  section('Flows without examples:', withoutExamples);
+  section(
+    'Flows that compete:',
+    competing.map(({ flows, example }) => `${flows.join(', ')}: "${example}"`),
+  );
+  const elsewhere = confused.filter((one) => one.started !== undefined);
+  section(
+    'Examples that start another flow:',
+    elsewhere.map(({ flow, example, started }) => `${flow} -> ${started}: "${example}"`),
+  );
+  section(
+    'Examples that no other phrase of the flow supports:',
+    confused
+      .filter((one) => one.started === undefined)
+      .map(({ flow, example }) => `${flow}: "${example}"`),
+  );
+  return lines.join('\n');
+}
