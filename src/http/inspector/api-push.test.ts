@@ -77,6 +77,8 @@ test('the built-in receiver keeps calls, verifies signatures and redacts secrets
   expect(calls[0]).toMatchObject({ number: 1, signature: 'valid', isCut: false });
   expect(JSON.parse(calls[0]?.body ?? '')).toHaveProperty('task');
 
+  // All webhooks of the task have arrived: the next call is the last one.
+  await expect.poll(() => server.get('push/deliveries')).toEqual([]);
   await fetch(url, { ...post({ odd: true }), headers: { authorization: 'Bearer abc' } });
   const last = (await server.get<readonly ReceivedCall[]>('receiver')).at(-1);
   expect(last).toMatchObject({ signature: 'none', headers: { authorization: '[redacted]' } });
