@@ -1,4 +1,4 @@
-/** The official JavaScript client against our server: both bindings, both versions. */
+/** The official JavaScript client against our server: every binding, both versions. */
 import {
   AgentCard,
   CancelTaskRequest,
@@ -15,8 +15,10 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agent, chunk, inputRequired, textOf, working } from '../src/agents/index.ts';
+import { grpcChannel } from '../src/grpc/index.ts';
 import { serve, type Serving } from '../src/http/index.ts';
 import { artifact, type JsonObject } from '../src/protocol/index.ts';
 
@@ -41,7 +43,7 @@ const tried = agent({ name: 'tried' }, async function* (turn) {
 
 let server: Serving;
 beforeAll(async () => {
-  server = await serve(tried);
+  server = await serve(tried, { channels: [grpcChannel()] });
 });
 afterAll(() => server.close());
 
@@ -50,13 +52,17 @@ const factory = new ClientFactory({
   transports: [
     new JsonRpcTransportFactory({ legacyCompat }),
     new RestTransportFactory({ legacyCompat }),
+    new GrpcTransportFactory({ legacyCompat }),
   ],
 });
 
 /** A client that has no choice but this interface. */
 function clientFor(protocolBinding: string, protocolVersion: string): Promise<Client> {
   const card = server.router.cards.current;
-  const supportedInterfaces = [{ url: server.url, protocolBinding, protocolVersion }];
+  const supportedInterfaces = card.supportedInterfaces.filter(
+    (offered) =>
+      offered.protocolBinding === protocolBinding && offered.protocolVersion === protocolVersion,
+  );
   return factory.createFromAgentCard(AgentCard.fromJSON({ ...card, supportedInterfaces }));
 }
 
@@ -90,6 +96,8 @@ for (const [binding, version] of [
   ['JSONRPC', '0.3'],
   ['HTTP+JSON', '1.0'],
   ['HTTP+JSON', '0.3'],
+  ['GRPC', '1.0'],
+  ['GRPC', '0.3'],
 ] as const) {
   describe(`the official client over ${binding} ${version}`, () => {
     test('sends, and gets every kind of part back', async () => {

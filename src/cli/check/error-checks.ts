@@ -43,6 +43,12 @@ async function detailsOf(speaker: HttpSpeaker): Promise<string | undefined> {
     : 'there is no ErrorInfo with the reason TASK_NOT_FOUND';
 }
 
+/** 0.3 has a table of errors for invalid requests for JSON-RPC alone. */
+function onlyV1OrJsonRpc(speaker: Speaker): Speaker {
+  const isSpecified = speaker.version === '1.0' || speaker.binding === 'JSONRPC';
+  return isSpecified ? speaker : skip('0.3 specifies it for JSON-RPC alone');
+}
+
 function onlyV1({ speaker }: InterfaceSubject, why: string): Speaker {
   return speaker.version === '1.0' ? speaker : skip(why);
 }
@@ -103,7 +109,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.no-message',
     title: 'a send without a message is refused',
     fix: 'answer InvalidParams (-32602), over HTTP+JSON 400',
-    ask: ({ speaker }) => speaker.speak('sendMessage', {}),
+    ask: ({ speaker }) => onlyV1OrJsonRpc(speaker).speak('sendMessage', {}),
     codes: invalid,
   }),
   refusal({
@@ -126,7 +132,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     title: 'invalid JSON is refused with a parse error',
     fix: 'answer -32700, over HTTP+JSON 400 with a JSON body',
     run: async ({ speaker }) => {
-      const spoken = await posted(overHttp(speaker), '{"jsonrpc": "2.0", ');
+      const spoken = await posted(overHttp(onlyV1OrJsonRpc(speaker)), '{"jsonrpc": "2.0", ');
       const seen = expects(spoken, ['PARSE_ERROR', ...invalid]);
       if (seen !== undefined || speaker.binding !== 'JSONRPC') return seen;
       return spoken.code === errorTable.PARSE_ERROR.jsonRpc

@@ -94,13 +94,12 @@ export class HttpSpeaker implements Speaker {
       this.binding === 'JSONRPC'
         ? this.envelope(operations[operation][this.version === '1.0' ? 'v1' : 'v03'], given)
         : this.#route(operation, given);
-    return this.read(
-      await this.probe.send({
-        ...request,
-        ...options,
-        headers: { ...request.headers, ...options.headers },
-      }),
-    );
+    const headers = { ...request.headers, ...options.headers };
+    const answer = await this.probe.send({ ...request, ...options, headers });
+    if (answer.status !== 405 || operation !== 'subscribeToTask') return this.read(answer);
+    // The prose says POST, the proto GET.
+    const { url } = request;
+    return this.read(await this.probe.send({ ...options, url, headers }));
   }
 
   /** A JSON-RPC request for any method. */
@@ -138,8 +137,12 @@ export class HttpSpeaker implements Speaker {
 
   eventOf(data: string): unknown {
     const json: unknown = JSON.parse(data);
-    if (this.binding === 'HTTP+JSON') return json;
-    if (isJsonObject(json) && isJsonObject(json['error'])) throw fromJsonRpcError(json['error']);
+    const error = isJsonObject(json) && isJsonObject(json['error']) ? json['error'] : undefined;
+    if (this.binding === 'HTTP+JSON') {
+      if (error !== undefined) throw fromRestError(Number(error['code']), json);
+      return json;
+    }
+    if (error !== undefined) throw fromJsonRpcError(error);
     return isJsonObject(json) ? json['result'] : undefined;
   }
 
