@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { agent, completed, failed, type Turn, working } from '../../src/agents/index.ts';
-import { type BindingName, type Client, connect, fetchAgentCard } from '../../src/client/index.ts';
+import { type BindingName, type Client, connect } from '../../src/client/index.ts';
 import { grpcBinding, grpcChannel } from '../../src/grpc/index.ts';
 import { router } from '../../src/http/index.ts';
 import {
@@ -22,12 +22,13 @@ const { values } = parseArgs({
   options: {
     httpPort: { type: 'string', default: '10101' },
     grpcPort: { type: 'string', default: '10102' },
-    // The callers are anonymous, so the setting is for all of them.
+    // How the 0.3 agents of the cluster encode files: `twice` for Python, `once` for all others.
     legacyFileBytes: { type: 'string', default: 'once' },
   },
 });
 const port = Number(values.httpPort);
 const url = `http://127.0.0.1:${port}`;
+const legacyFileBytes = values.legacyFileBytes === 'twice' ? 'twice' : 'once';
 
 /** Ends the text of a task that is held open for callers that subscribe to it. */
 const finishedMark = 'task-finished';
@@ -87,12 +88,11 @@ const bindings: Readonly<Record<string, BindingName>> = {
 };
 
 async function callAgent(call: Call, { signal }: Turn): Promise<readonly string[]> {
-  const { card } = await fetchAgentCard(call.agent, { signal });
-  const client = await connect(card, {
+  const client = await connect(call.agent, {
+    signal,
     binding: bindings[call.transport.toUpperCase()] ?? 'JSONRPC',
     bindings: [grpcBinding()],
-    // The agent of the kit with a2a-sdk for Python 0.3, which encodes the bytes of files twice.
-    ...(card.name === 'ITK v03 Agent' && { legacyFileBytes: 'twice' }),
+    legacyFileBytes,
   });
   const file: Part = {
     raw: call.instruction.toString('base64'),
@@ -157,7 +157,7 @@ const { handler } = await router(traveller, {
   url,
   isLocalOnly: true,
   push: {},
-  legacyFileBytes: values.legacyFileBytes === 'twice' ? 'twice' : 'once',
+  legacyFileBytes,
   channels: [grpcChannel({ port: Number(values.grpcPort) })],
 });
 createServer((request, response) => {

@@ -1,0 +1,97 @@
+import { execFile, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+import { freePort } from '../support/servers.ts';
+
+const run = promisify(execFile);
+const cache = join(import.meta.dirname, '../../node_modules/.cache/interop');
+
+/** A client and a server of an official SDK. */
+export interface Peer {
+  /** Calls an agent over a binding; resolves with what the program prints. */
+  client(url: string, binding: string): Promise<unknown>;
+  /** Serves an agent that returns what it gets. */
+  server(): Promise<AsyncDisposable & { readonly url: string }>;
+}
+
+/** a2a-sdk for Python in a virtual environment of its own, or why there is none on this machine. */
+export async function pythonPeer(sdk: string, script: string): Promise<Peer | string> {
+  const name = `a2a-sdk-${sdk}`;
+  return installed(name, async (folder) => {
+    await run('python3', ['-m', 'venv', folder]);
+    const packages = [`a2a-sdk[grpc,http-server]==${sdk}`, 'uvicorn'];
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages];
+    await run(join(folder, 'bin/python'), pip, { timeout: 600_000 });
+  }).then((folder) =>
+    typeof folder === 'string'
+      ? folder
+      : peerOf(join(folder.path, 'bin/python'), [join(import.meta.dirname, 'python', script)]),
+  );
+}
+
+/** a2a-go, built as a program, or why there is none on this machine. */
+export async function goPeer(sdk: string): Promise<Peer | string> {
+  return installed(`a2a-go-${sdk}`, async (folder) => {
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(join(import.meta.dirname, 'go/main.go'), join(folder, 'main.go'));
+    const go = (...args: string[]) => run('go', args, { cwd: folder, timeout: 600_000 });
+    await go('mod', 'init', 'interop');
+    await go('get', `github.com/a2aproject/a2a-go/v2@v${sdk}`);
+    await go('build', '-mod=mod', '-o', 'peer', '.');
+  }).then((folder) =>
+    typeof folder === 'string' ? folder : peerOf(join(folder.path, 'peer'), []),
+  );
+}
+
+/** The folder of an SDK, installed once; or the reason why it cannot be. */
+async function installed(
+  name: string,
+  install: (folder: string) => Promise<void>,
+): Promise<{ readonly path: string } | string> {
+  const path = join(cache, name);
+  if (existsSync(join(path, 'ready'))) return { path };
+  try {
+    rmSync(path, { recursive: true, force: true });
+    mkdirSync(cache, { recursive: true });
+    await install(path);
+    mkdirSync(join(path, 'ready'));
+    return { path };
+  } catch (error) {
+    return `${name} cannot be installed: ${reasonOf(error)}`;
+  }
+}
+
+function peerOf(program: string, args: readonly string[]): Peer {
+  return {
+    async client(url, binding) {
+      const { stdout } = await run(program, [...args, 'client', url, binding], { timeout: 60_000 });
+      return JSON.parse(stdout) as unknown;
+    },
+    async server() {
+      const [port, grpcPort] = [await freePort(), await freePort()];
+      const child = spawn(program, [...args, 'server', String(port), String(grpcPort)]);
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      const url = `http://127.0.0.1:${port}`;
+      const isReady = () =>
+        fetch(`${url}/.well-known/agent-card.json`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await expect.poll(isReady, { timeout: 60_000 }).toBe(true);
+      return {
+        url,
+        async [Symbol.asyncDispose]() {
+          child.kill('SIGKILL');
+          await exited;
+        },
+      };
+    },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n').findLast((line) => line.trim() !== '') ?? text;
+}
