@@ -4,10 +4,9 @@ import { ApiKeys, apiKeyVerifier } from './api-keys.ts';
 import { CredentialRefused } from './credentials.ts';
 
 function setting(options: { cacheTime?: number } = {}) {
-  const { records } = openMemory();
   const time = { now: 1_000 };
-  const clock = { now: () => time.now };
-  return { records, time, clock, keys: new ApiKeys({ records, clock, ...options }) };
+  const { records } = openMemory({ clock: { now: () => time.now } });
+  return { records, time, keys: new ApiKeys({ records, ...options }) };
 }
 
 test('a key stands for its identity, and an identity may have several', async () => {
@@ -35,8 +34,8 @@ test('only a digest of the key is stored', async () => {
 });
 
 test('a revoked key stops at once here, and elsewhere when the cache time is over', async () => {
-  const { keys, records, time, clock } = setting();
-  const elsewhere = new ApiKeys({ records, clock });
+  const { keys, records, time } = setting();
+  const elsewhere = new ApiKeys({ records });
   const { key, record } = await keys.create({ subject: 'bob' });
   const other = await keys.create({ subject: 'bob' });
   expect(await elsewhere.find(key)).toMatchObject({ subject: 'bob' });
@@ -62,7 +61,7 @@ test('an expired key is unknown, also while it is cached', async () => {
 test('unknown keys are cached too, and a key made after that is found', async () => {
   const { keys, records } = setting();
   const reads = vi.spyOn(records, 'get');
-  const counted = new ApiKeys({ records, clock: { now: () => 0 } });
+  const counted = new ApiKeys({ records });
   const key = 'k'.repeat(20);
   for (let count = 0; count < 3; count += 1) expect(await counted.find(key)).toBeUndefined();
   expect(reads).toHaveBeenCalledTimes(1);

@@ -88,8 +88,6 @@ export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
  */
 export interface ApiKeysOptions {
   readonly records: RecordStore;
-  /** @default the system's clock */
-  readonly clock?: { now(): number };
   /**
    * Milliseconds that an answer of the store is used again: how long a key that was revoked by
    * another process may still work here. @default 5_000
@@ -142,13 +140,9 @@ export class ApiKeys {
   readonly #cache = new Map<string, { readonly until: number; readonly found?: ApiKeyRecord }>();
 
   constructor(options: ApiKeysOptions) {
-    this.#clock = options.clock ?? { now: Date.now };
-    this.#keys = new RecordSpace({
-      records: options.records,
-      space: 'api-keys',
-      schema: storedKey,
-      clock: this.#clock,
-    });
+    const { records } = options;
+    this.#clock = records.clock;
+    this.#keys = new RecordSpace({ records, space: 'api-keys', schema: storedKey });
     this.#cacheTime = options.cacheTime ?? 5_000;
     this.#logger = options.logger ?? silentLogger;
   }

@@ -2,7 +2,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import { Json, LegateError } from '../protocol/index.ts';
 import { counter } from '../telemetry/index.ts';
-import type { StoreClock } from './contract.ts';
 import type { RecordStore } from './sub-stores.ts';
 
 /** A time in which a store could not be written. */
@@ -195,9 +194,9 @@ export function neverOut(): StoreHealth {
 const probeSize = 16_384;
 
 /** Writes a record that needs room, and deletes it. */
-export async function probeRecords(records: RecordStore, clock: StoreClock): Promise<void> {
+export async function probeRecords(records: RecordStore): Promise<void> {
   const place = { space: 'legate', key: `probe-${crypto.randomUUID()}` };
-  const now = clock.now();
+  const now = records.clock.now();
   const value = Json.of('x'.repeat(probeSize));
   await records.write([{ ...place, value, expiresAt: now + probeMs }], now);
   await records.write([place], now);

@@ -91,7 +91,7 @@ export function counterValue(
 interface RecordSpaceOptions<T> extends Omit<StoredFormatOptions<T>, 'name'> {
   readonly records: RecordStore;
   readonly space: string;
-  /** @default the wall clock */
+  /** @default that of the store */
   readonly clock?: { now(): number };
 }
 
@@ -116,7 +116,7 @@ export class RecordSpace<T> {
   constructor(options: RecordSpaceOptions<T>) {
     this.#options = options;
     this.#format = new StoredFormat({ ...options, name: `record of ${options.space}` });
-    this.#clock = options.clock ?? { now: Date.now };
+    this.#clock = options.clock ?? options.records.clock;
   }
 
   async get(key: string): Promise<SpaceRecord<T> | undefined> {

@@ -1,5 +1,5 @@
 import type { Json, JsonValue, TaskPushNotificationConfig } from '../protocol/index.ts';
-import type { ContextWrite, TurnRecord } from './contract.ts';
+import type { ContextWrite, StoreClock, TurnRecord } from './contract.ts';
 
 /** How a command came to its end. `next`: the turn of its key that now runs under the same replica. */
 export type CommandEnd =
@@ -134,6 +134,8 @@ export interface StoredRecord {
 
 /** Small documents in named spaces. Rules and words: contract.ts. */
 export interface RecordStore {
+  /** The clock of the store, which expiries are compared with. */
+  readonly clock: StoreClock;
   get(space: string, key: string, now: number): Promise<StoredRecord | undefined>;
   /** False when an `ifVersion` did not hold; then nothing was written. */
   write(writes: readonly RecordWrite[], now: number): Promise<boolean>;

@@ -81,6 +81,7 @@ export class FaultyStore implements Store {
       revive: (...input) => this.#call('push.revive', () => push.revive(...input), input),
     };
     this.records = {
+      clock: records.clock,
       get: (...input) => this.#call('records.get', () => records.get(...input), input),
       write: (...input) => this.#call('records.write', () => records.write(...input), input),
       list: (...input) => this.#call('records.list', () => records.list(...input), input),

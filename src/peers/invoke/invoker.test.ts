@@ -726,6 +726,7 @@ test('what could not be taken over from a process that is gone is tried again', 
   let looks = 0;
   const inner = store.records;
   const records: Store['records'] = {
+    clock: inner.clock,
     get: (...input) => inner.get(...input),
     write: (...input) => inner.write(...input),
     increment: (...input) => inner.increment(...input),
@@ -797,6 +798,7 @@ test.each(['memory', 'sqlite'] as const)(
     const store = type === 'memory' ? openMemory() : await openStore({ type, path });
     let [calls, rows] = [0, 0];
     const counted: RecordStore = {
+      clock: store.clock,
       get: async (...input) => {
         calls += 1;
         const found = await store.records.get(...input);

@@ -1,5 +1,5 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
+import type { RecordStore, RecordWrite, StoreClock, StoredRecord } from '../contract.ts';
 import { counterValue } from '../stored-format.ts';
 import { compareText, lowerBound } from '../encoding.ts';
 
@@ -11,7 +11,12 @@ interface Space {
 
 /** Small documents by space and key. */
 export class MemoryRecords implements RecordStore {
+  readonly clock: StoreClock;
   readonly #spaces = new Map<string, Space>();
+
+  constructor(clock: StoreClock) {
+    this.clock = clock;
+  }
 
   async get(space: string, key: string, now: number): Promise<StoredRecord | undefined> {
     return this.#live(space, key, now);

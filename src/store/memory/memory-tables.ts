@@ -24,7 +24,7 @@ export class MemoryTables implements Tables {
   readonly events = new MemoryEvents();
   readonly turns = new MemoryTurns();
   readonly messages = new MemoryMessages(this.turns.open);
-  readonly records = new MemoryRecords();
+  readonly records: MemoryRecords;
   readonly openContexts = new OpenContexts(() => this.tasks.unfinished());
   readonly contexts = new MemoryContexts(this.openContexts);
   readonly push: MemoryPush;
@@ -33,6 +33,7 @@ export class MemoryTables implements Tables {
 
   constructor(clock: StoreClock) {
     const { events, openContexts } = this;
+    this.records = new MemoryRecords(clock);
     const hasPending = (task: TaskRow): boolean => this.push.hasPending(task);
     this.tasks = new MemoryTasks({ events, openContexts, hasPending });
     this.list = this.tasks;

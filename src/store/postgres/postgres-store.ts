@@ -133,14 +133,14 @@ export class PostgresStore implements Store {
     this.health = new WriteHealth({
       driver: this.driver,
       reasonOf: outageReason,
-      probe: () => probeRecords(this.records, this.clock),
+      probe: () => probeRecords(this.records),
     });
     connections.onFailure = (failure) => this.health.failed(failure);
     this.#tasks = new TaskReads(connections.reads);
     this.#contexts = new ContextTable(connections);
     this.commands = postgresCommands(connections, notices);
     this.push = new PushTable(connections);
-    this.records = new RecordTable(connections);
+    this.records = new RecordTable(connections, this.clock);
   }
 
   /** What went over the wire so far. */

@@ -1,5 +1,5 @@
 import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
+import type { RecordStore, RecordWrite, StoreClock, StoredRecord } from '../contract.ts';
 import { compareText, prefixEnd } from '../encoding.ts';
 import type { Connections } from './open-postgres.ts';
 import type { Row, Value } from './statement.ts';
@@ -30,9 +30,11 @@ const statements = {
 
 /** Small documents by space and key. */
 export class RecordTable implements RecordStore {
+  readonly clock: StoreClock;
   readonly #connections: Connections;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, clock: StoreClock) {
+    this.clock = clock;
     this.#connections = connections;
   }
 

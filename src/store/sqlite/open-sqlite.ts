@@ -92,7 +92,7 @@ function storeOf(
   const health: WriteHealth = new WriteHealth({
     driver: 'sqlite',
     reasonOf: outageReason,
-    probe: () => probeRecords(tables.records, clock),
+    probe: () => probeRecords(tables.records),
   });
   const tables = new SqliteTables(database, {
     path,

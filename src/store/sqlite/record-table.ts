@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
+import type { RecordStore, RecordWrite, StoreClock, StoredRecord } from '../contract.ts';
 import { counterValue } from '../stored-format.ts';
 import { compareText, prefixEnd } from '../encoding.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -12,6 +12,7 @@ const isLive = '(expires_at IS NULL OR expires_at > ?)';
 
 /** Small documents by space and key. */
 export class RecordTable implements RecordStore {
+  readonly clock: StoreClock;
   readonly #commits: GroupCommit;
   readonly #select: StatementSync;
   readonly #upsert: StatementSync;
@@ -20,7 +21,8 @@ export class RecordTable implements RecordStore {
   readonly #listPrefix: StatementSync;
   readonly #sweep: StatementSync;
 
-  constructor(database: DatabaseSync, commits: GroupCommit) {
+  constructor(database: DatabaseSync, commits: GroupCommit, clock: StoreClock) {
+    this.clock = clock;
     this.#commits = commits;
     this.#select = database.prepare(
       `SELECT ${columns} FROM records WHERE space = ? AND key = ? AND ${isLive}`,

@@ -64,7 +64,7 @@ export class SqliteTables implements Tables {
       },
     });
     this.push = new PushTable(database, { commits: this.commits, tasks: this.tasks, clock });
-    this.records = new RecordTable(database, this.commits);
+    this.records = new RecordTable(database, this.commits, clock);
   }
 
   /** Deletes a task with all that hangs on it. Inside a transaction only. */
