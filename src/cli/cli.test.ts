@@ -35,7 +35,7 @@ async function legate(
 
 /** The JSON that a line prints in a shell. */
 async function pasted(line: string): Promise<unknown> {
-  // Without the settings of whoever runs this, a proxy among them.
+  // Without the settings of the developer's machine, such as a proxy.
   const child = spawn('bash', ['-c', line], { env: environment });
   let out = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
@@ -165,7 +165,7 @@ test('validate, train and run report actions in Python alike, with place and rem
 
 test('validate looks where its six flags point, and nowhere else', async () => {
   await using folder = await greenhouseFolder();
-  const places: readonly (readonly [flag: string, place: string, file?: string])[] = [
+  const paths: readonly (readonly [flag: string, path: string, file?: string])[] = [
     ['--config', 'other/config.yml'],
     ['--domain', 'other/domain.yml'],
     ['--data', 'other/data', '/flows.yml'],
@@ -173,9 +173,9 @@ test('validate looks where its six flags point, and nowhere else', async () => {
     ['--credentials', 'other/credentials.yml'],
     ['--sub-agents', 'other/agents', '/one/config.yml'],
   ];
-  const files = places.map(([, place, file = '']) => place + file);
+  const files = paths.map(([, path, file = '']) => path + file);
   await folder.write(Object.fromEntries(files.map((file) => [file, 'nonsense: [\n'])));
-  const flags = places.flatMap(([flag, place]) => [flag, folder.path(place)]);
+  const flags = paths.flatMap(([flag, path]) => [flag, folder.path(path)]);
   const { code, out } = await legate(['validate', folder.directory, ...flags]);
   expect(code).toBe(1);
   expect(files.filter((file) => !out.includes(file))).toEqual([]);

@@ -49,8 +49,8 @@ function inZsh(file: string): Offers {
   const driver = join(folder, 'driver.zsh');
   writeFileSync(driver, zshDriver);
   return (line) => {
-    const place = mkdtempSync(join(folder, 'typed-'));
-    return run('zsh', ['-f', driver, file, line, place]);
+    const directory = mkdtempSync(join(folder, 'typed-'));
+    return run('zsh', ['-f', driver, file, line, directory]);
   };
 }
 
@@ -110,17 +110,13 @@ describe.each([
     expect(offers('legate completion --')).toEqual(['--help']);
   });
 
-  test(
-    'CLI_002: commands of one name are told apart, and others by their other names',
-    patient,
-    () => {
-      // "list" by itself has the flags of calls.
-      expect(offers('legate push list --')).toContain('--store');
-      expect(offers('legate push list --')).not.toContain('--bearer');
-      expect(offers('legate list --be')).toEqual(['--bearer']);
-      expect(offers('legate chat --trans')).toEqual(['--transport']);
-    },
-  );
+  test('CLI_002: subcommands with the same name and aliases are completed', patient, () => {
+    // "list" by itself has the flags of calls.
+    expect(offers('legate push list --')).toContain('--store');
+    expect(offers('legate push list --')).not.toContain('--bearer');
+    expect(offers('legate list --be')).toEqual(['--bearer']);
+    expect(offers('legate chat --trans')).toEqual(['--transport']);
+  });
 
   test('CLI_002: where nothing else is meant, files are', patient, () => {
     expect(offers('legate validate pro').map((path) => path.replace(/\/$/, ''))).toEqual([
@@ -128,7 +124,7 @@ describe.each([
     ]);
   });
 
-  test('CLI_002: every command and flag is told of', () => {
+  test('CLI_002: every command and flag is in the script', () => {
     for (const { commands, flags } of completedCommands()) {
       for (const { word } of [...commands, ...flags]) expect(script).toContain(word);
     }

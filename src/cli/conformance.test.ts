@@ -44,8 +44,8 @@ test('the counts of the page are right', () => {
   const total = counts.reduce((sum, [, all]) => sum + Number(all), 0);
   expect(total).toBe(66);
   for (const [index, word] of (['yes', 'partial', 'no', 'n/a'] as const).entries()) {
-    const told = counts.reduce((sum, match) => sum + Number(match[index + 2]), 0);
-    expect([word, told]).toEqual([word, rows.filter(({ shown }) => shown === word).length]);
+    const counted = counts.reduce((sum, match) => sum + Number(match[index + 2]), 0);
+    expect([word, counted]).toEqual([word, rows.filter(({ shown }) => shown === word).length]);
   }
 });
 

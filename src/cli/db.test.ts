@@ -5,7 +5,7 @@ import { postgres } from '../../test/support/postgres.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
-test('a database is told apart by its schema, migrated once, and then up to date', async () => {
+test('db status and db migrate show and migrate the schema', async () => {
   const url = await (await postgres()).database();
   const db = (...args: string[]) =>
     execFileSync(process.execPath, [command, 'db', ...args], { encoding: 'utf8' });

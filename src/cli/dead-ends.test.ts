@@ -97,7 +97,7 @@ describe('in the wrong place', () => {
     expect(ended.err.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
   });
 
-  test('what is no module is told as such', patient, async () => {
+  test('a file that is not a module is refused with the reason', patient, async () => {
     await using folder = await greenhouseFolder();
     const { code, err } = await legate(['run', folder.path('domain.yml')]);
     expect(code).toBe(2);

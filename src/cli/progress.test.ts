@@ -34,7 +34,7 @@ function shown(options: {
 }
 
 test(
-  'a wait of more than a second is told on a terminal, and leaves no trace',
+  'a wait of more than a second shows progress on a terminal, and erases it',
   { timeout: 60_000 },
   () => {
     const text = shown({ isTerminal: true });
@@ -43,7 +43,7 @@ test(
   },
 );
 
-test('a pipe is told nothing', { timeout: 60_000 }, () => {
+test('a pipe gets no progress output', { timeout: 60_000 }, () => {
   expect(shown({ isTerminal: false })).toBe('end');
 });
 

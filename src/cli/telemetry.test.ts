@@ -87,7 +87,7 @@ test('a worker shows metrics where and to whom the block says', slow, async () =
   await working.stop();
 });
 
-test('a port for metrics that nobody asked for is not opened', slow, async () => {
+test('the metrics port opens only if it is configured', slow, async () => {
   await using folder = await busFolder();
   const refused = await folder.run(['work', 'agent.ts', '--metrics-port', '0']);
   expect(refused).toMatchObject({ code: 2, out: '' });
@@ -101,7 +101,7 @@ test('a port for metrics that nobody asked for is not opened', slow, async () =>
 });
 
 test(
-  'what is wrong in the block is said with its place, before anything starts',
+  'an invalid telemetry section is reported with file and line before the start',
   slow,
   async () => {
     await using folder = await busFolder({
@@ -140,7 +140,7 @@ test('`telemetry:` and `store:` beside a module hold for legate run', slow, asyn
   expect(turns.map((span) => span.traceId)).toEqual([traceId]);
 });
 
-test('what is wrong beside a module is said with its place', slow, async () => {
+test('an invalid endpoints.yml beside a module is reported with file and line', slow, async () => {
   await using folder = await busFolder({ 'endpoints.yml': 'store: {task_retention: 60}\n' });
   const { code, err } = await folder.run(['run', 'agent.ts', '-p', '0']);
   expect(code).toBe(2);

@@ -69,8 +69,8 @@ test('work hosts an assistant: from its folder, and packed', slow, async () => {
   const bus = folder.path('endpoints.yml');
   await using greenhouse = await greenhouseFolder();
   const packed = (await legate(['train', greenhouse.directory])).out.trim();
-  for (const place of [greenhouse.directory, packed]) {
-    const args = ['work', place, '--name', folder.name, '--endpoints', bus];
+  for (const source of [greenhouse.directory, packed]) {
+    const args = ['work', source, '--name', folder.name, '--endpoints', bus];
     await using working = folder.start([...args, '--store', folder.path(`${Date.now()}.db`)]);
     await working.says('Working as');
     const answer = ['--answer', '/SetSlots(shade=high)'];

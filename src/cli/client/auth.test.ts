@@ -62,7 +62,7 @@ function home(): Disposable & { readonly env: NodeJS.ProcessEnv; readonly tokens
 }
 
 test(
-  'AUTH_005, AUTH_007: a device code is confirmed elsewhere; the token is kept, and sent from then on',
+  'AUTH_005, AUTH_007: login by device code stores the token and sends it from then on',
   patient,
   async () => {
     using user = home();
@@ -114,7 +114,7 @@ test('AUTH_006: a program logs in with its own credentials', patient, async () =
   expect((await legate(['send', agent.url, 'x'], user)).code).toBe(0);
 });
 
-test('AUTH_007: a token that has run out is renewed, and kept', patient, async () => {
+test('AUTH_007: an expired token is refreshed and stored', patient, async () => {
   using user = home();
   await using agent = await guardedAgent({
     flows: clientFlows,
@@ -133,7 +133,7 @@ test('AUTH_007: a token that has run out is renewed, and kept', patient, async (
   });
 });
 
-test('a refusal is told, and nothing is kept', patient, async () => {
+test('a refused login prints the reason and stores nothing', patient, async () => {
   using user = home();
   const refusal = { error: 'access_denied', error_description: 'not you' };
   await using agent = await guardedAgent({ flows: deviceFlows, token: () => refusal });
@@ -151,7 +151,7 @@ test('a refusal is told, and nothing is kept', patient, async () => {
 });
 
 test(
-  'RFC 8628: asked to slow down, it does; a code that runs out ends the wait',
+  'RFC 8628: slow_down increases the interval; an expired code ends the wait',
   patient,
   async () => {
     const pauses: number[] = [];
@@ -183,7 +183,7 @@ test(
   },
 );
 
-test('an authority without TLS gets no credentials', patient, async () => {
+test('an authorization server without TLS gets no credentials', patient, async () => {
   using user = home();
   await using agent = await guardedAgent({
     flows: () => clientFlows('http://authority.example'),

@@ -82,7 +82,7 @@ describe('A2ACLI_CARD_GET', () => {
     expect(out).toContain('Security scheme: apiKey (apiKeySecurityScheme)');
   });
 
-  test('CARD_GET_002: --validate tells all that is wrong, beside the card', patient, async () => {
+  test('CARD_GET_002: --validate prints all problems besides the card', patient, async () => {
     const good = await legate(['card', 'get', server.url, '--validate', '--json']);
     expect(good.code).toBe(0);
     await using wrong = await rawAgent(({ response, url }) =>
@@ -139,21 +139,29 @@ describe('A2ACLI_CARD_GET', () => {
     expect(JSON.parse(out)).toMatchObject({ error: { code: name, a2aCode: null } });
   });
 
-  test('OUT_004: no card, no card at all, and nobody there are told apart', patient, async () => {
-    await using empty = await rawAgent(({ response }) => sendJson(response, {}, 404));
-    const missing = await legate(['card', '--json', empty.url]);
-    expect(missing.code).toBe(3);
-    expect(JSON.parse(missing.out)).toMatchObject({ error: { code: 'A2ACLI_ERR_CARD_NOT_FOUND' } });
-    await using wrong = await rawAgent(({ response }) => sendJson(response, [1]));
-    const invalid = await legate(['card', '--json', wrong.url]);
-    expect(invalid.code).toBe(1);
-    expect(JSON.parse(invalid.out)).toMatchObject({ error: { code: 'A2ACLI_ERR_CARD_INVALID' } });
-    const gone = await serve(triedAgent);
-    await gone.close();
-    const nobody = await legate(['card', '--json', gone.url]);
-    expect(nobody.code).toBe(3);
-    expect(JSON.parse(nobody.out)).toMatchObject({ error: { code: 'A2ACLI_ERR_UNREACHABLE' } });
-  });
+  test(
+    'OUT_004: a missing card, an invalid card and an unreachable server have their own codes',
+    patient,
+    async () => {
+      await using empty = await rawAgent(({ response }) => sendJson(response, {}, 404));
+      const missing = await legate(['card', '--json', empty.url]);
+      expect(missing.code).toBe(3);
+      expect(JSON.parse(missing.out)).toMatchObject({
+        error: { code: 'A2ACLI_ERR_CARD_NOT_FOUND' },
+      });
+      await using wrong = await rawAgent(({ response }) => sendJson(response, [1]));
+      const invalid = await legate(['card', '--json', wrong.url]);
+      expect(invalid.code).toBe(1);
+      expect(JSON.parse(invalid.out)).toMatchObject({ error: { code: 'A2ACLI_ERR_CARD_INVALID' } });
+      const gone = await serve(triedAgent);
+      await gone.close();
+      const unreachable = await legate(['card', '--json', gone.url]);
+      expect(unreachable.code).toBe(3);
+      expect(JSON.parse(unreachable.out)).toMatchObject({
+        error: { code: 'A2ACLI_ERR_UNREACHABLE' },
+      });
+    },
+  );
 });
 
 describe('A2ACLI_AUTH', () => {
@@ -202,15 +210,15 @@ describe('A2ACLI_AUTH', () => {
         const { code, err } = await legate(args);
         expect(code).toBe(0);
         const request = agent.requests.at(-1);
-        const place = location === 'query' ? request?.path : request?.headers.cookie;
-        expect(place).toContain('gold=key%26of');
+        const carrier = location === 'query' ? request?.path : request?.headers.cookie;
+        expect(carrier).toContain('gold=key%26of');
         expect(err).not.toMatch(/key(?:&|%26)of/);
       }
     },
   );
 
   test(
-    'AUTH_008: a card is asked for without credentials, unless its place says which it takes',
+    'AUTH_008: a card is fetched without credentials, unless its server demands some',
     patient,
     async () => {
       await using silent = await rawAgent(({ response }) => sendJson(response, {}, 401));
@@ -242,7 +250,7 @@ describe('A2ACLI_AUTH', () => {
   });
 
   test(
-    'AUTH_003: TLS is verified unless told otherwise, and that is told loudly',
+    'AUTH_003: TLS is verified unless --insecure is given, which prints a warning',
     patient,
     async () => {
       const { certificate, key: privateKey } = makeCertificate({
@@ -349,7 +357,7 @@ describe('A2ACLI_TX, A2ACLI_VER', () => {
     },
   );
 
-  test('VER_002: extensions are asked for by their URIs', patient, async () => {
+  test('VER_002: extensions are requested by their URIs', patient, async () => {
     await using agent = await rawAgent(completing((url) => rawCard(url, { capabilities: {} })));
     await legate(['send', agent.url, '--extension', 'urn:x', '--extension', 'urn:y', 'x']);
     expect(agent.requests.at(-1)?.headers['a2a-extensions']).toMatch(/^urn:x, ?urn:y$/);
@@ -401,7 +409,7 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
   );
 
   test(
-    'CONFIG_001: a file with a credential that others can read is told of',
+    'CONFIG_001: a file with a credential that other users can read causes a warning',
     patient,
     async () => {
       const file = join(folder, 'open.env');
@@ -411,7 +419,7 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
     },
   );
 
-  test('DEFAULT_001, CLI_001: help shows what happens unless told otherwise', patient, async () => {
+  test('DEFAULT_001, CLI_001: help shows the defaults', patient, async () => {
     const { code, out } = await legate(['send', '--help']);
     expect(code).toBe(0);
     for (const words of [

@@ -74,7 +74,7 @@ test('what is no agent is left out; a card is no catalogue', () => {
   expect(entriesOf('text', base)).toBeUndefined();
 });
 
-test('whatever a catalogue holds, its entries have names and a place', () => {
+test('entries of any catalogue have names and a card or URL', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.string(), (document, name) => {
       for (const entries of [entriesOf(document, base), entriesOf({ agents: [document] }, base)]) {
@@ -91,7 +91,7 @@ test('whatever a catalogue holds, its entries have names and a place', () => {
   );
 });
 
-test('names are exact, or alike where no other is; two of one name are told of', () => {
+test('names match exactly, else ignoring case; ambiguous names are refused', () => {
   const entries = [
     { names: ['Weather'], url: at },
     { names: ['WEATHER', 'x'], url: base },

@@ -1,7 +1,6 @@
 import type { BindingName } from '../../client/index.ts';
 import { present } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
-import type { SendCommandOptions } from '../commands/agents.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { jsonObjectOf, usage } from '../usage.ts';
 import { CommandFailure } from './failure.ts';
@@ -36,23 +35,19 @@ export interface Choices {
   readonly isDebug: boolean;
   /** Files with credentials that other users can read. */
   readonly exposedFiles: readonly string[];
-  /** Whether a flag is set outside of the command line. */
-  readonly isSet: (name: 'async' | 'wait') => boolean;
+  /** Whether a flag or setting is on. */
+  readonly isSet: (name: SettingName) => boolean;
 }
 
-/** The options of all client commands, and those that only some of them have. */
-type Flags = ClientCommandOptions &
-  Pick<
-    SendCommandOptions,
-    'pollInterval' | 'contextId' | 'taskId' | 'metadata' | 'history' | 'awaitAuth'
-  >;
-
 /** `given`: the operands of the command, or its only one. */
-export function choicesOf(options: Flags, given: readonly string[] | string | undefined): Choices {
+export function choicesOf(
+  options: ClientCommandOptions,
+  given: readonly string[] | string | undefined,
+): Choices {
   const operands = typeof given === 'string' ? [given] : (given ?? []);
   const settings = new Settings(options.config);
-  const setting = (name: SettingName): string | undefined => settings.get(name)?.value;
-  const flagged = options.agentCard ?? setting('agent-card');
+  const { text, list, isSet } = readers(options, settings);
+  const flagged = text('agent-card');
   const agent = flagged ?? operands[0];
   if (agent === undefined) {
     throw new CommandFailure('A2ACLI_ERR_USAGE', 'which agent?', {
@@ -61,50 +56,71 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
   }
   refuseForeignAgent(options, settings);
   const files = tlsFilesOf(options, settings);
-  const timeout = options.timeout ?? setting('timeout');
-  const metadata = options.metadata ?? setting('metadata');
-  const poll = options.pollInterval ?? setting('poll-interval');
+  const metadata = text('metadata');
   return {
     agent,
     operands: flagged === undefined ? operands.slice(1) : operands,
     agentFlag: `-a ${quoted(agent)}`,
-    transports: transportsOf(options.transport ?? list(setting('transport'))),
-    version: versionOf(options.a2aVersion ?? setting('a2a-version')),
+    transports: transportsOf(list('transport')),
+    version: versionOf(text('a2a-version')),
     ...present({
-      bearer: options.bearer ?? setting('bearer'),
-      apiKey: options.apiKey ?? setting('api-key'),
+      bearer: text('bearer'),
+      apiKey: text('api-key'),
       tls: readTls(files),
-      contextId: options.contextId ?? setting('context-id'),
-      taskId: options.taskId ?? setting('task-id'),
+      contextId: text('context-id'),
+      taskId: text('task-id'),
       metadata: metadata === undefined ? undefined : jsonObjectOf(metadata, '--metadata'),
-      historyLength: historyOf(options.history ?? setting('history')),
+      historyLength: historyOf(text('history')),
+      timeoutMs: durationOf(text('timeout'), '--timeout'),
+      pollMs: durationOf(text('poll-interval'), '--poll-interval', 50),
     }),
-    awaitsAuthorization: options.awaitAuth ?? isOn(setting('await-auth')),
-    serviceParameters: parametersOf([
-      ...(options.svcParam ?? list(setting('svc-param'))),
-      ...(options.header ?? []),
-    ]),
-    extensions: options.extension ?? list(setting('extension')),
-    ...(timeout !== undefined && { timeoutMs: durationOf(timeout, '--timeout') }),
-    ...(poll !== undefined && { pollMs: Math.max(50, durationOf(poll, '--poll-interval')) }),
+    awaitsAuthorization: isSet('await-auth'),
+    serviceParameters: parametersOf([...list('svc-param'), ...(options.header ?? [])]),
+    extensions: list('extension'),
     isInsecure: options.insecure ?? isInsecure(settings),
-    isJson: isJsonOutput(options, setting('output')),
-    isVerbose: options.verbose ?? isOn(setting('verbose')),
-    isDebug: options.debug ?? isOn(setting('debug')),
+    isJson: isJsonOutput(options, text('output')),
+    isVerbose: isSet('verbose'),
+    isDebug: isSet('debug'),
     exposedFiles: [...settings.exposed, ...exposedKeys(files)],
-    isSet: (name) => isOn(setting(name)),
+    isSet,
   };
 }
 
-function isJsonOutput(options: Flags, configured: string | undefined): boolean {
-  const output = options.json === true ? 'json' : (options.output ?? configured ?? 'text');
-  if (output !== 'json' && output !== 'text')
-    throw usage(`--output is text or json, not ${output}`);
-  return output === 'json';
+/** Values by name: of the flag, else of the setting. Flags are named like settings, in camel case. */
+function readers(options: ClientCommandOptions, settings: Settings) {
+  const flags = new Map<string, unknown>(Object.entries(options));
+  const flag = (name: SettingName): unknown =>
+    flags.get(name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()));
+  const setting = (name: SettingName): string | undefined => settings.get(name)?.value;
+  return {
+    text: (name: SettingName): string | undefined => {
+      const value = flag(name);
+      return typeof value === 'string' ? value : setting(name);
+    },
+    list: (name: SettingName): readonly string[] => {
+      const values = flag(name);
+      if (Array.isArray(values)) return values.map(String);
+      return (
+        setting(name)
+          ?.split(',')
+          .map((one) => one.trim()) ?? []
+      );
+    },
+    isSet: (name: SettingName): boolean => {
+      const value = flag(name);
+      return typeof value === 'boolean' ? value : isOn(setting(name));
+    },
+  };
+}
+
+function isJsonOutput({ json = false }: ClientCommandOptions, output = 'text'): boolean {
+  if (json || output === 'json') return true;
+  if (output === 'text') return false;
+  throw usage(`--output is text or json, not ${output}`);
 }
 
 /** A folder may name an agent, but must not send the user's credentials to it. */
-function refuseForeignAgent(options: Flags, settings: Settings): void {
+function refuseForeignAgent(options: ClientCommandOptions, settings: Settings): void {
   if (options.agentCard !== undefined) return;
   const agent = settings.get('agent-card');
   if (agent?.isFound !== true) return;
@@ -119,7 +135,7 @@ function refuseForeignAgent(options: Flags, settings: Settings): void {
 }
 
 /** A folder must not choose the certificate authorities to trust. */
-function tlsFilesOf(options: Flags, settings: Settings): TlsFiles {
+function tlsFilesOf(options: ClientCommandOptions, settings: Settings): TlsFiles {
   const authority = settings.get('ca');
   if (options.ca === undefined && authority?.isFound === true) {
     throw usage(
@@ -162,10 +178,6 @@ function historyOf(text: string | undefined): number | undefined {
   throw usage(`--history ${text} is not a number of messages`);
 }
 
-function list(value: string | undefined): readonly string[] {
-  return value === undefined ? [] : value.split(',').map((one) => one.trim());
-}
-
 function versionOf(text: string | undefined): '1.0' | '0.3' | undefined {
   if (text === undefined) return undefined;
   if (/^1\.0(?:\.\d+)?$/.test(text)) return '1.0';
@@ -205,8 +217,11 @@ function parametersOf(pairs: readonly string[]): Record<string, string> {
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** `500ms`, `30s`, `5m`, `1h`, or seconds without a unit; in milliseconds. */
-function durationOf(text: string, flag: string): number {
+function durationOf(text: string | undefined, flag: string, minimumMs = 0): number | undefined {
+  if (text === undefined) return undefined;
   const [, number, unit = 's'] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
-  if (number !== undefined) return Math.round(Number(number) * (units[unit] ?? 1));
+  if (number !== undefined) {
+    return Math.max(minimumMs, Math.round(Number(number) * (units[unit] ?? 1)));
+  }
   throw usage(`${flag} ${JSON.stringify(text)} is not a duration; write 500ms, 30s, 5m or 1h`);
 }

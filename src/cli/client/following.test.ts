@@ -11,7 +11,7 @@ const page = 'https://calendar.example/grant?task=1';
  * after it was looked at twice.
  */
 function consentingAgent({ streams = true, neverGoesOn = false } = {}): Promise<RawAgent> {
-  const place = { taskId: 't', contextId: 'c' };
+  const ids = { taskId: 't', contextId: 'c' };
   let looks = 0;
   const words = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: `Consent at ${page}.` }] };
   const waiting = { state: 'TASK_STATE_AUTH_REQUIRED', message: words };
@@ -40,15 +40,15 @@ function consentingAgent({ streams = true, neverGoesOn = false } = {}): Promise<
     if (body.method === 'SendStreamingMessage') {
       return stream([
         { task: task({ state: 'TASK_STATE_WORKING' }) },
-        { statusUpdate: { ...place, status: waiting } },
+        { statusUpdate: { ...ids, status: waiting } },
       ]);
     }
     if (body.method === 'SubscribeToTask') {
       if (looks < 3) return stream([{ task: task(waiting) }]);
       return stream([
         { task: task({ state: 'TASK_STATE_WORKING' }) },
-        { artifactUpdate: { ...place, artifact: artifacts[0] } },
-        { statusUpdate: { ...place, status: done } },
+        { artifactUpdate: { ...ids, artifact: artifacts[0] } },
+        { statusUpdate: { ...ids, status: done } },
       ]);
     }
     if (body.method === 'SendMessage') return result(request, { task: task(waiting) });
@@ -137,7 +137,7 @@ test('AUTH_011: in a conversation /wait waits for it', patient, async () => {
   expect(out).toContain('completed, task t');
 });
 
-test('addresses are found in words, parts and data, and nothing else is', () => {
+test('URLs are found in text, url and data parts', () => {
   const placesOf = (parts: readonly Part[]) =>
     authorizationUrls({
       state: 'TASK_STATE_AUTH_REQUIRED',

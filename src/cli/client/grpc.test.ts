@@ -58,8 +58,8 @@ test('TX_005: send, get, list and cancel over gRPC', patient, async () => {
   expect((JSON.parse(got.out) as Task).id).toBe(id);
   const listed = await legate(['list', '-a', card, '--json']);
   expect((JSON.parse(listed.out) as { tasks: Task[] }).tasks.map((task) => task.id)).toContain(id);
-  const begun = await legate(['send', '-a', card, '--async', 'wait']);
-  const running = fieldsOf(begun.out)['Task'] ?? '';
+  const started = await legate(['send', '-a', card, '--async', 'wait']);
+  const running = fieldsOf(started.out)['Task'] ?? '';
   const ended = await legate(['cancel', '-a', card, running]);
   expect(stateOf(ended.out)).toBe('TASK_STATE_CANCELED');
 });
@@ -76,8 +76,8 @@ test(
     expect(kinds[0]).toBe('task');
     expect(kinds.filter((kind) => kind === 'artifactUpdate')).toHaveLength(2);
     expect(kinds.at(-1)).toBe('statusUpdate');
-    const begun = await legate(['send', '-a', card, '--async', 'wait']);
-    const id = fieldsOf(begun.out)['Task'] ?? '';
+    const started = await legate(['send', '-a', card, '--async', 'wait']);
+    const id = fieldsOf(started.out)['Task'] ?? '';
     const following = start(['subscribe', '-a', card, '--stream', '--json', id]);
     await expect.poll(() => following.out).toContain('"task"');
     await legate(['cancel', '-a', card, id]);
@@ -105,9 +105,11 @@ test(
     const nowhere = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '1.0' };
     const { current } = server.router.cards;
     writeFileSync(gone, JSON.stringify({ ...current, supportedInterfaces: [nowhere] }));
-    const nobody = await legate(['get', '-a', gone, '--json', 'x']);
-    expect(nobody.code).toBe(3);
-    expect(JSON.parse(nobody.out)).toMatchObject({ error: { code: 'A2ACLI_ERR_UNREACHABLE' } });
+    const unreachable = await legate(['get', '-a', gone, '--json', 'x']);
+    expect(unreachable.code).toBe(3);
+    expect(JSON.parse(unreachable.out)).toMatchObject({
+      error: { code: 'A2ACLI_ERR_UNREACHABLE' },
+    });
   },
 );
 

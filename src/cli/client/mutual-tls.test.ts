@@ -27,14 +27,14 @@ const ali = issue('ali');
 
 let folder: string;
 let server: Serving;
-const place = (name: string): string => join(folder, name);
+const pathOf = (name: string): string => join(folder, name);
 const certified = (): readonly string[] => [
   '--cert',
-  place('ali.pem'),
+  pathOf('ali.pem'),
   '--key',
-  place('ali.key'),
+  pathOf('ali.key'),
   '--ca',
-  place('ca.pem'),
+  pathOf('ca.pem'),
 ];
 
 const greeter = agent(
@@ -46,13 +46,13 @@ const greeter = agent(
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'legate-mutual-'));
-  writeFileSync(place('ca.pem'), authority.certificate);
-  writeFileSync(place('host.pem'), host.certificate);
-  writeFileSync(place('host.key'), host.key);
-  writeFileSync(place('ali.pem'), ali.certificate);
-  writeFileSync(place('ali.key'), ali.key, { mode: 0o600 });
-  writeFileSync(place('both.pem'), ali.key + ali.certificate, { mode: 0o600 });
-  const tls = { certificate: place('host.pem'), key: place('host.key'), ca: place('ca.pem') };
+  writeFileSync(pathOf('ca.pem'), authority.certificate);
+  writeFileSync(pathOf('host.pem'), host.certificate);
+  writeFileSync(pathOf('host.key'), host.key);
+  writeFileSync(pathOf('ali.pem'), ali.certificate);
+  writeFileSync(pathOf('ali.key'), ali.key, { mode: 0o600 });
+  writeFileSync(pathOf('both.pem'), ali.key + ali.certificate, { mode: 0o600 });
+  const tls = { certificate: pathOf('host.pem'), key: pathOf('host.key'), ca: pathOf('ca.pem') };
   const auth = new Authenticator({ verifiers: [mtlsVerifier()] });
   server = await serve(greeter, { tls, auth });
 });
@@ -68,12 +68,12 @@ test(
     const sent = await legate(['send', '-a', server.url, ...certified(), 'x']);
     expect(sent).toMatchObject({ code: 0, err: '' });
     expect(sent.out).toContain('Good day, ali');
-    const env = { A2ACLI_CERT: place('both.pem'), A2ACLI_CA: place('ca.pem') };
+    const env = { A2ACLI_CERT: pathOf('both.pem'), A2ACLI_CA: pathOf('ca.pem') };
     expect((await legate(['send', '-a', server.url, '--stream', 'x'], { env })).out).toContain(
       'ali',
     );
     const shown = await legate(['config', 'show'], { env });
-    expect(shown.out).toContain(`cert: ${place('both.pem')} (the environment)`);
+    expect(shown.out).toContain(`cert: ${pathOf('both.pem')} (the environment)`);
   },
 );
 
@@ -86,7 +86,7 @@ test(
       '-a',
       server.url,
       '--ca',
-      place('ca.pem'),
+      pathOf('ca.pem'),
       '--json',
       'x',
     ]);
@@ -108,7 +108,7 @@ test('AUTH_009: an authority that is not trusted is no agent: exit 3', patient, 
 });
 
 test('AUTH_009: over gRPC, too', patient, async () => {
-  const tls = { certificate: place('host.pem'), key: place('host.key'), ca: place('ca.pem') };
+  const tls = { certificate: pathOf('host.pem'), key: pathOf('host.key'), ca: pathOf('ca.pem') };
   const grpcServer = await serveGrpc(server.router, { tls });
   try {
     const only = {
@@ -121,14 +121,14 @@ test('AUTH_009: over gRPC, too', patient, async () => {
         },
       ],
     };
-    writeFileSync(place('grpc.json'), JSON.stringify(only));
-    const sent = await legate(['send', '-a', place('grpc.json'), ...certified(), 'x']);
+    writeFileSync(pathOf('grpc.json'), JSON.stringify(only));
+    const sent = await legate(['send', '-a', pathOf('grpc.json'), ...certified(), 'x']);
     expect(sent).toMatchObject({ code: 0, err: '' });
     expect(sent.out).toContain('Good day, ali');
-    const without = ['send', '-a', place('grpc.json'), '--ca', place('ca.pem'), 'x'];
+    const without = ['send', '-a', pathOf('grpc.json'), '--ca', pathOf('ca.pem'), 'x'];
     expect((await legate(without)).code).toBe(4);
     // An authority that is not known: refused, unless verification is turned off, which is told.
-    const args = ['send', '-a', place('grpc.json'), '--cert', place('both.pem'), 'x'];
+    const args = ['send', '-a', pathOf('grpc.json'), '--cert', pathOf('both.pem'), 'x'];
     expect((await legate(args)).code).toBe(3);
     const insecure = await legate([...args, '--insecure']);
     expect(insecure.code).toBe(0);
@@ -138,7 +138,7 @@ test('AUTH_009: over gRPC, too', patient, async () => {
   }
 });
 
-test('AUTH_009: a server that lets nobody in without a certificate', patient, async () => {
+test('AUTH_009: a server that requires a client certificate', patient, async () => {
   const strict = createServer(
     {
       cert: host.certificate,
@@ -158,7 +158,7 @@ test('AUTH_009: a server that lets nobody in without a certificate', patient, as
     const address = `https://localhost:${(strict.address() as AddressInfo).port}`;
     const shown = await legate(['card', address, ...certified()]);
     expect(fieldsOf(shown.out)['Name']).toBe('Raw');
-    const refused = await legate(['card', address, '--ca', place('ca.pem')]);
+    const refused = await legate(['card', address, '--ca', pathOf('ca.pem')]);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain('--cert');
   } finally {
@@ -177,14 +177,14 @@ test(
       cipher: 'aes-256-cbc',
       passphrase: 'hush-hush',
     });
-    writeFileSync(place('sealed.key'), sealed, { mode: 0o600 });
+    writeFileSync(pathOf('sealed.key'), sealed, { mode: 0o600 });
     const flags = [
       '--cert',
-      place('ali.pem'),
+      pathOf('ali.pem'),
       '--key',
-      place('sealed.key'),
+      pathOf('sealed.key'),
       '--ca',
-      place('ca.pem'),
+      pathOf('ca.pem'),
     ];
     const args = ['send', '-a', server.url, '--debug', ...flags, 'x'];
     const opened = await legate(args, { env: { A2ACLI_KEY_PASSPHRASE: 'hush-hush' } });
@@ -200,9 +200,9 @@ test(
   'a folder that names an agent does not get the certificate of its visitor shown to it',
   patient,
   async () => {
-    const directory = mkdtempSync(place('visited-'));
+    const directory = mkdtempSync(pathOf('visited-'));
     writeFileSync(join(directory, '.env'), `A2ACLI_AGENT_CARD=${server.url}\n`, { mode: 0o600 });
-    const env = { A2ACLI_CERT: place('both.pem'), A2ACLI_CA: place('ca.pem') };
+    const env = { A2ACLI_CERT: pathOf('both.pem'), A2ACLI_CA: pathOf('ca.pem') };
     const { code, err } = await legate(['send', 'x'], { directory, env });
     expect(code).toBe(2);
     expect(err).toContain('name the agent yourself');
@@ -210,18 +210,18 @@ test(
 );
 
 test('AUTH_009: files that do not do are wrong usage, and say which', patient, async () => {
-  writeFileSync(place('empty.pem'), 'nothing');
-  writeFileSync(place('other.key'), issue('other').key, { mode: 0o600 });
+  writeFileSync(pathOf('empty.pem'), 'nothing');
+  writeFileSync(pathOf('other.key'), issue('other').key, { mode: 0o600 });
   const failure = async (...flags: readonly string[]) => {
     const { code, err } = await legate(['card', server.url, ...flags]);
     expect(code).toBe(2);
     return err;
   };
-  expect(await failure('--cert', place('none.pem'))).toContain('there is no file');
-  expect(await failure('--cert', place('empty.pem'))).toContain('is not a PEM file');
-  expect(await failure('--cert', place('ali.pem'))).toContain('contains no private key');
-  expect(await failure('--key', place('ali.key'))).toContain('--cert');
-  const mixed = await failure('--cert', place('ali.pem'), '--key', place('other.key'));
+  expect(await failure('--cert', pathOf('none.pem'))).toContain('there is no file');
+  expect(await failure('--cert', pathOf('empty.pem'))).toContain('is not a PEM file');
+  expect(await failure('--cert', pathOf('ali.pem'))).toContain('contains no private key');
+  expect(await failure('--key', pathOf('ali.key'))).toContain('--cert');
+  const mixed = await failure('--cert', pathOf('ali.pem'), '--key', pathOf('other.key'));
   expect(mixed).toContain('the key must match the certificate');
 });
 
@@ -229,13 +229,20 @@ test(
   'a key that others can read is told of; authorities of a folder are not trusted by themselves',
   patient,
   async () => {
-    writeFileSync(place('open.key'), ali.key);
-    chmodSync(place('open.key'), 0o644);
-    const flags = ['--cert', place('ali.pem'), '--key', place('open.key'), '--ca', place('ca.pem')];
+    writeFileSync(pathOf('open.key'), ali.key);
+    chmodSync(pathOf('open.key'), 0o644);
+    const flags = [
+      '--cert',
+      pathOf('ali.pem'),
+      '--key',
+      pathOf('open.key'),
+      '--ca',
+      pathOf('ca.pem'),
+    ];
     const { err } = await legate(['card', server.url, ...flags]);
-    expect(err).toContain(`chmod 600 ${place('open.key')}`);
-    const directory = mkdtempSync(place('project-'));
-    writeFileSync(join(directory, '.env'), `A2ACLI_CA=${place('ca.pem')}\n`, { mode: 0o600 });
+    expect(err).toContain(`chmod 600 ${pathOf('open.key')}`);
+    const directory = mkdtempSync(pathOf('project-'));
+    writeFileSync(join(directory, '.env'), `A2ACLI_CA=${pathOf('ca.pem')}\n`, { mode: 0o600 });
     const found = await legate(['card', server.url], { directory });
     expect(found.code).toBe(2);
     expect(found.err).toContain('--ca or A2ACLI_CA');

@@ -134,7 +134,7 @@ async function startLogin(
 }
 
 test(
-  'AUTH_010: discovered, confirmed in a browser that comes back here, verified, kept and sent',
+  'AUTH_010: login in the browser: discovery, redirect, verified ID token, stored token',
   patient,
   async () => {
     using user = home();
@@ -237,7 +237,7 @@ test.each<readonly [string, Oddities['back'] & object, string]>([
   expect(err).toContain(words);
 });
 
-test('AUTH_010: Ctrl+C ends it', patient, async () => {
+test('AUTH_010: Ctrl+C ends the login', patient, async () => {
   using user = home();
   await using agent = await provider();
   const { running } = await startLogin(agent, user.env);
@@ -245,7 +245,7 @@ test('AUTH_010: Ctrl+C ends it', patient, async () => {
   expect((await running.ended).code).toBe(130);
 });
 
-test('AUTH_010: nobody who comes back, and a port that is taken, end it', async () => {
+test('AUTH_010: a login times out, and fails if the port is taken', async () => {
   const request = {
     fetch: globalThis.fetch,
     authorizationUrl: 'https://a.example/authorize',
@@ -262,7 +262,7 @@ test('AUTH_010: nobody who comes back, and a port that is taken, end it', async 
   await expect(byAuthorizationCode({ ...request, port })).rejects.toThrow(`port ${port}`);
 });
 
-test('OpenID Connect Discovery 4.3: a document that speaks for another issuer is refused', async () => {
+test('OpenID Connect Discovery 4.3: metadata of another issuer is refused', async () => {
   const fetching = { fetch: globalThis.fetch, signal: new AbortController().signal };
   await using other = await provider({ document: () => ({ issuer: 'https://evil.example' }) });
   await expect(discover(other.url, fetching)).rejects.toThrow('another issuer');

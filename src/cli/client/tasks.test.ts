@@ -79,7 +79,7 @@ test('TASK_POLL_001: get --wait returns when the task ends', patient, async () =
 });
 
 test(
-  'TASK_CANCEL_001: cancelling tells the state, twice the same, and refuses what has ended',
+  'TASK_CANCEL_001: cancel prints the state, is idempotent, and refuses tasks that have ended',
   patient,
   async () => {
     const { id, contextId } = await begun('wait');
@@ -267,7 +267,7 @@ test(
 );
 
 test(
-  'TASK_SUBSCRIBE_002: a subscription that breaks is taken up again, and nothing is told twice',
+  'TASK_SUBSCRIBE_002: a broken subscription is resumed without duplicate events',
   patient,
   async () => {
     const place = { id: 't', contextId: 'c' };

@@ -46,7 +46,7 @@ export function getTask(operands: readonly string[], options: GetCommandOptions)
   return callingTask(operands, options, async ({ id, client, session, signal, output }) => {
     const { historyLength, timeoutMs, awaitsAuthorization, isSet } = session.choices;
     const call = { signal, ...present({ timeoutMs }) };
-    if (options.wait ?? isSet('wait')) {
+    if (isSet('wait')) {
       session.waitsFor(id);
       using _progress = new Progress('Waiting for the task');
       for (;;) {

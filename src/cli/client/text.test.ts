@@ -22,7 +22,7 @@ test('A2A CLI 11.2: whatever an agent sends, a line is a field, a label, a block
   );
 });
 
-test('A2A CLI 12.1: a credential is blacked out in every spelling of it', () => {
+test('A2A CLI 12.1: a credential is redacted in every encoding', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 8, maxLength: 40 }), fc.string(), (secret, around) => {
       const redactor = new Redactor();

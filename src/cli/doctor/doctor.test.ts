@@ -31,7 +31,7 @@ async function examined(
 
 const sqlite = 'store: {type: sqlite, path: .legate/store.db}\n';
 
-test('a sound project is told so, and nothing is changed by looking', patient, async () => {
+test('a valid project passes, and doctor changes nothing', patient, async () => {
   await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
   const { code, all, of } = await examined(folder.directory);
   expect(code).toBe(0);
@@ -47,7 +47,7 @@ test('a sound project is told so, and nothing is changed by looking', patient, a
   expect(text.err).toMatch(/\d+ passed, 0 failed, \d+ warnings\n/);
 });
 
-test('every mistake of the configuration is told with its place', patient, async () => {
+test('every configuration error is reported with its position', patient, async () => {
   await using folder = await greenhouseFolder({
     'data/x.yml': 'flows:\n  one:\n    description: One.\n    steps:\n      - collect: plnat\n',
   });
