@@ -30,7 +30,8 @@ const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
   ['retry', /\b[Pp]atien(?:ce|tly)\w*/],
   ['failover or takeover', /\b[Ss]uccession\b/],
   ['heartbeat or lease', /\bsigns? of life\b/i],
-  ['cancellation request', /\b(?:cancel-wish|CancelWish|hearWishes)\w*/],
+  // `bus-cancel-wishes` is a space in stores of earlier versions.
+  ['cancellation request', /\b(?:(?<!bus-)cancel-wish|CancelWish|hearWishes)\w*/],
   ['isProvisional', /\bmayVanish\b/],
   ['isRetryable', /\bisOurFault\b/],
   ['deduplicates', /\bknowsRepeats\b/],

@@ -251,7 +251,7 @@ export const keyTables: readonly KeyTable[] = [
   },
   {
     title: 'endpoints.yml: `bus`',
-    files: ['src/bus/transport/bus-config.ts', 'src/bus/identity/read-identity.ts'],
+    files: ['src/bus/transport/open-bus.ts', 'src/bus/identity/read-identity.ts'],
     keys: {
       type: ['required', '`rabbitmq` or `memory`'],
       url: ['required', 'Of RabbitMQ'],

@@ -35,7 +35,7 @@ import { topics } from './transport/topics.ts';
 
 /** Headers beside the transport's own. */
 export const headerNames = {
-  /** Proves who sent the message. */
+  /** Authenticates the sender. */
   token: 'token',
   /** The name that an unauthenticated sender claims. */
   from: 'from',
@@ -71,10 +71,10 @@ export function readPresence(
   correlationId: string | undefined,
   headers: Readonly<Record<string, string>>,
 ): Presence {
-  const [, word, digits] = /^(gone|here) (\d{1,15})$/.exec(correlationId ?? '') ?? [];
+  const [, presence, digits] = /^(gone|here) (\d{1,15})$/.exec(correlationId ?? '') ?? [];
   const isGone = headers[headerNames.presence] === 'gone';
   if (digits === undefined) return { isGone, at: undefined };
-  return { isGone: word === 'gone', at: Number(digits) };
+  return { isGone: presence === 'gone', at: Number(digits) };
 }
 
 /** Answers of peers may end an artifact without parts. */
@@ -209,13 +209,13 @@ export function sendCancel(
   return sender.send(topics.cancel(agent), message, { mandatory: true });
 }
 
-/** What the card of an agent on the bus has besides what the agent says. */
+/** The parts of a card on the bus that the agent doesn't define. */
 export interface BusCardOptions {
   /** The agent's name on the bus. */
   readonly name: string;
   /** @default '1.0.0' */
   readonly version?: string;
-  /** Other ways to reach the agent, named after the bus. */
+  /** Further interfaces, listed after the bus. */
   readonly moreInterfaces?: readonly AgentInterface[];
 }
 

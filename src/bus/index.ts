@@ -1,9 +1,5 @@
-export {
-  gateway,
-  type Gateway,
-  type GatewayAgent,
-  type GatewayOptions,
-} from './gateway/gateway.ts';
+export type { GatewayAgent } from './gateway/bus-agent.ts';
+export { gateway, type Gateway, type GatewayOptions } from './gateway/gateway.ts';
 export { announceOnce } from './host/announcer.ts';
 export {
   declareAgentQueue,

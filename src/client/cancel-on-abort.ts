@@ -178,7 +178,7 @@ export class InFlightMessage {
 
   close(): void {
     this.#connection?.abort();
-    // The abort fails a pending read; nobody waits for its result.
+    // The abort fails a pending read, whose result is not needed.
     this.#frames?.then((frames) => frames.return?.()).catch(() => undefined);
   }
 

@@ -22,7 +22,7 @@ export interface FetchedCard {
 const wellKnownPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
 
 /**
- * Fetches the card at an agent's address: from its well-known places, or from the address itself
+ * Fetches the card at an agent's address: from its well-known paths, or from the address itself
  * where that names a card (`.../card.json`, `.../.well-known/...`).
  */
 export async function fetchCard(

@@ -103,7 +103,7 @@ export class Client implements AsyncDisposable {
     return this.#call('listTasks', request, options);
   }
 
-  /** All tasks of all pages; each page is asked for when it is needed. */
+  /** All tasks of all pages; each page is fetched on demand. */
   async *listAllTasks(
     request: ListTasksRequest = {},
     options: CallOptions = {},

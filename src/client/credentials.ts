@@ -1,7 +1,7 @@
 import { LegateError } from '../protocol/index.ts';
 
 /**
- * Where an API key travels.
+ * An API key, and where it is sent.
  * @example const apiKey: ApiKey = { name: 'key', location: 'query', value: secret };
  */
 export interface ApiKey {
@@ -25,7 +25,7 @@ export interface CredentialRequest {
 }
 
 /**
- * Makes the headers that show who calls; asked once more when they are refused.
+ * Provides the credential headers; called again when they are refused.
  * @example
  * const headers: HeaderProvider = async ({ isRejected }) => ({
  *   Authorization: `Bearer ${await tokens.get({ isForced: isRejected })}`,
@@ -36,8 +36,8 @@ export type HeaderProvider = (
 ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
 
 /**
- * Who calls: a bearer token, an API key, or a function that makes the headers and is asked once
- * more when they are refused.
+ * Credentials: a bearer token, an API key, or a function that provides the headers and is called again
+ * when they are refused.
  * @example { bearer: token }
  * @example { apiKey: { name: 'X-API-Key', value: key } }
  * @example { headers: async ({ isRejected }) => ({ Authorization: `Bearer ${await token(isRejected)}` }) }
@@ -67,7 +67,7 @@ export class Credentials {
     return this.#auth !== undefined;
   }
 
-  /** Whether asking again after a 401 can bring other credentials. */
+  /** Whether the provider may return other credentials after a 401. */
   get areRenewable(): boolean {
     return this.#auth !== undefined && 'headers' in this.#auth;
   }
@@ -145,7 +145,7 @@ function applyApiKey(key: ApiKey, url: URL, headers: Headers): URL {
   }
 }
 
-/** Sets a header; a value that is not one is refused without being quoted, for it may be a secret. */
+/** Sets a header. The error for an invalid value doesn't quote it: it may be a secret. */
 export function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);

@@ -40,7 +40,7 @@ export async function afterFirst(frames: AsyncGenerator<Frame>): Promise<AsyncIt
 type Decode = (data: string, event: string) => Pick<Frame, 'response' | 'isFinal'>;
 
 /**
- * Reads an event stream as it comes. Each frame is read only when it is asked for, so a slow
+ * Reads an event stream incrementally. Each frame is read on demand, so a slow
  * consumer applies backpressure. Leaving the loop closes the connection.
  */
 export async function* readFrames(

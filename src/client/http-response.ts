@@ -105,6 +105,6 @@ function adviceFor(status: number): string {
 
 /** `Retry-After` in whole seconds. */
 function secondsOf({ headers }: Response, now: number): number | undefined {
-  const asked = retryAfterMs(headers.get('Retry-After'), now);
-  return asked === undefined ? undefined : Math.ceil(asked / 1_000);
+  const delay = retryAfterMs(headers.get('Retry-After'), now);
+  return delay === undefined ? undefined : Math.ceil(delay / 1_000);
 }

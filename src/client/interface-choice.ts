@@ -28,7 +28,7 @@ export interface InterfacePreference {
 /**
  * The interface to call: of the newest version spoken here, the first in the card's order (8.3.2),
  * or the first of the preferred binding. An older version is taken only where the card offers none
- * newer, or where it was asked for.
+ * newer, or on request.
  * @example const { url, binding, version } = chooseInterface(card, { binding: 'HTTP+JSON' });
  */
 export function chooseInterface(
@@ -51,11 +51,11 @@ export function chooseInterface(
     'PEER_INVALID',
     `the card of ${JSON.stringify(card.name)} offers no interface to call: it lists ${
       offered === '' ? 'none' : offered
-    }, and this client speaks ${languages(bindings)}, in ${preference.version ?? '1.0 and 0.3'}`,
+    }, and this client speaks ${spokenBindings(bindings)}, in ${preference.version ?? '1.0 and 0.3'}`,
   );
 }
 
-function languages(bindings: readonly ClientBinding[]): string {
+function spokenBindings(bindings: readonly ClientBinding[]): string {
   const over = 'JSONRPC and HTTP+JSON over http and https';
   return [over, ...new Set(bindings.map(({ binding }) => binding))].join(', and ');
 }

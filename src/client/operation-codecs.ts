@@ -13,6 +13,10 @@ export type OperationCodecs = {
 /** Accepts messages without an id and artifact updates without parts. */
 const lenient = { newMessageId: () => crypto.randomUUID(), allowEmptyParts: true };
 
+function encoder<T>(codec: { encode(value: T): unknown }): (value: T) => unknown {
+  return (value) => codec.encode(value);
+}
+
 /** The codecs of a dialect, from the client's side. */
 export function operationCodecs(dialect: Dialect): OperationCodecs {
   const streamResponse = (wire: unknown) => dialect.streamResponse.decode(wire, lenient);
@@ -20,39 +24,39 @@ export function operationCodecs(dialect: Dialect): OperationCodecs {
   const config = (wire: unknown) => dialect.taskPushNotificationConfig.decode(wire);
   return {
     sendMessage: {
-      encode: dialect.sendMessageRequest.encode,
+      encode: encoder(dialect.sendMessageRequest),
       decode: (wire) => dialect.sendMessageResponse.decode(wire, lenient),
     },
     sendStreamingMessage: {
-      encode: dialect.sendMessageRequest.encode,
+      encode: encoder(dialect.sendMessageRequest),
       decode: streamResponse,
     },
-    getTask: { encode: dialect.getTaskRequest.encode, decode: task },
+    getTask: { encode: encoder(dialect.getTaskRequest), decode: task },
     listTasks: {
-      encode: dialect.listTasksRequest.encode,
+      encode: encoder(dialect.listTasksRequest),
       decode: (wire) => dialect.listTasksResponse.decode(wire, lenient),
     },
-    cancelTask: { encode: dialect.cancelTaskRequest.encode, decode: task },
-    subscribeToTask: { encode: dialect.subscribeToTaskRequest.encode, decode: streamResponse },
+    cancelTask: { encode: encoder(dialect.cancelTaskRequest), decode: task },
+    subscribeToTask: { encode: encoder(dialect.subscribeToTaskRequest), decode: streamResponse },
     createTaskPushNotificationConfig: {
-      encode: dialect.taskPushNotificationConfig.encode,
+      encode: encoder(dialect.taskPushNotificationConfig),
       decode: config,
     },
     getTaskPushNotificationConfig: {
-      encode: dialect.getTaskPushNotificationConfigRequest.encode,
+      encode: encoder(dialect.getTaskPushNotificationConfigRequest),
       decode: config,
     },
     listTaskPushNotificationConfigs: {
-      encode: dialect.listTaskPushNotificationConfigsRequest.encode,
+      encode: encoder(dialect.listTaskPushNotificationConfigsRequest),
       decode: (wire) => dialect.listTaskPushNotificationConfigsResponse.decode(wire),
     },
     deleteTaskPushNotificationConfig: {
-      encode: dialect.deleteTaskPushNotificationConfigRequest.encode,
+      encode: encoder(dialect.deleteTaskPushNotificationConfigRequest),
       // Empty, `null` or `{}`, depending on the SDK.
       decode: () => undefined,
     },
     getExtendedAgentCard: {
-      encode: dialect.getExtendedAgentCardRequest.encode,
+      encode: encoder(dialect.getExtendedAgentCardRequest),
       decode: (wire) => readAgentCard(wire),
     },
   };

@@ -32,7 +32,7 @@ export interface PollOptions {
 
 /**
  * Bindings that a client may speak: GRPC where it was given.
- * @example const binding: BindingName = 'HTTP+JSON'; // a card says it so, in protocolBinding
+ * @example const binding: BindingName = 'HTTP+JSON'; // as `protocolBinding` in a card
  */
 export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
 
@@ -47,7 +47,7 @@ export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
  * };
  */
 export interface ClientOptions {
-  /** Who calls. Sent over TLS and to loopback hosts only. */
+  /** Credentials, sent over TLS and to loopback hosts only. */
   readonly auth?: Auth;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -48,7 +48,7 @@ function isUnknownRoute(failure: LegateError, status: number): boolean {
   return status === 404 && failure.code !== 'TASK_NOT_FOUND';
 }
 
-/** 0.3 paths begin with /v1; some cards give it as part of the address. */
+/** 0.3 paths start with /v1; some cards give it as part of the address. */
 function versionPrefix(url: URL): string {
   return /\/v1\/*$/.test(url.pathname) ? '' : '/v1';
 }

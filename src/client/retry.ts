@@ -29,9 +29,12 @@ export function pauseBefore(
   settings: Settings,
 ): number {
   const { initialMs, maximumMs, longestRetryAfterMs } = settings.retry;
-  const asked = (failure?.retryAfter ?? 0) * 1000;
-  if (asked > longestRetryAfterMs) throw failure;
-  return Math.max(asked, backoff(failures, { initialMs, maximumMs, random: settings.random }));
+  const retryAfterMs = (failure?.retryAfter ?? 0) * 1000;
+  if (retryAfterMs > longestRetryAfterMs) throw failure;
+  return Math.max(
+    retryAfterMs,
+    backoff(failures, { initialMs, maximumMs, random: settings.random }),
+  );
 }
 
 /** The pause before poll number `look` (from 1) of an unchanged task. */

@@ -44,7 +44,7 @@ type Outcome =
  * - **streaming**: frames arrive. A terminal event, a plain message, or a close while the task
  *   waits for its caller leads to **ended**; a break, a long silence or a close in mid-work to
  *   **resuming**.
- * - **resuming**: subscribes anew, after the last event seen where events have ids; the message is
+ * - **resuming**: subscribes again, after the last event seen where events have ids; the message is
  *   never sent again. Frames lead to **streaming**, a refusal to **polling**, too many failures in
  *   a row to an error.
  * - **polling**: fetches the task at growing intervals until it ends.

@@ -11,9 +11,10 @@ import {
   type TurnEnd,
   type TurnEvent,
 } from '../../agents/index.ts';
+import { present } from '../../config/index.ts';
 import { readResumePoint, RemoteTask, type ResumePoint } from '../../client/index.ts';
 import {
-  type AgentSkill,
+  type AgentCard,
   data,
   LegateError,
   type SendMessageRequest,
@@ -27,10 +28,28 @@ import type { Bus } from '../transport/bus.ts';
 import { checkBusName } from '../transport/checks.ts';
 import { queueTransport, type ReplyBox } from './queue-transport.ts';
 
+/**
+ * An agent behind the gateway.
+ * @example
+ * const oracle: GatewayAgent = {
+ *   name: 'oracle',
+ *   card: { description: 'Says yes or no.', skills: [] },
+ *   replies: 'message',
+ * };
+ */
+export interface GatewayAgent {
+  /** Its name on the bus. */
+  readonly name: string;
+  /** Its description and skills, until it announces itself. @default none */
+  readonly card?: Pick<AgentCard, 'description' | 'skills'> &
+    Partial<Pick<AgentCard, 'version' | 'defaultInputModes' | 'defaultOutputModes'>>;
+  /** Whether it may answer with a plain message instead of a task. @default 'task' */
+  readonly replies?: 'task' | 'message';
+}
+
 export interface BusAgentOptions {
   readonly bus: Bus;
-  /** The agent's name on the bus. */
-  readonly name: string;
+  readonly agent: GatewayAgent;
   readonly replies: ReplyBox;
   /** Stores the agent's task behind each task of the gateway. */
   readonly records: RecordStore;
@@ -40,15 +59,9 @@ export interface BusAgentOptions {
   readonly isDurable: boolean;
   /** Vouches for the callers. Without it they have distinct names, but are not authenticated. */
   readonly signer?: MessageSigner | undefined;
-  readonly description?: string | undefined;
-  readonly skills?: readonly AgentSkill[] | undefined;
-  /** @default ['*\/*']: the agent itself decides */
-  readonly inputModes?: readonly string[] | undefined;
-  readonly outputModes?: readonly string[] | undefined;
-  readonly replyKind?: Agent['replies'] | undefined;
 }
 
-const lastWordsMs = 10_000;
+const cancelGraceMs = 10_000;
 const thirtyDays = 30 * 24 * 60 * 60 * 1000;
 
 /**
@@ -56,16 +69,16 @@ const thirtyDays = 30 * 24 * 60 * 60 * 1000;
  * correlation id; when a process dies, another one sends the message again.
  */
 export function busAgent(options: BusAgentOptions): Agent {
-  const name = checkBusName(options.name, 'the agent');
-  const { description = name, skills = [], inputModes = ['*/*'], outputModes, replyKind } = options;
+  const { name, card, replies } = options.agent;
+  checkBusName(name, 'the agent');
   return {
     // Distinguishes the gateway's tasks from the agent's where both are in one store.
     name: `${options.gateway}/${name}`,
-    description,
-    skills,
-    inputModes,
-    ...(outputModes !== undefined && { outputModes }),
-    ...(replyKind !== undefined && { replies: replyKind }),
+    description: card?.description ?? name,
+    skills: card?.skills ?? [],
+    // Without a card, the agent itself decides.
+    inputModes: card?.defaultInputModes ?? ['*/*'],
+    ...present({ outputModes: card?.defaultOutputModes, replies }),
     serialise: 'task',
     onInterrupted: options.isDurable ? 'run-again' : 'fail',
     take: (turn) => take(options, turn),
@@ -90,12 +103,12 @@ async function* take(options: BusAgentOptions, turn: Turn): AsyncGenerator<TurnE
       request: requestOf(turn, point),
       point,
       signal: turn.signal,
-      lastWordsMs,
+      cancelGraceMs,
       handsOver,
       save: async (saved) => savePoint(options, turn, saved),
       onCancelFailed: cancelFailed(options, turn),
     });
-    yield endOf(options.name, yield* turnEvents(task));
+    yield endOf(options.agent.name, yield* turnEvents(task));
   } catch (error) {
     turn.signal.throwIfAborted();
     yield failure(toLegateError(error));
@@ -118,11 +131,11 @@ function requestOf(turn: Turn, point: ResumePoint | undefined): SendMessageReque
   };
 }
 
-function transportOf({ bus, gateway, signer, name, replies }: BusAgentOptions, turn: Turn) {
+function transportOf({ bus, gateway, signer, agent, replies }: BusAgentOptions, turn: Turn) {
   const sender = new Sender({ bus, name: senderName(gateway, turn.caller), signer });
   return queueTransport({
     sender,
-    agent: name,
+    agent: agent.name,
     replies,
     correlationId: turn.taskId,
     principal: turn.caller,
@@ -156,8 +169,8 @@ async function savePoint(options: BusAgentOptions, turn: Turn, point: ResumePoin
   await points.write(points.toWrite(turn.taskId, point, { expiresAt }));
 }
 
-function cancelFailed({ name }: BusAgentOptions, { logger }: Turn): (error: unknown) => void {
-  return (error) => logger.warn({ agent: name, error }, 'bus.cancel.failed');
+function cancelFailed({ agent }: BusAgentOptions, { logger }: Turn): (error: unknown) => void {
+  return (error) => logger.warn({ agent: agent.name, error }, 'bus.cancel.failed');
 }
 
 /** Distinguishes callers that are not authenticated; the same in every process. */

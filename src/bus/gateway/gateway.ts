@@ -6,7 +6,7 @@ import {
   type ServeOptions,
   type Serving,
 } from '../../http/index.ts';
-import { type AgentCard, LegateError } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
@@ -21,30 +21,11 @@ import {
 } from '../transport/bus.ts';
 import { checkBusName } from '../transport/checks.ts';
 import { discoveryQueue } from '../transport/topics.ts';
-import { busAgent } from './bus-agent.ts';
+import { busAgent, type GatewayAgent } from './bus-agent.ts';
 import { ReplyBox } from './queue-transport.ts';
 
 /**
- * An agent behind the gateway.
- * @example
- * const oracle: GatewayAgent = {
- *   name: 'oracle',
- *   card: { description: 'Says yes or no.', skills: [] },
- *   replies: 'message',
- * };
- */
-export interface GatewayAgent {
-  /** Its name on the bus. */
-  readonly name: string;
-  /** What it can do, until it announces itself. @default nothing is said */
-  readonly card?: Pick<AgentCard, 'description' | 'skills'> &
-    Partial<Pick<AgentCard, 'version' | 'defaultInputModes' | 'defaultOutputModes'>>;
-  /** Whether it may answer with a plain message instead of a task. @default 'task' */
-  readonly replies?: 'task' | 'message';
-}
-
-/**
- * Which agents of the bus are served, where, and to whom.
+ * The agents that a gateway serves, and how.
  * @example
  * const options: GatewayOptions = {
  *   bus,
@@ -54,18 +35,18 @@ export interface GatewayAgent {
  * };
  */
 export interface GatewayOptions extends ServeOptions, Identification {
-  /** Stays open when the gateway closes: it is not ours. */
+  /** Stays open when the gateway closes. */
   readonly bus: Bus;
   /**
-   * The agents behind the gateway. The first is at the root, as if it were served here; each is at
-   * `/agents/{name}`, which lists them.
+   * The agents behind the gateway. The first is served at the root, each at `/agents/{name}`; `/agents`
+   * lists them.
    */
   readonly agents: readonly [GatewayAgent | string, ...(GatewayAgent | string)[]];
-  /** The name under which all processes of the gateway are known to the agents. @default 'gateway' */
+  /** The name of the gateway to the agents, shared by all its processes. @default 'gateway' */
   readonly name?: string;
-  /** Vouches for the callers of the gateway, so that agents can trust them. */
+  /** Signs messages on behalf of the gateway's callers, so that agents can trust them. */
   readonly signer?: MessageSigner;
-  /** Learns from announcements what the agents can do. @default true */
+  /** Updates cards from the announcements of the agents. @default true */
   readonly follows?: boolean;
 }
 
@@ -76,21 +57,21 @@ export interface GatewayOptions extends ServeOptions, Identification {
  * for (const name of running.routers.keys()) console.log(`${running.url}/agents/${name}`);
  */
 export interface Gateway extends Serving {
-  /** By the agents' names. */
+  /** By the names of the agents. */
   readonly routers: ReadonlyMap<string, Router>;
 }
 
 const prefix = '/agents/';
 
 /**
- * How often a task may outlive the gateway that follows it. The work is done elsewhere and is not
- * begun anew, so that this is no sign of a task that kills.
+ * How often a turn may outlive the gateway that follows it. The agent runs it elsewhere, and only once,
+ * so that this is not the sign of a task that crashes its process.
  */
-const mostTakeovers = 10_000;
+const maxTakeovers = 10_000;
 
 /**
  * Serves agents of the bus over HTTP: every binding, streaming, webhooks, lists, authentication and
- * limits, as if each were served here. Any number of gateways may stand before the same agents.
+ * limits, as `serve` does. Any number of gateways may serve the same agents.
  * @example
  * await using server = await gateway({ bus, agents: ['researcher'], port: 8080, auth });
  */
@@ -106,7 +87,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     store: storeOption = { type: 'memory' },
     ...given
   } = options;
-  const serving = { maxAttempts: mostTakeovers, ...given };
+  const serving = { maxAttempts: maxTakeovers, ...given };
   const name = checkBusName(givenName, 'the gateway');
   const { logger = defaultLogger } = serving;
   const agents = listed.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
@@ -127,22 +108,10 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     logger,
     ...identification,
   });
-  const toAgent = (agent: GatewayAgent) =>
-    busAgent({
-      bus,
-      name: agent.name,
-      replies,
-      records: store.records,
-      gateway: name,
-      // Tasks in a memory store of our own end with us.
-      isDurable: !isOwnStore || storeOption.type !== 'memory',
-      signer,
-      description: agent.card?.description,
-      skills: agent.card?.skills,
-      inputModes: agent.card?.defaultInputModes,
-      outputModes: agent.card?.defaultOutputModes,
-      replyKind: agent.replies,
-    });
+  // Tasks in a memory store of our own end with the process.
+  const isDurable = !isOwnStore || storeOption.type !== 'memory';
+  const shared = { bus, replies, records: store.records, gateway: name, isDurable, signer };
+  const toAgent = (agent: GatewayAgent) => busAgent({ ...shared, agent });
   const routers = new Map<string, Router>();
   const toAgents: Channel = {
     name: 'gateway',
@@ -220,14 +189,14 @@ function toListed([name, { cards }]: readonly [string, Router]) {
   return { name, description, url: supportedInterfaces[0]?.url };
 }
 
-/** Keeps the cards as the agents announce them: what they can do, never where they are. */
+/** Updates the cards from announcements, except the addresses. */
 function followCards(
   bus: Bus,
   routers: ReadonlyMap<string, Router>,
   listener: string,
   identification: Identification,
 ): Promise<Consumption> {
-  /** When each agent last announced itself, as it signed it: what it signed earlier is no news. */
+  /** The signed time of each agent's last announcement: older ones are ignored. */
   const latest = new Map<string, number>();
   const take = async (delivery: Delivery): Promise<AckDecision> => {
     const { isGone, at = 0 } = readPresence(delivery.correlationId, delivery.headers);
@@ -241,18 +210,18 @@ function followCards(
       if (isProved && at < (latest.get(subject) ?? 0)) return done;
       if (isProved) latest.set(subject, at);
       const { description, skills, version, defaultInputModes, defaultOutputModes } = announced;
-      const said = { description, skills, version, defaultInputModes, defaultOutputModes };
+      const news = { description, skills, version, defaultInputModes, defaultOutputModes };
       const before = made.cards.current;
-      const { signatures: _signatures, ...after } = { ...before, ...said };
+      const { signatures: _signatures, ...after } = { ...before, ...news };
       if (JSON.stringify({ ...before, signatures: undefined }) !== JSON.stringify(after)) {
         await made.cards.replace(after);
       }
     } catch (error) {
-      // What is announced wrongly changes nothing.
+      // Invalid announcements are ignored.
       if (!(error instanceof LegateError)) throw error;
     }
     return done;
   };
-  // In order, so that nobody is shown as it was before.
+  // In order, so that an older card never replaces a newer one.
   return bus.consume(discoveryQueue(listener), take, { prefetch: 20, concurrency: 1 });
 }

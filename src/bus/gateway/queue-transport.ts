@@ -27,15 +27,15 @@ export interface QueueTransportOptions {
   /** The agent's name on the bus. */
   readonly agent: string;
   readonly replies: Pick<ReplyBox, 'topic' | 'open' | 'close'>;
-  /** The id of the task here; answers come back with it, and a repeated message is known by it. */
+  /** The id of the gateway's task: the agent deduplicates messages by it, and its answers carry it. */
   readonly correlationId: string;
-  /** On whose behalf. */
+  /** The caller on whose behalf messages are sent. */
   readonly principal: Caller;
 }
 
 /**
  * One task of an agent on the bus. After a restart its message is sent again: the agent's host
- * deduplicates it and tells the task anew, in a series of its own, instead of running it twice.
+ * deduplicates it and sends the task's updates again, as a new series.
  */
 export function queueTransport(options: QueueTransportOptions): TaskTransport {
   const { sender, agent, replies, correlationId, principal } = options;
@@ -79,19 +79,19 @@ async function* framesOf(inbox: Inbox, signal: AbortSignal): AsyncGenerator<Remo
   }
 }
 
-/** Updates that wait for a slow reader; beyond, they are dropped, and the result makes up for them. */
-const mostWaiting = 1_000;
+/** The most updates buffered for a slow reader; more are dropped, and the result completes them. */
+const MAX_BUFFERED = 1_000;
 
 export interface ReplyBoxOptions extends Identification {
   readonly bus: Bus;
-  /** Of this process alone. */
+  /** Unique for each process. */
   readonly name: string;
   readonly logger: Logger;
 }
 
-/** The answers to one task, in the order in which they came. */
+/** The answers to one task, in the order of their arrival. */
 export class Inbox {
-  /** Who must have signed, where signatures are looked at. */
+  /** The required sender, where signatures are verified. */
   readonly agent: string;
   #waiting: BusMessage[] = [];
   #wake: (() => void) | undefined;
@@ -101,7 +101,7 @@ export class Inbox {
   }
 
   put(message: BusMessage): void {
-    if (message.type === 'update' && this.#waiting.length >= mostWaiting) return;
+    if (message.type === 'update' && this.#waiting.length >= MAX_BUFFERED) return;
     this.#waiting.push(message);
     this.#wake?.();
   }
@@ -124,7 +124,7 @@ export class Inbox {
   }
 }
 
-/** The one queue by which a process hears the answers to all that it asks. */
+/** The reply queue of one process, with an inbox for each of its tasks. */
 export class ReplyBox {
   readonly topic: string;
   readonly #options: ReplyBoxOptions;
@@ -141,12 +141,12 @@ export class ReplyBox {
   async start(): Promise<void> {
     const { bus, name } = this.#options;
     const queue = ownResponseQueue(name);
-    // In order, so that a task is told as it happened.
+    // In order, so that updates keep their order.
     const take = (delivery: Delivery): Promise<AckDecision> => this.#take(delivery);
     this.#consumption = await bus.consume(queue, take, { prefetch: 200, concurrency: 1 });
   }
 
-  /** Answers with this correlation id go here from now on. */
+  /** Collects the answers with this correlation id. */
   open(correlationId: string, agent: string): Inbox {
     const inbox = new Inbox(agent);
     this.#inboxes.set(correlationId, inbox);
@@ -166,7 +166,7 @@ export class ReplyBox {
     const inbox = this.#inboxes.get(correlationId);
     if (headers[headerNames.answers] !== undefined) return done;
     if (inbox === undefined) {
-      // Updates may come after the end; what ends a task should find who asked.
+      // Updates may arrive after the end; a result should find its task.
       if (type !== 'update') this.#strayLogger.warn({ correlationId, type }, 'bus.reply.unmatched');
       return done;
     }
@@ -175,7 +175,7 @@ export class ReplyBox {
       const isProved = method === 'message-token';
       if (isProved && subject !== inbox.agent) throw new Error(`signed by ${subject}`);
       if (!isProved && this.#options.verifier?.knows(inbox.agent) === true) {
-        throw new Error(`${inbox.agent} signs what it sends, and this is not signed`);
+        throw new Error(`${inbox.agent} signs its messages, and this one is not signed`);
       }
       inbox.put(delivery);
     } catch (error) {

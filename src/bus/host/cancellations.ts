@@ -14,7 +14,7 @@ import {
   type AckDecision,
 } from '../transport/bus.ts';
 import { cancelQueue, ownCancelQueue } from '../transport/topics.ts';
-import type { Jobs } from './task-consumer.ts';
+import type { TaskConsumer } from './task-consumer.ts';
 import type { Replies } from './replies.ts';
 
 const oneDay = 24 * 60 * 60 * 1000;
@@ -70,12 +70,12 @@ export class PendingCancellations {
 export interface CancelConsumerOptions {
   readonly service: Service;
   readonly bus: Bus;
-  readonly jobs: Jobs;
+  readonly tasks: Pick<TaskConsumer, 'find'>;
   readonly replies: Replies;
   readonly cancellations: PendingCancellations;
   readonly identification: Identification;
   readonly scheduler: Scheduler;
-  /** Aborts when nothing is waited for any more. */
+  /** Aborts after the host has drained. */
   readonly closing: AbortSignal;
 }
 
@@ -125,10 +125,10 @@ export class CancelConsumer {
 
   /** This process's copy: stops the turn if it runs here. The task consumer sends the result. */
   async #handleOwnCopy(delivery: Delivery): Promise<AckDecision> {
-    const { service, jobs } = this.#options;
+    const { service, tasks } = this.#options;
     try {
       const sender = await this.#identify(delivery);
-      const job = jobs.find(delivery.correlationId, sender);
+      const job = tasks.find(delivery.correlationId, sender);
       if (job === undefined) return done;
       if (job.ids === undefined) job.isCancelled = true;
       else await cancelTask.perform(service, { id: job.ids.taskId }, this.#within(job.call));
@@ -142,14 +142,14 @@ export class CancelConsumer {
 
   /** The shared copy, which is answered. */
   async #handle(delivery: Delivery): Promise<AckDecision> {
-    const { service, jobs, replies } = this.#options;
+    const { service, tasks, replies } = this.#options;
     const { correlationId, headers, replyTo = '', topic } = delivery;
     if (headers[echo] !== undefined) return done;
     let caller: Caller | undefined;
     try {
       const request = readCancel(delivery.body);
       caller = await this.#identify(delivery);
-      const job = jobs.find(correlationId, caller);
+      const job = tasks.find(correlationId, caller);
       const id = job?.ids?.taskId ?? request.id;
       const call = this.#within(job?.call ?? { caller, version: '1.0' });
       try {

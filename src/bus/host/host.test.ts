@@ -369,6 +369,7 @@ describeBuses('an agent on the bus', (buses) => {
       bus,
       agent({ name }, async function* () {
         turns += 1;
+        yield completed('ran');
       }),
       { store },
     );

@@ -13,9 +13,9 @@ import type { MessageSigner } from '../identity/signer.ts';
 import { type AgentQueueOptions, cancelQueue, taskQueue } from '../transport/topics.ts';
 import type { Bus, Consumption } from '../transport/bus.ts';
 import { checkBusName } from '../transport/checks.ts';
-import { Announcer } from './announcer.ts';
+import { keepAnnouncing } from './announcer.ts';
 import { CancelConsumer, PendingCancellations } from './cancellations.ts';
-import { Jobs, TaskConsumer } from './task-consumer.ts';
+import { TaskConsumer } from './task-consumer.ts';
 import { Replies } from './replies.ts';
 
 /**
@@ -34,37 +34,37 @@ export interface HostOptions
     Identification,
     Pick<SharedOptions, 'callerLimits' | 'clusterRate' | 'logger'>,
     Pick<AgentOptions, 'skillScopes' | 'cardKeys'> {
-  /** Stays open when the host closes: it is not ours. */
+  /** Stays open when the host closes. */
   readonly bus: Bus;
-  /** A store, or which one to open. Processes of one agent share one. @default { type: 'memory' } */
+  /** A store, or the options to open one. Processes of one agent share one. @default { type: 'memory' } */
   readonly store?: NonNullable<SharedOptions['store']>;
   /** The name under which this process runs turns; no two may share one. @default random */
   readonly replica?: string;
   /** The agent's name on the bus. @default the agent's own name */
   readonly name?: string;
-  /** Turns that run at one time in this process. @default 10 */
+  /** The most turns that run at one time in this process. @default 10 */
   readonly concurrency?: number;
-  /** Messages in hand at one time, those that wait included. @default concurrency */
+  /** The most unsettled messages, waiting ones included. @default concurrency */
   readonly prefetch?: number;
   readonly queue?: AgentQueueOptions;
-  /** Signs what is sent. */
+  /** Signs all messages. */
   readonly signer?: MessageSigner;
-  /** Parts of the card beside what the agent says. */
+  /** Parts of the card that the agent doesn't define. */
   readonly card?: Omit<BusCardOptions, 'name'>;
-  /** Makes the agent known to others. @default true, but not with `once` */
+  /** Announces the agent to others. @default true, but not with `once` */
   readonly announces?: boolean;
   /** Milliseconds between announcements. @default 120_000 */
   readonly announceIntervalMs?: number;
   /** Broadcasts the states of tasks, without contents, on `agent.task.status`. @default true */
   readonly broadcastsStates?: boolean;
-  /** Takes one task, and closes when it is answered. @default false */
+  /** Handles one task, and closes when it is answered. @default false */
   readonly once?: boolean;
-  /** With `once`: how long to wait for that task, in milliseconds. @default for ever */
+  /** With `once`: how long to wait for that task, in milliseconds. @default no limit */
   readonly idleTimeoutMs?: number;
 }
 
 /**
- * Why a host came to its end.
+ * Why a host has ended.
  * @example
  * function exitCode(outcome: HostOutcome): number {
  *   return outcome.kind === 'answered' && !outcome.isSuccess ? 1 : 0;
@@ -79,11 +79,11 @@ export type HostOutcome =
       readonly isSuccess: boolean;
       readonly answer: TaskState | LegateError;
     }
-  /** With `once`: no task came. */
+  /** With `once`: no task arrived. */
   | { readonly kind: 'idle' };
 
 /**
- * An agent at work on the bus.
+ * An agent that runs on the bus.
  * @example
  * const hosting: Hosting = await hostOnBus(agent, { bus });
  * process.once('SIGTERM', () => void hosting.close({ graceMs: 20_000 }));
@@ -93,16 +93,16 @@ export interface Hosting extends AsyncDisposable {
   readonly name: string;
   readonly engine: Engine;
   readonly card: AgentCard;
-  /** Resolves when the host has come to its end, by itself or by `close`. */
+  /** Resolves when the host has ended, by itself or by `close`. */
   readonly finished: Promise<HostOutcome>;
-  /** Takes no more tasks, lets turns end for `graceMs`, and leaves the others to be taken again. */
+  /** Stops consuming, lets turns end for `graceMs`, and requeues the others. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 const sevenDays = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Puts an agent to work on the bus.
+ * Runs an agent on the bus.
  * @example
  * await using bus = await openBus({ type: 'rabbitmq', url });
  * await using host = await hostOnBus(agent, { bus, store: { type: 'sqlite', path: 'agent.db' } });
@@ -120,8 +120,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const services = await openServices(
     [
       {
-        agent: obeying(agent, unwanted),
-        // The broker may repeat a message long after its turn has ended.
+        agent: skippingCancelled(agent, unwanted),
+        // The broker may redeliver a message long after its turn has ended.
         options: {
           messageCacheTtlMs: sevenDays,
           duplicateStreams: 'attach',
@@ -139,12 +139,11 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const sender = new Sender({ bus, name, signer });
   const replies = new Replies({ sender, logger });
   const cancellations = new PendingCancellations({ store, scheduler, agent: name });
-  const jobs = new Jobs();
   const identification = { ...(verifier !== undefined && { verifier }), requireSigned };
   const closing = new AbortController();
   const finished = Promise.withResolvers<HostOutcome>();
   let outcome: HostOutcome = { kind: 'closed' };
-  const common = { service, jobs, replies, cancellations, identification, scheduler };
+  const common = { service, replies, cancellations, identification, scheduler };
   const tasks = new TaskConsumer({
     ...common,
     unwanted,
@@ -156,15 +155,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
       scheduler.soon(() => void close());
     },
   });
-  const cancels = new CancelConsumer({ ...common, bus, closing: closing.signal });
-  const announcer = new Announcer({
-    sender,
-    card,
-    cardKeys,
-    intervalMs: announceIntervalMs,
-    scheduler,
-    logger,
-  });
+  const cancels = new CancelConsumer({ ...common, tasks, bus, closing: closing.signal });
+  let stopAnnouncing: (() => Promise<void>) | undefined;
   const consumptions: Consumption[] = [];
   let closed: Promise<void> | undefined;
   const close = (settings: { readonly graceMs?: number } = {}): Promise<void> =>
@@ -173,12 +165,10 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   async function shutDown(graceMs: number): Promise<void> {
     idle?.cancel();
     const stopped = Promise.all(consumptions.map((consumption) => consumption.close()));
-    if (announces) {
-      await announcer.stop().catch((error: unknown) => {
-        logger.warn({ error }, 'bus.announce.failed');
-      });
-    }
-    // Turns that end in their time are answered; those that are cut off are given back.
+    await stopAnnouncing?.().catch((error: unknown) => {
+      logger.warn({ error }, 'bus.announce.failed');
+    });
+    // Turns that end in time are answered; the messages of the others are requeued.
     await services.drain({ graceMs });
     closing.abort();
     tasks.stop();
@@ -211,7 +201,10 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
         },
       ),
     );
-    if (announces) await announcer.start();
+    if (announces) {
+      const announced = { sender, card, cardKeys, scheduler, logger };
+      stopAnnouncing = await keepAnnouncing({ ...announced, intervalMs: announceIntervalMs });
+    }
   } catch (error) {
     await close();
     throw error;
@@ -239,12 +232,12 @@ export async function declareAgentQueue(
   await bus.declare(cancelQueue(name));
 }
 
-/** The agent, save that it does not start what was cancelled before it came. */
-function obeying(agent: Agent, unwanted: ReadonlySet<string>): Agent {
+/** The agent, except that it doesn't start tasks that were cancelled while queued. */
+function skippingCancelled(agent: Agent, unwanted: ReadonlySet<string>): Agent {
   return wrapAgent(agent, {
     take: (turn) =>
       unwanted.has(turn.message.messageId)
-        ? once(canceled('The task was cancelled before it began.'))
+        ? once(canceled('The task was cancelled before it started.'))
         : agent.take(turn),
   });
 }
@@ -253,7 +246,7 @@ async function* once<T>(value: T): AsyncGenerator<T> {
   yield value;
 }
 
-/** A task that was cancelled, or that waits for its caller, went as it should. */
+/** Cancelled tasks, and tasks that wait for their caller, are successes. */
 function isSuccess(answer: TaskState | LegateError): boolean {
   return (
     typeof answer === 'string' && answer !== 'TASK_STATE_FAILED' && answer !== 'TASK_STATE_REJECTED'

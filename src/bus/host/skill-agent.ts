@@ -12,7 +12,7 @@ import {
 } from '../../protocol/index.ts';
 
 /**
- * What a skill does with a turn, and with what was said before it.
+ * Handles a turn of a skill.
  * @example
  * const count: SkillHandler = async function* (turn, conversation) {
  *   const { length } = await conversation.history();
@@ -25,7 +25,7 @@ export type SkillHandler = (
 ) => AsyncIterable<TurnEvent>;
 
 /**
- * A skill with more to say about itself than its id.
+ * A skill with a description and further properties.
  * @example
  * const latin: SkillDefinition = {
  *   description: 'English to Latin',
@@ -42,17 +42,17 @@ export interface SkillDefinition {
   readonly examples?: readonly string[];
   readonly inputModes?: readonly string[];
   readonly outputModes?: readonly string[];
-  /** Other names by which it may be asked for. */
+  /** Other names of the skill in requests. */
   readonly aliases?: readonly string[];
   /**
-   * Keeps what is said in a conversation, so that a message that names the context alone is
-   * understood as a part of it. Words and data are kept, up to 100 messages. @default false
+   * Keeps the messages of a conversation, so that a message with the context id alone continues it.
+   * Texts and data are kept, up to 100 messages. @default false
    */
   readonly remembers?: boolean;
 }
 
 /**
- * Whatever else an agent says of itself.
+ * Further properties of the agent.
  * @example const options: SkillAgentOptions = { name: 'helper', onInterrupted: 'run-again' };
  */
 export type SkillAgentOptions = Partial<Omit<Agent, 'skills' | 'take'>>;
@@ -126,21 +126,24 @@ function refuseDuplicates(names: readonly string[], agent: string): void {
 
 function unsupported(wanted: string, skills: readonly AgentSkill[]): TurnEvent {
   const known = skills.map(({ id }) => id).join(', ');
-  const words =
+  const explanation =
     wanted === ''
-      ? `Say which skill is meant, in the message's metadata as "skill". There are: ${known}.`
-      : `Skill '${wanted}' is not supported by this agent. There are: ${known}.`;
-  return rejected([data({ state: 'rejected', error_type: 'skill_not_supported' }), text(words)], {
-    metadata: { error_type: 'skill_not_supported' },
-  });
+      ? `Name a skill in the message's metadata as "skill": ${known}.`
+      : `Skill '${wanted}' is not supported by this agent. Its skills are: ${known}.`;
+  return rejected(
+    [data({ state: 'rejected', error_type: 'skill_not_supported' }), text(explanation)],
+    {
+      metadata: { error_type: 'skill_not_supported' },
+    },
+  );
 }
 
 /**
- * What was said before the message of a turn.
+ * The messages before a turn.
  * @example
  * async function lastAnswer(conversation: SkillConversation) {
- *   const said = await conversation.history();
- *   return said.findLast(({ role }) => role === 'ROLE_AGENT');
+ *   const messages = await conversation.history();
+ *   return messages.findLast(({ role }) => role === 'ROLE_AGENT');
  * }
  */
 export interface SkillConversation {
@@ -170,17 +173,21 @@ export async function* remembering(
     return;
   }
   const earlier = readMessages(await session.get(key));
-  const said: Part[] = [];
+  const answered: Part[] = [];
   const keep = (): void => {
     const { messageId, role } = turn.message;
-    const answer: Message = { messageId: `${messageId} answer`, role: 'ROLE_AGENT', parts: said };
-    const asked: Message = { messageId, role, parts: turn.message.parts.filter(isWords) };
-    const spoken = said.length === 0 ? [asked] : [asked, answer];
-    const kept = bounded([...earlier, ...spoken]);
+    const answer: Message = {
+      messageId: `${messageId} answer`,
+      role: 'ROLE_AGENT',
+      parts: answered,
+    };
+    const asked: Message = { messageId, role, parts: turn.message.parts.filter(isTextOrData) };
+    const added = answered.length === 0 ? [asked] : [asked, answer];
+    const kept = bounded([...earlier, ...added]);
     session.set(key, kept.map(toJson));
   };
   for await (const event of take({ history: async () => earlier })) {
-    said.push(...partsOf(event).filter(isWords));
+    answered.push(...partsOf(event).filter(isTextOrData));
     // The consumer stops after the end.
     if (isEnd(event)) keep();
     yield event;
@@ -198,7 +205,7 @@ function toJson({ messageId, role, parts }: Message): JsonObject {
   return { messageId, role, parts: parts.map((part) => ({ ...part })) };
 }
 
-function isWords({ raw, url }: Part): boolean {
+function isTextOrData({ raw, url }: Part): boolean {
   return raw === undefined && url === undefined;
 }
 
@@ -212,7 +219,7 @@ function isEnd(event: TurnEvent): boolean {
   return 'kind' in event && event.kind !== 'chunk' && event.kind !== 'working';
 }
 
-/** The latest of it. */
+/** Drops the oldest messages. */
 function bounded(messages: readonly Message[]): readonly Message[] {
   let kept = messages.slice(-MAX_MESSAGES);
   while (kept.length > 0 && JSON.stringify(kept).length > MAX_LENGTH) {

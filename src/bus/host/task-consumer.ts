@@ -28,14 +28,31 @@ import {
 import type { PendingCancellations } from './cancellations.ts';
 import type { Replies } from './replies.ts';
 
+/** A task message that this process handles. */
+export interface Job {
+  readonly key: string;
+  readonly delivery: Delivery;
+  readonly request: SendMessageRequest;
+  /** The sender, whatever tenant the request names. */
+  readonly sender: Caller;
+  readonly call: Call;
+  /** Numbers the updates of this delivery: each delivery starts a new series. */
+  readonly updates: { readonly series: string; sequence: number };
+  /** Known once the message is admitted. */
+  ids: { readonly taskId: string; readonly contextId: string } | undefined;
+  /** Its caller cancelled it before the task was known. */
+  isCancelled: boolean;
+  /** The state that was broadcast last. */
+  state: TaskState | undefined;
+}
+
 export interface TaskConsumerOptions {
   readonly service: Service;
-  readonly jobs: Jobs;
   readonly replies: Replies;
   readonly cancellations: PendingCancellations;
   readonly identification: Identification;
   readonly scheduler: Scheduler;
-  /** Messages whose tasks were cancelled before they started: the agent is not asked. */
+  /** Messages whose tasks were cancelled before they started: the agent is not run. */
   readonly unwanted: Set<string>;
   /** Broadcasts the states of tasks. */
   readonly broadcastsStates: boolean;
@@ -58,6 +75,8 @@ const { sendMessage, sendStreamingMessage, getTask, cancelTask } = serviceOperat
  */
 export class TaskConsumer {
   readonly #options: TaskConsumerOptions;
+  /** The messages that are being handled, by caller and correlation id. */
+  readonly #jobs = new Map<string, Job>();
   /** Aborts when the host stops. */
   readonly #stopping = new AbortController();
 
@@ -71,7 +90,7 @@ export class TaskConsumer {
   }
 
   async handle(delivery: Delivery): Promise<AckDecision> {
-    const { service, identification, replies, onAnswered, jobs } = this.#options;
+    const { service, identification, replies, onAnswered } = this.#options;
     let caller: Caller | undefined;
     let job: Job | undefined;
     try {
@@ -79,7 +98,7 @@ export class TaskConsumer {
       caller = await usable(() => identify(delivery, identification));
       using _permit = await admit(service, caller, delivery.replyTo ?? '');
       job = this.#job(delivery, request, caller);
-      jobs.add(job);
+      this.#jobs.set(job.key, job);
       const outcome = await this.#answer(job);
       await replies.result(delivery, outcomeText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
@@ -89,8 +108,14 @@ export class TaskConsumer {
     } catch (error) {
       return await this.#refuse(delivery, caller, error);
     } finally {
-      if (job !== undefined) jobs.remove(job);
+      // The broker may have redelivered the same message meanwhile.
+      if (job !== undefined && this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
     }
+  }
+
+  /** The job of a caller's message that is being handled here. */
+  find(correlationId: string | undefined, sender: Caller): Job | undefined {
+    return correlationId === undefined ? undefined : this.#jobs.get(keyOf(correlationId, sender));
   }
 
   /** The transport refused the message: its sender gets the reason. */
@@ -111,6 +136,7 @@ export class TaskConsumer {
       ...(tracestate !== undefined && { tracestate }),
     };
     return {
+      key: keyOf(correlationId ?? delivery.id, sender),
       delivery,
       request,
       sender,
@@ -262,47 +288,6 @@ function endsTurn(event: StreamResponse): boolean {
 /** Errors that a retry may resolve. */
 function isRetryable({ code }: LegateError): boolean {
   return code === 'INTERNAL' || code === 'STORE_FAILED' || code === 'UNAVAILABLE';
-}
-
-/** A task message that this process handles. */
-export interface Job {
-  readonly delivery: Delivery;
-  readonly request: SendMessageRequest;
-  /** Who sent it, whatever tenant the request names. */
-  readonly sender: Caller;
-  readonly call: Call;
-  /** Numbers the updates of this delivery: each delivery starts a new series. */
-  readonly updates: { readonly series: string; sequence: number };
-  /** Known once the message is admitted. */
-  ids: { readonly taskId: string; readonly contextId: string } | undefined;
-  /** Its caller cancelled it before the task was known. */
-  isCancelled: boolean;
-  /** The state that was broadcast last. */
-  state: TaskState | undefined;
-}
-
-/** The jobs of one process, by the callers' correlation ids. */
-export class Jobs {
-  readonly #jobs = new Map<string, Job>();
-
-  /** Until it is removed. */
-  add(job: Job): void {
-    this.#jobs.set(keyOfJob(job), job);
-  }
-
-  remove(job: Job): void {
-    const key = keyOfJob(job);
-    // The broker may have redelivered the same message meanwhile.
-    if (this.#jobs.get(key) === job) this.#jobs.delete(key);
-  }
-
-  find(correlationId: string | undefined, sender: Caller): Job | undefined {
-    return correlationId === undefined ? undefined : this.#jobs.get(keyOf(correlationId, sender));
-  }
-}
-
-function keyOfJob({ delivery, sender }: Job): string {
-  return keyOf(delivery.correlationId ?? delivery.id, sender);
 }
 
 /** Callers choose correlation ids, so they are unique per caller only. */

@@ -38,7 +38,7 @@ const schema = z.looseObject({
 const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 
 /**
- * Reads what the section `bus` of a configuration says of keys: `signing_key` (a file with a private
+ * Reads the keys in the section `bus` of a configuration: `signing_key` (a file with a private
  * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch?, scopes? }`, where `keys` is a file with
  * a public key set) and `require_signed`. Paths are relative to `directory`; our own messages are
  * signed as `issuer`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
@@ -53,23 +53,22 @@ export async function readBusIdentity(
 ): Promise<BusIdentity> {
   const parsed = schema.safeParse(section);
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => {
-      const place = ['bus', ...path].join('.');
-      return `${place}: ${message}`;
-    });
+    const problems = parsed.error.issues.map(
+      ({ path, message }) => `${['bus', ...path].join('.')}: ${message}`,
+    );
     throw new LegateError('CONFIGURATION_INVALID', problems.join('; '));
   }
   const { signing_key: keyFile, trusted, require_signed: requireSigned } = parsed.data;
-  const read = (place: string, file: string): Promise<string> =>
+  const read = (key: string, file: string): Promise<string> =>
     readFile(resolve(options.directory, file), 'utf8').catch((cause: unknown) => {
-      throw invalid(`${place}: the file ${file} cannot be read`, cause);
+      throw invalid(`${key}: the file ${file} can't be read`, cause);
     });
   const issuers: TrustedIssuer[] = [];
   for (const [index, { issuer, keys, scopes, may_vouch: mayVouch }] of (trusted ?? []).entries()) {
-    const place = `bus.trusted[${index}].keys`;
+    const key = `bus.trusted[${index}].keys`;
     issuers.push({
       issuer,
-      keys: readKeySet(place, keys, await read(place, keys)),
+      keys: readKeySet(key, keys, await read(key, keys)),
       ...(mayVouch !== undefined && { mayVouch }),
       ...(scopes !== undefined && { scopes }),
     });
@@ -89,11 +88,11 @@ export async function readBusIdentity(
   };
 }
 
-function readKeySet(place: string, file: string, text: string): JSONWebKeySet {
+function readKeySet(key: string, file: string, text: string): JSONWebKeySet {
   try {
     return keySet.parse(parseJson(text));
   } catch (cause) {
-    throw invalid(`${place}: ${file} is not a public key set (JWKS)`, cause);
+    throw invalid(`${key}: ${file} is not a public key set (JWKS)`, cause);
   }
 }
 

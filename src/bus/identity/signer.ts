@@ -14,7 +14,7 @@ export interface SignedMessage {
 
 export const tokenType = 'legate-message+jwt';
 
-/** What a token says of its message. */
+/** The claims of a token about its message. */
 export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessage) {
   return {
     bodyHash: createHash('sha256').update(body).digest('base64url'),
@@ -26,12 +26,12 @@ export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessa
 /** On whose behalf a message is sent. */
 export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'scopes'>;
 
-/** As whom, and with which key messages are signed. */
+/** The issuer and the key of tokens. */
 export interface MessageSignerOptions {
-  /** Under which name the receivers know the key: the agent's or the gateway's own. */
+  /** The name of the key to receivers: the agent's or the gateway's own. */
   readonly issuer: string;
   readonly key: SigningKey;
-  /** How long a message may wait before its token is worthless, in seconds. @default 7 days */
+  /** How long a token is valid, in seconds; a queued message may wait as long. @default 7 days */
   readonly lifetime?: number;
   readonly clock?: { now(): number };
 }
@@ -39,9 +39,8 @@ export interface MessageSignerOptions {
 const sevenDays = 7 * 24 * 60 * 60;
 
 /**
- * Signs messages with a key of our own, so that receivers know who sends them. The token names the
- * sender, and covers topic, body, correlation and the place to answer to: it is of no use on another
- * message, and nobody can have the answer sent elsewhere.
+ * Signs messages, so that receivers can authenticate the sender. The token covers topic, body,
+ * correlation id and reply topic: it is invalid on another message, and answers can't be redirected.
  * @example
  * const signer = new MessageSigner({ issuer: 'alice', key: generateSigningKey() });
  * await using host = await hostOnBus(agent, { bus, signer });

@@ -15,10 +15,10 @@ const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed255
 export interface TrustedIssuer {
   readonly issuer: string;
   readonly keys: PublicKeySet | JSONWebKeySet;
-  /** May speak for callers other than itself, as a gateway does. @default false */
+  /** May send messages on behalf of its callers, as a gateway does. @default false */
   readonly mayVouch?: boolean;
   /**
-   * The scopes that its messages may have: all that a token states are no more than these.
+   * The scopes that its messages may have; further scopes of a token are dropped.
    * @default those that its tokens state where it may vouch, otherwise none
    */
   readonly scopes?: readonly string[];
@@ -55,7 +55,7 @@ export class MessageVerifier {
       options.trusted.map(({ issuer, keys, mayVouch = false, scopes }) => [
         checkBusName(issuer, 'the issuer'),
         {
-          keys: createLocalJWKSet(structuredClone(keys) as JSONWebKeySet),
+          keys: createLocalJWKSet({ keys: keys.keys.map((key) => ({ ...key })) }),
           mayVouch,
           ...(scopes !== undefined && { scopes }),
         },
@@ -73,8 +73,8 @@ export class MessageVerifier {
   }
 
   /**
-   * The sender. Whom a gateway vouches for is called `{gateway}/{subject}`, so that the callers of
-   * two gateways never share anything. Rejects with `UNAUTHENTICATED`.
+   * The sender. The caller of a gateway is `{gateway}/{subject}`, so that the callers of two gateways
+   * never share anything. Rejects with `UNAUTHENTICATED`.
    */
   async verify(token: string, message: SignedMessage): Promise<Caller> {
     const { clockTolerance = 30, clock = { now: Date.now } } = this.#options;
@@ -150,10 +150,10 @@ function refused(why: string, cause?: unknown): LegateError {
   });
 }
 
-/** The prefix of subjects that nobody has proved; no verified subject can begin like this. */
+/** The prefix of unauthenticated subjects; no authenticated subject has it. */
 const unverified = 'unverified:';
 
-/** A sender that proved nothing: known by the name it gives itself, and by no other's. */
+/** An unauthenticated sender, with the name that it claims. */
 export function selfAsserted(name: string | undefined): Caller {
   const shown = isBusName(name) ? name : 'unknown';
   return {

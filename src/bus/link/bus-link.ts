@@ -38,12 +38,12 @@ import {
 import { discoveryQueue, ownResponseQueue, responseQueue } from '../transport/topics.ts';
 
 /**
- * The bus, and who we are on it.
+ * The bus, and our identity on it.
  * @example const options: BusLinkOptions = { bus, ...(await readBusIdentity(section, { directory, issuer })) };
  */
 export interface BusLinkOptions extends Identification {
   readonly bus: Bus;
-  /** Signs what is sent. */
+  /** Signs all messages. */
   readonly signer?: MessageSigner;
 }
 
@@ -68,8 +68,8 @@ export function busLink(options: BusLinkOptions): PeerLink {
 }
 
 /**
- * Lets the directory hear who announces itself on the bus. `listener`: of this process alone, since
- * each process hears every announcement.
+ * Adds agents that announce themselves on the bus to the directory. `listener` is unique for each
+ * process, since each gets every announcement.
  */
 function listenForAgents(
   options: BusLinkOptions,
@@ -87,36 +87,35 @@ function listenForAgents(
         const { isGone, at } = readPresence(delivery.correlationId, delivery.headers);
         await directory.announced({
           card: parseJson(delivery.body),
-          // Of those who prove what they say, this has to be proved too.
+          // An agent that signs its messages has to sign its departure.
           isGone: isGone && !(isProved && at === undefined),
           sender: isProved ? subject : undefined,
           ...(isProved && at !== undefined && { at }),
         });
       } catch (error) {
-        // Whatever is announced wrongly, what is known stays.
+        // A refused announcement changes nothing.
         if (!(error instanceof LegateError) || error.code === 'STORE_FAILED') throw error;
         const from = delivery.headers[headerNames.from];
         refusalLogger.warn({ from, reason: error.message }, 'bus.announcement.refused');
       }
       return done;
     },
-    // In order, so that nobody comes back after it has gone.
+    // In order, so that no agent reappears after its departure.
     { prefetch: 20, concurrency: 1 },
   );
 }
 
 const hour = 60 * 60 * 1000;
 
-/** Answers wait for the store that knows what they answer; one in memory is soon gone. */
+/** Answers wait for the next process on the same store; a store in memory ends with its process. */
 async function lastingReplies(name: string, store: Store, scheduler: Scheduler): Promise<Queue> {
   const own = await replyName(name, store.records, scheduler);
   return responseQueue(own, store.driver === 'memory' ? { expiresAfterMs: hour } : {});
 }
 
 /**
- * The name under which an agent takes answers: its own, and the identity of the store that knows what
- * is answered. A process on the same store finds the answers of the one before it; two stores never
- * share a queue, whatever their agents are called.
+ * The name of an agent's reply queue: its own name and the id of its store. The next process on the
+ * same store consumes the answers to its predecessor; two stores never share a queue.
  */
 export async function replyName(
   name: string,
@@ -126,22 +125,22 @@ export async function replyName(
   return `${shortened(name)}-${await storeId(records, scheduler)}`;
 }
 
-const place = { space: 'bus', key: 'store-id' } as const;
+const storeIdRecord = { space: 'bus', key: 'store-id' } as const;
 
 /** Created on first use, and kept as long as the store. */
 async function storeId(records: RecordStore, scheduler: Scheduler): Promise<string> {
   const now = scheduler.now();
   const value = Json.of<JsonValue>(scheduler.uuid());
-  await records.write([{ ...place, value, ifVersion: 0 }], now);
-  const stored = await records.get(place.space, place.key, now);
+  await records.write([{ ...storeIdRecord, value, ifVersion: 0 }], now);
+  const stored = await records.get(storeIdRecord.space, storeIdRecord.key, now);
   if (typeof stored?.value.value === 'string') return stored.value.value;
-  throw new LegateError('STORE_FAILED', 'the identity of the store cannot be read');
+  throw new LegateError('STORE_FAILED', "the id of the store can't be read");
 }
 
-/** With a UUID behind it, it is still a name on the bus. */
+/** Followed by a UUID, it is still a valid name on the bus. */
 const maxNameLength = 63;
 
-/** Names that begin alike stay apart. */
+/** A digest distinguishes names with the same prefix. */
 function shortened(name: string): string {
   if (name.length <= maxNameLength) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 12);

@@ -105,7 +105,7 @@ export class RemoteEvents {
     return this.#fold?.contextId ?? this.#contextId;
   }
 
-  /** Undefined until the agent says it. */
+  /** Undefined before the first event of the task. */
   get status(): TaskStatus | undefined {
     return this.#fold?.status;
   }

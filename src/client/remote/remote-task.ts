@@ -32,7 +32,7 @@ export interface RemoteTaskOptions {
   /** When to detach from the task, in milliseconds, but not before its id is known. @default never */
   readonly detachAfterMs?: number | undefined;
   /** How long a cancelled task may take for its last events, in milliseconds. @default 0 */
-  readonly lastWordsMs?: number;
+  readonly cancelGraceMs?: number;
   /** Whether another process continues the task, so that it isn't cancelled. @default never */
   readonly handsOver?: (reason: unknown) => boolean;
   /** Keeps the resume point: once the task is known, and when it asks. */
@@ -119,8 +119,8 @@ export class RemoteTask {
     const isAsking = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
     const taskId = this.taskId;
     const contextId = this.#events.contextId ?? point?.contextId ?? request.message.contextId;
-    const asked = isAsking && status !== undefined && { id: taskId ?? '', status };
-    const question = asked ? questionIdOf(asked) : point?.question;
+    const asking = isAsking && status !== undefined && { id: taskId ?? '', status };
+    const question = asking ? questionIdOf(asking) : point?.question;
     return {
       v: 2,
       state: isAsking ? 'asking' : this.#events.taskId === undefined ? 'sending' : 'working',
@@ -225,10 +225,11 @@ export class RemoteTask {
   }
 
   readonly #stop = (): void => {
-    const { signal, lastWordsMs = 0 } = this.#options;
-    if (lastWordsMs === 0 || this.#isKept(signal.reason)) return this.#silence.abort(signal.reason);
+    const { signal, cancelGraceMs = 0 } = this.#options;
+    if (cancelGraceMs === 0 || this.#isKept(signal.reason))
+      return this.#silence.abort(signal.reason);
     this.#silence.lift();
-    this.#whole.restart({ milliseconds: lastWordsMs, reason: () => signal.reason as unknown });
+    this.#whole.restart({ milliseconds: cancelGraceMs, reason: () => signal.reason as unknown });
     this.#cancelling = this.#cancel();
     return undefined;
   };

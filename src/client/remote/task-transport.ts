@@ -23,7 +23,7 @@ export interface RemoteSend extends RemoteCall {
 }
 
 /**
- * An event of a task, with what its transport knows of it.
+ * An event of a task, as its transport received it.
  * @example const frame: RemoteFrame = { response: { task }, isFinal: true };
  */
 export interface RemoteFrame extends Frame {

@@ -2,7 +2,7 @@ import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index
 import { keyOf, type PeerRecord, type PeerRecords } from './peer.ts';
 import { busNameOf } from './transport-kind.ts';
 
-/** An announcement as it came over the bus. */
+/** An announcement of an agent on the bus. */
 export interface Announcement {
   /** The card as JSON. */
   readonly card: unknown;

@@ -58,7 +58,7 @@ export function directoryTools(options: DirectoryToolsOptions): readonly Tool[] 
     }),
     tool({
       name: 'refresh_agent_card',
-      description: 'Asks an agent anew what it can do, when its skills seem out of date.',
+      description: 'Fetches the card of an agent again, when its skills seem out of date.',
       input: z.object({ agent_name: z.string() }),
       isIdempotent: true,
       run: ({ agent_name }) => directory.refresh(agent_name),

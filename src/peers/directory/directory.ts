@@ -1,8 +1,9 @@
 import { present, suggest } from '../../config/index.ts';
 import { type AgentCard, LegateError, toLegateError } from '../../protocol/index.ts';
 import type { RecordStore } from '../../store/index.ts';
-import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
+import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { repeat } from '../../time/index.ts';
 import { type Announcement, type AnnouncementRules, applyAnnouncement } from './announcements.ts';
 import { CardFetcher, type CardFetcherOptions } from './card-fetcher.ts';
 import type { KnownPeer } from './directory-files.ts';
@@ -55,7 +56,7 @@ export class Directory {
   readonly #wellKnown = new Map<string, WellKnownPeer>();
   readonly #closing = new AbortController();
   #sessionStart: number;
-  #timer: Timer | undefined;
+  #refreshing: { stop(): void } | undefined;
 
   constructor(options: DirectoryOptions) {
     this.#options = options;
@@ -81,12 +82,17 @@ export class Directory {
       if (isLeft) await this.#records.delete(known.name);
     }
     await Promise.all([...this.#wellKnown.values()].map((peer) => this.#seed(peer)));
-    this.#scheduleRefresh();
+    const { refreshIntervalMs = 4 * hour } = this.#options;
+    if (refreshIntervalMs === 0 || this.#closing.signal.aborted) return;
+    this.#refreshing = repeat(refreshIntervalMs, () => this.#refreshAll(), {
+      timers: this.#scheduler,
+      onError: (error) => this.#logger.warn({ error }, 'peers.refresh.failed'),
+    });
   }
 
   stop(): void {
     this.#closing.abort();
-    this.#timer?.cancel();
+    this.#refreshing?.stop();
     this.cards.close();
   }
 
@@ -138,7 +144,7 @@ export class Directory {
     return applyAnnouncement(announcement, this.#records, this.#options, now);
   }
 
-  /** Adds a peer, or changes what is known of one that is not well-known. */
+  /** Adds a peer, or changes one that is not well-known. */
   async register(peer: WellKnownPeer): Promise<Peer> {
     if (this.#wellKnown.has(keyOf(peer.name))) {
       throw new LegateError(
@@ -240,7 +246,7 @@ export class Directory {
       await this.#records.put({ ...base, cardSource: 'override', card });
       return;
     }
-    // Kept from an earlier session as long as the address is the same: better than no skills.
+    // The card of an earlier session is kept while the address is the same.
     const isKept = before !== undefined && before.url === peer.url && before.cardSource !== 'none';
     await this.#records.put(
       isKept && before.cardSource !== 'override'
@@ -250,16 +256,6 @@ export class Directory {
     if (peer.url === undefined) return;
     const { refreshed, reason } = await this.refresh(peer.name);
     if (!refreshed) this.#logger.warn({ peer: peer.name, reason }, 'peers.card.not_fetched');
-  }
-
-  #scheduleRefresh(): void {
-    const { refreshIntervalMs = 4 * hour } = this.#options;
-    if (refreshIntervalMs === 0 || this.#closing.signal.aborted) return;
-    this.#timer = this.#scheduler.after(refreshIntervalMs, () => {
-      this.#refreshAll()
-        .catch((error: unknown) => this.#logger.warn({ error }, 'peers.refresh.failed'))
-        .finally(() => this.#scheduleRefresh());
-    });
   }
 
   async #refreshAll(): Promise<void> {

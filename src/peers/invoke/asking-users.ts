@@ -21,33 +21,33 @@ export function askingUsers(agent: Agent, invoker: () => Invoker): Agent {
   return wrapAgent(agent, {
     take: (turn) => take(agent, turn, invoker),
     async abandon(turn) {
-      const asked = await questionOf(turn, invoker());
-      if (asked === undefined) return agent.abandon?.(turn);
-      await invoker().cancel(asked.id);
+      const open = await questionOf(turn, invoker());
+      if (open === undefined) return agent.abandon?.(turn);
+      await invoker().cancel(open.id);
       return undefined;
     },
   });
 }
 
 async function* take(agent: Agent, turn: Turn, invoker: () => Invoker): AsyncGenerator<TurnEvent> {
-  const asked = await questionOf(turn, invoker());
-  if (asked === undefined) {
+  const open = await questionOf(turn, invoker());
+  if (open === undefined) {
     yield* agent.take(turn);
   } else if (!turn.isContinuation) {
-    const metadata = { [peerMetadata]: { kind: 'question', invocation: asked.id } };
+    const metadata = { [peerMetadata]: { kind: 'question', invocation: open.id } };
     yield inputRequired(turn.message.parts, { metadata });
   } else {
-    yield await passOn(asked, turn, invoker());
+    yield await forward(open, turn, invoker());
   }
 }
 
-async function passOn(asked: Invocation, turn: Turn, invoker: Invoker): Promise<TurnEvent> {
+async function forward(open: Invocation, turn: Turn, invoker: Invoker): Promise<TurnEvent> {
   try {
-    await invoker.answer(asked.id, turn.message.parts);
-    return completed(`Your answer was sent to agent '${asked.agent}'.`);
+    await invoker.answer(open.id, turn.message.parts);
+    return completed(`Your answer was sent to agent '${open.agent}'.`);
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
-    return failed(`Your answer could not be sent to agent '${asked.agent}': ${error.message}`);
+    return failed(`Your answer could not be sent to agent '${open.agent}': ${error.message}`);
   }
 }
 

@@ -18,7 +18,7 @@ export interface Conversations {
     invocation: Invocation,
     notice: { readonly id: string; readonly text: string; readonly outcome: InvocationOutcome },
   ): Promise<void>;
-  /** Puts a peer's question to the user, who answers by `Invoker.answer`. */
+  /** Asks the user a question of a peer; `Invoker.answer` sends the answer. */
   ask?(invocation: Invocation, question: PeerQuestion): Promise<void>;
   /** Lets a model answer a peer's question with all its tools. */
   answer?(
@@ -81,12 +81,12 @@ export function engineConversations(options: EngineConversationsOptions): Conver
       const { session, id } = invocation;
       // A context of its own: the turn of the user's conversation may be waiting for this answer.
       const contextId = `${session.id} a2a ${id}`.slice(0, 256);
-      const asked = message(autonomousPrompt(invocation, question), {
+      const prompt = message(autonomousPrompt(invocation, question), {
         messageId: `${id} answer ${question.round}`,
         contextId,
       });
       const call = { caller: session.caller, version: '1.0', signal } as const;
-      return answerParts(await engine().send({ message: asked }, call));
+      return answerParts(await engine().send({ message: prompt }, call));
     },
   };
 }

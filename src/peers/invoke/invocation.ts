@@ -14,7 +14,7 @@ import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/ind
 import type { TransportKind } from '../directory/transport-kind.ts';
 
 const object = (value: unknown): boolean => typeof value === 'object' && value !== null;
-/** Messages were validated when they were sent; here they are only told from something else. */
+/** Messages were validated when they were sent; here only their shape is checked. */
 const storedMessage = z.looseObject({ messageId: z.string(), parts: z.array(z.unknown()) });
 
 const session = z.object({

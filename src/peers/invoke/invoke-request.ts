@@ -12,7 +12,7 @@ import type { Peer } from '../directory/peer.ts';
 import { matchSkill } from '../trust/skill-match.ts';
 
 /**
- * What a peer is asked to do.
+ * A task for a peer.
  * @example
  * const request: InvokeRequest = {
  *   agent: 'bob',
@@ -26,7 +26,7 @@ export interface InvokeRequest {
   /** The id of one of its skills. */
   readonly skill: string;
   readonly message: string | readonly Part[];
-  /** Fields that the skill documents, sent beside the words. */
+  /** Fields that the skill documents, sent in addition to the text. */
   readonly data?: JsonObject;
   readonly metadata?: Readonly<Record<string, string | number | boolean>>;
   /** Milliseconds. @default the invoker's */
@@ -35,7 +35,7 @@ export interface InvokeRequest {
 
 const longestTimeoutMs = 7 * 24 * 60 * 60 * 1000;
 
-/** Throws `INVALID_PARAMS` in words that tell a model what to do instead. */
+/** Throws `INVALID_PARAMS`, with texts that help a model to correct the request. */
 export function checkRequest(request: InvokeRequest, self: string): void {
   const { agent, skill, metadata = {}, timeoutMs } = request;
   for (const [name, value] of Object.entries({ agent_name: agent, skill })) {
@@ -70,7 +70,7 @@ export function checkRequest(request: InvokeRequest, self: string): void {
   }
 }
 
-/** The id of the skill as the peer spells it. A peer whose skills are unknown is taken at our word. */
+/** The id of the skill as the peer spells it. Any id is accepted for a peer whose skills are unknown. */
 export function skillIdOf(peer: Peer, wanted: string): string {
   const { skills } = peer.card;
   if (skills.length === 0) return wanted;
@@ -83,7 +83,7 @@ export function skillIdOf(peer: Peer, wanted: string): string {
   );
 }
 
-/** The first message of an invocation: the words, then the data. */
+/** The first message of an invocation: the text, then the data. */
 export function firstMessage(request: InvokeRequest, skill: string, messageId: string): Message {
   const parts = [...toParts(request.message)];
   if (request.data !== undefined) {

@@ -13,7 +13,7 @@ const library = 'legate.a2a';
 /** An answer within this time is a fast one, in milliseconds. */
 const fast = 5_000;
 
-/** The spans of one invocation in this process; one that was taken up has no span of its beginning. */
+/** The spans of one invocation in this process; one that was taken over has no `invoke` span. */
 interface InvocationSpans {
   readonly invoke?: Span;
   loop?: Span;
@@ -21,7 +21,7 @@ interface InvocationSpans {
   round?: Span;
 }
 
-/** What OpenTelemetry is told about the calling of peers. Without an SDK it says nothing. */
+/** Spans and metrics of calls to peers. */
 export class InvokeTelemetry {
   readonly #tracer = trace.getTracer(library);
   readonly #requests = counter('legate.a2a.requests');
@@ -34,7 +34,7 @@ export class InvokeTelemetry {
   readonly #duration = histogram('legate.a2a.duration');
   readonly #spans = new Map<string, InvocationSpans>();
 
-  began(invocation: Invocation): void {
+  started(invocation: Invocation): void {
     this.#requests.add(1, labels(invocation));
     const attributes = tags(invocation);
     this.#spans.set(invocation.id, {
@@ -52,14 +52,13 @@ export class InvokeTelemetry {
   }
 
   /**
-   * Does something on behalf of an invocation: what is sent to the peer belongs to the trace of the
-   * invocation, and so does what the peer does with it.
+   * Runs work within the trace of an invocation, so that requests to the peer belong to it.
    */
   within<T>({ id }: Invocation, work: () => T): T {
     return context.with(this.#contextOf(id), work);
   }
 
-  /** A peer asks: the round lasts until it is answered, or all is over. */
+  /** A peer asks: the round lasts until it is answered, or the invocation ends. */
   round(invocation: Invocation, isAutonomous: boolean): void {
     const { id } = invocation;
     this.#rounds.add(1, labels(invocation));
@@ -84,7 +83,7 @@ export class InvokeTelemetry {
     if (spans !== undefined) delete spans.round;
   }
 
-  broke(invocation: Invocation, reason: 'max_rounds' | 'repetition'): void {
+  loopEnded(invocation: Invocation, reason: 'max_rounds' | 'repetition'): void {
     this.#breaks.add(1, { ...labels(invocation), reason });
   }
 
@@ -117,7 +116,7 @@ export class InvokeTelemetry {
     spans.invoke?.end();
   }
 
-  /** The trace of an invocation; where it began in another process, the one at hand. */
+  /** The trace of an invocation; the active one if it started in another process. */
   #contextOf(id: string): Context {
     const invoke = this.#spans.get(id)?.invoke;
     return invoke === undefined ? context.active() : trace.setSpan(context.active(), invoke);
@@ -132,7 +131,7 @@ function labels({ agent, skill, transportKind }: Invocation): Attributes {
   };
 }
 
-/** The peer's own ids, for spans that begin before they are known. */
+/** The peer's own ids, for spans that start before they are known. */
 export function remoteTags({ taskId, contextId }: NonNullable<Invocation['remote']>): Attributes {
   return {
     ...(taskId !== undefined && { 'legate.a2a.task_id': taskId }),
@@ -140,7 +139,7 @@ export function remoteTags({ taskId, contextId }: NonNullable<Invocation['remote
   };
 }
 
-/** On every span, so that traces of caller and responder can be joined. */
+/** On every span, to join the traces of caller and responder. */
 function tags(invocation: Invocation): Attributes {
   const { id, remote, session } = invocation;
   return {

@@ -26,12 +26,12 @@ export function invokeTool(options: InvokeToolOptions): Tool {
     description:
       `Gives a task to another agent. Find the agent and the id of its skill with search_known_services or list_known_agents first. ` +
       (mode === 'dispatch'
-        ? 'The result comes later, as a message of its own; several tasks may be under way.'
+        ? 'The result comes later, as a message of its own; several tasks may run at a time.'
         : 'Returns the result.'),
     input: z.object({
       agent_name: z.string().describe('The name of the agent'),
       skill: z.string().describe('The id of one of its skills'),
-      message: z.string().describe('What is to be done, in words'),
+      message: z.string().describe('The task, as text'),
       data: z
         .record(z.string(), z.json())
         .optional()
@@ -85,7 +85,7 @@ function receipt({ agent, id }: Invocation): string {
 async function waitFor(invoker: Invoker, id: string, context: ToolContext): Promise<unknown> {
   const invocation = await invoker.wait(id, {
     signal: context.signal,
-    onProgress: (said) => context.emit(working(said)),
+    onProgress: (text) => context.emit(working(text)),
   });
   const { state, question, outcome, agent } = invocation;
   if (state === 'asking' && question !== undefined) {

@@ -70,7 +70,7 @@ const minute = 60_000;
 const MAX_LISTED = 1_000;
 
 /**
- * Sends tasks to other agents and returns their results to the conversation that asked: over any
+ * Sends tasks to other agents and returns their results to the conversation: over any
  * transport, concurrently, across questions, restarts and late answers. The state of each call is in
  * the store (see `Invocation`), so any process can continue it.
  * @example
@@ -192,7 +192,7 @@ export class Invoker {
     };
     if (!(await this.#store.create(invocation)))
       throw invalid(`A task ${invocation.id} exists already.`);
-    this.telemetry.began(invocation);
+    this.telemetry.started(invocation);
     try {
       return await this.#calls.send(invocation);
     } catch (thrown) {

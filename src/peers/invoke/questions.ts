@@ -175,7 +175,7 @@ export class Questions {
   }
 
   async #break(invocation: Invocation, reason: keyof typeof loopTexts): Promise<void> {
-    this.#options.telemetry.broke(invocation, reason);
+    this.#options.telemetry.loopEnded(invocation, reason);
     const outcome = { end: 'TASK_STATE_FAILED', text: loopTexts[reason], data: [] } as const;
     await this.#options.calls.abandon(invocation.id, outcome);
   }

@@ -123,7 +123,7 @@ export class RemoteTransport implements PeerTransport {
         this.#logger.warn({ invocation: id, agent, error }, 'peers.message.cancel_failed'),
     });
     const running = { task, controller, isSending: true };
-    // An answer takes the place of the stream on which its question came.
+    // The stream of an answer replaces the stream of its question.
     this.#running.get(id)?.controller.abort();
     this.#running.set(id, running);
     // A late start must not delay the shutdown.

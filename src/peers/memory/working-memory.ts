@@ -22,7 +22,7 @@ export interface MemoryEntry {
 }
 
 /**
- * How long, and under which category and tags an entry is kept.
+ * The time to live, the category and the tags of an entry.
  * @example
  * const options: SaveOptions = { ttlMs: 8 * 60 * 60_000, tags: ['draft'], writer: 'desk' };
  */
@@ -62,7 +62,7 @@ export interface MemoryQuery {
   readonly limit?: number;
 }
 
-/** Where a memory is kept, and whose it is. */
+/** The store and the owner of a memory. */
 export interface WorkingMemoryOptions {
   readonly records: RecordStore;
   /** The owner (`ownerKey`): memories of different owners are isolated. */
@@ -116,7 +116,7 @@ export class WorkingMemory {
     this.#maxValueLength = maxValueLength;
   }
 
-  /** Writes an entry, in place of a former one of the same key. Rejects when it does not fit. */
+  /** Writes an entry, or replaces the one with the same key. Rejects when it does not fit. */
   async save(key: string, value: string, options: SaveOptions = {}): Promise<MemoryEntry> {
     const whole = wholeKey(key, 'shared');
     const { ttlMs = hour, category, tags = [], writer } = options;

@@ -28,7 +28,7 @@ const schema = z.object({
  */
 export type Proposal = Readonly<z.infer<typeof schema>>;
 
-/** Where proposals are kept. */
+/** The store of proposals, and how decisions are awaited. */
 export interface ProposalsOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;

@@ -11,7 +11,7 @@ export type SkillAliases = Readonly<Record<string, readonly string[]>>;
 /** How sure a match must be. */
 export interface SkillMatchOptions {
   readonly aliases?: SkillAliases;
-  /** Also takes a skill that is only described by the words. @default true */
+  /** Also matches the descriptions of skills. @default true */
   readonly searches?: boolean;
 }
 
@@ -21,8 +21,8 @@ const margin = 0.3;
 const minFit = 0.5;
 
 /**
- * The skill that is meant: by its id in any case, by an alias, or, where the words fit one skill
- * clearly better than any other, by a search. Undefined unless the match is unambiguous.
+ * The skill that a name refers to: by its id in any case, by an alias, or by a search where one skill
+ * matches clearly better than any other. Undefined unless the match is unambiguous.
  * @example matchSkill(card.skills, 'schedule', { aliases: { 'negotiate-meeting': ['schedule'] } })
  */
 export function matchSkill(

@@ -31,7 +31,7 @@ export interface InboundNote {
   readonly skill: string | undefined;
   readonly summary: string;
   readonly taskId: string;
-  /** Where it is kept in working memory; proposals are kept by their own. */
+  /** Its key in working memory; proposals have none. */
   readonly key?: string;
 }
 
@@ -191,11 +191,11 @@ async function note(
 ): Promise<string | undefined> {
   const { skill, summary, isFact } = about;
   const callerName = nameOf(turn.caller);
-  const place = isFact ? 'a2a-facts' : 'a2a-inbox';
-  const key = `${place}/${keySegment(callerName)}/${keySegment(turn.taskId)}`;
+  const namespace = isFact ? 'a2a-facts' : 'a2a-inbox';
+  const key = `${namespace}/${keySegment(callerName)}/${keySegment(turn.taskId)}`;
   const at = new Date(turn.clock.now()).toISOString();
-  const asked = skill === undefined ? '' : ` for the skill '${skill}'`;
-  const value = `${at} ${callerName} (${turn.caller.method})${asked}: ${isFact ? textOf(turn.message) : summary}`;
+  const requested = skill === undefined ? '' : ` for the skill '${skill}'`;
+  const value = `${at} ${callerName} (${turn.caller.method})${requested}: ${isFact ? textOf(turn.message) : summary}`;
   try {
     await memory.save(key, value, {
       category: isFact ? 'a2a-fact' : 'a2a-note',
@@ -264,8 +264,8 @@ async function summaryOf(turn: Turn, { summarise }: TrustGateOptions): Promise<s
   return excerpt(await (summarise?.(turn) ?? textOf(turn.message)));
 }
 
-function excerpt(said: string): string {
-  return said.length <= excerptLength ? said : `${said.slice(0, excerptLength)}...`;
+function excerpt(text: string): string {
+  return text.length <= excerptLength ? text : `${text.slice(0, excerptLength)}...`;
 }
 
 function nameOf({ displayName, subject }: Caller): string {
@@ -309,8 +309,8 @@ class OutcomeAccumulator {
   #take(parts: readonly Part[]): void {
     for (const part of parts) {
       if (this.#text.length >= maxText) return;
-      const said = part.text ?? (part.data === undefined ? '' : JSON.stringify(part.data));
-      this.#text = (this.#text + said).slice(0, maxText);
+      const added = part.text ?? (part.data === undefined ? '' : JSON.stringify(part.data));
+      this.#text = (this.#text + added).slice(0, maxText);
     }
   }
 }

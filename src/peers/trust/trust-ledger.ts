@@ -34,7 +34,7 @@ const trustEntry = z.object({
  */
 export type TrustEntry = Readonly<z.infer<typeof trustEntry>>;
 
-/** Where trust is kept. */
+/** The store of trust levels. */
 export interface TrustLedgerOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;

@@ -14,7 +14,7 @@ const startBytes = 7;
  */
 export class ContentGuard {
   readonly #bounds: ContentBounds;
-  /** The beginning of a frame whose rest has not come. */
+  /** The start of an incomplete frame. */
   #rest: Buffer = Buffer.alloc(0);
   /** Bytes of body still to drop, by channel. */
   readonly #dropping = new Map<number, number>();
@@ -34,7 +34,7 @@ export class ContentGuard {
     const bytes = Buffer.concat([this.#rest, chunk]);
     if (this.#isForeign) return [];
     const taken: Buffer[] = [];
-    /** Frames from here on go out as they are, in one piece. */
+    /** Frames from here on are passed on unchanged, in one piece. */
     let start = 0;
     let offset = 0;
     while (offset + startBytes <= bytes.length) {
@@ -57,7 +57,7 @@ export class ContentGuard {
     return taken.filter(({ length }) => length > 0);
   }
 
-  /** What goes out in place of a frame; undefined for the frame as it is. */
+  /** The replacement of a frame; undefined to pass the frame on. */
   #replace(type: number, frame: Buffer): Buffer | undefined {
     const channel = frame.readUInt16BE(1);
     if (type === frameTypes.header) {
@@ -116,7 +116,7 @@ interface ContentBounds {
  * bytes), weight (2), body size (8), property flags (2), then the properties whose flags are set.
  */
 interface BoundedHeader {
-  /** The payload to decode in place of the one that came. */
+  /** The payload to decode instead of the received one. */
   readonly payload: Buffer;
   /** How many bytes of body follow and must not be read. */
   readonly skippedBytes: number;
@@ -140,7 +140,7 @@ const maxTableDepth = 8;
  *   reason, and `rejectableHeader` where the broker can move the original.
  */
 function boundHeader(payload: Buffer, { maxBodyBytes }: ContentBounds): BoundedHeader {
-  // No header of AMQP: the client library ends the connection.
+  // Not an AMQP header: the client library closes the connection.
   if (payload.length < fixedBytes) return { payload, skippedBytes: 0 };
   const bodySize = Number(payload.readBigUInt64BE(4));
   try {
@@ -172,11 +172,11 @@ interface Later {
   readonly bytes: Buffer;
 }
 
-const nothingLater: Later = { flags: 0, bytes: Buffer.alloc(0) };
+const noLaterProperties: Later = { flags: 0, bytes: Buffer.alloc(0) };
 
 function readProperties(payload: Buffer): { table: Buffer | undefined; later: Later } {
   const set = payload.readUInt16BE(12);
-  const { tableStart, end } = tablePlace(payload);
+  const { tableStart, end } = tableRange(payload);
   const later = { flags: set & laterFlags, bytes: payload.subarray(end) };
   if (tableStart === end) return { table: undefined, later };
   const table = payload.subarray(tableStart, end);
@@ -187,8 +187,8 @@ function readProperties(payload: Buffer): { table: Buffer | undefined; later: La
   return { table, later };
 }
 
-/** Where the table of headers is; an empty place where there is none. */
-function tablePlace(payload: Buffer): { tableStart: number; end: number } {
+/** The position of the header table; an empty range where there is none. */
+function tableRange(payload: Buffer): { tableStart: number; end: number } {
   const set = payload.readUInt16BE(12);
   let offset = fixedBytes;
   if ((set & flags.contentType) !== 0) offset += 1 + payload.readUInt8(offset);
@@ -198,13 +198,13 @@ function tablePlace(payload: Buffer): { tableStart: number; end: number } {
   return { tableStart: offset, end: offset + length };
 }
 
-/** Ids are worth keeping of a message that is refused: its sender can be told. */
+/** The ids of a refused message are kept, so that its sender can be notified. */
 function laterOf(payload: Buffer): Later {
   try {
-    const { end } = tablePlace(payload);
+    const { end } = tableRange(payload);
     return { flags: payload.readUInt16BE(12) & laterFlags, bytes: payload.subarray(end) };
   } catch {
-    return nothingLater;
+    return noLaterProperties;
   }
 }
 

@@ -18,7 +18,7 @@ export function retryQueueName(queueName: string, delayMs: number): string {
 
 /**
  * Declares exchange, queue, bindings and the queue of dead letters. A queue that exists with other
- * arguments is used as it is: changing them would mean deleting it with what is in it.
+ * arguments is used as it is: changing them would mean deleting it with its messages.
  */
 export async function declareTopology(
   connection: Connection,
@@ -28,7 +28,7 @@ export async function declareTopology(
 ): Promise<void> {
   const { name, deadLetters } = settings;
   if (deadLetters !== undefined) {
-    // Dead letters go to the one queue of this name and to no other: no exchange is involved.
+    // The default exchange routes dead letters to the queue of this name.
     await declareQueue(connection, deadQueueName(name), options.logger, {
       'x-message-ttl': deadLetters.ttlMs,
       'x-max-length': deadLetters.maxMessages,
@@ -46,7 +46,7 @@ export async function declareTopology(
   });
 }
 
-/** Where a message waits out the pause before its next attempt; the broker then puts it back. */
+/** Declares the queue where messages wait for a retry; the broker then moves them back. */
 export async function declareRetryQueue(
   connection: Connection,
   settings: QueueSettings,
@@ -57,13 +57,13 @@ export async function declareRetryQueue(
     'x-message-ttl': delayMs,
     'x-dead-letter-exchange': '',
     'x-dead-letter-routing-key': settings.name,
-    // What waits here must have the time to go back.
+    // Waiting messages must have the time to move back.
     ...(settings.expiresAfterMs !== undefined && {
       'x-expires': settings.expiresAfterMs + 2 * delayMs,
     }),
     ...(options.queueType === 'quorum' && {
       'x-queue-type': 'quorum',
-      // Keeps the message until its queue has it, also when that is full for the moment.
+      // Keeps the message until its queue has accepted it.
       'x-dead-letter-strategy': 'at-least-once',
       'x-overflow': 'reject-publish',
     }),
@@ -72,12 +72,12 @@ export async function declareRetryQueue(
 
 function mainArguments(settings: QueueSettings, queueType: QueueType): Arguments {
   const { name, messageTtlMs, expiresAfterMs, maxMessages, deadLetters } = settings;
-  // A queue of one process is not worth the copies.
+  // The queue of one process is not replicated.
   const isQuorum = queueType === 'quorum' && (expiresAfterMs ?? day) >= day;
   return {
     'x-max-length': maxMessages,
     'x-overflow': 'reject-publish',
-    // A message that ends the process each time it is delivered must not do so for ever.
+    // A message that crashes its consumer is dead after so many deliveries.
     ...(isQuorum && { 'x-queue-type': 'quorum', 'x-delivery-limit': 20 }),
     ...(messageTtlMs !== undefined && { 'x-message-ttl': messageTtlMs }),
     ...(expiresAfterMs !== undefined && { 'x-expires': expiresAfterMs }),
@@ -105,7 +105,7 @@ async function declareQueue(
   }
 }
 
-/** A refused declaration costs the channel, so each has one of its own. */
+/** A refused declaration closes the channel, so each has its own. */
 export async function withChannel<T>(
   connection: Connection,
   work: (channel: Channel) => Promise<T>,
@@ -119,7 +119,7 @@ export async function withChannel<T>(
   }
 }
 
-/** The broker's or the library's name of an error. */
+/** The error code of the broker or the library. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code

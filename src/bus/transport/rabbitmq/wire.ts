@@ -34,8 +34,8 @@ export interface WireMessage {
   /** Why it must not be handled. Its body is empty then, and only its ids are known. */
   readonly refusal: string | undefined;
   /**
-   * Whether the broker can be told to move it to the dead letters: a forged `x-death`, which it then
-   * reads, ends the process of its queue (RabbitMQ 3.10).
+   * Whether the broker can move it to the dead letters: reading a forged `x-death`, it would crash its
+   * queue (RabbitMQ 3.10).
    */
   readonly isRejectable: boolean;
 }
