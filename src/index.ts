@@ -6,6 +6,7 @@ export * from './protocol/card-model.ts';
 export * from './protocol/model.ts';
 export * from './protocol/request-model.ts';
 export {
+  type AnswerContent,
   artifact,
   data,
   type ErrorCode,
@@ -21,6 +22,7 @@ export {
   type ProtocolVersion,
   readAgentCard,
   text,
+  textOf,
   toLegateError,
   toParts,
 } from './protocol/index.ts';
@@ -89,7 +91,6 @@ export {
   type SequentialOptions,
   type Session,
   type StoredArtifact,
-  textOf,
   type Tool,
   tool,
   type ToolAnswer,
@@ -167,11 +168,15 @@ export {
   serveGrpc,
 } from './grpc/index.ts';
 export {
+  type Answer,
+  AnswerStream,
   Client,
   type ClientBinding,
   type ClientOptions,
   connect,
   type ConnectOptions,
+  type FinalAnswer,
+  type Question,
 } from './client/index.ts';
 export {
   createLogger,

@@ -84,6 +84,8 @@ async function* eventsOf(run: AgentFunction, turn: Turn): AsyncGenerator<TurnEve
   }
 }
 
+export { textOf } from '../protocol/index.ts';
+
 type Content = string | Part | readonly Part[];
 
 /** Reports progress, with text or without. @example yield working('Looking it up') */
@@ -172,12 +174,4 @@ export function reply(content: Content, metadata?: JsonObject): TurnEvent {
     parts: toParts(content),
     ...(metadata !== undefined && { metadata }),
   };
-}
-
-/**
- * The text of a message: its text parts, one after the other.
- * @example const words = textOf(turn.message);
- */
-export function textOf(message: { readonly parts: readonly Part[] }): string {
-  return message.parts.map((part) => part.text ?? '').join('');
 }

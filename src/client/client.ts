@@ -17,6 +17,7 @@ import {
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
 import { within } from '../time/index.ts';
+import { type Answer, AnswerStream, ask } from './ask.ts';
 import { CancelOnAbort } from './cancel-on-abort.ts';
 import { type FetchedCard, refetchCard } from './card.ts';
 import { Delivery } from './delivery.ts';
@@ -70,6 +71,19 @@ export class Client implements AsyncDisposable {
   /** The interface in use. */
   get interface(): AgentInterface {
     return this.#peer.transport.interface;
+  }
+
+  /**
+   * Sends a message and waits for the answer: text, data and files, or a question. Rejects where the
+   * task fails, is rejected or cancelled.
+   */
+  ask(input: Sendable, options: StreamOptions = {}): Promise<Answer> {
+    return ask(this, input, options);
+  }
+
+  /** Sends a message and streams the text of its answer. */
+  stream(input: Sendable, options: StreamOptions = {}): AnswerStream {
+    return new AnswerStream(this, input, options);
   }
 
   /** Sends a message and gives the agent's answer: a plain message, or a task. */

@@ -1,6 +1,8 @@
 export { connect, type ConnectOptions, fetchAgentCard } from './connect.ts';
 export type { FetchedCard } from './card.ts';
+export { type Answer, AnswerStream, type FinalAnswer, type Question } from './ask.ts';
 export { Client } from './client.ts';
+export { type AnswerContent, textOf } from '../protocol/index.ts';
 export type { BindingCall, BindingChannel, BindingLimits, ClientBinding } from './binding.ts';
 export type {
   BindingName,

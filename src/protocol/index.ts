@@ -3,6 +3,7 @@ export * from './model.ts';
 export * from './request-model.ts';
 export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
+export { type AnswerContent, contentOf, textOf } from './content.ts';
 export { isJsonObject, Json } from './json.ts';
 export { ContentMark } from './fold/content-mark.ts';
 export { appendParts } from './fold/parts.ts';
@@ -13,6 +14,7 @@ export {
   errorTable,
   type FieldViolation,
   invalidParams,
+  isErrorCode,
   LegateError,
   taskNotFound,
   toLegateError,

@@ -1,4 +1,12 @@
-import type { Auth, Client, ClientOptions, PollOptions } from '../../client/index.ts';
+import type {
+  Answer,
+  Auth,
+  Client,
+  ClientOptions,
+  PollOptions,
+  Sendable,
+  StreamOptions,
+} from '../../client/index.ts';
 import { present } from '../../config/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
 import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
@@ -78,6 +86,8 @@ export interface RemoteAgent extends Agent {
   readonly card: AgentCard | undefined;
   /** Fetches the card now instead of with the first turn. */
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
+  /** Sends a message outside of any turn and waits for the answer. */
+  ask(input: Sendable, options?: StreamOptions): Promise<Answer>;
   /**
    * Lets go of the connection that a binding holds; the next turn makes another. Waits, for a bounded
    * time, until the tasks of aborted messages are cancelled.
@@ -154,6 +164,7 @@ export function remoteAgent(
     take,
     abandon,
     connect: async ({ signal } = {}) => (await lazy.get(signal)).card,
+    ask: async (input, options) => (await lazy.get(options?.signal)).ask(input, options),
     // The card is kept, so that the agent's description does not change.
     close: async () => lazy.current?.close(),
   };

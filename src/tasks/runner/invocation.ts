@@ -9,7 +9,14 @@ import {
   TurnOutput,
   type ProgressEvent,
 } from '../../agents/index.ts';
-import type { Artifact, JsonObject, Part, Task } from '../../protocol/index.ts';
+import {
+  type AnswerContent,
+  type Artifact,
+  contentOf,
+  type JsonObject,
+  type Part,
+  type Task,
+} from '../../protocol/index.ts';
 import { until } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
 
@@ -22,15 +29,13 @@ import { endKindOf } from '../agent-events.ts';
  *   console.log((await invocation.result()).text);
  * }
  */
-export interface InvocationResult {
+export interface InvocationResult extends AnswerContent {
   readonly invocationId: string;
   readonly sessionId: string;
   readonly state: EndKind;
   /** What was said at the end: the answer, the question, the reason. */
   readonly parts: readonly Part[];
   readonly artifacts: readonly Artifact[];
-  /** All text that was made. */
-  readonly text: string;
   readonly metadata: JsonObject;
   /** What the agent threw, or why it failed: a `LegateError` (code, cause) where a model did. */
   readonly error?: unknown;
@@ -87,7 +92,7 @@ export class Invocation implements AsyncIterable<TurnEvent> {
       state: kind,
       parts,
       artifacts: this.#output.artifacts(),
-      text: this.#output.text(),
+      ...contentOf(this.#output.text(), this.#output.parts()),
       metadata,
       ...(this.#error !== undefined && { error: this.#error }),
     };

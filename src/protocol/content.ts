@@ -1,0 +1,40 @@
+import type { JsonValue, Message, Part, Task } from './model.ts';
+
+/**
+ * The text of a message or of a task. Text of one message or artifact is joined as it is; the
+ * artifacts of a task and its last status message are lines.
+ * @example const words = textOf(turn.message);
+ */
+export function textOf(
+  source: Pick<Message, 'parts'> | Pick<Task, 'artifacts' | 'status'>,
+): string {
+  if ('parts' in source) return source.parts.map((part) => part.text ?? '').join('');
+  const { artifacts = [], status } = source;
+  const sections = status.message === undefined ? artifacts : [...artifacts, status.message];
+  return sections
+    .map((section) => textOf(section))
+    .filter((each) => each !== '')
+    .join('\n');
+}
+
+/**
+ * What an agent answered, by kind.
+ * @example const table = ({ data }: AnswerContent) => data[0];
+ */
+export interface AnswerContent {
+  readonly text: string;
+  /** The values of all data parts. */
+  readonly data: readonly JsonValue[];
+  /** All parts with bytes or an address. */
+  readonly files: readonly Part[];
+  /** The value of the only data part; without data, the text. */
+  readonly output: JsonValue;
+}
+
+/** Sorts the content of an answer by kind. */
+export function contentOf(text: string, parts: readonly Part[]): AnswerContent {
+  const data = parts.flatMap((part) => (part.data === undefined ? [] : [part.data]));
+  const files = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
+  const [only = text] = data;
+  return { text, data, files, output: data.length > 1 ? data : only };
+}
