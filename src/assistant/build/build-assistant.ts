@@ -65,7 +65,12 @@ export async function buildAssistant(
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
   const writer = endpoints.nlg?.type === 'server' ? responseServer(endpoints.nlg) : undefined;
   const actions = options.actions ?? (await actionsOf(project));
-  const generator = createGenerator(config.generator, { models, files, logger });
+  const generator = createGenerator(config.generator, {
+    models,
+    files,
+    logger,
+    language: config.language,
+  });
   const policy = outboundPolicy(endpoints.outbound);
   const { fetch = policy && guardedFetch(policy), sleep } = options;
   const bindings = options.bindings?.(policy);

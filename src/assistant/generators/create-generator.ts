@@ -23,6 +23,8 @@ export interface CreateGeneratorOptions {
   readonly files?: ReadonlyMap<string, string>;
   /** For the generator that needs no model. */
   readonly matching?: MatchingOptions;
+  /** `language` of config.yml, for the generator that needs no model. @default 'en' */
+  readonly language?: string;
   readonly logger?: Logger;
 }
 
@@ -41,6 +43,7 @@ export function createGenerator(
   const withoutModel = (): CommandGenerator =>
     matchingGenerator({
       ...(config !== undefined && { timeZone: config.timezone }),
+      ...(options.language !== undefined && { language: options.language }),
       ...options.matching,
     });
   if (config === undefined) return withoutModel();

@@ -3,7 +3,14 @@ import type { Domain, Flow } from '../model.ts';
 import { english } from './words/english.ts';
 import { addGroup, type Language } from './words/language.ts';
 import { Spelling } from './words/spelling.ts';
-import { type Message, messageOf, overlaps, type Span, type Word, wordsOf } from './words/words.ts';
+import {
+  type Message,
+  overlaps,
+  readMessage,
+  type Span,
+  type Word,
+  wordsOf,
+} from './words/words.ts';
 
 /** How well a flow answers to a message. */
 export interface Candidate {
@@ -101,7 +108,7 @@ export class FlowIndex {
     const groups = new Map(language.synonyms);
     const own = new Set<string>();
     for (const group of synonyms) {
-      const words = group.map((one) => wordsOf(messageOf(one, language))[0]);
+      const words = group.map((one) => wordsOf(readMessage(one, language))[0]);
       for (const word of words) if (word !== undefined) own.add(word.folded);
       addGroup(
         groups,
@@ -120,7 +127,7 @@ export class FlowIndex {
     const ofFlow = new Map<string, number>();
     this.#stems[at] = ofFlow;
     for (const text of new Set([...central, flow.description, ...more])) {
-      const message = messageOf(text, this.#language);
+      const message = readMessage(text, this.#language);
       const all = wordsOf(message);
       const content = all.filter((word) => word.isContent);
       const words = content.length > 0 ? content : all;

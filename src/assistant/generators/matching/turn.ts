@@ -7,6 +7,7 @@ import type { Domain, Flow } from '../../model.ts';
 import { type FlowIndex, flowIndexOf } from '../flow-index.ts';
 import { smallTalkTopic } from '../../small-talk/small-talk.ts';
 import { presentMoment } from '../present-moment.ts';
+import { languageFor } from '../words/languages.ts';
 import { type Message, messageOf, readMessage } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
 import { type Fill, fillUnasked } from './fill.ts';
@@ -27,6 +28,8 @@ export interface MatchingOptions {
   readonly timeZone?: string;
   /** How 03/04/2026 is read. @default 'day-month' */
   readonly dateOrder?: 'day-month' | 'month-day';
+  /** What people write, as `en` or `de`; the slot `language` overrules it. @default 'en' */
+  readonly language?: string;
 }
 
 /** One message in its place in the conversation; everything is worked out when it is asked for. */
@@ -40,7 +43,7 @@ export class Turn {
 
   constructor(input: GeneratorInput, options: MatchingOptions) {
     this.input = input;
-    this.message = readMessage(input.text);
+    this.message = readMessage(input.text, languageFor(input.language ?? options.language));
     this.#options = options;
   }
 
@@ -58,7 +61,8 @@ export class Turn {
   read(message: Message = this.message): Reading {
     const { timeZone = 'UTC', dateOrder = 'day-month' } = this.#options;
     const today = dayAt(presentMoment(this.input), timeZone);
-    const { language, domain } = this.input;
+    const { domain } = this.input;
+    const language = this.input.language ?? this.#options.language;
     return new Reading(message, {
       today,
       dateOrder,

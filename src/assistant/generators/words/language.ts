@@ -2,6 +2,19 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
+/** How numbers are said: words in the order of their values. */
+const numbersSchema = z.object({
+  ones: z.array(z.string()),
+  teens: z.array(z.string()),
+  tens: z.array(z.string()),
+  /** Of `{one}` and `{ten}`: 25 is "fuenf-und-zwanzig" in German. */
+  joined: z.string(),
+  /** 1 before another word. */
+  one: z.string(),
+  hundred: z.string(),
+  thousand: z.string(),
+});
+
 /** What the matching of flows knows of a language: lists of words in a YAML file, data only. */
 const dataSchema = z.object({
   /** As in `language:` of config.yml, without the region. */
@@ -18,7 +31,7 @@ const dataSchema = z.object({
   /** Everyday words beside a request that take little away from it. */
   light: z.string(),
   /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
-  prepositions: z.string(),
+  prepositions: z.string().default(''),
   /** Words that mean nearly the same, a group a line. */
   synonyms: z.string(),
   /** Words that exclude each other: `one / other`, a pair a line; each side may have several. */
@@ -35,6 +48,14 @@ const dataSchema = z.object({
   plurals: z.array(z.tuple([z.string(), z.string()])),
   /** Ends of words that make forms of the same word, each with the least number of letters before it. */
   endings: z.array(z.tuple([z.string(), z.number()])),
+  /** The file of a language whose fillers and prepositions count, too: those that a gloss leads to. */
+  base: z.string().optional(),
+  /**
+   * What is read by way of its English form: small words, dates, yes and no, what steers a conversation.
+   * `word, several words: english`, one a line. A language with a gloss needs no readers of its own.
+   */
+  gloss: z.string().optional(),
+  numbers: numbersSchema.optional(),
 });
 type WordData = z.infer<typeof dataSchema>;
 
@@ -54,6 +75,8 @@ export interface Language {
   /** Every word that is spelled right: none of them is a typing mistake. */
   readonly known: ReadonlySet<string>;
   stem(word: string): string;
+  /** A text with what the language has a gloss for in English. */
+  gloss(text: string): string;
 }
 
 export interface Compound {
@@ -64,7 +87,9 @@ export interface Compound {
 /** Reads the file of a language beside this one. */
 export function readLanguage(file: string): Language {
   const text = readFileSync(new URL(file, import.meta.url), 'utf8');
-  const data = dataSchema.parse(parse(text));
+  const own = dataSchema.parse(parse(text));
+  const base = own.base === undefined ? undefined : readLanguage(own.base);
+  const data = base === undefined ? own : withBase(own, base);
   const forms = new Map(
     lines(data.forms).flatMap((line) => {
       const [base = '', others = ''] = line.split(':');
@@ -122,7 +147,79 @@ export function readLanguage(file: string): Language {
     compounds,
     known,
     stem,
+    gloss: glossOf(data),
   };
+}
+
+/** The small words of another language in front of a language's own. */
+function withBase(data: WordData, base: Language): WordData {
+  return {
+    ...data,
+    fillers: `${[...base.fillers].join(' ')} ${data.fillers}`,
+    prepositions: `${[...base.prepositions].join(' ')} ${data.prepositions}`,
+    weak: `${[...base.weak].join(' ')} ${data.weak}`,
+  };
+}
+
+function glossOf({ gloss = '', numbers }: WordData): (text: string) => string {
+  const entries = new Map(numbers === undefined ? [] : numberWords(numbers));
+  for (const line of lines(gloss)) {
+    const at = line.lastIndexOf(':');
+    for (const phrase of line.slice(0, at).split(',')) {
+      entries.set(folded(phrase.trim()), line.slice(at + 1).trim());
+    }
+  }
+  if (entries.size === 0) return (text) => text;
+  const phrases = [...entries.keys()].toSorted((one, two) => two.length - one.length);
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${phrases.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
+  return (text) => {
+    const plain = folded(text);
+    // Letters that fold to several would shift what follows.
+    if (plain.length !== text.length)
+      return plain.replace(pattern, (found) => entries.get(found) ?? found);
+    let result = '';
+    let from = 0;
+    for (const match of plain.matchAll(pattern)) {
+      result += text.slice(from, match.index) + (entries.get(match[0]) ?? match[0]);
+      from = match.index + match[0].length;
+    }
+    return result + text.slice(from);
+  };
+}
+
+/** Every number word from 1 to 9,000 that is said in one word, with its digits. */
+function* numberWords(numbers: z.infer<typeof numbersSchema>): Generator<[string, string]> {
+  const { ones, teens, tens, joined, one, hundred, thousand } = numbers;
+  const small = new Map<number, string>();
+  for (const [at, word] of ones.entries()) small.set(at + 1, word);
+  for (const [at, word] of teens.entries()) small.set(at + 10, word);
+  for (const [at, ten] of tens.entries()) {
+    small.set(20 + 10 * at, ten);
+    for (const [index, word] of ones.entries()) {
+      const unit = index === 0 ? one : word;
+      small.set(21 + 10 * at + index, joined.replace('{one}', unit).replace('{ten}', ten));
+    }
+  }
+  for (const [value, word] of small) yield [word, String(value)];
+  for (const [word, scale] of [
+    [hundred, 100],
+    [thousand, 1_000],
+  ] as const) {
+    yield [word, String(scale)];
+    yield [`${one}${word}`, String(scale)];
+    for (const [at, unit] of ones.entries()) {
+      if (at > 0) yield [`${unit}${word}`, String((at + 1) * scale)];
+      for (const ten of [10, 20, 50]) {
+        const head = at === 0 ? one : unit;
+        yield [`${head}${word}${small.get(ten) ?? ''}`, String((at + 1) * scale + ten)];
+      }
+    }
+  }
+}
+
+/** Lower case without accents. */
+function folded(text: string): string {
+  return text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
 }
 
 /** Each word of a group stands for every other. */

@@ -50,7 +50,7 @@ export function readMessage(raw: string, language: Language = english): Message 
     .replaceAll(/[\u2013\u2014]/g, '-')
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return messageOf(text, language);
+  return messageOf(language.gloss(text), language);
 }
 
 /** A part of a message as one of its own. */
