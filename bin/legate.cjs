@@ -28,10 +28,10 @@ function nodeOfCheckout() {
 
 /** Node 22 reports node:sqlite as experimental each time it is loaded. Other warnings pass. */
 function ignoreSqliteWarning() {
-  var emitWarning = process.emitWarning;
+  var emitWarning = process.emitWarning.bind(process);
   process.emitWarning = function (warning, type) {
     if (type === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
-    emitWarning.apply(process, arguments);
+    emitWarning.apply(undefined, arguments);
   };
 }
 

@@ -1,7 +1,6 @@
 export { didYouMean, editDistance, suggest } from './did-you-mean.ts';
 export { Field, Section } from './field.ts';
 export {
-  formatPath,
   formatProblem,
   type Place,
   type Position,

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/index.ts';
-import type { StoreSettings } from '../config/index.ts';
+import { present, type StoreSettings } from '../config/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import { Replica, type Store } from '../store/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
@@ -118,7 +118,7 @@ const defaults = {
 
 export function resolveOptions(options: EngineOptions): EngineSettings {
   const { replica, scheduler = storeScheduler(options.store), ...given } = options;
-  const settings = { ...defaults, ...given };
+  const settings = { ...defaults, ...present(given) };
   const { agent, store, leaseMs, logger, taskTimeoutMs } = settings;
   return {
     messageCacheTtlMs: taskTimeoutMs > 0 ? taskTimeoutMs : defaults.taskTimeoutMs,

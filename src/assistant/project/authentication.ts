@@ -24,9 +24,6 @@ export function readAuthentication(section: Section) {
   return oauth;
 }
 
-/** Credentials for a server. */
-export type Authentication = NonNullable<ReturnType<typeof readAuthentication>>;
-
 function readOauth(section: Section) {
   const clientId = section.require('client_id')?.name();
   const clientSecret = section.require('client_secret')?.secret();

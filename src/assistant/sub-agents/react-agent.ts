@@ -317,5 +317,6 @@ function exitSlotsOf({ step, domain }: Pick<Call, 'step' | 'domain'>): readonly 
 }
 
 function streamedText({ text = '', metadata = {} }: BotMessage): { id: string; text: string } {
-  return { id: String(metadata['stream_id']), text: text.trim() };
+  const { stream_id: id } = metadata;
+  return { id: typeof id === 'string' ? id : '', text: text.trim() };
 }

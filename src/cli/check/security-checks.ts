@@ -30,7 +30,7 @@ async function refusedBy(
   if (speakers.length === 0) skip('there is no interface to call');
   for (const speaker of speakers) {
     const { answer, error } = await speaker.speak('getTask', { id: 'no-such-task' }, options);
-    // Whoever looks for the task has let the caller in.
+    // An agent that looks for the task has accepted the caller.
     if (error === undefined || error.code === 'TASK_NOT_FOUND') {
       return `${speaker.name} answers with ${error?.code ?? `HTTP ${answer.status}`}`;
     }

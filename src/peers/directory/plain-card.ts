@@ -41,7 +41,6 @@ export const plainCard = z.looseObject({
   skills: z.array(plainSkill).max(1_024).nullish(),
   url: text.nullish(),
 });
-export type PlainCard = z.infer<typeof plainCard>;
 
 export function toSkill(skill: z.infer<typeof plainSkill>): AgentSkill {
   const { id, name, description, tags, examples } = skill;
