@@ -20,7 +20,7 @@ interface SignedFacts {
 }
 
 /**
- * Signs the bodies of webhook calls, so that receivers can tell them from anybody else's.
+ * Signs the bodies of webhook calls, so that receivers can tell them from forgeries.
  * @example
  * const answer = (signer: BodySigner) => Response.json(signer.jwks()); // at /.well-known/jwks.json
  */
@@ -77,7 +77,7 @@ export interface VerifyBodyOptions {
 
 /**
  * For receivers: checks `X-A2A-Signature` against the body as it was received. Rejects with
- * `UNAUTHENTICATED`; resolves with the id of the delivery, by which repeats are told.
+ * `UNAUTHENTICATED`; resolves with the id of the delivery, by which receivers detect duplicates.
  * @example const { id } = await verifyBodySignature(request.headers['x-a2a-signature'], body, { keys, audience, now });
  */
 export async function verifyBodySignature(

@@ -36,7 +36,7 @@ export interface GuardedClientOptions {
 }
 
 /**
- * A call to an address that somebody else named.
+ * A call to an address that a caller named.
  * @example
  * const request: OutboundRequest = {
  *   method: 'POST', body: JSON.stringify({ paid: true }), signal: AbortSignal.timeout(10_000),
@@ -157,7 +157,7 @@ function reasonOf(error: unknown): string {
     : error.message;
 }
 
-/** How long a call to an address that somebody else named may take, in milliseconds, unless it is told otherwise. */
+/** How long a call to an address that a caller named may take, in milliseconds, unless it is told otherwise. */
 export const outboundTimeouts = {
   /** For DNS. */
   dns: 5_000,

@@ -25,10 +25,10 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   readonly resolveAtRegistration?: boolean;
   /** Calls under way at once. @default 64 */
   readonly concurrency?: number;
-  /** Milliseconds between looks for deliveries that nobody announced. @default 10_000 */
+  /** Milliseconds between looks for deliveries without a wake-up. @default 10_000 */
   readonly pollInterval?: number;
   /**
-   * Calls that may begin in the next round without callers of the process noticing; asked once a
+   * Calls that may start in the next round without callers of the process noticing; asked once a
    * round. @default as many as there are
    */
   readonly allowance?: () => number;
@@ -82,7 +82,7 @@ interface Ended {
 /** Milliseconds that a claim outlasts the longest call, for settling it. */
 const leaseMargin = 10_000;
 
-/** Milliseconds between two rounds while not every call may begin. */
+/** Milliseconds between two rounds while not every call may start. */
 const busyPause = 40;
 
 /**
@@ -104,7 +104,7 @@ const busyPause = 40;
  * and comes back the same way.
  *
  * The pump looks for work on `wake()` (after deliveries were written), when a call ends, when the
- * next delivery falls due, and now and then in case nobody told. Only one pump runs at a time. In one
+ * next delivery falls due, and now and then in case a wake-up was lost. Only one pump runs at a time. In one
  * round it settles the calls that have ended and claims the next ones, in one go, since a store
  * writes once what comes at once. Where the process is busy with its callers, rounds are further
  * apart and smaller: webhooks are late then, and callers are not.
@@ -127,7 +127,7 @@ export class PushDispatcher {
   #timer: { cancel(): void } | undefined;
   /** Calls that ended since the last round. */
   #ended: Ended[] = [];
-  /** Calls that may begin in this round. */
+  /** Calls that may start in this round. */
   #allowance = Infinity;
   #endPause: (() => void) | undefined;
 
@@ -256,7 +256,7 @@ export class PushDispatcher {
     const limit = Math.min(room, Math.max(1, Math.floor(this.#allowance)));
     if (this.#state !== 'running' || limit <= 0) return;
     const leaseMs = this.#sender.timeout * 2 + leaseMargin;
-    // The lease begins later, when the store has the claim: to start by then is on the safe side.
+    // The lease starts later, when the store has the claim: to start by then is on the safe side.
     const startBy = this.#scheduler.now() + leaseMs - this.#sender.timeout - leaseMargin;
     const { push } = this.#options.store;
     const claimed = await push.claim({ replica: this.#options.replica, leaseMs, limit });

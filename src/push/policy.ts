@@ -94,7 +94,7 @@ export interface CheckUrlOptions {
 const maxUrlLength = 2_048;
 
 /**
- * Checks a URL as far as its text tells; names are resolved and checked when connecting. Throws
+ * Checks a URL by its text; names are resolved and checked when connecting. Throws
  * `UrlRefused` with what is wrong.
  * @example checkUrl('https://hooks.example.com/a', sealedPolicy)
  */
@@ -125,7 +125,7 @@ function findProblem(text: string, policy: UrlPolicy): URL | string {
 
 /**
  * The parser reads `0x7f.1`, `2130706433`, `%31` and full-width digits as an IPv4 address, and
- * `%6cocalhost` as a name: nobody writes those in good faith, and a rule about a name must hold for
+ * `%6cocalhost` as a name: no honest client writes those, and a rule about a name must hold for
  * that spelling only. IPv6 and international names do have several honest spellings.
  */
 function spellingProblem(text: string, url: URL): string | undefined {

@@ -13,12 +13,12 @@
  * - **replica**: one running process, alive while its heartbeat is fresh. A turn that runs under a
  *   dead replica may be taken over.
  * - **context state**: what an agent keeps of a conversation: one value and an append-only log.
- * - **delivery**: one event owed to one webhook.
+ * - **delivery**: one event to be sent to one webhook.
  * - **record**: a small JSON document in a named space, with an optional expiry.
  *
  * Every method is one transaction: all of it happens, or none. A method that resolves has been
- * written durably (as far as the driver is durable at all), save for an admission that may be told
- * before (`atOnce`). Failures of the medium reject with `STORE_FAILED`.
+ * written durably (as far as the driver is durable at all).
+ * Failures of the medium reject with `STORE_FAILED`.
  *
  * Replicas compare times by one clock, that of the store: in PostgreSQL the clock of the database.
  * Leases, delays and retention are durations in milliseconds, which the driver adds to that clock.
@@ -132,7 +132,7 @@ export interface Admission {
    * the task exists and is continued.
    */
   readonly task?: Json<Task>;
-  /** A push configuration to register with a new task, whose first event is owed to it already. */
+  /** A push configuration to register with a new task, which receives the first event, too. */
   readonly push?: PushRegistration | undefined;
   /**
    * The most contexts of the agent, over all its callers, that may have unfinished tasks; 0 for no
@@ -228,7 +228,7 @@ export interface ContextRecord {
 }
 
 export interface TaskQuery {
-  /** Unset: of all owners. Only for those who look after the store, never for a caller. */
+  /** Unset: of all owners. Only for operators, never for a caller. */
   readonly owner?: string;
   readonly contextId?: string;
   readonly state?: TaskState;
@@ -356,8 +356,8 @@ export interface Store {
   }): Promise<Swept>;
 
   /**
-   * Told of appends and cancel requests made by other replicas; a notice may be lost, the log never
-   * is. `onGap`: notices were lost, of whatever tasks.
+   * Calls back for appends and cancellation requests of other replicas. A notice may be lost, the log
+   * never is. `onGap`: notices were lost, and of which tasks is unknown.
    */
   watch(
     listener: (notice: { readonly taskId: string; readonly version: number }) => void,

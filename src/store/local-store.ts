@@ -77,7 +77,7 @@ export class LocalStore implements Store {
     this.#write = options.write;
     this.#onClose = options.onClose;
     this.#medium = options.medium ?? new SharedMedium(options.clock);
-    this.commands = localCommands(options.tables, options.write, (id) => this.#tell(id, 0));
+    this.commands = localCommands(options.tables, options.write, (id) => this.#notify(id, 0));
   }
 
   admit(admission: Admission): Promise<AdmitOutcome> {
@@ -89,7 +89,8 @@ export class LocalStore implements Store {
 
   async append(write: Append): Promise<AppendOutcome> {
     const outcome = await this.#write(() => append(this.#tables, write));
-    if (outcome.kind === 'appended') this.#tell(write.taskId, write.version + write.events.length);
+    if (outcome.kind === 'appended')
+      this.#notify(write.taskId, write.version + write.events.length);
     return outcome;
   }
 
@@ -126,7 +127,7 @@ export class LocalStore implements Store {
     });
     if (requested === undefined) return undefined;
     const { version, ...turnsOfTask } = requested;
-    this.#tell(taskId, version);
+    this.#notify(taskId, version);
     return turnsOfTask;
   }
 
@@ -206,7 +207,7 @@ export class LocalStore implements Store {
     const now = this.clock.now();
     const tables = this.#tables;
     return this.#write(() => {
-      const over = retentionMs === undefined ? [] : tables.tasks.over(now - retentionMs, limit);
+      const over = retentionMs === undefined ? [] : tables.tasks.expired(now - retentionMs, limit);
       for (const task of over) tables.remove(task);
       const messages = tables.messages.sweep(now, limit);
       const records = tables.records.sweep(now, limit);
@@ -234,7 +235,7 @@ export class LocalStore implements Store {
   }
 
   /** Notifies the other engines on the same tables. An engine with a store of its own knows its writes. */
-  #tell(taskId: string, version: number): void {
+  #notify(taskId: string, version: number): void {
     for (const [listener, store] of this.#medium.watchers) {
       if (store !== this || this.#listeners > 1) listener({ taskId, version });
     }

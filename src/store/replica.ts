@@ -43,7 +43,7 @@ export class Replica {
   readonly #members = new Set<ReplicaMember>();
   #renewing: { stop(): void } | undefined;
   #renewedAt: number | undefined;
-  /** Until then nobody is taken for dead: no replica could renew its lease for a while. */
+  /** Until then no replica counts as dead: no replica could renew its lease for a while. */
   #patientUntil = 0;
 
   constructor(options: ReplicaOptions) {
@@ -99,7 +99,7 @@ export class Replica {
 
   async #renew(): Promise<void> {
     const { store, scheduler, leaseMs } = this.#options;
-    // Where nobody else could take over, the lease needs no end.
+    // Where no other replica could take over, the lease needs no end.
     await store.heartbeat(this.id, store.shared ? leaseMs : Infinity);
     const now = scheduler.now();
     const isLate = this.#isLate(now);

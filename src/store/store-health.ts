@@ -6,7 +6,7 @@ import type { RecordStore } from './sub-stores.ts';
 
 /** A time in which a store could not be written. */
 export interface Outage {
-  /** Why the first write failed, without place or address: `/ready` shows it to everybody. */
+  /** Why the first write failed, without place or address: `/ready` shows it to every client. */
   readonly reason: string;
   readonly error: LegateError;
   readonly failedWrites: number;
@@ -15,7 +15,7 @@ export interface Outage {
 }
 
 /**
- * Is told when an outage starts and when it is over.
+ * Reports the start and the end of an outage.
  * @example
  * const reporter: StoreReporter = {
  *   started: ({ reason }) => pager.alert(reason),
@@ -27,7 +27,7 @@ export interface StoreReporter {
   ended(outage: Outage, milliseconds: number): void;
 }
 
-/** One of those who would report; see `StoreHealth.report`. */
+/** One of several reporters; see `StoreHealth.report`. */
 export interface Reporting {
   /** Whether it is this one's turn to report on the store. */
   readonly isActive: boolean;
@@ -45,7 +45,7 @@ export interface StoreHealth {
   report(reporter: StoreReporter): Reporting;
 }
 
-/** Milliseconds that a wall clock may be from the store's without anybody being told. */
+/** Milliseconds that a wall clock may be from the store's without a warning. */
 export const smallSkewMs = 1_000;
 
 /** Milliseconds between attempts to write while writes fail. */
@@ -142,7 +142,7 @@ export class WriteHealth implements StoreHealth {
     try {
       await this.#probe();
     } catch {
-      // The driver has told of the failure already.
+      // The driver has reported the failure.
       this.#failuresAtProbe = this.#outage?.failedWrites ?? 0;
       this.#probeLater();
       return;

@@ -71,7 +71,7 @@ export type DeliveryOutcome =
   | { readonly kind: 'retry'; readonly afterMs: number; readonly error: string }
   | { readonly kind: 'dead'; readonly error: string };
 
-/** The webhooks of tasks, and what is owed to them. Rules and words: contract.ts. */
+/** The webhooks of tasks and their deliveries. Rules and words: contract.ts. */
 export interface PushStore {
   /** Replaces a configuration of the same id in its place. Rejects with `TASK_NOT_FOUND`. */
   put(taskId: string, registration: PushRegistration): Promise<void>;

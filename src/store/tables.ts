@@ -53,12 +53,12 @@ export interface Tables {
     insert(admission: Admission, state: TaskState): TaskRow;
     advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void;
     requestCancel(row: TaskRow): void;
-    /** Terminal tasks whose status changed before a time and to whose webhooks nothing is owed. */
-    over(before: number, limit: number): readonly TaskRow[];
+    /** Terminal tasks whose status changed before a time and that have no pending delivery. */
+    expired(before: number, limit: number): readonly TaskRow[];
   };
   readonly events: {
     /** The first event; it doubles as the first snapshot. */
-    begin(task: number, body: Json<Task>): void;
+    create(task: number, body: Json<Task>): void;
     append(task: number, events: readonly LogEvent[]): void;
     setSnapshot(task: number, snapshot: Snapshot): void;
     read(task: number, after: number, limit: number): readonly LogEvent[];
@@ -94,8 +94,8 @@ export interface Tables {
   readonly openContexts: OpenContexts;
   readonly push: PushStore & {
     register(task: TaskRow, registration: PushRegistration): void;
-    /** Writes down that an event is owed to each configuration. */
-    owe(task: TaskRow, sequence: number, now: number): void;
+    /** Queues one delivery of an event for each configuration. */
+    queueDeliveries(task: TaskRow, sequence: number, now: number): void;
     /** Ends the claims of a replica. */
     unclaim(replica: string): void;
   };

@@ -57,10 +57,10 @@ function isRemembered({ turns, tasks }: Tables, message: KnownMessage, now: numb
 
 function create(tables: Tables, admission: Admission, body: Json<Task>): void {
   const task = tables.tasks.insert(admission, body.value.status.state);
-  tables.events.begin(task.number, body);
+  tables.events.create(task.number, body);
   if (admission.push === undefined) return;
   tables.push.register(task, admission.push);
-  tables.push.owe(task, 1, admission.now);
+  tables.push.queueDeliveries(task, 1, admission.now);
 }
 
 /** Appends to one task, and all that goes with it. Inside a transaction only. */
@@ -102,14 +102,14 @@ export function append(tables: Tables, write: Append): AppendOutcome {
   return { kind: 'appended', cancelRequested, deliveries, ...(next !== undefined && { next }) };
 }
 
-/** True when any of the events is owed to a webhook. */
+/** True when a delivery was written. */
 function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Append): boolean {
   let deliveries = false;
   events.append(task.number, write.events);
   if (task.pushConfigs > 0) {
     for (const { sequence, body } of write.events) {
       if ('message' in body.value) continue;
-      push.owe(task, sequence, write.now);
+      push.queueDeliveries(task, sequence, write.now);
       deliveries = true;
     }
   }
@@ -148,11 +148,11 @@ export function checkAppend(append: Append): void {
   }
 }
 
-/** Turns without a task. `tell` says that one has ended. */
+/** Turns without a task. `onEnd` is called when one has ended. */
 export function localCommands(
   tables: Tables,
   write: <T>(run: () => T) => Promise<T>,
-  tell: (id: string) => void,
+  onEnd: (id: string) => void,
 ): CommandStore {
   const { turns, tasks, records, contexts } = tables;
   return {
@@ -178,7 +178,7 @@ export function localCommands(
         turns.end(turn);
         return { kind: 'ended', ...nextOf(tables, turn.key, replica) };
       });
-      if (outcome.kind === 'ended') tell(taskId);
+      if (outcome.kind === 'ended') onEnd(taskId);
       return outcome;
     },
     async drop(key, replica) {
@@ -187,7 +187,7 @@ export function localCommands(
         for (const turn of open) turns.end(turn);
         return { ids: open.map(({ taskId }) => taskId), ...nextOf(tables, key, replica) };
       });
-      for (const id of dropped.ids) tell(id);
+      for (const id of dropped.ids) onEnd(id);
       return dropped;
     },
   };

@@ -61,7 +61,7 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     remove(this.#byTask, turn.taskId, turn);
   }
 
-  /** Turns, first of their keys, that nobody runs. */
+  /** Turns, first of their keys, that no live replica runs. */
   abandoned(query: TakeOver, leases: Leases): T[] {
     const inFlight = query.inFlight && new Set(query.inFlight);
     const isAbandoned = ({ replica, key }: T): boolean => {

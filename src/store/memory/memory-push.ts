@@ -10,7 +10,7 @@ import type {
 } from '../contract.ts';
 import type { TaskRow } from '../tables.ts';
 
-/** A push configuration and what is owed to it. */
+/** A push configuration and its deliveries. */
 interface PushConfig {
   registration: PushRegistration;
   /** Oldest first; only the first can be claimed. */
@@ -40,7 +40,7 @@ export class MemoryPush implements PushStore {
   readonly #clock: StoreClock;
   readonly #deliveries = new Map<number, DeliveryEntry>();
   /** Configurations with pending deliveries. */
-  readonly #owing = new Set<PushConfig>();
+  readonly #configsWithPending = new Set<PushConfig>();
   #lastId = 0;
 
   constructor(tasks: { find(id: string): TaskRow | undefined }, clock: StoreClock) {
@@ -48,7 +48,7 @@ export class MemoryPush implements PushStore {
     this.#clock = clock;
   }
 
-  owe(task: TaskRow, sequence: number, now: number): void {
+  queueDeliveries(task: TaskRow, sequence: number, now: number): void {
     for (const config of this.#configs.get(task.number)?.values() ?? []) {
       this.#lastId += 1;
       const delivery: DeliveryEntry = {
@@ -65,7 +65,7 @@ export class MemoryPush implements PushStore {
       this.#deliveries.set(delivery.id, delivery);
       config.pending.push(delivery);
       config.all.add(delivery);
-      this.#owing.add(config);
+      this.#configsWithPending.add(config);
     }
   }
 
@@ -90,7 +90,7 @@ export class MemoryPush implements PushStore {
   }
 
   unclaim(replica: string): void {
-    for (const { pending } of this.#owing) {
+    for (const { pending } of this.#configsWithPending) {
       const head = pending[0];
       if (head?.claimedBy === replica) {
         head.claimedBy = undefined;
@@ -131,7 +131,7 @@ export class MemoryPush implements PushStore {
   }): Promise<readonly Delivery[]> {
     const now = this.#clock.now();
     const due: DeliveryEntry[] = [];
-    for (const { pending } of this.#owing) {
+    for (const { pending } of this.#configsWithPending) {
       const head = pending[0];
       if (head !== undefined && head.dueAt <= now) due.push(head);
     }
@@ -166,7 +166,7 @@ export class MemoryPush implements PushStore {
 
   async nextDueMs(): Promise<number | undefined> {
     let due: number | undefined;
-    for (const { pending } of this.#owing) {
+    for (const { pending } of this.#configsWithPending) {
       const head = pending[0];
       if (head !== undefined && (due === undefined || head.dueAt < due)) due = head.dueAt;
     }
@@ -204,7 +204,7 @@ export class MemoryPush implements PushStore {
     const { pending } = delivery.config;
     const behind = pending.findIndex(({ id }) => id > deliveryId);
     pending.splice(behind === -1 ? pending.length : behind, 0, delivery);
-    this.#owing.add(delivery.config);
+    this.#configsWithPending.add(delivery.config);
     return true;
   }
 
@@ -217,11 +217,11 @@ export class MemoryPush implements PushStore {
     const { pending } = delivery.config;
     const index = pending.indexOf(delivery);
     if (index !== -1) pending.splice(index, 1);
-    if (pending.length === 0) this.#owing.delete(delivery.config);
+    if (pending.length === 0) this.#configsWithPending.delete(delivery.config);
   }
 
   #drop(config: PushConfig): void {
-    this.#owing.delete(config);
+    this.#configsWithPending.delete(config);
     for (const delivery of config.all) this.#deliveries.delete(delivery.id);
   }
 }

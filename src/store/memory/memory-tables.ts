@@ -52,7 +52,7 @@ export class MemoryEvents {
   /** Number n of a log is at n - 1. */
   readonly #logs = new Map<number, { readonly log: string[]; version: number; snapshot: string }>();
 
-  begin(task: number, body: Json<Task>): void {
+  create(task: number, body: Json<Task>): void {
     this.#logs.set(task, { log: [`{"task":${body.text}}`], version: 1, snapshot: body.text });
   }
 

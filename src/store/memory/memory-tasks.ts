@@ -35,7 +35,7 @@ export class MemoryTasks {
   constructor(options: {
     readonly events: MemoryEvents;
     readonly openContexts: OpenContexts;
-    /** Whether something is owed to the webhooks of a task. */
+    /** Whether a delivery of a task is pending. */
     readonly hasPending: (task: TaskRow) => boolean;
   }) {
     this.#events = options.events;
@@ -93,7 +93,7 @@ export class MemoryTasks {
     if (!isTerminal(row.state)) this.#openContexts.remove(row);
   }
 
-  over(before: number, limit: number): TaskRow[] {
+  expired(before: number, limit: number): TaskRow[] {
     const isOver = (row: TaskRow): boolean =>
       isTerminal(row.state) && row.statusTime < before && !this.#hasPending(row);
     return this.#tasks.values().filter(isOver).take(limit).toArray();

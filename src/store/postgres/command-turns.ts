@@ -32,13 +32,13 @@ export function postgresCommands({ writes }: Connections, notices: Notices): Com
       const [row = {}] = await writes.write(statements.end, values, { turn: turn.id });
       const kind = kindOf(row, ['ended', 'fenced', 'version-conflict']);
       if (kind !== 'ended') return { kind };
-      notices.tell(turn.taskId, 0);
+      notices.notify(turn.taskId, 0);
       return { kind, ...nextTurn(row) };
     },
     async drop(key, replica) {
       const [row = {}] = await writes.write(statements.drop, [key, replica], { key });
       const ids = textsOf(row['ids']);
-      for (const id of ids) notices.tell(id, 0);
+      for (const id of ids) notices.notify(id, 0);
       return { ids, ...nextTurn(row) };
     },
   };

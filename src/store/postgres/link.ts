@@ -56,7 +56,7 @@ interface Waiter {
 /**
  * One connection that comes back after it broke.
  *
- * - **idle**: nobody has asked for it yet.
+ * - **idle**: no caller has asked for it yet.
  * - **connecting**: attempts are made, with growing pauses, until one succeeds. Callers wait,
  *   but not longer than `waitMs` after the connection was lost.
  * - **open**: callers get it at once.

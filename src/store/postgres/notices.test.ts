@@ -38,27 +38,27 @@ function changes(): unknown[] {
 test('one that is alone greets and tells nobody; one that comes later is told', async () => {
   const first = await open();
   await expect.poll(() => heard.length).toBe(1);
-  first.tell('early', 1);
+  first.notify('early', 1);
   const second = await open();
   // The newcomer greets, the other greets back.
   await expect.poll(() => heard.length).toBeGreaterThan(2);
   const told: string[] = [];
   second.watch(({ taskId }) => told.push(taskId));
-  first.tell('late', 2);
+  first.notify('late', 2);
   await expect.poll(() => told).toEqual(['late']);
   expect(changes()).toEqual([['late', 2]]);
 });
 
 test('one that has just begun to listen tells, for others may be about to greet', async () => {
   const notices = await open(60_000);
-  notices.tell('t', 1);
+  notices.notify('t', 1);
   await expect.poll(changes).toEqual([['t', 1]]);
 });
 
 test('changes that come while others are told go out together, each task with its last version', async () => {
   const notices = await open(60_000);
-  for (let version = 1; version <= 100; version += 1) notices.tell('t', version);
-  for (let index = 0; index < 50; index += 1) notices.tell(`t${index}`, 1);
+  for (let version = 1; version <= 100; version += 1) notices.notify('t', version);
+  for (let index = 0; index < 50; index += 1) notices.notify(`t${index}`, 1);
   await expect.poll(() => changes().length).toBeGreaterThan(50);
   expect(changes()).toContainEqual(['t', 100]);
   // One greeting, one that went at once, and the others behind it.

@@ -64,7 +64,7 @@ export class Notices {
     return () => void this.#watchers.delete(watcher);
   }
 
-  tell(taskId: string, version: number): void {
+  notify(taskId: string, version: number): void {
     const isAlone = this.#others.size === 0 && performance.now() >= this.#quietFrom;
     if (isAlone || this.#waiting.size >= waitingLimit) return;
     this.#waiting.set(taskId, Math.max(version, this.#waiting.get(taskId) ?? 0));
@@ -81,7 +81,7 @@ export class Notices {
     client.on('notification', (notification) => this.#receive(notification));
     await client.query(`LISTEN ${channel}`);
     this.#greet(client);
-    // Whatever was told while the connection was away is lost.
+    // Notices that were sent while the connection was away are lost.
     if (this.#wasOpen) for (const { onGap } of this.#watchers) onGap?.();
     this.#wasOpen = true;
   }
@@ -151,7 +151,7 @@ export class Notices {
 /** PostgreSQL takes payloads below 8,000 bytes. */
 const payloadLimit = 7_000;
 
-/** What a store tells the others: who it is, and which tasks have changed. None: a mere greeting. */
+/** A notice to the other stores: its sender and the changed tasks; without any it is a greeting. */
 interface Notice {
   readonly origin: string;
   readonly changes: readonly (readonly [taskId: string, version: number])[];

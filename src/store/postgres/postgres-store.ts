@@ -182,7 +182,7 @@ export class PostgresStore implements Store {
           : {},
     );
     const outcome = toAppendOutcome(row);
-    if (outcome.kind === 'appended') this.#notices.tell(taskId, version + events.length);
+    if (outcome.kind === 'appended') this.#notices.notify(taskId, version + events.length);
     return outcome;
   }
 
@@ -201,7 +201,7 @@ export class PostgresStore implements Store {
   async requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
     const [row] = await this.#connections.writes.write(statements.requestCancel, [taskId]);
     if (row === undefined) return undefined;
-    this.#notices.tell(taskId, Number(row['version']));
+    this.#notices.notify(taskId, Number(row['version']));
     return { running: row['is_running'] === true, queued: row['is_queued'] === true };
   }
 

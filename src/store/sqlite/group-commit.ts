@@ -13,7 +13,7 @@ interface Waiting {
 
 interface Failure {
   readonly error: unknown;
-  /** No operation was even begun. */
+  /** No operation was started. */
   readonly isBlocked: boolean;
 }
 

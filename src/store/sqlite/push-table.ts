@@ -40,9 +40,9 @@ export class PushTable implements PushStore {
     this.#statements = prepare(database);
   }
 
-  /** Writes down that an event is owed to each configuration. Inside a transaction only. */
-  owe(task: TaskRow, sequence: number, now: number): void {
-    this.#statements.owe.run(sequence, now, task.number);
+  /** Queues one delivery of an event for each configuration. Inside a transaction only. */
+  queueDeliveries(task: TaskRow, sequence: number, now: number): void {
+    this.#statements.queue.run(sequence, now, task.number);
   }
 
   /** Inside a transaction only. */
@@ -174,7 +174,7 @@ function prepare(database: DatabaseSync) {
     deleteDeliveriesOfTask: prepared(
       'DELETE FROM deliveries WHERE config IN (SELECT number FROM push_configs WHERE task = ?)',
     ),
-    owe: prepared(
+    queue: prepared(
       `INSERT INTO deliveries (config, sequence, attempts, is_dead, is_head, due_at)
        SELECT number, ?, 0, 0, NOT EXISTS (
          SELECT 1 FROM deliveries AS d WHERE d.config = c.number AND d.is_dead = 0

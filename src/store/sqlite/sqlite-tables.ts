@@ -129,7 +129,7 @@ export class EventTable {
   }
 
   /** The first event; it doubles as the first snapshot. */
-  begin(task: number, body: Json<Task>): void {
+  create(task: number, body: Json<Task>): void {
     this.#insert.run(entryKey(task, 1), `${taskStart}${body.text}}`);
   }
 

@@ -122,8 +122,8 @@ export class TaskTable {
     if (!isTerminal(row.state)) this.#contexts.remove(row);
   }
 
-  /** Terminal tasks whose status changed before a time and to whose webhooks nothing is owed. */
-  over(before: number, limit: number): TaskRow[] {
+  /** Terminal tasks whose status changed before a time and that have no pending delivery. */
+  expired(before: number, limit: number): TaskRow[] {
     return this.#over.all(before, limit).map(toTaskRow);
   }
 
