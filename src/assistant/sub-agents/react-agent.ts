@@ -316,7 +316,7 @@ function exitSlotsOf({ step, domain }: Pick<Call, 'step' | 'domain'>): readonly 
   return [...new Set(names)].filter((name) => domain.slots.has(name));
 }
 
-function streamedText({ text = '', metadata = {} }: BotMessage): { id: string; text: string } {
-  const { stream_id: id } = metadata;
+function streamedText({ text = '', metadata }: BotMessage): { id: string; text: string } {
+  const id = metadata?.['stream_id'];
   return { id: typeof id === 'string' ? id : '', text: text.trim() };
 }
