@@ -52,7 +52,7 @@ export const headerNames = {
 } as const;
 
 /** Whether an agent is online, and when it announced that. */
-export interface Presence {
+interface Presence {
   readonly isGone: boolean;
   /** Milliseconds since 1970, by the agent's clock; undefined if it is missing. */
   readonly at: number | undefined;

@@ -96,7 +96,7 @@ const outcome = z.object({
 export type InvocationOutcome = Readonly<z.infer<typeof outcome>>;
 
 /** An invocation as it is stored. */
-export const invocationSchema = z.object({
+const invocationSchema = z.object({
   /** Our id of the task: the correlation id on the bus. */
   id: z.string(),
   agent: z.string(),

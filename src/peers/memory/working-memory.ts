@@ -36,7 +36,7 @@ export interface SaveOptions {
 }
 
 /** What of an entry is changed. */
-export interface EditOptions {
+interface EditOptions {
   /** Text that occurs in the entry exactly once, unless `all`. */
   readonly find: string;
   /** May be empty, which deletes the text. */
@@ -302,7 +302,7 @@ export function wholeKey(key: string, namespace: string): string {
 }
 
 /** The part of a key whose entries are counted together: `session/{id}`, `shared`, `a2a-inbox`, `a2a-facts`. */
-export function namespaceOf(key: string): string {
+function namespaceOf(key: string): string {
   const [root = '', id = ''] = key.split('/', 3);
   return root === 'session' ? `session/${id}` : root;
 }
