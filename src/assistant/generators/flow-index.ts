@@ -98,6 +98,8 @@ export class FlowIndex {
   readonly #stems: Map<string, number>[] = [];
   /** In how many flows a stem occurs. */
   readonly #flowCounts = new Map<string, number>();
+  /** For each flow whether it takes whatever is named: "return an item". */
+  readonly #takesAny: boolean[] = [];
   readonly #rarities = new Map<string, number>();
   readonly #places: ReadonlyMap<Flow, number>;
   readonly spelling: Spelling;
@@ -131,6 +133,7 @@ export class FlowIndex {
       const all = wordsOf(message);
       const content = all.filter((word) => word.isContent);
       const words = content.length > 0 ? content : all;
+      this.#takesAny[at] ||= all.some((word) => this.#language.anything.has(word.folded));
       if (words.length === 0) continue;
       const isCentral = central.includes(text);
       const tail = all.find(
@@ -286,7 +289,7 @@ export class FlowIndex {
         isOpposed ||= word.opposites.some((one) => stems.has(one));
         continue;
       }
-      const kind = this.#kindOf(match.stem);
+      const kind = word.isThing ? 'topic' : this.#kindOf(match.stem);
       const centrality = stems.get(match.stem) ?? 0;
       share += weights[kind] * certainty[match.by] * this.#rarity(match.stem) * centrality;
       isSure &&= certainty[match.by] > certainty.synonym;
@@ -302,15 +305,21 @@ export class FlowIndex {
     const isOnlyWeak = explained.every((one) => this.#kindOf(one.stem) === 'weak');
     let missing = 0;
     for (const { role } of open) {
-      missing += role === 'topic' && hasTopic ? penalties.besideTopic : penalties[role];
+      const isBeside = role === 'topic' && (hasTopic || this.#takesAny[at] === true);
+      missing += isBeside
+        ? penalties[this.#takesAny[at] === true ? 'light' : 'besideTopic']
+        : penalties[role];
     }
     let confidence = share / (share + missing);
     const isExact = isSure && said.coverage >= 0.999 && open.length === 0;
     if (said.isContained && hasTopic) confidence = Math.max(confidence, 0.75);
     // "Book a flight", "add milk to my list": what is done fits, what it is done to does not.
-    if (!hasTopic && open.some((word) => word.role === 'topic')) confidence *= 0.5;
+    if (!hasTopic && !this.#takesAny[at] && open.some((word) => word.role === 'topic')) {
+      confidence *= 0.5;
+    }
     if (isOnlyWeak && !isExact) confidence *= 0.5;
-    if (isOpposed) confidence *= 0.4;
+    // "When do you close?" is about the hours, whether one opens or closes.
+    if (isOpposed && !explained.some((one) => one.stem === 'hour')) confidence *= 0.4;
     const rest = Math.max(0, share - said.points);
     return {
       flow,
@@ -325,6 +334,11 @@ export class FlowIndex {
       explained,
       unexplained: open.map((word) => word.folded),
     };
+  }
+
+  #isThing(message: Message, word: Word): boolean {
+    if (!this.#language.nouns.has(word.stem)) return false;
+    return this.#language.determiners.has(message.tokens[word.at - 1]?.folded ?? '');
   }
 
   #kindOf(stem: string): keyof typeof weights {
@@ -363,12 +377,13 @@ export class FlowIndex {
       for (const synonym of this.#synonyms.get(stem) ?? []) {
         if (!this.#postings.has(synonym)) continue;
         // Where one flow sends, what another moves is not meant; cash and money are the same in each.
-        if (isOwn && this.#kindOf(stem) !== 'topic') continue;
+        if (isOwn && this.#kindOf(stem) === 'generic') continue;
         matches.push({ stem: synonym, by: isOwn ? 'neighbour' : 'synonym' });
       }
       const role = isTail ? 'tail' : this.#roleOf(message, word, stem);
       const opposites = this.#language.opposites.get(stem) ?? [];
-      words.push({ folded: word.folded, start: word.start, matches, role, opposites });
+      const isThing = this.#isThing(message, word);
+      words.push({ folded: word.folded, start: word.start, matches, role, opposites, isThing });
     }
     return words;
   }
@@ -405,6 +420,8 @@ interface ReadWord {
   readonly matches: readonly Match[];
   readonly role: keyof typeof penalties;
   readonly opposites: readonly string[];
+  /** A word of doing that stands for a thing here: "my order". */
+  readonly isThing: boolean;
 }
 
 export interface RankOptions {

@@ -28,6 +28,12 @@ const dataSchema = z.object({
    * that says what it is about, unless it names nothing else.
    */
   generic: z.string(),
+  /** Generic words that are a thing after a determiner: "my order". */
+  nouns: z.string().default(''),
+  /** Words before a noun. */
+  determiners: z.string().default(''),
+  /** Words for any thing: a flow that says one takes whatever is named. */
+  anything: z.string().default(''),
   /** Everyday words beside a request that take little away from it. */
   light: z.string(),
   /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
@@ -65,6 +71,9 @@ export interface Language {
   readonly fillers: ReadonlySet<string>;
   readonly weak: ReadonlySet<string>;
   readonly generic: ReadonlySet<string>;
+  readonly nouns: ReadonlySet<string>;
+  readonly determiners: ReadonlySet<string>;
+  readonly anything: ReadonlySet<string>;
   readonly light: ReadonlySet<string>;
   readonly prepositions: ReadonlySet<string>;
   /** Stems that mean nearly the same as a stem, without itself. */
@@ -140,6 +149,9 @@ export function readLanguage(file: string): Language {
     fillers: new Set(wordsIn(fillers)),
     weak: stemSet(weak),
     generic: stemSet(generic),
+    nouns: stemSet(data.nouns),
+    determiners: new Set(wordsIn(data.determiners)),
+    anything: new Set(wordsIn(data.anything)),
     light: stemSet(light),
     prepositions: new Set(wordsIn(prepositions)),
     synonyms,

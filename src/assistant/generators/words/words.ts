@@ -1,6 +1,6 @@
 import { editDistance } from '../../../config/index.ts';
 import { english } from './english.ts';
-import type { Language } from './language.ts';
+import type { Compound, Language } from './language.ts';
 
 /** Lower case without accents. */
 export function fold(text: string): string {
@@ -95,8 +95,12 @@ export function wordsOf(message: Message): readonly Word[] {
     const compound = compounds.find(({ rest }) =>
       rest.every((word, index) => tokens[at + 1 + index]?.folded === word),
     );
+    // "Send this back": a particle may stand behind small words.
+    const apart = compound === undefined ? particleOf(tokens, at, compounds) : undefined;
     const { start, end, stem, folded, isContent } = token;
-    if (compound === undefined) {
+    if (apart !== undefined) {
+      words.push({ start, end, stem: apart.stem, folded, isContent: true, at });
+    } else if (compound === undefined) {
       words.push({ start, end, stem, folded, isContent, at });
     } else {
       const last = tokens[at + compound.rest.length] ?? token;
@@ -105,6 +109,19 @@ export function wordsOf(message: Message): readonly Word[] {
     }
   }
   return words;
+}
+
+/** The compound of one particle that stands a little behind its verb. */
+function particleOf(
+  tokens: readonly Token[],
+  at: number,
+  compounds: readonly Compound[],
+): Compound | undefined {
+  return compounds.find(({ rest: [particle, ...more] }) => {
+    if (particle === undefined || more.length > 0) return false;
+    const between = tokens.slice(at + 1, at + 4).findIndex(({ folded }) => folded === particle);
+    return between > 0 && tokens.slice(at + 1, at + 1 + between).every((one) => !one.isContent);
+  });
 }
 
 /** Folds letter by letter, so that positions stay the same. */
