@@ -151,7 +151,7 @@ export class FlowIndex {
         own.add(folded);
       }
       const weight = stems.values().reduce((sum, one) => sum + one, 0);
-      const folded = ` ${message.tokens.map((token) => token.folded).join(' ')} `;
+      const folded = foldedWords(message);
       const fillers = all.filter((word) => !words.includes(word)).map((word) => word.folded);
       const id = this.#phrases.push({ flow: at, text, folded, stems, weight, fillers }) - 1;
       for (const stem of stems.keys()) {
@@ -191,7 +191,7 @@ export class FlowIndex {
     { without, limit = mostJudged }: RankOptions = {},
   ): Candidate[] {
     const words = this.#read(message, ignored, without);
-    if (words.length === 0) return [];
+    if (words.length === 0) return this.#wordForWord(message);
     const sure = new Map<string, number>();
     for (const { stem, by } of words.flatMap((word) => word.matches)) {
       sure.set(stem, Math.max(sure.get(stem) ?? 0, certainty[by]));
@@ -210,6 +210,17 @@ export class FlowIndex {
           two.score - one.score ||
           this.inOrder(one.flow, two.flow),
       );
+  }
+
+  /** "How much do I have": of small words alone, only a phrase that says the same is meant. */
+  #wordForWord(message: Message): Candidate[] {
+    const folded = foldedWords(message);
+    const phrase = this.#phrases.find((one) => one.folded === folded);
+    const flow = this.#flows[phrase?.flow ?? -1];
+    if (phrase === undefined || flow === undefined) return [];
+    const sure = { score: 1, confidence: 1, phraseCoverage: 1, matched: message.tokens.length };
+    const exact = { isExact: true, isContained: true, isTopical: true };
+    return [{ flow, ...sure, ...exact, phrase: phrase.text, explained: [], unexplained: [] }];
   }
 
   /** The flows with the most points in one of their phrases, and the phrases that have some. */
@@ -286,7 +297,12 @@ export class FlowIndex {
       );
       if (match === undefined) {
         open.push(word);
-        isOpposed ||= word.opposites.some((one) => stems.has(one));
+        // What excludes a word of the project, and no flow does, must not turn into a neighbour of it.
+        isOpposed ||= word.opposites.some((one) =>
+          word.matches.length === 0 && word.role !== 'tail'
+            ? this.#postings.has(one)
+            : stems.has(one),
+        );
         continue;
       }
       const kind = word.isThing ? 'topic' : this.#kindOf(match.stem);
@@ -319,7 +335,9 @@ export class FlowIndex {
     }
     if (isOnlyWeak && !isExact) confidence *= 0.5;
     // "When do you close?" is about the hours, whether one opens or closes.
-    if (isOpposed && !explained.some((one) => one.stem === 'hour')) confidence *= 0.4;
+    if (isOpposed && !explained.some(({ stem }) => stem === 'hour' || stem === 'when')) {
+      confidence *= 0.4;
+    }
     const rest = Math.max(0, share - said.points);
     return {
       flow,
@@ -476,6 +494,11 @@ function better(one: Said, two: Said): Said {
     coverage: Math.max(best.coverage, other.coverage),
     isContained: best.isContained || other.isContained,
   };
+}
+
+/** Folded words with a blank at each end. */
+function foldedWords({ tokens }: Message): string {
+  return ` ${tokens.map((token) => token.folded).join(' ')} `;
 }
 
 /** Only links and calls lead there. */

@@ -148,3 +148,22 @@ test('periods look back where the flow does', async () => {
     '2024-10-01 to 2024-10-31.',
   );
 });
+
+test('what excludes a flow does not start its neighbour', async () => {
+  const cards = project({
+    flows: `flows:
+  freeze: {name: card freeze, description: Freeze a card., steps: [{action: utter_a}]}
+  replace: {name: card replacement, description: Replace a card., steps: [{action: utter_a}]}
+  funds: {name: funds, description: Look at them., examples: [how much do I have], steps: [{action: utter_a}]}
+`,
+    domain: 'responses: {utter_a: [{text: "Done."}]}',
+  });
+  const started = async (text: string): Promise<readonly string[]> => {
+    const chat = new Conversation(cards, { generator: matchingGenerator() });
+    await chat.send({ text });
+    return chat.flowEvents.slice(0, 1);
+  };
+  expect(await started('unfreeze my card')).toEqual([]);
+  expect(await started('freeze my card')).toEqual(['flow_started freeze']);
+  expect(await started('How much do I have?')).toEqual(['flow_started funds']);
+});

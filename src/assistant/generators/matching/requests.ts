@@ -38,6 +38,8 @@ interface RequestOptions {
 
 /** Below this share of explained words a flow is not meant. */
 export const leastConfidence = 0.55;
+/** The same for a flow that has what the message is about. */
+const leastTopical = 0.5;
 /** A flow whose score is nearer to the best one than this is as likely. */
 export const closeness = 0.8;
 const mostOptions = 3;
@@ -110,7 +112,8 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
 
 function isMeant(candidate: Candidate, coverage: number): boolean {
   if (candidate.isExact) return true;
-  if (candidate.confidence < leastConfidence) return false;
+  const needed = candidate.isTopical ? leastTopical : leastConfidence;
+  if (candidate.confidence < needed) return false;
   if (candidate.isContained) return true;
   // "When do you open?" is not about an account that is opened.
   const least = coverage > 0 && !candidate.isTopical ? 0.5 : coverage;
