@@ -22,7 +22,7 @@ const { values } = parseArgs({
   options: {
     httpPort: { type: 'string', default: '10101' },
     grpcPort: { type: 'string', default: '10102' },
-    // How the 0.3 agents of the cluster encode files: `twice` for Python, `once` for all others.
+    // How the 0.3 agents of the cluster encode files: `twice` for Python, and Go over gRPC.
     legacyFileBytes: { type: 'string', default: 'once' },
   },
 });

@@ -10,7 +10,20 @@ const introduction = `# Checks of \`legate check\`
 specification. A check **fails** only by a sentence that the edition of the interface demands; where the sentence
 recommends, or where there is none and the check is a convention of the field, it **warns**. The exit code is 1 for
 failures, and with \`--fail-on-warnings\` for warnings. Interfaces of 1.0 are checked by edition 1.0.1, those of 0.3
-by 0.3.0. A check that has no rule in an edition is skipped there, or warns.`;
+by 0.3.0. A check that has no rule in an edition is skipped there, or warns.
+
+## What official servers fail
+
+Servers made with the official SDKs, each serving an agent that returns what it gets. \`test/interop\` and
+\`examples/conformance/js-sdk.ts\` have them; every failure was compared with the sentence that its check quotes.
+
+| server | failed checks |
+|---|---|
+| a2a-sdk 1.3.0 for Python | \`errors.version\` over gRPC: version 99.0 is served |
+| a2a-sdk 0.3.26 for Python | \`errors.not-json-rpc\`: a request without \`jsonrpc\` is served; \`streaming.unknown-task\` over HTTP+JSON: 200 and a stream without an error |
+| a2a-go 2.3.1 | \`errors.version\`: version 99.0 is served; \`streaming.terminal\`: TaskNotFoundError for a task that exists |
+| a2a-go 0.3.15 | none |
+| @a2a-js/sdk 1.3.0, 1.0 and 0.3 | \`errors.not-json-rpc\` in 1.0: -32602; \`errors.patch-version\`: 1.0.5 is refused |`;
 
 /** The checks with the sentences that they rest on. */
 export function checksPage(): string {

@@ -64,7 +64,7 @@ export interface ClientOptions {
   readonly version?: '1.0' | '0.3';
   /**
    * How often the bytes of files are encoded in base64 over HTTP+JSON and gRPC of 0.3. `twice` is for
-   * peers with a2a-sdk for Python 0.3. @default 'once'
+   * peers with a2a-sdk for Python 0.3, or with a2a-go 0.3 over gRPC. @default 'once'
    */
   readonly legacyFileBytes?: FileBytes;
   /** `false` disables retries. */

@@ -92,7 +92,8 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   errorProfile?: '1.0.1' | '1.0.0';
   /**
    * How often the bytes of files are encoded in base64 over HTTP+JSON and gRPC of 0.3, for all
-   * callers or by caller. `twice` is for callers with a2a-sdk for Python 0.3. @default 'once'
+   * callers or by caller. `twice` is for callers with a2a-sdk for Python 0.3, or with a2a-go 0.3 over
+   * gRPC. @default 'once'
    */
   legacyFileBytes?: FileBytes | ((caller: Caller) => FileBytes);
   /** Bounds of requests, see `RequestLimits`. */

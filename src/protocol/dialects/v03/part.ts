@@ -20,8 +20,8 @@ export interface PartForm {
 
 /**
  * How often the bytes of a file are encoded in base64 over HTTP+JSON and gRPC of 0.3: once, as the
- * specification has it, or twice, as a2a-sdk for Python 0.3 writes and reads them. The bytes cannot
- * say which: a file may itself be base64 text.
+ * specification has it, or twice, as a2a-sdk for Python 0.3 writes and reads them, and a2a-go 0.3 over
+ * gRPC. The bytes cannot say which: a file may itself be base64 text.
  */
 export type FileBytes = 'once' | 'twice';
 
