@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -52,6 +53,17 @@ test('takes a Request too, with its body and its signal', async () => {
       expect(await (await fetch(request)).text()).toBe('PUT x');
       abort.abort(new Error('enough'));
       await expect(fetch(new Request(url, { signal: abort.signal }))).rejects.toThrow('enough');
+    },
+  );
+});
+
+test('leaves no listener on the signal of a call whose body was read', async () => {
+  await withFetch(
+    (_, response) => response.end('done'),
+    async (fetch, url) => {
+      const { signal } = new AbortController();
+      expect(await (await fetch(url, { signal })).text()).toBe('done');
+      await expect.poll(() => getEventListeners(signal, 'abort')).toHaveLength(0);
     },
   );
 });
