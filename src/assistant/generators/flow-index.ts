@@ -174,13 +174,6 @@ export class FlowIndex {
   readonly inOrder = (one: Flow, two: Flow): number =>
     (this.#places.get(one) ?? 0) - (this.#places.get(two) ?? 0);
 
-  /** Whether the flow says a word of its own that means this stem. */
-  has(flow: Flow, stem: string): boolean {
-    const stems = this.#stems[this.#places.get(flow) ?? -1];
-    if (stems === undefined) return false;
-    return stems.has(stem) || (this.#synonyms.get(stem) ?? []).some((one) => stems.has(one));
-  }
-
   /**
    * The flows that share a word with the message, best first; equal ones by their order.
    * @param limit flows to look at closely, those with the most words in common

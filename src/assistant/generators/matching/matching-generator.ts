@@ -13,15 +13,15 @@ import { type MatchingOptions, setSlot, Turn } from './turn.ts';
 import { afterYesNo } from './values/yes-no.ts';
 
 /**
- * The generator that needs no model: it reads messages by words, forms and fixed English phrases.
+ * The generator that needs no model: it reads messages by words, forms and fixed phrases.
  * The same message in the same conversation always gives the same commands.
  *
- * What it can do: start flows by BM25 over their names, descriptions and `examples`; ask which of up
- * to three flows is meant; start several flows from one sentence; fill the asked slot and others of
+ * What it can do: start flows by the words of their names, descriptions and `examples`, by synonyms and
+ * with typing mistakes; offer a flow to those who ask how it is done; ask which of up to three is meant; start several flows from one sentence; fill the asked slot and others of
  * the same sentence; cancel, correct, repeat, skip, restart, hand over, chat, and hand questions to
  * the knowledge base or messages to the agent that waits.
  *
- * What it cannot: languages other than English beyond numbers and names, pronouns ("send him 5"),
+ * What it cannot: languages other than English and German, pronouns ("send him 5"),
  * sarcasm, wishes that share no word with a flow, negations inside longer sentences. Such messages
  * end in `cannot handle`. docs/guides/matching-generator.md tells how to write flows for it.
  * @example const generator = matchingGenerator({ timeZone: 'Europe/Berlin' })

@@ -3,7 +3,10 @@ import { flowIndexOf } from '../flow-index.ts';
 import { readMessage } from '../words/words.ts';
 import { findRequests } from './requests.ts';
 
-/** How well the examples of a project keep its flows apart. */
+/**
+ * How well the examples of a project keep its flows apart.
+ * @example const isClear = ({ right, tried }: MatchingReport) => right === tried;
+ */
 export interface MatchingReport {
   /** Ids of flows that are found by their name and description alone. */
   readonly withoutExamples: readonly string[];
@@ -64,7 +67,10 @@ export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain)
   };
 }
 
-/** The report as text, a table of confusions at its end. */
+/**
+ * The report as text, a table of confusions at its end.
+ * @example console.log(reportText(matchingReport(project.flows, project.domain)));
+ */
 export function reportText(report: MatchingReport): string {
   const { withoutExamples, competing, confused, tried, right } = report;
   const lines = [`${right} of ${tried} examples start their flow when they are left out.`];
