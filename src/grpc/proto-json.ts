@@ -137,8 +137,8 @@ const unchanged: Converter = { toJson: (value) => value, fromJson: (json) => jso
 
 function fieldsConverter(fields: readonly SpecialField[]): Converter {
   return {
-    toJson(message) {
-      const json: Plain = { ...(message as Plain) };
+    toJson(message: Plain) {
+      const json = { ...message };
       for (const { name, jsonName, converter } of fields) {
         const value = json[name];
         if (value === undefined) continue;
@@ -147,8 +147,8 @@ function fieldsConverter(fields: readonly SpecialField[]): Converter {
       }
       return json;
     },
-    fromJson(json) {
-      const message: Plain = { ...(json as Plain) };
+    fromJson(json: Plain) {
+      const message = { ...json };
       for (const { name, jsonName, converter } of fields) {
         const value = message[jsonName];
         if (value !== undefined) message[name] = converter.fromJson(value);
@@ -160,21 +160,21 @@ function fieldsConverter(fields: readonly SpecialField[]): Converter {
 
 function listConverter(item: Converter): Converter {
   return {
-    toJson: (list) => (list as readonly unknown[]).map((value) => item.toJson(value)),
-    fromJson: (list) => (list as readonly unknown[]).map((value) => item.fromJson(value)),
+    toJson: (list: readonly unknown[]) => list.map((value) => item.toJson(value)),
+    fromJson: (list: readonly unknown[]) => list.map((value) => item.fromJson(value)),
   };
 }
 
 function mapConverter(item: Converter): Converter {
-  const convert = (map: unknown, each: (value: unknown) => unknown): Plain =>
+  const convert = (map: Plain, each: (value: unknown) => unknown): Plain =>
     Object.fromEntries(
-      Object.entries(map as Plain)
+      Object.entries(map)
         .filter(([name]) => name !== '__proto__')
         .map(([name, value]) => [name, each(value)]),
     );
   return {
-    toJson: (map) => convert(map, (value) => item.toJson(value)),
-    fromJson: (map) => convert(map, (value) => item.fromJson(value)),
+    toJson: (map: Plain) => convert(map, (value) => item.toJson(value)),
+    fromJson: (map: Plain) => convert(map, (value) => item.fromJson(value)),
   };
 }
 

@@ -86,23 +86,16 @@ function timestampFromJson(time: string): WireTimestamp {
   return { seconds, nanos: (milliseconds - seconds * 1000) * 1e6 };
 }
 
+// Methods, so that a converter names the type that the descriptor of its field guarantees.
+
 /** By the full names of their types. */
 export const wellKnown: { readonly [type: string]: Converter } = {
-  'google.protobuf.Struct': {
-    toJson: (value) => structToJson(value as WireStruct),
-    fromJson: (json) => structFromJson(json as { readonly [name: string]: JsonValue }),
-  },
-  'google.protobuf.Value': {
-    toJson: (value) => valueToJson(value as WireValue),
-    fromJson: (json) => valueFromJson(json as JsonValue),
-  },
-  'google.protobuf.Timestamp': {
-    toJson: (value) => timestampToJson(value as WireTimestamp),
-    fromJson: (json) => timestampFromJson(json as string),
-  },
+  'google.protobuf.Struct': { toJson: structToJson, fromJson: structFromJson },
+  'google.protobuf.Value': { toJson: valueToJson, fromJson: valueFromJson },
+  'google.protobuf.Timestamp': { toJson: timestampToJson, fromJson: timestampFromJson },
 };
 
 export const bytes: Converter = {
-  toJson: (value) => (value as Buffer).toString('base64'),
-  fromJson: (json) => Buffer.from(json as string, 'base64'),
+  toJson: (value: Buffer) => value.toString('base64'),
+  fromJson: (json: string) => Buffer.from(json, 'base64'),
 };
