@@ -18,6 +18,8 @@ const builtIn = new Set([
   'assistant/generators/matching/phrases.ts',
   'assistant/generators/matching/values/dates.ts',
   'assistant/generators/matching/values/numbers.ts',
+  'assistant/generators/matching/values/periods.ts',
+  'assistant/generators/words/language.ts',
   'assistant/small-talk/small-talk.ts',
   'assistant/templates/methods.ts',
 ]);

@@ -98,7 +98,7 @@ function failureOf({ id: taskId, status, metadata = {} }: Task): LegateError {
  * An answer while it arrives. Reading `text` or `result` sends the message; both read the same stream.
  * @example
  * const stream: AnswerStream = client.stream('Tell me a tale');
- * for await (const delta of stream.text) process.stdout.write(delta);
+ * for await (const delta of stream.text) console.log(delta);
  * const { files } = await stream.result();
  */
 export class AnswerStream {

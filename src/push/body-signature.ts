@@ -171,16 +171,19 @@ export function generateSigningKey(options: Pick<SigningKeyOptions, 'kid'> = {})
 }
 
 /**
- * The public halves of keys, for those who verify.
- * @example response.end(JSON.stringify(publicKeySet([key])));
+ * Keys to verify with; a copy, since jose keeps imported keys by object.
+ * @example await jwtVerify(token, localKeySet(publicKeySet([key])));
  */
-/** Keys to verify with; a copy, since jose keeps imported keys by object. */
 export function localKeySet(
   keys: PublicKeySet | JSONWebKeySet,
 ): ReturnType<typeof createLocalJWKSet> {
   return createLocalJWKSet(JSON.parse(JSON.stringify(keys)));
 }
 
+/**
+ * The public halves of keys, for those who verify.
+ * @example response.end(JSON.stringify(publicKeySet([key])));
+ */
 export function publicKeySet(keys: readonly SigningKey[]): PublicKeySet {
   return {
     keys: keys.map(({ kid, algorithm, privateKey }) => ({

@@ -325,7 +325,8 @@ test('a card of its own author declares what is verified, and nothing else', asy
     const response = await fetch(`${url}/.well-known/agent-card.json`, { headers });
     return (await response.json()) as AgentCard;
   };
-  const open = await cardAt(await start({ staticCard }));
+  server = await serve(actor, { staticCard, drainMs: 0 });
+  const open = await cardAt(`http://127.0.0.1:${server.port}`);
   expect(open).not.toHaveProperty('securitySchemes');
   expect(open).not.toHaveProperty('securityRequirements');
   await server?.close();

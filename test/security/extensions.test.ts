@@ -44,7 +44,8 @@ describe.each(dialects)('$name', (dialect) => {
         const answer = await send(url, dialect.request(operation), headers);
         expect(codeOf(answer)).toBe('EXTENSION_SUPPORT_REQUIRED');
         expect(answer.text).toContain(required);
-        expect(answer.headers.get('content-type')).toContain('json');
+        const isEvent = dialect.name === 'JSON-RPC 0.3' && operation === 'sendStreamingMessage';
+        expect(answer.headers.get('content-type')).toContain(isEvent ? 'event-stream' : 'json');
       }
     },
   );

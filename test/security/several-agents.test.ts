@@ -8,6 +8,7 @@ import { type AgentCard, artifact } from '../../src/protocol/index.ts';
 import { bodySigner, generateSigningKey, publicKeySet } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { openMemory } from '../../src/store/index.ts';
+import { bearer, tokenAuthenticator } from './support/callers.ts';
 import { codeOf, dialects, resultOf, send, taskOf } from './support/dialects.ts';
 
 const orders = agent(
@@ -198,15 +199,12 @@ test('what belongs to one agent can be its own: signatures, scopes, extended car
   const key = generateSigningKey();
   server = await serveAll(
     { orders: { agent: orders, cardKeys: [key], extendedCard: true }, billing },
-    { drainMs: 0 },
+    { auth: await tokenAuthenticator(), drainMs: 0 },
   );
   const url = `http://localhost:${server.port}`;
   expect(await json(`${url}/orders/.well-known/agent-card.json`)).toHaveProperty('signatures');
   expect(await json(`${url}/billing/.well-known/agent-card.json`)).not.toHaveProperty('signatures');
-  expect(
-    (await fetch(`${url}/orders/extendedAgentCard`, { headers: { 'a2a-version': '1.0' } })).status,
-  ).toBe(200);
-  expect(
-    (await fetch(`${url}/billing/extendedAgentCard`, { headers: { 'a2a-version': '1.0' } })).status,
-  ).toBe(400);
+  const headers = { 'a2a-version': '1.0', ...(await bearer({ sub: 'alice' })) };
+  expect((await fetch(`${url}/orders/extendedAgentCard`, { headers })).status).toBe(200);
+  expect((await fetch(`${url}/billing/extendedAgentCard`, { headers })).status).toBe(400);
 });

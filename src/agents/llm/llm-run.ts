@@ -1,5 +1,6 @@
 import { artifact, data, isJsonObject } from '../../protocol/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { working } from '../define.ts';
 import { failure, isPause } from '../drive.ts';
@@ -44,9 +45,8 @@ export class LlmRun {
   readonly #turn: Turn;
   /** Carries all events: a chain of nested generators would cost one step per level and event. */
   readonly #channel = new EventChannel<ProgressEvent>();
-  readonly #stopping = new AbortController();
   /** Aborts with the turn, or when the consumer of its events leaves. */
-  readonly #signal: AbortSignal;
+  readonly #deadline: Deadline;
   readonly #schema: ValueSchema | undefined;
   readonly #log: JsonObject[] = [];
   #saved = new SavedState(undefined);
@@ -56,7 +56,7 @@ export class LlmRun {
   constructor(settings: LlmSettings, turn: Turn) {
     this.#settings = settings;
     this.#turn = turn;
-    this.#signal = AbortSignal.any([turn.signal, this.#stopping.signal]);
+    this.#deadline = new Deadline({ signal: turn.signal });
     this.#schema = settings.output === undefined ? undefined : valueSchema(settings.output);
   }
 
@@ -75,7 +75,8 @@ export class LlmRun {
       yield { ...end, error: cause };
     } finally {
       // A consumer that leaves early aborts the model call.
-      if (!isSettled) this.#stopping.abort();
+      if (!isSettled) this.#deadline.abort();
+      this.#deadline.close();
     }
   }
 
@@ -131,7 +132,7 @@ export class LlmRun {
     const tools = await this.#resolveTools();
     const history = await loadHistory(turn, settings.name, settings.historyTurns);
     const system = await this.#instruction();
-    const streaming = { signal: this.#signal, emit: this.#emit };
+    const streaming = { signal: this.#deadline.signal, emit: this.#emit };
     const model = new ModelCaller({ settings, turn, tools, schema: this.#schema, ...streaming });
     return {
       calls: this.#calls(tools),
@@ -148,7 +149,7 @@ export class LlmRun {
   #calls(tools: ReadonlyMap<string, Tool>): CallPolicy<ToolContext> {
     const settings = this.#settings;
     const turn = this.#turn;
-    const signal = this.#signal;
+    const signal = this.#deadline.signal;
     const { name: agent, beforeTool, afterTool } = settings;
     return {
       tools,
@@ -310,7 +311,7 @@ export class LlmRun {
       child,
       isContinued,
       transfers,
-      signal: this.#signal,
+      signal: this.#deadline.signal,
       emit: this.#emit,
     });
     this.#log.push(...log);

@@ -237,12 +237,15 @@ export async function send(
     ...(body !== undefined && { body }),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const type = response.headers.get('content-type') ?? '';
+  // A stream that 0.3 refuses is one event with the error.
+  const [, event] = /^data: (.*)\n\n$/.exec(text) ?? [];
+  const json = type.includes('json') ? text : (event ?? '');
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined,
+    body: json === '' ? undefined : (JSON.parse(json) as unknown),
   };
 }
 
