@@ -14,8 +14,8 @@ by 0.3.0. A check that has no rule in an edition is skipped there, or warns.
 
 ## What official servers fail
 
-Servers made with the official SDKs, each serving an agent that returns what it gets. \`test/interop\` and
-\`examples/conformance/js-sdk.ts\` have them; every failure was compared with the sentence that its check quotes.
+Servers made with the official SDKs: for Python the agents of \`test/interop\`, which return what they get, for Go
+those of the integration test kit, for JavaScript \`examples/conformance/js-sdk.ts\`. Every failure was compared with the sentence that its check quotes.
 
 | server | failed checks |
 |---|---|

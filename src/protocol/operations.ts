@@ -45,6 +45,7 @@ export interface NamedOperation {
 
 const byMethod = new Map<string, NamedOperation>();
 for (const [name, names] of Object.entries(operations)) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a key of the table
   const operation = name as Operation;
   byMethod.set(names.v1, { operation, version: '1.0' });
   byMethod.set(names.v03, { operation, version: '0.3' });

@@ -49,6 +49,7 @@ export interface ResponseScope {
 /** A variation with every text in it filled in, in the user's language where it has that. */
 export function renderVariation(variation: ResponseVariation, scope: ResponseScope): BotMessage {
   const write = writer(variation, scope);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- texts stay texts, and lists lists
   const each = <Value extends JsonValue>(value: Value): Value => renderEach(value, write) as Value;
   const text = translated(variation.translation, scope.language) ?? variation.text;
   const { buttons, quickReplies, image, attachment, custom, elements } = variation;

@@ -121,6 +121,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
       const request = sendRequest(subject);
       // The method names of the version under test.
       const key = request['message'] === undefined ? 'request' : 'message';
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by sendRequest
       const given = request[key] as Readonly<Record<string, unknown>>;
       const parts = 'content' in given ? 'content' : 'parts';
       return subject.speaker.speak('sendMessage', { ...request, [key]: { ...given, [parts]: [] } });

@@ -28,6 +28,7 @@ export function sendRequest({
   text,
 }: InterfaceSubject): Readonly<Record<string, unknown>> {
   const request: SendMessageRequest = { message: message(text) };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- requests are objects
   return speaker.dialect.sendMessageRequest.encode(request) as Readonly<Record<string, unknown>>;
 }
 

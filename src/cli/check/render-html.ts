@@ -1,20 +1,21 @@
 import type { Finding, Outcome, Report } from './finding.ts';
 
-const words: Readonly<Record<Outcome, string>> = {
-  passed: 'passed',
-  failed: 'failed',
-  warning: 'warning',
-  skipped: 'not tried',
-};
+const words: ReadonlyMap<Outcome, string> = new Map([
+  ['passed', 'passed'],
+  ['failed', 'failed'],
+  ['warning', 'warning'],
+  ['skipped', 'not tried'],
+]);
 
 /** The report as one page without scripts and external resources. */
 export function reportHtml(report: Report): string {
   const { agent, name, checkedAt, counts, findings } = report;
   const subjects = [...new Set(findings.map(({ subject }) => subject))];
   const title = `Check of ${name ?? agent}`;
-  const totals = (Object.keys(words) as Outcome[])
-    .map((outcome) => `<li class="${outcome}"><b>${counts[outcome]}</b> ${words[outcome]}</li>`)
-    .join('');
+  const totals = Array.from(
+    words,
+    ([outcome, word]) => `<li class="${outcome}"><b>${counts[outcome]}</b> ${word}</li>`,
+  ).join('');
   const sections = subjects
     .map((subject) =>
       section(
@@ -57,7 +58,7 @@ function row({ outcome, title, id, detail, fix, specification }: Finding): strin
   const place = specification === undefined ? id : `${id}, ${specification}`;
   const seen = detail === undefined ? '' : `<p>${escape(detail)}</p>`;
   const remedy = fix === undefined ? '' : `<p><b>Fix:</b> ${escape(fix)}</p>`;
-  return `<tr class="${outcome}"><td>${words[outcome]}</td><td>${escape(title)}<small>${escape(place)}</small></td><td>${seen}${remedy}</td></tr>`;
+  return `<tr class="${outcome}"><td>${words.get(outcome)}</td><td>${escape(title)}<small>${escape(place)}</small></td><td>${seen}${remedy}</td></tr>`;
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import type {
   AgentCard,
   AgentInterface,
+  OAuthFlows,
   SecurityRequirement,
   SecurityScheme,
 } from '../card-model.ts';
@@ -16,6 +17,7 @@ import type { JsonObject } from '../model.ts';
 export function supersetCard(card: AgentCard): AgentCard & JsonObject {
   const interfaces = card.supportedInterfaces.filter((item) => item.protocolVersion === '0.3');
   const main = interfaces[0];
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a card is JSON
   if (main === undefined) return card as AgentCard & JsonObject;
   const { securitySchemes, securityRequirements } = card;
   const superset = {
@@ -39,6 +41,7 @@ export function supersetCard(card: AgentCard): AgentCard & JsonObject {
       supportsAuthenticatedExtendedCard: card.capabilities.extendedAgentCard,
     }),
   };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made of JSON; both forms of a scheme have no type
   return superset as unknown as AgentCard & JsonObject;
 }
 
@@ -71,9 +74,9 @@ function bothForms(scheme: SecurityScheme): object {
 }
 
 /** 0.3 knows no device code, and no `pkceRequired`. */
-function legacyFlows(flows: object): object {
+function legacyFlows(flows: OAuthFlows): object {
   if ('deviceCode' in flows) return {};
   if (!('authorizationCode' in flows)) return flows;
-  const { pkceRequired: _, ...flow } = flows.authorizationCode as { pkceRequired?: boolean };
+  const { pkceRequired: _, ...flow } = flows.authorizationCode;
   return { authorizationCode: flow };
 }

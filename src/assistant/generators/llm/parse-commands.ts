@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../../../protocol/index.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import { coerceSlotValue } from '../../domain/slot.ts';
 import type { Domain, Flow, Slot } from '../../model.ts';
@@ -145,7 +145,7 @@ function parseStructured(answer: string, vocabulary: Vocabulary): Command[] | un
   if (!body.startsWith('{') && !body.startsWith('[')) return undefined;
   let value: JsonValue;
   try {
-    value = JSON.parse(body) as JsonValue;
+    value = parseJson(body);
   } catch {
     return undefined;
   }

@@ -22,6 +22,7 @@ const statesByName = new Map<unknown, TaskState>([
   ['cancelled', 'TASK_STATE_CANCELED'],
 ]);
 
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both lists have the order of the proto
 const namesByState = Object.fromEntries(
   taskStates.map((state, index) => [state, stateNames[index]]),
 ) as Record<TaskState, (typeof stateNames)[number]>;
