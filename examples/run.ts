@@ -19,19 +19,15 @@ if (unknown.length > 0) {
   console.error(`no example named ${unknown.join(', ')}; there are: ${known.join(', ')}`);
   process.exit(2);
 }
-const waiting = wanted.length > 0 ? wanted : known;
-/** They wait more than they compute. */
-const atOnce = 3;
-await Promise.all(
-  Array.from({ length: atOnce }, async () => {
-    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      const code = await run(join(folder, name, 'check.ts'));
-      if (code === 0) continue;
-      console.error(`example ${name}: failed (exit ${code})`);
-      process.exitCode = 1;
-    }
-  }),
-);
+let failures = 0;
+for (const name of wanted.length > 0 ? wanted : known) {
+  const code = await run(join(folder, name, 'check.ts'));
+  if (code !== 0) {
+    failures += 1;
+    console.error(`example ${name}: failed (exit ${code})`);
+  }
+}
+process.exitCode = failures > 0 ? 1 : 0;
 
 function run(file: string): Promise<number> {
   return new Promise((resolve) => {
