@@ -36,6 +36,16 @@ test.each([
   ['one moment please', 'pause'],
   ['let me check my other account', 'pause'],
   ['lol', 'reaction'],
+  ['thank you so much, that was really helpful', 'thanks'],
+  ['ok bye for now, have a good one', 'farewell'],
+  ["that's all, have a nice day", 'farewell'],
+  ["you're absolutely brilliant!", 'praise'],
+  ['ugh this is useless, you dont understand anything', 'complaint'],
+  ['so what exactly can you help me with', 'capabilities'],
+  ['am i talking to a robot or a person?', 'identity'],
+  ['morning :)', 'greeting'],
+  ['Das ist echt nervig', 'complaint'],
+  ['Wobei können Sie mir helfen?', 'capabilities'],
 ])('%s is small talk about %s', (text, topic) => {
   expect(smallTalkTopic(text)).toBe(topic);
 });
@@ -48,6 +58,8 @@ test.each([
   'what can you do about my lost card?',
   'who are my payees',
   'good morning, when are you open?',
+  'thank you, my card is broken',
+  'this is useless, block my card',
   'yes',
   'no',
   'ok',

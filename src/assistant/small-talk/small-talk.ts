@@ -7,6 +7,12 @@ import type { Domain } from '../model.ts';
 const tableSchema = z.object({
   openers: z.array(z.string()),
   closers: z.array(z.string()),
+  /** Words that may stand anywhere without changing what is said. */
+  fillers: z.string(),
+  /** Lists that phrases name as `<list>`. */
+  words: z.record(z.string(), z.string()),
+  /** Of a message about several topics the first of these counts. */
+  priority: z.array(z.string()),
   topics: z.record(z.string(), z.array(z.string())),
 });
 
@@ -19,6 +25,9 @@ interface SmallTalk {
   readonly opener: RegExp;
   readonly openers: RegExp;
   readonly closers: RegExp;
+  readonly fillers: RegExp;
+  readonly words: Readonly<Record<string, string>>;
+  readonly priority: readonly string[];
   readonly topics: readonly Topic[];
 }
 
@@ -41,15 +50,23 @@ function compile(table: z.infer<typeof tableSchema>): SmallTalk {
       `(?:^|[\\s,]+)(?:${anyOf(table.closers)}(?![\\p{L}\\p{N}'])[\\s,.!]*)+[\\s.!?]*$|[\\s,.!?]+$`,
       'u',
     ),
-    topics: topicsOf(table.topics),
+    fillers: new RegExp(`(?<=^| )(?:${table.fillers.trim().split(/\s+/).join('|')})(?: |$)`, 'gu'),
+    words: table.words,
+    priority: table.priority,
+    topics: topicsOf(table.topics, table.words),
   };
 }
 
-function topicsOf(topics: Readonly<Record<string, readonly string[]>>): readonly Topic[] {
-  return Object.entries(topics).map(([name, phrases]) => ({
-    name,
-    whole: new RegExp(`^${anyOf(phrases)}$`, 'u'),
-  }));
+function topicsOf(
+  topics: Readonly<Record<string, readonly string[]>>,
+  words: SmallTalk['words'],
+): readonly Topic[] {
+  return Object.entries(topics).map(([name, phrases]) => {
+    const whole = phrases.map((phrase) =>
+      phrase.replaceAll(/<(\w+)>/g, (list, key: string) => words[key]?.trim() ?? list),
+    );
+    return { name, whole: new RegExp(`^${anyOf(whole)}$`, 'u') };
+  });
 }
 
 const anyOf = (phrases: readonly string[]): string => `(?:${phrases.map(phrasePattern).join('|')})`;
@@ -66,21 +83,48 @@ export function withoutClosing(text: string): string {
 
 /**
  * The topic of a message that asks for nothing: `greeting`, `thanks`, `capabilities`, ...; undefined for every
- * other message. `small-talk.yml` has the topics and their phrases.
- * @example smallTalkTopic('Good morning!'); // 'greeting'
+ * other message. `small-talk.yml` has the topics and their phrases. A message of several clauses is small talk
+ * when each of them is.
+ * @example smallTalkTopic('Thanks a lot, that was really helpful!'); // 'thanks'
  */
 export function smallTalkTopic(message: string, domain?: Domain): string | undefined {
+  if (message.length > mostClauses * mostLetters) return undefined;
   const folded = message.trim().toLowerCase();
-  const { topics: builtin, opener } = smallTalk();
+  const { topics: builtin, priority } = smallTalk();
   const topics = domain?.smallTalk === undefined ? builtin : [...ownTopics(domain), ...builtin];
+  const whole = topicOf(folded, topics);
+  if (whole !== undefined) return whole;
+  const clauses = folded.split(clauseEnd, mostClauses + 1).filter((clause) => clause.trim() !== '');
+  if (clauses.length < 2 || clauses.length > mostClauses) return undefined;
+  const found: string[] = [];
+  for (const clause of clauses) {
+    const topic = topicOf(clause, topics);
+    if (topic !== undefined) found.push(topic);
+    else if (wordsOf(withoutClosing(withoutOpening(clause))) !== '') return undefined;
+  }
+  return priority.find((topic) => found.includes(topic)) ?? found[0];
+}
+
+const clauseEnd = /[,.!?;:()\u2026\n]+| - | (?:and|but|und|aber) /u;
+/** Messages of more clauses are stories. */
+const mostClauses = 4;
+/** Longer clauses are stories, too. */
+const mostLetters = 100;
+
+/** The topic of a text that is one of its phrases, apart from openers, closers and fillers. */
+function topicOf(folded: string, topics: readonly Topic[]): string | undefined {
+  if (folded.length > mostLetters) return undefined;
+  const { opener, fillers } = smallTalk();
   // "Ok, thank you so much": what is left after each opener, the shortest first.
-  const rests = [folded];
-  for (let rest = folded; rests.length <= mostOpeners;) {
+  const rests = [folded.trim()];
+  for (let rest = folded.trim(); rests.length <= mostOpeners;) {
     const next = rest.replace(opener, '');
     if (next === rest) break;
     rests.unshift((rest = next));
   }
-  for (const text of rests.flatMap((rest) => [wordsOf(withoutClosing(rest)), wordsOf(rest)])) {
+  const texts = rests.flatMap((rest) => [wordsOf(withoutClosing(rest)), wordsOf(rest)]);
+  const bare = texts.map((text) => text.replaceAll(fillers, '').trim());
+  for (const text of new Set([...texts, ...bare])) {
     const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text));
     if (found !== undefined) return found.name;
   }
@@ -88,7 +132,7 @@ export function smallTalkTopic(message: string, domain?: Domain): string | undef
 }
 
 /** The phrases of `small_talk` in the project's domain: they come before the built-in ones. */
-const ownTopics = oncePer(({ smallTalk: own = {} }: Domain) => topicsOf(own));
+const ownTopics = oncePer(({ smallTalk: own = {} }: Domain) => topicsOf(own, smallTalk().words));
 
 /** Openers that are taken off one by one. */
 const mostOpeners = 6;

@@ -50,7 +50,7 @@ export function steered(turn: Turn): readonly Command[] | undefined {
   if (isAnswer && readYesNo(turn.message) !== undefined) return undefined;
   // "Start" may be one of the choices that were offered.
   const isChoice = turn.asked?.kind === 'category' && findAnswer(turn, turn.message) !== undefined;
-  if (steering === 'chitchat' && isChoice) return undefined;
+  if (steering === 'chitchat' && (isChoice || isValue(turn, topic))) return undefined;
   const { requested } = turn;
   const isFlow =
     requested.kind === 'start' &&
@@ -71,6 +71,13 @@ export function steered(turn: Turn): readonly Command[] | undefined {
     case 'skip':
       return turn.asked === undefined ? undefined : [{ command: 'skip question' }];
   }
+}
+
+/** Praise where a text is asked for is that text; "morning" to a question is a time. */
+function isValue({ asked, isPatternQuestion, message }: Turn, topic: string | undefined): boolean {
+  if (asked === undefined || isPatternQuestion) return false;
+  if (asked.kind === 'free') return topic === 'praise' || topic === 'complaint';
+  return /^(?:morning|afternoon|evening)\b/.test(message.folded);
 }
 
 const again =

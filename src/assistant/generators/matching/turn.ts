@@ -133,11 +133,13 @@ export class Turn {
   /** The topic of a message that is small talk. */
   get smallTalk(): string | undefined {
     const { domain } = this.input;
-    const topic = smallTalkTopic(this.message.text, domain);
-    const { corrected } = this;
-    return (
-      topic ?? (corrected === this.message ? undefined : smallTalkTopic(corrected.text, domain))
-    );
+    const { text } = this.message;
+    // As it was typed: the topics have phrases of their own for languages that are read by a gloss.
+    for (const said of new Set([text, this.corrected.text, this.input.text])) {
+      const topic = smallTalkTopic(said, domain);
+      if (topic !== undefined) return topic;
+    }
+    return undefined;
   }
 
   get index(): FlowIndex {
