@@ -11,15 +11,22 @@ const cancelPhrases = [
   `never ?mind(?: ${it}| about ${it})?`,
   `forget (?:about )?(?:${it}|the whole thing)`,
   `(?:please |just |(?:can|could) (?:you|we) (?:please )?|let'?s |i (?:want|need|would like|wish) to |i'd like to )?(?:stop|cancel|abort|quit|exit|scrap|drop|terminate|discontinue|undo)(?: (?:${it}|here|now|right now|there|please|the (?:process|flow|request|operation|whole thing|conversation|procedure)|(?:doing|asking)(?: ${it}| me)?))*`,
-  `i(?:'ve| have)? changed my mind`,
-  `i (?:don'?t|do not|no longer) (?:want|wish|need|like)(?: to)?(?: (?:do|continue|go on|proceed|have))?(?: ${it}| with ${it})?(?: (?:any ?more|any longer|now))?`,
+  `(?:i(?:'ve| have)? |we(?:'ve| have)? )?changed (?:my|our) minds?`,
+  `(?:i(?:'m| am)? |we(?:'re| are)? )?(?:not|no longer) interested(?: any ?more| any longer)?`,
+  `(?:i|we) (?:don'?t|do not|no longer) (?:want|wish|need|like)(?: to)?(?: (?:do|continue|go on|proceed|have))?(?: ${it}| with ${it})?(?: (?:any ?more|any longer|now))?`,
   `let'?s (?:not|forget ${it}|leave ${it}|drop ${it})(?: (?:do )?${it})?`,
   `(?:leave|call) ${it}(?: off| alone)?`,
 ].join('|');
 const cancel = new RegExp(
-  `^(?:${cancelPhrases})(?=$|[\\s]*[,.;:!-]|\\s+(?:and|but|instead|then|please|now)\\b)`,
+  `^(?:${cancelPhrases})(?=$|[\\s]*[,.;:!?-]|\\s+(?:and|but|instead|then|please|now|thanks|for now|i|i'm|i'll|we|we'll|you|let'?s)\\b)`,
 );
-const unwantedThing = /^i (?:don'?t|do not|no longer) (?:want|wish|need) to\s+/;
+/** "I don't want to send money", "we no longer need a table", "don't book anything". */
+const unwantedThing =
+  /^(?:(?:i|we) (?:(?:don'?t|do not|no longer) (?:really )?(?:want|wish|need|feel like)|(?:won'?t|will not) (?:need|be needing))(?: to)?|(?:please )?(?:don'?t|do not))\s+/;
+const clauseEnd = /[,.;:!?]+\s+|\s+-\s+|\s+(?:and|but|so|because)\s+/g;
+/** Clauses looked at for a cancelling phrase. */
+const mostClauses = 6;
+const stillWanted = /\s*\b(?:any ?more|any longer|after all|now|today)[.!?\s]*$/;
 const cancelVerb =
   /^(?:please |just |(?:can|could) (?:you|we) (?:please )?|i (?:want|need|would like) to |i'd like to )?(?:cancel|stop|abort|quit|end)\s+(?:the |this |that |my |with the )?/;
 
@@ -69,25 +76,47 @@ export function withoutOpeners(message: Message): Message {
   return opening === 0 ? message : messageOf(message.text.slice(opening), message.language);
 }
 
-/** What follows a cancelling phrase at the beginning; empty when nothing does. */
+/**
+ * What a message says beside the clauses that cancel: "actually I am busy, cancel it, show my balance".
+ * Empty when there is nothing else; undefined when no clause cancels.
+ */
 export function afterCancel(message: Message): Message | undefined {
-  for (const text of [message.folded, withoutOpening(message.folded)]) {
+  const ends = message.folded.matchAll(clauseEnd).take(mostClauses);
+  const starts = [0, ...ends.map((end) => end.index + end[0].length)];
+  const start = starts.findLast((at) => cancelEnd(message, at) !== undefined);
+  const end = start === undefined ? undefined : cancelEnd(message, start);
+  if (end === undefined) return undefined;
+  const rest = message.text
+    .slice(end)
+    .replace(/^(?:[\s,.;:!?-]+|(?:and|but|instead|then|please|now|rather)\b)+/i, '');
+  return messageOf(withoutClosing(rest), message.language);
+}
+
+/** Where the cancelling phrase ends that opens what stands at a place of a message. */
+function cancelEnd({ folded }: Message, at: number): number | undefined {
+  const clause = folded.slice(at);
+  for (const text of [clause, withoutOpening(clause)]) {
     const match = cancel.exec(text);
-    if (match === null) continue;
-    const at = message.text.length - text.length + match[0].length;
-    const rest = message.text
-      .slice(at)
-      .replace(/^(?:[\s,.;:!-]+|(?:and|but|instead|then|please|now|rather)\b)+/i, '');
-    return messageOf(withoutClosing(rest), message.language);
+    if (match !== null) return folded.length - text.length + match[0].length;
   }
   return undefined;
+}
+
+/** The clauses of a message, at most a few. */
+export function clausesOf(message: Message): readonly Message[] {
+  return message.text
+    .split(new RegExp(clauseEnd, 'gi'), mostClauses)
+    .map((clause) => messageOf(clause, message.language))
+    .filter((clause) => clause.tokens.length > 0);
 }
 
 /** What is to be cancelled, by name: "cancel the transfer". */
 export function cancelledThing(message: Message): Message | undefined {
   const text = bareText(message);
   const match = cancelVerb.exec(text) ?? unwantedThing.exec(text);
-  return match === null ? undefined : messageOf(text.slice(match[0].length), message.language);
+  return match === null
+    ? undefined
+    : messageOf(text.slice(match[0].length).replace(stillWanted, ''), message.language);
 }
 
 type Steering = 'repeat' | 'restart' | 'skip' | 'handoff';

@@ -112,13 +112,20 @@ function bestFilled(
   return best.fills > (second?.fills ?? 0) ? { flow: best.flow, part: turn.message } : undefined;
 }
 
-/** The flows that a part of the message asks for, with their slots. */
-export function requestedIn(turn: Turn, part: Message): Command[] {
+/** Those of some flows that a part of the message asks for, with their slots. */
+export function requestedIn(
+  turn: Turn,
+  part: Message,
+  isWanted: (flow: Flow) => boolean,
+): Command[] {
   const requested = turn.requestsIn(part);
   if (requested.kind === 'unclear') {
-    return [{ command: 'clarify', options: requested.flows.map((flow) => flow.id) }];
+    const options = requested.flows.filter(isWanted).map((flow) => flow.id);
+    return options.length === 0 ? [] : [{ command: 'clarify', options }];
   }
-  return requested.kind === 'start' ? startAll(turn.with(part), requested.requests, true) : [];
+  if (requested.kind !== 'start') return [];
+  const requests = requested.requests.filter(({ flow }) => isWanted(flow));
+  return startAll(turn.with(part), requests, true);
 }
 
 /** With their slots; one request alone has the whole message for them. */

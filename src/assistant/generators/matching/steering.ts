@@ -3,37 +3,75 @@ import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
 import { type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
-import { afterCancel, cancelledThing, steeringOf } from './phrases.ts';
+import { findCorrections } from './corrections.ts';
+import {
+  afterCancel,
+  cancelledThing,
+  clausesOf,
+  isQuestion,
+  opensAsRequest,
+  steeringOf,
+} from './phrases.ts';
 import { requestedIn } from './starting.ts';
 import { startFlow, type Turn } from './turn.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
-/** "Never mind", and "stop that, show my balance". */
+/**
+ * "Never mind", and "stop that, show my balance": what is left starts a flow only when it asks for another
+ * one by itself.
+ */
 export function cancelled(turn: Turn): readonly Command[] | undefined {
   const { message, input } = turn;
-  if (input.activeFlow === undefined) return undefined;
+  const { activeFlow } = input;
+  if (activeFlow === undefined) return undefined;
   const afterwards = afterCancel(message);
   if (afterwards === undefined) {
-    return isCancelOf(turn, input.activeFlow) ? [{ command: 'cancel flow' }] : undefined;
+    return isCancelOf(turn, activeFlow) ? [{ command: 'cancel flow' }] : undefined;
   }
-  const next = afterwards.tokens.length === 0 ? [] : requestedIn(turn, afterwards);
-  return [{ command: 'cancel flow' }, ...next];
+  // A story that is asked for may tell of something that was cancelled.
+  const isStory = turn.asked?.kind === 'free' && !opensWithCancel(message);
+  if (isStory) return undefined;
+  const corrections = findCorrections(turn);
+  // "I changed my mind, make it 50" goes on.
+  if (corrections !== undefined && /\bchanged (?:my|our) minds?\b/.test(message.folded)) {
+    return corrections;
+  }
+  const isRequest = afterwards.tokens.length > 0 && isRequestByItself(afterwards);
+  return [
+    { command: 'cancel flow' },
+    ...(isRequest ? requestedIn(turn, afterwards, (flow) => !turn.isActive(flow)) : []),
+  ];
+}
+
+function opensWithCancel(message: Message): boolean {
+  const [first] = clausesOf(message);
+  return first !== undefined && afterCancel(first) !== undefined;
+}
+
+/** Asks, or opens with what is to be done; "we'll eat at home" tells. */
+function isRequestByItself(part: Message): boolean {
+  if (opensAsRequest(part) || isQuestion(part)) return true;
+  const { generic, weak, synonyms } = part.language;
+  const first = part.tokens[0]?.stem ?? '';
+  const isVerb = generic.has(first) || weak.has(first) || synonyms.has(first);
+  return isVerb || /^(?:my|the|a|an|new)\b/.test(part.folded);
 }
 
 /** "Cancel the transfer" in the transfer, unless cancelling is what some flow does. */
 function isCancelOf(turn: Turn, flow: Flow): boolean {
-  const thing = cancelledThing(turn.message);
-  const words = thing?.tokens.filter((token) => token.isContent) ?? [];
-  if (words.length === 0) return false;
   const { requested } = turn;
   const others = requested.kind === 'start' ? requested.requests : [];
   if (others.some((request) => !turn.isActive(request.flow))) return false;
   const ofFlow = turn.ownWords(flow);
-  return words.every(
-    ({ stem }) =>
-      ofFlow.has(stem) ||
-      (turn.message.language.synonyms.get(stem) ?? []).some((other) => ofFlow.has(other)),
-  );
+  return clausesOf(turn.message).some((clause) => {
+    const words = cancelledThing(clause)?.tokens.filter((token) => token.isContent) ?? [];
+    if (words.length === 0) return false;
+    return words.every(
+      ({ stem }) =>
+        ofFlow.has(stem) ||
+        (turn.message.language.synonyms.get(stem) ?? []).some((other) => ofFlow.has(other)),
+    );
+  });
 }
 
 /** Fixed wordings; a flow that says the same comes first. */
