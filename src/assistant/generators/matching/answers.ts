@@ -25,7 +25,8 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
     const isCorrection = others.some(
       (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) !== null,
     );
-    return isCorrection ? others : [setSlot(asked, value), ...others];
+    const isNamed = saysItself(message, asked) !== undefined;
+    return isCorrection && !isNamed ? others : [setSlot(asked, value), ...others];
   }
   const reading = turn.read(message);
   const found = bestFitting(reading, asked);

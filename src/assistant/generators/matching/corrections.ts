@@ -7,7 +7,7 @@ import { isOpenQuestion, isUnsure } from './phrases.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
 import { wordsOf } from './values/categories.ts';
-import { isBareYesNo, readYesNo } from './values/yes-no.ts';
+import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 
 const change =
   /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter|not (?:the )?(?:right|correct))\b/;
@@ -138,6 +138,11 @@ function unnamed(turn: Turn, message: Message, whole: Message): Fill[] {
   for (const profile of [...open, ...filled.toReversed()]) {
     const found = reading.fitting(profile, true)[0];
     if (found !== undefined) return [{ profile, value: found.value }];
+  }
+  // "Actually inside is better", where outside was wanted.
+  for (const profile of filled.filter((one) => one.kind === 'yes-no')) {
+    const value = rest.tokens.length <= 6 ? saysSlot(rest, profile) : undefined;
+    if (value !== undefined && value !== turn.valueOf(profile)) return [{ profile, value }];
   }
   return bareText(turn, whole, rest);
 }

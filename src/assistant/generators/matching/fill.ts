@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import { type Message, messageOf } from '../words/words.ts';
-import { findCapitals, findNames } from './names.ts';
+import { findCapitals, findNames, findObject } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
 import type { Found } from './values/found.ts';
@@ -105,7 +105,9 @@ function announced(
   // "Add Bob to my contacts" names the contacts, not a contact.
   const named = findNames(reading.message, profile.prepositions, taken).find((one) => !isOwn(one));
   if (named !== undefined) return named;
-  return byCapitals ? findCapitals(reading.message, taken).find((one) => !isOwn(one)) : undefined;
+  if (!byCapitals) return undefined;
+  const capitals = findCapitals(reading.message, taken).find((one) => !isOwn(one));
+  return capitals ?? findObject(reading.message, taken, profile.names);
 }
 
 function flowWords({ flow }: SlotProfile): string[] {

@@ -113,7 +113,8 @@ function answered(turn: Turn): readonly Command[] | undefined {
   const { asked: question, message } = turn;
   if (question === undefined) return undefined;
   // A question is answered with a question only when it names a value.
-  if (isOpenQuestion(message) && question.kind !== 'category') return undefined;
+  const isWhyNot = question.kind === 'yes-no' && /\bwhy not\b/.test(message.folded);
+  if (isOpenQuestion(message) && question.kind !== 'category' && !isWhyNot) return undefined;
   return findAnswer(turn, message);
 }
 

@@ -74,6 +74,40 @@ export function findCapitals(message: Message, taken: readonly Span[]): Found<st
   return found.map((one) => ({ ...one, value: one.value.replace(/'s$/i, '') }));
 }
 
+/** A name in small letters at the flow's own words: "remove bob from my contacts", "the contact bob". */
+export function findObject(
+  message: Message,
+  taken: readonly Span[],
+  own: ReadonlySet<string>,
+): Found<string> | undefined {
+  const { tokens, language } = message;
+  const isName = (found: Found<string> | undefined): found is Found<string> =>
+    found !== undefined &&
+    tokens
+      .filter((token) => overlaps(token, found))
+      .every(
+        ({ folded, stem }) =>
+          !own.has(stem) &&
+          !language.fillers.has(folded) &&
+          ![language.generic, language.weak, language.light].some((words) => words.has(stem)),
+      );
+  for (const [index, token] of tokens.entries()) {
+    const isVerb = language.generic.has(token.stem) && !own.has(tokens[index + 1]?.stem ?? '');
+    const name = isVerb || own.has(token.stem) ? nameFrom(message, index + 1, taken) : undefined;
+    if (!isName(name)) continue;
+    const [preposition, ...after] = tokens.filter((one) => one.start >= name.end).slice(0, 3);
+    const isAtOwn =
+      preposition !== undefined &&
+      /^(?:to|from|as|in|on|off)$/.test(preposition.folded) &&
+      after.some(({ stem }) => own.has(stem));
+    if (isVerb && isAtOwn) return name;
+    const words = tokens.filter((one) => overlaps(one, name));
+    const isNamed = words.every(({ folded }) => !language.known.has(folded));
+    if (!isVerb && isNamed && words[0] === tokens[index + 1]) return name;
+  }
+  return undefined;
+}
+
 /** "pay Bob 50", "send my mom $20": the person between the verb and the amount. */
 function givenTo(message: Message, taken: readonly Span[]): Found<string> | undefined {
   const index = message.tokens.findIndex((token) => givingVerbs.has(token.stem));

@@ -88,7 +88,9 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
   if (best === undefined || isNegated(message, best)) return { kind: 'nothing' };
   const mood = moodOf(message, best);
   if (mood === 'question') return { kind: 'question', flow: best.flow };
-  if (mood === 'how-to' && !isAnswering(best.flow)) return { kind: 'offer', flow: best.flow };
+  if (mood === 'how-to' && !isAnswering(best.flow)) {
+    return { kind: options.isStartable(best.flow) ? 'offer' : 'guarded', flow: best.flow };
+  }
   const close = meant.filter(
     (one) =>
       one.isExact === best.isExact &&
@@ -106,7 +108,7 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
     return { kind: 'start', requests: [{ flow: only.flow, part: message, candidate: only }] };
   }
   return flows.length === 0
-    ? { kind: 'nothing' }
+    ? { kind: 'guarded', flow: best.flow }
     : { kind: 'unclear', flows: flows.map((one) => one.flow).toSorted(options.index.inOrder) };
 }
 
@@ -179,7 +181,7 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
     const right = messageOf(message.text.slice(match.index + match[0].length), message.language);
     const first = clearRequest(left, options)[0];
     const second = clearRequest(first === undefined ? right : withTopic(right, first), options)[0];
-    if (second === undefined || !standsAlone(second)) continue;
+    if (second === undefined || !standsAlone(second, options)) continue;
     if (first === undefined) {
       const isAnswer = left.tokens.every((token) => !token.isContent);
       if (isAnswer) return [second];
@@ -188,9 +190,9 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
   return undefined;
 }
 
-/** Two words of its flow, or what it is about and a word of asking: "tell me my balance". */
-function standsAlone({ candidate, part }: Request): boolean {
-  if (candidate.matched >= 2) return true;
+/** Two words of its flow, two of its values, or what it is about and a word of asking: "tell me my balance". */
+function standsAlone({ candidate, flow, part }: Request, { fillsOf }: RequestOptions): boolean {
+  if (candidate.matched >= 2 || fillsOf(flow, part) >= 2) return true;
   const isAsking = opensAsRequest(part) || part.language.weak.has(part.tokens[0]?.stem ?? '');
   return isAsking && candidate.explained.some((one) => one.isTopic);
 }
