@@ -49,9 +49,7 @@ export function childTurn(parent: Turn, options: ChildTurnOptions): Turn {
     journal: journal && childJournal(journal, journalName),
     signal: signal ?? parent.signal,
     clock,
-    get logger() {
-      return parent.logger.child({ agent: name });
-    },
+    logger: parent.logger.child({ agent: name }),
     history: async () => (message === undefined ? parent.history() : []),
   };
 }

@@ -146,7 +146,7 @@ async function perform<T>(
     using _stream = method.streams ? admitStream(service, caller, address, admitted) : undefined;
     checkVersion(service, statedVersion(headers), { expected: version, what: 'service' });
     const params = method.request.decode(call.request);
-    const asked = callOf(headers, { caller, version, isLocal, signal: () => signalOf(call) });
+    const asked = callOf(headers, { caller, version, isLocal, signal: signalOf(call) });
     const dialect = version === '1.0' ? v1 : legacyDialect(service, caller);
     const result = await execute(service, operation, dialect, params, asked);
     call.sendMetadata(metadataOf(extensionHeaders(service, asked) ?? {}));

@@ -81,14 +81,18 @@ export function callOfRequest(
     version,
     isLocal: () => isLocalRequest(request),
     // The sender of a stream closes it.
-    ...(!operations[operation].streams && { signal: () => closeSignal(response) }),
+    ...(!operations[operation].streams && { signal: closeSignal(response) }),
   });
 }
 
 function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort(callerGone());
-  else response.once('close', () => controller.abort(callerGone()));
+  else {
+    response.once('close', () => {
+      if (!response.writableFinished) controller.abort(callerGone());
+    });
+  }
   return controller.signal;
 }
 

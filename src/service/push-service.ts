@@ -60,7 +60,7 @@ export class PushService extends PushDispatcher implements PushHooks {
     config: TaskPushNotificationConfig,
     call: Pick<Call, 'isLocal'> = {},
   ): Promise<void> {
-    return this.#hasPolicy || call.isLocal === true
+    return this.#hasPolicy || call.isLocal?.() === true
       ? super.validate(config)
       : this.validateBy(publicHttpsPolicy, config);
   }

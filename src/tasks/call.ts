@@ -33,10 +33,10 @@ export interface Call {
   /** What the systems on the way have to say of that trace; it goes along. */
   readonly tracestate?: string;
   /**
-   * A program on this machine called, and no proxy forwarded it: its webhooks may be on this machine
-   * where the server is for this machine only. @default false
+   * Whether a program on this machine called, and no proxy forwarded it: its webhooks may be on this
+   * machine where the server is for this machine only. @default no
    */
-  readonly isLocal?: boolean;
+  readonly isLocal?: () => boolean;
   /** The id of the task that the message begins. @default a new one */
   readonly newTaskId?: string;
   /** Told which task a message that is sent begins or continues, once it is let in. */

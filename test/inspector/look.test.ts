@@ -110,7 +110,7 @@ test.each(['light', 'dark'] as const)(
         message: message('hello'),
         configuration: { taskPushNotificationConfig: { id: 'mine', url: receiver.url } },
       },
-      { caller: { tenant: '', subject: '', method: 'test' }, version: '1.0', isLocal: true },
+      { caller: { tenant: '', subject: '', method: 'test' }, version: '1.0', isLocal: () => true },
     );
     await page.goto(`${server.url}/inspect/#/push`);
     for (const tab of ['Deliveries', 'Dead letters', 'Registered']) {

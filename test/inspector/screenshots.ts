@@ -143,7 +143,7 @@ async function send(server: InspectedServer, text: string, subject: string, url?
         ...(url !== undefined && { taskPushNotificationConfig: { id: 'orders', url } }),
       },
     },
-    { caller: { tenant: '', subject, method: 'test' }, version: '1.0', isLocal: true },
+    { caller: { tenant: '', subject, method: 'test' }, version: '1.0', isLocal: () => true },
   );
 }
 

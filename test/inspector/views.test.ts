@@ -27,7 +27,7 @@ async function send(
 ): Promise<string> {
   const outcome = await server.serving.router.engine.send(
     { message: message(text), configuration },
-    { caller: { tenant: '', subject, method: 'test' }, version: '1.0', isLocal: true },
+    { caller: { tenant: '', subject, method: 'test' }, version: '1.0', isLocal: () => true },
   );
   return 'task' in outcome ? outcome.task.value.id : '';
 }

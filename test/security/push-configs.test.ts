@@ -316,7 +316,7 @@ describe('the default policy, by who can reach the server', () => {
     const credentials = { scheme: 'Bearer', credentials: 'secret' };
     const outcome = push?.validate(
       { taskId: 't', url, authentication: credentials },
-      { isLocal: true },
+      { isLocal: () => true },
     );
     return outcome?.then(
       () => true,
@@ -440,7 +440,7 @@ describe('the default policy, by who can reach the server', () => {
   test('a mounted router does not know who can reach it, so it is sealed; a policy opens it', async () => {
     await using mounted = await router(actor, { push: {} });
     const check = (made: typeof mounted, url: string) =>
-      made.push?.validate({ taskId: 't', url }, { isLocal: true });
+      made.push?.validate({ taskId: 't', url }, { isLocal: () => true });
     await expect(check(mounted, 'http://127.0.0.1:8099/')).rejects.toMatchObject({
       code: 'INVALID_PARAMS',
     });

@@ -30,7 +30,7 @@ test('webhooks: registrations without secrets, dead letters and their retry', as
         },
       },
     },
-    { caller: callers.subject('alice'), version: '1.0', isLocal: true },
+    { caller: callers.subject('alice'), version: '1.0', isLocal: () => true },
   );
   await expect
     .poll(() => server.get<readonly DeliveryView[]>('push/deliveries?state=dead'))
@@ -70,7 +70,7 @@ test('the built-in receiver keeps calls, verifies signatures and redacts secrets
   const url = `${server.url}/inspect/hook/${receiverKey}`;
   await server.serving.router.engine.send(
     { message: message('hello'), configuration: { taskPushNotificationConfig: { url } } },
-    { caller: callers.subject(''), version: '1.0', isLocal: true },
+    { caller: callers.subject(''), version: '1.0', isLocal: () => true },
   );
   await expect.poll(() => server.get<readonly ReceivedCall[]>('receiver')).not.toHaveLength(0);
   const calls = await server.get<readonly ReceivedCall[]>('receiver');
