@@ -10,6 +10,7 @@ import { packaged } from './package.ts';
 import { postgres } from './postgres.ts';
 import { push } from './push.ts';
 import { send, sendSqlite } from './send.ts';
+import { replicas } from './replicas.ts';
 import { silentReader } from './silent-reader.ts';
 import { stream } from './stream.ts';
 import { understanding } from './understanding.ts';
@@ -21,6 +22,7 @@ export const rows: readonly Row[] = [
   get,
   sendSqlite,
   postgres,
+  replicas,
   chunks,
   manyTasks,
   silentReader,

@@ -22,14 +22,23 @@ interface Started {
 
 export async function startContender(
   name: string,
-  options: { readonly file: string; readonly database: string; readonly replicas: number },
+  options: {
+    readonly file: string;
+    readonly database: string;
+    readonly replicas: number;
+    /** For our server. @default that of `serve` */
+    readonly maxContexts?: number;
+  },
 ): Promise<Contender> {
   const started: Started[] = [];
   for (let index = 0; index < options.replicas; index += 1) {
     started.push(
       await startHelper<unknown, PostgresUsage, { readonly port: number }>({
         file: options.file,
-        arguments: [options.database],
+        arguments: [
+          options.database,
+          ...(options.maxContexts === undefined ? [] : [`${options.maxContexts}`]),
+        ],
         core: 0,
       }),
     );

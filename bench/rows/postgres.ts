@@ -8,7 +8,7 @@ import { type Contender, startContender } from './postgres-servers.ts';
 const connections = 32;
 
 /** What one contender did in one round. */
-interface Round {
+export interface Round {
   readonly sends: number;
   readonly cpuMicros: number;
   readonly roundTrips: number;
@@ -83,7 +83,7 @@ export const postgres: Row = {
   },
 };
 
-async function measure(bench: Bench, contender: Contender, seconds: number): Promise<Round> {
+export async function measure(bench: Bench, contender: Contender, seconds: number): Promise<Round> {
   const { ports } = contender;
   const before = await contender.usage();
   const results = await Promise.all(

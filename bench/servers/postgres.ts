@@ -1,4 +1,4 @@
-/** Our server on the PostgreSQL database named by the first argument. */
+/** Our server on the PostgreSQL database named by the first argument; the second limits its contexts. */
 import { agent } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { artifact } from '../../src/protocol/index.ts';
@@ -6,7 +6,7 @@ import { openPostgres } from '../../src/store/postgres/open-postgres.ts';
 import { answerQuestions } from '../ipc.ts';
 import type { PostgresUsage } from '../rows/postgres-servers.ts';
 
-const [, , url = ''] = process.argv;
+const [, , url = '', maxContexts] = process.argv;
 const store = await openPostgres({ url });
 
 /** `ticks N MS`: N chunks, each with its timestamp, MS milliseconds apart. */
@@ -33,7 +33,10 @@ const echo = agent(
   },
 );
 
-const { port } = await serve(echo, { store });
+const { port } = await serve(echo, {
+  store,
+  ...(maxContexts !== undefined && { maxContexts: Number(maxContexts) }),
+});
 answerQuestions<unknown, PostgresUsage>(
   async () => {
     const { user, system } = process.cpuUsage();

@@ -3,9 +3,27 @@ import { ContextQuota } from './context-quota.ts';
 
 test('a small limit is counted every time, and no limit never', () => {
   const quota = new ContextQuota(() => 0);
-  quota.learn('a', 1_000, 3);
-  expect(quota.limitFor('a', 1_000)).toBe(1_000);
+  quota.learn('a', 64, 3);
+  expect(quota.limitFor('a', 64)).toBe(64);
   expect(quota.limitFor('a', 0)).toBe(0);
+});
+
+test('replicas together exceed a large limit by a sixteenth of it each at most', () => {
+  const max = 1_000;
+  const replicas = Array.from({ length: 5 }, () => new ContextQuota(() => 0));
+  let open = 0;
+  const admit = (quota: ContextQuota): boolean => {
+    const limit = quota.limitFor('a', max);
+    if (limit > 0) quota.learn('a', max, open);
+    const isAdmitted = limit === 0 || (limit > 0 && open < max);
+    if (isAdmitted) open += 1;
+    return isAdmitted;
+  };
+  for (const quota of replicas) admit(quota);
+  // One replica fills the limit while the others hold what they were granted; then they use it.
+  for (const quota of replicas) while (admit(quota));
+  expect(open).toBeGreaterThanOrEqual(max);
+  expect(open).toBeLessThanOrEqual(max + (replicas.length - 1) * (max / 16));
 });
 
 test('of a large limit only a share is given away before it is counted again', () => {

@@ -1,5 +1,5 @@
 /** Up to this limit every admission counts the open contexts. */
-const exactLimit = 1_000;
+const exactLimit = 64;
 /** How long a count for a larger limit is valid, in milliseconds. */
 const freshMs = 1_000;
 /** One replica may open this fraction (1/16) of the free contexts before it counts again. */
@@ -15,8 +15,9 @@ interface Known {
 }
 
 /**
- * Caches the number of open contexts, so that not every admission has to count them. Limits up to
- * 1,000 are exact. A larger limit may be exceeded by what other replicas open within a second.
+ * Caches the number of open contexts: counting takes a lock on the agent, and admissions that all
+ * count run one after the other over all replicas. Limits up to 64 are exact. A larger limit may be
+ * exceeded by what other replicas open within a second: a sixteenth of it for each of them at most.
  */
 export class ContextQuota {
   readonly #agents = new Map<string, Known>();
