@@ -74,21 +74,29 @@ const failure = async (promise: Promise<unknown>): Promise<LegateError> =>
     (error: LegateError) => error,
   );
 
-test('a client that waits for the port reads gRPC in the first card', async () => {
-  // The port of the server is only known once it listens, so the client starts with it.
-  const former = await serve(echo);
-  await former.close();
-  const { port } = former;
-  const first = (async (): Promise<string> => {
-    for (;;) {
-      const card = await fetch(`http://localhost:${port}/.well-known/agent-card.json`).catch(
-        () => undefined,
-      );
-      if (card?.ok === true) return card.text();
-    }
-  })();
-  await using server = await serve(echo, { port, channels: [grpcChannel()] });
-  expect(await first).toContain('"GRPC"');
+describe.each(['grpcChannel', 'serveGrpc'])('gRPC by %s', (way) => {
+  test('a client that waits for the port reads gRPC in the first card', async () => {
+    // The port of the server is only known once it listens, so the client starts with it.
+    const former = await serve(echo);
+    await former.close();
+    const { port } = former;
+    const first = (async (): Promise<string> => {
+      for (;;) {
+        const card = await fetch(`http://localhost:${port}/.well-known/agent-card.json`).catch(
+          () => undefined,
+        );
+        if (card?.ok === true) return card.text();
+      }
+    })();
+    const isChannel = way === 'grpcChannel';
+    await using server = await serve(echo, { port, channels: isChannel ? [grpcChannel()] : [] });
+    await using _separate = isChannel ? undefined : await serveGrpc(server.router);
+    expect(await first).toContain('"GRPC"');
+  });
+});
+
+test('gRPC of a channel shuts down with its server', async () => {
+  const server = await serve(echo, { channels: [grpcChannel()] });
   const card = server.router.cards.current.supportedInterfaces;
   const client = await GrpcClient.connect({
     url: card.find(({ protocolBinding }) => protocolBinding === 'GRPC')?.url ?? '',
@@ -98,6 +106,16 @@ test('a client that waits for the port reads gRPC in the first card', async () =
   expect(await client.call('sendMessage', say('hi'))).toHaveProperty('task');
   await server.close();
   await expect(client.call('sendMessage', say('hi'))).rejects.toThrow();
+});
+
+test('the card is served again when gRPC cannot start', async () => {
+  await using server = await serve(echo);
+  const card = `${server.url}/.well-known/agent-card.json`;
+  const starting = serveGrpc(server.router, { port: server.port });
+  const asked = fetch(card);
+  await expect(starting).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+  expect((await asked).status).toBe(200);
+  expect(await (await fetch(card)).text()).not.toContain('"GRPC"');
 });
 
 test('bytes of files are encoded twice where the service says so', async () => {

@@ -58,16 +58,21 @@ export interface GrpcServer extends AsyncDisposable {
 
 /**
  * Serves an agent over gRPC beside HTTP, with the services of A2A 1.0 (`lf.a2a.v1`) and 0.3 (`a2a.v1`)
- * on one port, and lists it in the agent's card for as long as it is open. Callers are authenticated
- * and limited as over HTTP. grpc-js is loaded by this call. Close the server before the router.
+ * on one port, and lists it in the agent's card for as long as it is open. Clients that ask for the card
+ * while gRPC starts get the one that lists it. Callers are authenticated and limited as over HTTP.
+ * grpc-js is loaded by this call. Close the server before the router.
  * @example
  * await using server = await serve(agent, { port: 8080 });
  * await using grpcServer = await serveGrpc(server.router, { port: 50051 });
  */
-export async function serveGrpc(
+export function serveGrpc(
   { service }: { readonly service: Service },
   options: ServeGrpcOptions = {},
 ): Promise<GrpcServer> {
+  return service.cards.holdFor(openGrpc(service, options));
+}
+
+async function openGrpc(service: Service, options: ServeGrpcOptions): Promise<GrpcServer> {
   const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
   const { cards, limits } = service;
   checkBind({
@@ -121,8 +126,7 @@ export interface GrpcChannel {
 }
 
 /**
- * Serves an agent over gRPC beside HTTP, like `serveGrpc`, from the first request on: the first card
- * that a client reads lists it. Shuts down with the server.
+ * Serves an agent over gRPC beside HTTP, like `serveGrpc`, and shuts it down with the server.
  * @example await using server = await serve(agent, { port: 8080, channels: [grpcChannel({ port: 50051 })] });
  */
 export function grpcChannel(options: ServeGrpcOptions = {}): GrpcChannel {

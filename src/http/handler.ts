@@ -88,6 +88,7 @@ async function route(
   if (cardPaths.has(path)) {
     requireMethod(method, response, 'GET', 'HEAD');
     if (service.protectsCard) await authenticateRequest(service, request, response, query);
+    await service.cards.settled;
     return sendCard(service, request, response);
   }
   return handleRest(service, request, response, { path, query }, options.closing);

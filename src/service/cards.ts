@@ -84,6 +84,7 @@ export class Cards {
   readonly #sign: ((card: AgentCard) => Promise<AgentCard>) | undefined;
   /** Extended cards by what they say, oldest first. */
   readonly #signed = new Map<string, Promise<AgentCard>>();
+  #changing: Promise<unknown> | undefined;
 
   /** `card` is signed already; `sign` is for those that come after it. */
   constructor(
@@ -107,6 +108,21 @@ export class Cards {
     return this.#card;
   }
 
+  /** Resolves when no change of the card is under way: callers that ask for it wait for this. */
+  get settled(): Promise<unknown> | undefined {
+    return this.#changing;
+  }
+
+  /** Serves no card until `change` has settled, such as an interface that starts and lists itself. */
+  async holdFor<T>(change: Promise<T>): Promise<T> {
+    const changing = Promise.allSettled([this.#changing, change]);
+    this.#changing = changing;
+    void changing.then(() => {
+      if (this.#changing === changing) this.#changing = undefined;
+    });
+    return change;
+  }
+
   /** From now on this card is served; its entity tags change with it. */
   async replace(card: AgentCard): Promise<void> {
     const signed = this.#sign === undefined ? card : await this.#sign(card);
@@ -123,6 +139,7 @@ export class Cards {
         'the extended card of this agent is not configured',
       );
     }
+    await this.settled;
     const card = await this.#extended(caller, this.#card);
     return this.#sign === undefined ? card : this.#signOnce(card, this.#sign);
   }
