@@ -65,6 +65,18 @@ test('a consumer that leaves early closes the generator', async () => {
   expect(isClosed).toBe(true);
 });
 
+test('functions and generators need not be asynchronous', async () => {
+  const plain = await saying(() => 'hi');
+  const generator = await saying(function* () {
+    yield 'h';
+    yield 'i';
+    return completed('Bye');
+  });
+  const nothing = await saying(() => undefined);
+  expect([plain.text, generator.text, nothing.text]).toEqual(['hi', 'hi', '']);
+  expect(generator.end).toEqual(completed('Bye'));
+});
+
 const model = scriptedModel([]);
 const run = () => 'done';
 const openApi = { openapi: '3.1.0', paths: {} };

@@ -33,6 +33,9 @@ export const agentOptionNames: OptionNames<AgentOptions> = {
 };
 
 type Emitted = TurnEvent | string;
+type Generated =
+  | AsyncIterable<Emitted, Emitted | void, undefined>
+  | (Iterable<Emitted, Emitted | void, undefined> & object);
 
 /**
  * What an agent does in a turn: a generator of events and text, or a function that returns its answer.
@@ -41,7 +44,7 @@ type Emitted = TurnEvent | string;
  */
 export type AgentFunction = (
   turn: Turn,
-) => AsyncIterable<Emitted, Emitted | void> | Promise<Emitted | void>;
+) => Generated | Promise<Emitted | void> | Emitted | void;
 
 /**
  * An agent from a function.
@@ -71,8 +74,9 @@ async function* eventsOf(run: AgentFunction, turn: Turn): AsyncGenerator<TurnEve
     hasText ||= typeof value === 'string';
   }
   const result = run(turn);
-  if (!(Symbol.asyncIterator in result)) return yield* toEvents(await result);
-  const events = result[Symbol.asyncIterator]();
+  if (!isIterable(result)) return yield* toEvents(await result);
+  const events =
+    Symbol.asyncIterator in result ? result[Symbol.asyncIterator]() : result[Symbol.iterator]();
   try {
     for (;;) {
       const next = await events.next();
@@ -82,6 +86,12 @@ async function* eventsOf(run: AgentFunction, turn: Turn): AsyncGenerator<TurnEve
   } finally {
     await events.return?.();
   }
+}
+
+/** Whether a function is a generator; text is iterable too, but is an answer. */
+function isIterable(result: ReturnType<AgentFunction>): result is Generated {
+  if (typeof result !== 'object') return false;
+  return Symbol.asyncIterator in result || Symbol.iterator in result;
 }
 
 export { textOf } from '../protocol/index.ts';
