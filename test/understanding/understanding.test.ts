@@ -9,18 +9,15 @@ const share = (rows: readonly Judged[]): number =>
 
 test.each(projectNames)('%s understands what people write, as well as before', async (name) => {
   const judged = await measure(name);
-  for (const part of ['tuned', 'kept'] as const) {
-    const rows = judged.filter((one) => one.part === part);
+  for (const [part, rows] of Map.groupBy(judged, (one) => one.part)) {
     expect(share(rows), `${name}, ${part}`).toBeGreaterThanOrEqual(floors[part]);
   }
-  // Whatever else goes wrong: nothing starts that was not asked for. Of the part kept apart one message
-  // (a table for a kitchen) is known to start a booking.
+  // Whatever else goes wrong: nothing starts that was not asked for.
   const started = judged.filter(
     ({ category, expected, reaction }) =>
       category === 'out of scope' &&
       expected.includes('refuse') &&
       reaction.commands.some(({ command }) => command === 'start flow'),
   );
-  expect(started.filter(({ part }) => part === 'tuned').map(({ text }) => text)).toEqual([]);
-  expect(started.length).toBeLessThanOrEqual(1);
+  expect(started.map(({ text }) => text)).toEqual([]);
 });

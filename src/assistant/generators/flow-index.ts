@@ -64,6 +64,8 @@ const fillerWeight = 0.12;
 const penalties = {
   topic: 1,
   besideTopic: 0.6,
+  /** "I want to buy a table": another thing is done than what the flow does. */
+  action: 1,
   generic: 0.6,
   light: 0.25,
   weak: 0.2,
@@ -399,9 +401,19 @@ export class FlowIndex {
     return words;
   }
 
+  /** What is wished or asked for: "to sell", "can you sell". */
+  #isVerb({ tokens }: Message, { at, stem }: Word): boolean {
+    const { infinitive, auxiliaries, pronouns, light } = this.#language;
+    const before = tokens[at - 1]?.folded ?? '';
+    if (light.has(stem)) return false;
+    if (infinitive.has(before)) return true;
+    return pronouns.has(before) && auxiliaries.has(tokens[at - 2]?.folded ?? '');
+  }
+
   /** What kind of word it is where a flow does not have it. Names and words beside numbers say little. */
   #roleOf(message: Message, word: Word, stem: string): keyof typeof penalties {
     const kind = this.#kindOf(stem);
+    if (kind === 'generic' && this.#isVerb(message, word)) return 'action';
     if (kind !== 'topic') return kind;
     if (this.#language.light.has(stem)) return 'light';
     const text = message.text.slice(word.start, word.end);

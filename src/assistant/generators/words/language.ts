@@ -38,6 +38,11 @@ const dataSchema = z.object({
   light: z.string(),
   /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
   prepositions: z.string().default(''),
+  /** What stands before the verb of a wish: "I want to buy". */
+  infinitive: z.string().default(''),
+  /** With a pronoun after it, what stands before the verb of a request: "can you sell". */
+  auxiliaries: z.string().default(''),
+  pronouns: z.string().default(''),
   /** Words that mean nearly the same, a group a line. */
   synonyms: z.string(),
   /** Words that exclude each other: `one / other`, a pair a line; each side may have several. */
@@ -76,6 +81,9 @@ export interface Language {
   readonly anything: ReadonlySet<string>;
   readonly light: ReadonlySet<string>;
   readonly prepositions: ReadonlySet<string>;
+  readonly infinitive: ReadonlySet<string>;
+  readonly auxiliaries: ReadonlySet<string>;
+  readonly pronouns: ReadonlySet<string>;
   /** Stems that mean nearly the same as a stem, without itself. */
   readonly synonyms: ReadonlyMap<string, readonly string[]>;
   readonly opposites: ReadonlyMap<string, readonly string[]>;
@@ -154,6 +162,9 @@ export function readLanguage(file: string): Language {
     anything: new Set(wordsIn(data.anything)),
     light: stemSet(light),
     prepositions: new Set(wordsIn(prepositions)),
+    infinitive: new Set(wordsIn(data.infinitive)),
+    auxiliaries: new Set(wordsIn(data.auxiliaries)),
+    pronouns: new Set(wordsIn(data.pronouns)),
     synonyms,
     opposites,
     compounds,
@@ -170,6 +181,9 @@ function withBase(data: WordData, base: Language): WordData {
     fillers: `${[...base.fillers].join(' ')} ${data.fillers}`,
     prepositions: `${[...base.prepositions].join(' ')} ${data.prepositions}`,
     weak: `${[...base.weak].join(' ')} ${data.weak}`,
+    infinitive: `${[...base.infinitive].join(' ')} ${data.infinitive}`,
+    auxiliaries: `${[...base.auxiliaries].join(' ')} ${data.auxiliaries}`,
+    pronouns: `${[...base.pronouns].join(' ')} ${data.pronouns}`,
   };
 }
 
