@@ -7,6 +7,7 @@ import {
   TaskArtifactUpdateEvent,
   TaskStatusUpdateEvent,
 } from '@a2a-js/sdk';
+import { LegacyA2AService, legacyGrpcService } from '@a2a-js/sdk/compat/v0_3/server/grpc';
 import {
   AgentEvent,
   type AgentExecutor,
@@ -22,6 +23,8 @@ import {
   restHandler,
   UserBuilder,
 } from '@a2a-js/sdk/server/express';
+import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 import express, { type Response } from 'express';
 
 /** Does what the text of a message asks for. */
@@ -148,8 +151,8 @@ export interface OfficialServer extends AsyncDisposable {
   readonly cutAll: (then?: () => void) => void;
 }
 
-/** A server of the official JavaScript SDK: both bindings in both versions. */
-export async function officialServer(): Promise<OfficialServer> {
+/** A server of the official JavaScript SDK: both HTTP bindings and, if wanted, gRPC, in both versions. */
+export async function officialServer({ grpc = false } = {}): Promise<OfficialServer> {
   const executor = new OfficialExecutor();
   const app = express();
   const open = new Set<Response>();
@@ -164,6 +167,8 @@ export async function officialServer(): Promise<OfficialServer> {
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const grpcServer = new Server();
+  const grpcUrl = grpc ? await listenGrpc(grpcServer) : undefined;
   const card = AgentCard.fromJSON({
     name: 'Official',
     description: 'Made with the official SDK',
@@ -171,6 +176,9 @@ export async function officialServer(): Promise<OfficialServer> {
     supportedInterfaces: ['1.0', '0.3'].flatMap((protocolVersion) => [
       { url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion },
       { url: `${url}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
+      ...(grpcUrl === undefined
+        ? []
+        : [{ url: grpcUrl, protocolBinding: 'GRPC', protocolVersion }]),
     ]),
     capabilities: { streaming: true, pushNotifications: true },
     defaultInputModes: ['text/plain'],
@@ -193,6 +201,8 @@ export async function officialServer(): Promise<OfficialServer> {
   );
   app.use('/rpc', jsonRpcHandler(handling));
   app.use('/rest', restHandler(handling));
+  grpcServer.addService(A2AService, grpcService(handling));
+  grpcServer.addService(LegacyA2AService, legacyGrpcService(handling));
   return {
     url,
     executor,
@@ -201,8 +211,18 @@ export async function officialServer(): Promise<OfficialServer> {
       for (const response of open) response.destroy();
     },
     async [Symbol.asyncDispose]() {
+      grpcServer.forceShutdown();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function listenGrpc(server: Server): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync('localhost:0', ServerCredentials.createInsecure(), (error, port) => {
+      if (error === null) resolve(`localhost:${port}`);
+      else reject(error);
+    });
+  });
 }

@@ -1,12 +1,20 @@
+/** The official JavaScript server called by our client: every binding, both versions. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { officialServer } from '../../test/support/official-server.ts';
-import { message, type StreamResponse } from '../protocol/index.ts';
-import { connect, type StreamEvent } from './index.ts';
-import { speeches } from './testing/scripted-agent.ts';
+import { type BindingName, connect, type StreamEvent } from '../src/client/index.ts';
+import { grpcBinding } from '../src/grpc/index.ts';
+import { message, type StreamResponse } from '../src/protocol/index.ts';
+import { officialServer } from './support/official-server.ts';
+
+const overHttp = (['JSONRPC', 'HTTP+JSON'] as const).flatMap((binding) => bothVersions(binding));
+const overEverything = [...overHttp, ...bothVersions('GRPC')];
+
+function bothVersions(binding: BindingName) {
+  return (['1.0', '0.3'] as const).map((version) => ({ binding, version }));
+}
 
 /** The official server, which stops with the test. */
 async function serving() {
-  const server = await officialServer();
+  const server = await officialServer({ grpc: true });
   onTestFinished(() => server[Symbol.asyncDispose]());
   return server;
 }
@@ -27,18 +35,20 @@ async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamRespon
   return all;
 }
 
-describe.each(speeches)('the official server over $binding $version', (speech) => {
-  const start = async () => {
-    const server = await serving();
-    const client = await connect(server.url, {
-      ...speech,
-      sleep: () => new Promise((resolve) => setImmediate(resolve)),
-    });
-    return { ...server, client };
-  };
+async function start(how: (typeof overEverything)[number]) {
+  const server = await serving();
+  const client = await connect(server.url, {
+    ...how,
+    bindings: [grpcBinding()],
+    sleep: () => new Promise((resolve) => setImmediate(resolve)),
+  });
+  onTestFinished(() => client.close());
+  return { ...server, client };
+}
 
+describe.each(overEverything)('the official server over $binding $version', (speech) => {
   test('is found by its card', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     expect(client.interface).toMatchObject({
       protocolBinding: speech.binding,
       protocolVersion: speech.version,
@@ -47,7 +57,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('answers a message with a task, or with a message', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     const answer = await client.sendMessage('go');
     expect(answer).toMatchObject({
       task: {
@@ -61,7 +71,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('answers with bytes', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     const answer = await client.sendMessage('file');
     expect(answer).toMatchObject({
       task: {
@@ -71,7 +81,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('streams', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     const events = await collect(client.sendStreamingMessage('go'));
     expect(kinds(events)).toEqual(['task', 'artifactUpdate', 'artifactUpdate', 'statusUpdate']);
     expect(textOf(events)).toBe('one two');
@@ -79,7 +89,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('asks back and is answered', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     const asked = await client.sendAndWait('ask');
     if (!('task' in asked)) throw new Error('expected a task');
     expect(asked.task.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
@@ -90,48 +100,8 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
     });
   });
 
-  test('a broken stream is taken up again: nothing is lost, nothing comes twice', async () => {
-    const { client, executor, cutAll } = await start();
-    const events: StreamResponse[] = [];
-    for await (const { response } of client.sendStreamingMessage('hold')) {
-      events.push(response);
-      if (events.length === 3) {
-        await expect.poll(() => executor.held.size).toBe(1);
-        // The work goes on when the client is back.
-        cutAll(() => {
-          for (const { release } of executor.held.values()) release();
-        });
-      }
-    }
-    expect(textOf(events)).toBe('one two three');
-    const last = events.at(-1);
-    const state =
-      last !== undefined && 'task' in last
-        ? last.task.status.state
-        : last !== undefined && 'statusUpdate' in last && last.statusUpdate.status.state;
-    expect(state).toBe('TASK_STATE_COMPLETED');
-  });
-
-  test('a task that ended while the stream was broken is delivered all the same', async () => {
-    const { client, executor, cutAll } = await start();
-    const events: StreamResponse[] = [];
-    for await (const { response } of client.sendStreamingMessage('hold')) {
-      events.push(response);
-      if (events.length === 3) {
-        await expect.poll(() => executor.held.size).toBe(1);
-        cutAll();
-        const [taskId] = executor.held.keys();
-        for (const { release } of executor.held.values()) release();
-        const isOver = async () => (await client.getTask(taskId ?? '')).status.state;
-        await expect.poll(isOver).toBe('TASK_STATE_COMPLETED');
-      }
-    }
-    expect(textOf(events)).toBe('one two three');
-    expect(kinds(events).at(-1)).toBe('task');
-  });
-
   test('is subscribed to, and waited for', async () => {
-    const { client, executor } = await start();
+    const { client, executor } = await start(speech);
     const sent = await client.sendMessage({
       message: message('hold'),
       configuration: { returnImmediately: true },
@@ -151,7 +121,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('cancels', async () => {
-    const { client, executor } = await start();
+    const { client, executor } = await start(speech);
     const sent = await client.sendMessage({
       message: message('hold'),
       configuration: { returnImmediately: true },
@@ -163,7 +133,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('cancels what was given up before it was made known', async () => {
-    const { client, executor } = await start();
+    const { client, executor } = await start(speech);
     const failures: unknown[] = [];
     const sender = new AbortController();
     const sent = client
@@ -184,7 +154,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('keeps push configurations', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     const sent = await client.sendMessage('go');
     if (!('task' in sent)) throw new Error('expected a task');
     const which = { taskId: sent.task.id, id: 'config-1' };
@@ -198,7 +168,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 
   test('says what is wrong', async () => {
-    const { client } = await start();
+    const { client } = await start(speech);
     await expect(client.getTask('nowhere')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
     const sent = await client.sendMessage('go');
     if (!('task' in sent)) throw new Error('expected a task');
@@ -214,11 +184,55 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
   });
 });
 
-test.each(speeches.filter(({ version }) => version === '1.0'))(
+describe.each(overHttp)(
+  'a broken stream of the official server over $binding $version',
+  (speech) => {
+    test('is taken up again: nothing is lost, nothing comes twice', async () => {
+      const { client, executor, cutAll } = await start(speech);
+      const events: StreamResponse[] = [];
+      for await (const { response } of client.sendStreamingMessage('hold')) {
+        events.push(response);
+        if (events.length === 3) {
+          await expect.poll(() => executor.held.size).toBe(1);
+          // The work goes on when the client is back.
+          cutAll(() => {
+            for (const { release } of executor.held.values()) release();
+          });
+        }
+      }
+      expect(textOf(events)).toBe('one two three');
+      const last = events.at(-1);
+      const state =
+        last !== undefined && 'task' in last
+          ? last.task.status.state
+          : last !== undefined && 'statusUpdate' in last && last.statusUpdate.status.state;
+      expect(state).toBe('TASK_STATE_COMPLETED');
+    });
+
+    test('a task that ended while the stream was broken is delivered all the same', async () => {
+      const { client, executor, cutAll } = await start(speech);
+      const events: StreamResponse[] = [];
+      for await (const { response } of client.sendStreamingMessage('hold')) {
+        events.push(response);
+        if (events.length === 3) {
+          await expect.poll(() => executor.held.size).toBe(1);
+          cutAll();
+          const [taskId] = executor.held.keys();
+          for (const { release } of executor.held.values()) release();
+          const isOver = async () => (await client.getTask(taskId ?? '')).status.state;
+          await expect.poll(isOver).toBe('TASK_STATE_COMPLETED');
+        }
+      }
+      expect(textOf(events)).toBe('one two three');
+      expect(kinds(events).at(-1)).toBe('task');
+    });
+  },
+);
+
+test.each(overEverything.filter(({ version }) => version === '1.0'))(
   'the official server lists its tasks over $binding',
   async (speech) => {
-    const { url } = await serving();
-    const client = await connect(url, speech);
+    const { client } = await start(speech);
     for (let count = 0; count < 3; count += 1) await client.sendMessage('go');
     const page = await client.listTasks({ pageSize: 2, includeArtifacts: true });
     expect(page.tasks).toHaveLength(2);
