@@ -138,6 +138,7 @@ export {
   type Channel,
   type ChannelHost,
   type Handler,
+  type MountableHandler,
   inspectorChannel,
   type InspectorChannel,
   type InspectorOptions,

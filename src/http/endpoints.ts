@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/index.ts';
 import type { Authenticator } from '../auth/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import {
   type AgentOptions,
   type Cards,
@@ -10,6 +11,7 @@ import {
 import type { Engine } from '../tasks/index.ts';
 import type { ChannelHost, MountedChannel } from './channel.ts';
 import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
+import { mountable, type MountableHandler } from './mount.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
 import type { HttpOptions, HttpService, RouterOptions } from './options.ts';
 import { refuseForeignNames, refuseForeignPages } from './request-guard.ts';
@@ -91,6 +93,8 @@ export async function openEndpoints(
         setsContextHints = false,
         channels = [],
         a2a = true,
+        rpcPath = '/',
+        cardPath,
       } = options;
       const service: HttpService = { ...base, corsOrigins, setsContextHints, metricsEndpoint };
       const routes = new ChannelRoutes();
@@ -98,6 +102,8 @@ export async function openEndpoints(
         closing: closing.signal,
         isReady: () => readiness.check(),
         channels: routes,
+        rpcPath: checkPath('rpcPath', rpcPath),
+        cardPath: cardPath === undefined ? undefined : checkPath('cardPath', cardPath),
         hasA2a: a2a,
       };
       for (const channel of channels) {
@@ -139,6 +145,7 @@ export async function openEndpoints(
  */
 export interface Router
   extends AsyncDisposable, AgentEndpoints, Pick<Endpoints, 'store' | 'push' | 'drain' | 'close'> {
+  readonly handler: MountableHandler;
   /**
    * From now on `/ready` says no and every response closes its connection; everything else is served
    * as before.
@@ -147,10 +154,12 @@ export interface Router
 }
 
 /**
- * The endpoints of an agent as a `(req, res)` handler, for a server you have already.
+ * The endpoints of an agent as a handler, for a server or framework you have already.
  * @example
  * const { handler } = await router(agent, { url: 'https://example.com/agent' });
  * express().use('/agent', handler);
+ * await fastify().register(handler.fastify, { prefix: '/agent' });
+ * new Hono().mount('/agent', handler.fetch);
  */
 export async function router(agent: Agent, options: RouterOptions = {}): Promise<Router> {
   const { agents, store, push, readiness, drain, close } = await openEndpoints(
@@ -161,10 +170,10 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
   if (endpoints === undefined) throw new TypeError('the agent has no endpoints');
   return {
     ...endpoints,
-    handler(request, response) {
+    handler: mountable((request, response) => {
       if (readiness.isLeaving) response.setHeader('connection', 'close');
       endpoints.handler(request, response);
-    },
+    }, options.url),
     store,
     push,
     leave: () => readiness.leave(),
@@ -172,6 +181,14 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+}
+
+function checkPath(option: string, path: string): string {
+  if (/^\/[^?#\s{}]*$/.test(path)) return path;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${option} ${JSON.stringify(path)} is not a path; write one like /a2a`,
+  );
 }
 
 async function dispose(mounted: AsyncDisposable | Disposable | void): Promise<void> {

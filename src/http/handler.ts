@@ -36,6 +36,10 @@ export interface HandlerOptions {
   readonly isReady: () => Promise<ReadyReport>;
   /** Endpoints of channels, matched before A2A's own. */
   readonly channels: ChannelRoutes;
+  /** Where JSON-RPC is. */
+  readonly rpcPath: string;
+  /** Where the card is. @default its well-known paths */
+  readonly cardPath: string | undefined;
   /** Whether to serve A2A and the card. */
   readonly hasA2a: boolean;
   /** The path that lists the agents, named in the error for an unknown path. */
@@ -71,7 +75,7 @@ async function route(
     requireMethod(method, response, 'GET', 'HEAD');
     return service.metricsEndpoint.send(service, request, response, query);
   }
-  if (await routeToChannel(service, options.channels, { request, response, path, query })) return;
+  if (await routeToChannel(service, options, { request, response, path, query })) return;
   if (path === '/health' || path === '/ready') {
     requireMethod(method, response, 'GET', 'HEAD');
     return sendHealth(response, path === '/health' ? { isReady: true } : await options.isReady());
@@ -81,11 +85,11 @@ async function route(
     return sendKeys(response, service.jwks());
   }
   if (!options.hasA2a) throw routeNotFound(path, options.index);
-  if (path === '/') {
+  if (path === options.rpcPath) {
     requireMethod(method, response, 'POST');
     return handleJsonRpc(service, request, response, query, options.closing);
   }
-  if (cardPaths.has(path)) {
+  if (options.cardPath === undefined ? cardPaths.has(path) : path === options.cardPath) {
     requireMethod(method, response, 'GET', 'HEAD');
     if (service.protectsCard) await authenticateRequest(service, request, response, query);
     await service.cards.settled;
@@ -97,13 +101,13 @@ async function route(
 /** Whether a channel took the request. */
 async function routeToChannel(
   service: HttpService,
-  channels: ChannelRoutes,
+  { channels, rpcPath }: HandlerOptions,
   call: Omit<RouteCall, 'params'>,
 ): Promise<boolean> {
   const { request, response, path } = call;
   const { method = 'GET' } = request;
   const match = channels.match(method, path);
-  if (match === undefined || (match.handler === undefined && path === '/')) return false;
+  if (match === undefined || (match.handler === undefined && path === rpcPath)) return false;
   const { channel, handler, allowed, params } = match;
   try {
     if (handler === undefined) throw methodNotAllowed(response, method, allowed.join(', '));

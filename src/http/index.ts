@@ -1,6 +1,7 @@
 export type { Channel, ChannelHost, RouteCall, RouteHandler } from './channel.ts';
 export { type Router, router } from './endpoints.ts';
 export type { Handler } from './handler.ts';
+export type { MountableHandler } from './mount.ts';
 export type { InspectorAccess } from './inspector/access.ts';
 export { inspectorChannel, type InspectorChannel } from './inspector/inspector-channel.ts';
 export type { FlowView, NetworkProvider, StepView } from './inspector/model.ts';

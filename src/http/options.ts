@@ -15,6 +15,8 @@ export interface HttpOptions {
   setsContextHints?: boolean;
   /** Answers A2A requests and shows the card; without it only channels and health. @default true */
   a2a?: boolean;
+  /** Where the card is, in place of its well-known paths. @default '/.well-known/agent-card.json' and '/.well-known/agent.json' */
+  cardPath?: string;
   /** Endpoints beside A2A: chat webhooks, APIs, pages. @default none */
   channels?: readonly Channel[];
 }

@@ -138,6 +138,8 @@ async function openAll(
     closing,
     isReady: () => readiness.check(),
     channels: routes,
+    rpcPath: '/',
+    cardPath: undefined,
     hasA2a: false,
     index: cataloguePath,
   });

@@ -6,4 +6,5 @@ export {
   readBodyOf,
   readBytes,
 } from './body.ts';
+export { toFetchHandler } from './fetch-handler.ts';
 export { toNodeHandler } from './node-handler.ts';

@@ -26,6 +26,8 @@ export interface CardOptions {
   defaultOutputModes?: readonly string[];
   /** Where callers reach this server: scheme, host, port and path prefix, no slash at the end. */
   url: string;
+  /** Where JSON-RPC is served, below `url`. @default '/' */
+  rpcPath?: string;
   capabilities: AgentCapabilities;
   securitySchemes?: Readonly<Record<string, SecurityScheme>>;
   securityRequirements?: readonly SecurityRequirement[];
@@ -37,15 +39,17 @@ const defaultModes = ['text/plain', 'application/json'] as const;
 
 /** The card of an agent served by us: 1.0 first, both HTTP bindings, then 0.3. */
 export function cardOf(agent: Agent, options: CardOptions): AgentCard {
-  const { url, capabilities, moreInterfaces = [], version = '1.0.0', ...rest } = options;
+  const { url, capabilities, moreInterfaces = [], version = '1.0.0', ...more } = options;
+  const { rpcPath = '/', ...rest } = more;
+  const rpcUrl = rpcPath === '/' ? url : `${url}${rpcPath}`;
   return {
     name: agent.name,
     description: agent.description,
     supportedInterfaces: [
-      { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: rpcUrl, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
       ...moreInterfaces,
-      { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      { url: rpcUrl, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
       { url, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
     ],
     version,

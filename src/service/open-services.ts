@@ -167,7 +167,7 @@ async function openCards(
   options: AgentOptions,
   { auth, hasPush }: { readonly auth: Authenticator; readonly hasPush: boolean },
 ): Promise<Cards> {
-  const { url = 'http://localhost', staticCard, extendedCard, cardKeys: keys } = options;
+  const { url = 'http://localhost', rpcPath = '/', staticCard, extendedCard, cardKeys: keys } = options;
   const { skillScopes = {}, unversionedCard: unversioned = 'superset' } = options;
   const { capabilities, ...rest } = options.card ?? {};
   if (extendedCard !== undefined && Object.keys(auth.securitySchemes() ?? {}).length === 0) {
@@ -183,6 +183,7 @@ async function openCards(
       { ...agent, skills: declareSkillScopes(agent.skills, skillScopes, auth) },
       {
         url,
+        rpcPath,
         ...rest,
         capabilities: {
           streaming: options.streaming ?? true,

@@ -60,6 +60,8 @@ export interface SharedOptions {
 export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   /** Where callers reach the agent, without a slash at the end. @default 'http://localhost' */
   url?: string;
+  /** Where JSON-RPC is served, below `url`; HTTP+JSON stays at `url`. @default '/' */
+  rpcPath?: string;
   /** Parts of the card beside what the agent says. */
   card?: Partial<
     Omit<CardOptions, 'url' | 'capabilities' | 'securitySchemes' | 'securityRequirements'>

@@ -45,6 +45,23 @@ export async function goPeer(sdk: string): Promise<Peer | string> {
   );
 }
 
+/** Our agent on another runtime (`runtime-server.ts`), or why there is none on this machine. */
+export async function runtimePeer(
+  runtime: 'bun' | 'deno',
+  version: string,
+): Promise<Pick<Peer, 'server'> | string> {
+  const name = `${runtime}-${version}`;
+  const folder = await installed(name, async (path) => {
+    const npm = ['install', '--prefix', path, '--no-audit', '--no-fund', `${runtime}@${version}`];
+    await run('npm', npm, { timeout: 600_000 });
+    await run(join(path, 'node_modules/.bin', runtime), ['--version']);
+  });
+  if (typeof folder === 'string') return folder;
+  const args = runtime === 'deno' ? ['run', '-A', '--node-modules-dir=manual', '--no-check'] : [];
+  const program = join(folder.path, 'node_modules/.bin', runtime);
+  return peerOf(program, [...args, join(import.meta.dirname, 'runtime-server.ts')]);
+}
+
 /** The folder of an SDK, installed once; or the reason why it cannot be. */
 async function installed(
   name: string,
