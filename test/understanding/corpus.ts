@@ -101,9 +101,8 @@ function meetsOne({ commands, set, slots, activeFlow }: Reaction, word: string):
   if (word.startsWith('-')) return !set.some(([slot]) => slot === word.slice(1));
   if (word.startsWith('again ')) {
     const isOpen = (slots[word.slice(6)] ?? null) === null;
-    const isLeft = commands.some(
-      (one) => one.command === 'cancel flow' || one.command === 'start flow',
-    );
+    // Which flows start is compared beside it.
+    const isLeft = commands.some((one) => one.command === 'cancel flow');
     return isOpen && activeFlow !== undefined && !isLeft;
   }
   if (word.startsWith('?')) {

@@ -59,13 +59,13 @@ interface Phrase {
 
 const weights = { topic: 1, generic: 0.7, weak: 0.3 } as const;
 /** Small words tell phrases apart that share the others: "how much money" and "where did my money go". */
-const fillerWeight = 0.12;
+const fillerWeight = 0.2;
 /** What a word that the flow does not have takes away from its confidence. */
 const penalties = {
   topic: 1,
   besideTopic: 0.6,
   /** "I want to buy a table": another thing is done than what the flow does. */
-  action: 1,
+  action: 1.2,
   generic: 0.6,
   light: 0.25,
   weak: 0.2,
@@ -165,6 +165,11 @@ export class FlowIndex {
     for (const one of ofFlow.keys()) {
       this.#flowCounts.set(one, (this.#flowCounts.get(one) ?? 0) + 1);
     }
+  }
+
+  /** The flows that messages can start, in their order. */
+  get flows(): readonly Flow[] {
+    return this.#flows;
   }
 
   /** Stems that mean nearly the same in this project, without the stem itself. */

@@ -7,6 +7,8 @@ import type { Domain } from '../model.ts';
 const tableSchema = z.object({
   openers: z.array(z.string()),
   closers: z.array(z.string()),
+  /** What opens a clause without a mark before it: "perfect thank you". */
+  clauses: z.array(z.string()),
   /** Words that may stand anywhere without changing what is said. */
   fillers: z.string(),
   /** Lists that phrases name as `<list>`. */
@@ -25,6 +27,7 @@ interface SmallTalk {
   readonly opener: RegExp;
   readonly openers: RegExp;
   readonly closers: RegExp;
+  readonly clauseEnd: RegExp;
   readonly fillers: RegExp;
   readonly words: Readonly<Record<string, string>>;
   readonly priority: readonly string[];
@@ -48,6 +51,10 @@ function compile(table: z.infer<typeof tableSchema>): SmallTalk {
     openers: new RegExp(`^(?:${opener.slice(1)})+`, 'u'),
     closers: new RegExp(
       `(?:^|[\\s,]+)(?:${anyOf(table.closers)}(?![\\p{L}\\p{N}'])[\\s,.!]*)+[\\s.!?]*$|[\\s,.!?]+$`,
+      'u',
+    ),
+    clauseEnd: new RegExp(
+      `[,.!?;:()\\u2026\\n]+| - | (?:and|but|und|aber) | (?=${anyOf(table.clauses)}(?![\\p{L}\\p{N}]))`,
       'u',
     ),
     fillers: new RegExp(`(?<=^| )(?:${table.fillers.trim().split(/\s+/).join('|')})(?: |$)`, 'gu'),
@@ -90,7 +97,7 @@ export function withoutClosing(text: string): string {
 export function smallTalkTopic(message: string, domain?: Domain): string | undefined {
   if (message.length > mostClauses * mostLetters) return undefined;
   const folded = message.trim().toLowerCase();
-  const { topics: builtin, priority } = smallTalk();
+  const { topics: builtin, clauseEnd } = smallTalk();
   const topics = domain?.smallTalk === undefined ? builtin : [...ownTopics(domain), ...builtin];
   const whole = topicOf(folded, topics);
   if (whole !== undefined) return whole;
@@ -102,10 +109,14 @@ export function smallTalkTopic(message: string, domain?: Domain): string | undef
     if (topic !== undefined) found.push(topic);
     else if (wordsOf(withoutClosing(withoutOpening(clause))) !== '') return undefined;
   }
-  return priority.find((topic) => found.includes(topic)) ?? found[0];
+  return foremost(found);
 }
 
-const clauseEnd = /[,.!?;:()\u2026\n]+| - | (?:and|but|und|aber) /u;
+/** Of several topics the one that the message is answered by. */
+function foremost(found: readonly string[]): string | undefined {
+  return smallTalk().priority.find((topic) => found.includes(topic)) ?? found[0];
+}
+
 /** Messages of more clauses are stories. */
 const mostClauses = 4;
 /** Longer clauses are stories, too. */
@@ -124,11 +135,13 @@ function topicOf(folded: string, topics: readonly Topic[]): string | undefined {
   }
   const texts = rests.flatMap((rest) => [wordsOf(withoutClosing(rest)), wordsOf(rest)]);
   const bare = texts.map((text) => text.replaceAll(fillers, '').trim());
-  for (const text of new Set([...texts, ...bare])) {
-    const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text));
-    if (found !== undefined) return found.name;
-  }
-  return undefined;
+  // "Cool thx": what stands at the end may say more than what is left without it.
+  return foremost(
+    [...new Set([...texts, ...bare])].flatMap((text) => {
+      const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text));
+      return found?.name ?? [];
+    }),
+  );
 }
 
 /** The phrases of `small_talk` in the project's domain: they come before the built-in ones. */

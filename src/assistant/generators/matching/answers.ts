@@ -12,6 +12,8 @@ import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 /** Longer answers are no values of the wrong form, but something else. */
 const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;
 
+const confirming = /confirm|correct|proceed|approve|accept|agree|final|submit|continue/;
+
 /** The value for the slot that was asked for, when the message has one of its form. */
 export function findAnswer(turn: Turn, message: Message): Command[] | undefined {
   const { asked } = turn;
@@ -26,7 +28,10 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
       (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) !== null,
     );
     const isNamed = saysItself(message, asked) !== undefined;
-    return isCorrection && !isNamed ? others : [setSlot(asked, value), ...others];
+    // "Yes, but we are 5" answers as well, unless it is the last question before something is done.
+    const isLast = asked.step.askBeforeFilling || confirming.test(asked.slot.name);
+    const isAnswer = isNamed || (value && !isLast);
+    return isCorrection && !isAnswer ? others : [setSlot(asked, value), ...others];
   }
   const reading = turn.read(message);
   const found = bestFitting(reading, asked);

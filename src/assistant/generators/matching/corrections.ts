@@ -12,7 +12,7 @@ import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 const change =
   /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter|not (?:the )?(?:right|correct))\b/;
 const marker =
-  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b|\bactually[.!\s]*$/;
+  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b|\bactually[.!\s]*$|^not\b.{1,40},/;
 export function isChangeWord(word: string): boolean {
   return change.test(word);
 }
@@ -35,11 +35,11 @@ export function findCorrections(turn: Turn): Command[] | undefined {
   ) {
     return undefined;
   }
-  const kept = messageOf(withoutOldValue(message.text), message.language);
+  const kept = messageOf(withoutOldValue(turn), message.language);
   const named = mentionedSlot(turn, kept);
   if (named !== undefined) {
     const value = valueAfter(turn, kept, named.profile, named.end);
-    if (value !== undefined) return [setSlot(named.profile, value)];
+    if (value !== undefined) return [setSlot(named.profile, value), ...besides(turn, kept, named)];
     const fits = change.test(kept.folded) && turn.valueOf(named.profile) !== null;
     return fits ? [setSlot(named.profile, null)] : undefined;
   }
@@ -57,14 +57,36 @@ function isMarked(turn: Turn): boolean {
   return text.includes(' not ') && filled.some(names);
 }
 
-/** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann": what stays is Bob. */
-function withoutOldValue(text: string): string {
-  return text
+/** What a correction says of the other slots: "the electric bike, and both wheels". */
+function besides(turn: Turn, message: Message, { profile }: Mention): Command[] {
+  const others = turn.profiles.filter(
+    (one) => one.slot.name !== profile.slot.name && !['yes-no', 'name', 'free'].includes(one.kind),
+  );
+  return fillUnasked(turn.read(message), others)
+    .filter(
+      (fill) => fill.profile.kind !== profile.kind && fill.value !== turn.valueOf(fill.profile),
+    )
+    .map((fill) => setSlot(fill.profile, fill.value));
+}
+
+/** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann", "not Ann, Bob": what stays is Bob. */
+function withoutOldValue(turn: Turn): string {
+  const old = turn.filled.map((profile) => escaped(wordsOf(turn.valueOf(profile))));
+  const denied = new RegExp(
+    `,?\\s*\\b(?:and )?not (?:to |for |from |at |the |my |a |an )*(?:${old.join('|')})(?: (?!but\\b)\\w+)?(?:,(?: and)?|$)`,
+    'i',
+  );
+  return turn.message.text
+    .replace(denied, ' ')
     .replace(/\bnot (?:to |for |from )?[^,]{1,60}?,? but\b/i, '')
     .replace(
       /,? (?:instead of|rather than|and not|not(?! (?:the |really |quite )?(?:right|correct|what))) [^,.]{1,60}$/i,
       '',
     );
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?{}()[\]|/]/g, '\\$&');
 }
 
 interface Mention {
@@ -118,7 +140,7 @@ function valueAfter(
   if (found !== undefined) return found.value;
   if (!['name', 'free'].includes(profile.kind)) return undefined;
   // The last of these words: "the recipient is wrong, it should be to Bob".
-  const match = /^.*(?:\bto|\bis|\bas|\bbe|\bwas|:|=|\binto|\bwith)\s+(.{1,200})$/i.exec(
+  const match = /^.*(?:\bto|\bis|\bit'?s|\bas|\bbe|\bwas|:|=|\binto|\bwith)\s+(.{1,200})$/i.exec(
     message.text.slice(end),
   );
   const answer = cleanAnswer(match?.[1] ?? '', []);

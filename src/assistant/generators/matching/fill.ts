@@ -60,10 +60,11 @@ function choose(
   if (profile.kind === 'name' || profile.kind === 'free') {
     return announced(reading, profile, options.byCapitals === true && rivals.length === 1);
   }
-  const fitting = reading.fitting(profile, false);
   if (profile.kind === 'number') {
-    return chooseNumber(reading.message, profile, reading.fittingNumbers(profile, false), rivals);
+    const numbers = lastSaid(reading.message, reading.fittingNumbers(profile, false));
+    return chooseNumber(reading.message, profile, numbers, rivals);
   }
+  const fitting = lastSaid(reading.message, reading.fitting(profile, false));
   const byWord = fitting.filter((one) => isAnnounced(reading.message, one, profile));
   if (byWord.length > 0) return byWord[0];
   const withoutWord = fitting.filter(
@@ -73,6 +74,21 @@ function choose(
   const isUnsure =
     profile.kind === 'category' && new Set(withoutWord.map((one) => one.value)).size > 1;
   return isUnsure ? undefined : withoutWord[0];
+}
+
+const correcting =
+  /\b(?:no|sorry|wait|i mean|i meant|rather|actually|make (?:it|that)|correction|oops)\b/;
+
+/** "City bike, sorry, I mean racing bike": what was said before a correction no longer counts. */
+function lastSaid<Value extends Found<unknown>>(
+  { folded }: Message,
+  found: readonly Value[],
+): readonly Value[] {
+  const from = found.findLastIndex((one, at) => {
+    const before = found[at - 1];
+    return before !== undefined && correcting.test(folded.slice(before.end, one.start));
+  });
+  return from < 0 ? found : found.slice(from);
 }
 
 /** A text after one of the slot's words: "to Bob", "because it is late". */
@@ -135,12 +151,15 @@ function chooseNumber(
   return (isOnlySlot || isOnlyMoney) && open.length === 1 ? open[0] : undefined;
 }
 
+const people = /^(?:of|people|persons?|ppl|pax|guests?)$/;
+
 /** "3 children", "amount 50", "a budget of 200": the slot's word within two words of the number. */
 function isNamedAt(message: Message, number: FoundNumber, profile: SlotProfile): boolean {
   const before = message.tokens.filter((token) => token.end <= number.start).slice(-3);
   // What stands before another number or "and" belongs to that one: "2 adults and 3 children".
   const border = before.findLastIndex((token) => /^(?:and|or|\d.*)$/.test(token.folded));
   const after = message.tokens.filter((token) => token.start >= number.end).slice(0, 1);
+  if (profile.isPeople && after.some((token) => people.test(token.folded))) return true;
   return [...before.slice(border + 1), ...after].some((token) => profile.names.has(token.stem));
 }
 

@@ -5,9 +5,9 @@ import { withoutOpeners } from './phrases.ts';
 
 /**
  * How a message speaks of what it names. Only a plain one asks for it; `how-to` wants to know how it is
- * done, `question` what would come of it or what it costs.
+ * done, `question` what would come of it or what it costs, `look-up` to see what is there.
  */
-export type Mood = 'plain' | 'how-to' | 'question';
+export type Mood = 'plain' | 'how-to' | 'question' | 'look-up';
 
 const howTo =
   /^(?:so |and )?(?:how (?:do|can|could|would|should|might|does) (?:i|we|one|you|someone)\b|how to\b|what (?:do|should|must) (?:i|we) (?:do|need|have)\b|where (?:do|can|could) (?:i|we)\b|what(?:'s| is) the (?:best |easiest )?(?:way|process|procedure)\b|is there (?:a|any) way to\b)|\b(?:tell|show|explain)(?: to)?(?: me)? how (?:to|i|do|can|one)\b|\bhow it works\b/;
@@ -16,6 +16,8 @@ const supposing =
 /** "Can I send money if I am abroad?", but not "I wonder if I could". */
 const condition =
   /(?<!\b(?:wonder|wondering|know|see|ask|asking|check|tell me|sure)) (?:if|when) (?:i|we|my)\b.*\?\s*$/;
+/** Asks about something; what changes it is not wanted. */
+const openQuestion = /^(?:so |and )?(?:what|which|who)\b(?! about\b)/;
 const factQuestion = /^(?:so |and )?(?:how|what|when|is|are|does|do|will|would|which)\b/;
 /** What questions about a thing are about, where the flow is not. */
 const facts =
@@ -23,7 +25,7 @@ const facts =
 
 export function moodOf(message: Message, candidate: Candidate): Mood {
   const mood = readMood(message, candidate);
-  if (mood === 'plain') return mood;
+  if (mood === 'plain') return isLookUp(message, candidate) ? 'look-up' : mood;
   // An example that asks the same way is there for such questions.
   const isExample = readMood(messageOf(candidate.phrase, message.language), candidate) === mood;
   return isExample ? 'plain' : mood;
@@ -33,12 +35,41 @@ function readMood(message: Message, candidate: Candidate): Mood {
   const { folded } = withoutOpeners(message);
   if (supposing.test(folded) || condition.test(folded)) return 'question';
   if (howTo.test(folded)) return 'how-to';
+  if (openQuestion.test(folded) && !isReading(candidate.flow) && !candidate.isContained) {
+    return 'question';
+  }
   if (!factQuestion.test(folded)) return 'plain';
   const said = new Set(candidate.explained.map((one) => one.start));
-  const isAboutFacts = message.tokens.some(
-    (token) => facts.test(token.folded) && !said.has(token.start),
+  const isAboutFacts = wordsOf(message).some(
+    (word) => facts.test(word.folded) && !said.has(word.start),
   );
   return isAboutFacts ? 'question' : 'plain';
+}
+
+const showing = /^(?:show|list|view|see|display|look)$/;
+const showingOnly = /^(?:show|list|view|display)$/;
+const overview = /\b(?:overview|summary|breakdown) (?:of|over)\b/;
+/** "Which people do I have saved". */
+const ownList = /^(?:which|who|what)\b.{1,30}\b(?:do i have|have i|i have|i've)\b/;
+/** About what is there already: "did you get my booking". */
+const aboutOwn =
+  /^(?:when|where|what)(?:'s|s| is| was) my(?: \w+){1,2}[.?!\s]*$|^(?:did|has|was)\b.*\bmy\b/;
+
+/** Wants to see something, whatever is told about it. */
+export function asksToShow(message: Message): boolean {
+  const first = message.tokens.find((token) => token.isContent)?.folded ?? '';
+  return showing.test(first) || overview.test(message.folded) || ownList.test(message.folded);
+}
+
+/** "List my bookings" makes none: a flow that changes something is not meant, unless it says so itself. */
+function isLookUp(message: Message, { flow, isExact, isContained, phrase }: Candidate): boolean {
+  if (isReading(flow) || isAnswering(flow) || isExact || isContained) return false;
+  const wantsToSee = (text: Message): boolean => {
+    const { folded, tokens } = withoutOpeners(text);
+    const first = tokens.find((token) => token.isContent)?.folded ?? '';
+    return showingOnly.test(first) || overview.test(folded) || aboutOwn.test(folded);
+  };
+  return wantsToSee(message) && !wantsToSee(messageOf(phrase, message.language));
 }
 
 const negation =
@@ -61,7 +92,8 @@ export function isNegated(message: Message, candidate: Candidate): boolean {
   const words = wordsOf(message);
   const starts = new Set(candidate.explained.map((one) => one.start));
   return words.some((word, at) => {
-    if (!negation.test(word.folded)) return false;
+    // "No air" is a compound, and what the flow is about.
+    if (!negation.test(word.folded) || word.end - word.start > word.folded.length) return false;
     const next = words.slice(at + 1, at + 6).find((one) => one.isContent);
     if (next === undefined || failing.has(next.stem) || !starts.has(next.start)) return false;
     // "No fee account": the flow itself says no.
@@ -82,7 +114,7 @@ export function isAnswering(flow: Flow): boolean {
 }
 
 const reading =
-  /^(?:show|list|tell|view|display|see|look|find out|check|get information|explain|answer|calculate|estimate|quote|track|search|compare|give information|inform)\b/i;
+  /^(?:(?:this flow|flow|lets?|allows?|helps?|enables?|the|a|an|you|users?|customers?|to|for|that|can|will) )*(?:shows?|lists?|tells?|views?|displays?|sees?|look(?:s|ing)?|finds?|check(?:s|ing)?(?! ?-?(?:in|out)\b)|get information|explains?|answers?|calculates?|estimates?|quotes?|tracks?|search(?:es)?|compares?|gives? information|provides?|retrieves?|fetch(?:es)?|recommends?|suggests?|informs?)\b/i;
 
 /** Whether a flow looks something up and changes nothing, as far as its description says. */
 export function isReading(flow: Flow): boolean {

@@ -52,8 +52,25 @@ export function findNames(
     if (name !== undefined) found.push({ ...name, start: token.start });
   }
   if (found.length > 0 || !announcedBy.includes('to')) return found;
-  const given = givenTo(message, taken);
+  const given = givenTo(message, taken) ?? getting(message, taken);
   return given === undefined ? [] : [given];
+}
+
+/** "Tom gets 20 euros from me": the person who opens the message, before what he gets. */
+function getting(message: Message, taken: readonly Span[]): Found<string> | undefined {
+  const verb =
+    /^[\p{L} ]{2,30} (?:gets|needs|receives|should (?:get|have)|wants) (?=(?:[$€£]\s?)?\S)/u.exec(
+      message.folded,
+    );
+  if (verb === null) return undefined;
+  const amount = taken.find((span) => Math.abs(span.start - verb[0].length) < 3);
+  const name =
+    amount === undefined
+      ? undefined
+      : nameFrom(message, 0, [{ start: verb[0].length, end: message.text.length }]);
+  if (name === undefined) return undefined;
+  const value = name.value.replace(/ (?:gets|needs|receives|should|wants)\b.*$/i, '');
+  return { ...name, value };
 }
 
 /** Runs of capitalised words that do not open the message: "add Bob Smith to my contacts". */
@@ -143,7 +160,9 @@ function nameFrom(
   const [first, second] = words;
   if (first === undefined || pronouns.has(first.folded)) return undefined;
   const isRelation =
-    second !== undefined && relations.has(first.folded) && /^\p{Lu}/u.test(second.text);
+    second !== undefined &&
+    relations.has(first.folded) &&
+    (/^\p{Lu}/u.test(second.text) || !message.language.known.has(second.folded));
   const start = isRelation ? second : first;
   const last = words.at(-1) ?? first;
   if (words.every((word) => message.language.fillers.has(word.folded))) return undefined;
@@ -181,12 +200,12 @@ export function cleanAnswer(text: string, announcedBy: readonly string[]): strin
     answer = shorter;
   }
   const first = /^([a-z]+)\s+(?=\S)/i.exec(answer);
-  const related = /^(?:my|our|his|her|their) ([a-z]+) (?=\p{Lu})/u.exec(answer);
-  if (related !== null && relations.has(related[1] ?? '')) answer = answer.slice(related[0].length);
   const isAnnounced =
     first !== null &&
     ['to', 'for', 'from', 'with', ...announcedBy].includes((first[1] ?? '').toLowerCase());
   if (isAnnounced) answer = answer.slice(first[0].length);
+  const related = /^(?:my|our|his|her|their) ([a-z]+) (?=\p{L})/u.exec(answer);
+  if (related !== null && relations.has(related[1] ?? '')) answer = answer.slice(related[0].length);
   const trimmed = answer
     .replace(/^[\s"'.,;:!?-]+|[\s"',;:!?]+$/g, '')
     .replace(/(?<!\b\p{L})\.$/u, '');

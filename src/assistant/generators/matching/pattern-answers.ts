@@ -162,7 +162,7 @@ export function typedButton(turn: Turn): Message | readonly Command[] | undefine
   if (buttons.length === 0) return undefined;
   const said = fold(message.text).replace(/[.!?]+$/, '');
   // A bare number may be the answer itself.
-  const isNumber = /^\d+$/.test(said);
+  const isNumber = /^\d+$/.test(said) && turn.asked?.kind !== 'category';
   const place = isNumber ? undefined : choiceByPlace(message, buttons.length);
   const button =
     buttons.find((one) => fold(one.title.trim()).replace(/[.!?]+$/, '') === said) ??

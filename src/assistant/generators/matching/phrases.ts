@@ -13,7 +13,9 @@ const cancelPhrases = [
   `(?:please |just |(?:can|could) (?:you|we) (?:please )?|let'?s |i (?:want|need|would like|wish) to |i'd like to )?(?:stop|cancel|abort|quit|exit|scrap|drop|terminate|discontinue|undo)(?: (?:${it}|here|now|right now|there|please|the (?:process|flow|request|operation|whole thing|conversation|procedure)|(?:doing|asking)(?: ${it}| me)?))*`,
   `(?:i(?:'ve| have)? |we(?:'ve| have)? )?changed (?:my|our) minds?`,
   `(?:i(?:'m| am)? |we(?:'re| are)? )?(?:not|no longer) interested(?: any ?more| any longer)?`,
-  `(?:i|we) (?:don'?t|do not|no longer) (?:want|wish|need|like)(?: to)?(?: (?:do|continue|go on|proceed|have))?(?: ${it}| with ${it})?(?: (?:any ?more|any longer|now))?`,
+  `(?:i|we) (?:don'?t|do not|no longer) (?:want|wish|need|like)(?: to)?(?: (?:do|continue|go on|proceed|have))?(?: ${it}| with ${it}| one| them| any)?(?: (?:any ?more|any longer|now|after all))?`,
+  `(?:it(?:'s| is) |that(?:'s| is) )?(?:no longer|not) (?:needed|necessary|required)(?: any ?more)?`,
+  `(?:i|we) (?:won'?t|will not|can'?t|cannot) (?:come|be coming|make it|be there)(?: any ?more| after all)?`,
   `let'?s (?:not|forget ${it}|leave ${it}|drop ${it})(?: (?:do )?${it})?`,
   `(?:leave|call) ${it}(?: off| alone)?`,
 ].join('|');
@@ -59,10 +61,18 @@ const skip = whole(
   "(?:let'?s )?move on",
 );
 
-const person =
-  '(?:human(?: being)?|(?:real |live |actual )?person|(?:real |live |human |actual )?(?:agent|representative|rep|operator|advisor|adviser|assistant|employee)|someone(?: real)?|somebody|(?:a )?member of staff|staff|manager|supervisor|customer (?:service|support|care)|the support(?: team)?|support)';
+const staff =
+  '(?:human(?: being)?|person|agent|representative|rep|operator|employee|(?:member of )?staff|manager|supervisor|boss|owner|clerk|receptionist|mechanic|technician|waiter|waitress|chef|customer (?:service|support|care))';
+const person = `(?:(?:real |live |actual |human |other )*(?:${staff}|advisor|adviser|assistant|expert|colleague)|(?:someone|somebody)(?: real| human)?|support|team)`;
+const machine = '(?:bots?|robots?|machines?|computers?|chatbots?|ai)';
 const handoff = new RegExp(
-  `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))?(?: other)? ${person}\\b|^(?:i (?:want|need)(?: to)? |give me |get me |let me (?:talk|speak) to |connect me to )?(?:a |an |the )?(?:human(?: being)?|(?:real |live |human |actual )?(?:person|agent|representative|rep|human|operator|employee)|customer (?:service|support|care))(?: now)?$`,
+  [
+    `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))? ${person}\\b`,
+    `^(?:i (?:want|need|prefer)(?: to)? |give me |get me |call me |let me (?:talk|speak) to |connect me to )?(?:a |an |the |your )?(?:real |live |actual |human )*${staff}(?: now)?$`,
+    `^(?:is|are) there (?:a|an|any|some) (?:real |live |actual |human )*${staff}\\b`,
+    `^(?:can|could|will|would|may) (?:a|an|some|any) (?:real |live |actual |human )*${staff} `,
+    `\\b(?:don'?t|do not|didn'?t|no longer) (?:want|like|wish)(?: to)? (?:(?:talk|speak|chat|write) (?:to|with) )?(?:a |an |this |the |any |your )?(?:stupid |dumb )?${machine}\\b`,
+  ].join('|'),
 );
 
 /** The message without greetings and politeness at either end. */
@@ -182,7 +192,7 @@ export function isQuestion(message: Message): boolean {
 }
 
 const requestLead =
-  /^(?:please\b|i(?:'d| would) (?:like|love)|i (?:want|need|wish|have) to\b|i (?:want|need)\b|(?:can|could|would|will) (?:you|i|we)\b|show\b|let'?s\b|let me\b|help me\b|give me\b|tell me\b)/;
+  /^(?:please\b|(?:i|we)(?:'d| would)(?: really| much)? (?:like|love|rather|prefer)|(?:i|we)(?: just| really| only)? (?:want|need|wish|have to)\b|(?:can|could|would|will) (?:you|i|we)\b|show\b|let'?s\b|let me\b|help me\b|give me\b|tell me\b|is it possible to\b|(?:i(?:'m| am)|we(?:'re| are)) (?:looking|after|trying)\b|do you have\b|have you got\b)/;
 
 /** Opens as a request does. */
 export function opensAsRequest(message: Message): boolean {

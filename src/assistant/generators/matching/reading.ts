@@ -134,7 +134,11 @@ export class Reading {
         return this.fittingNumbers(profile, isAsked);
       case 'category':
         return free(
-          findCategories(message, profile.slot.values ?? [], { isAsked, meanings }),
+          findCategories(message, profile.slot.values ?? [], {
+            isAsked,
+            isLenient: true,
+            meanings,
+          }),
           this.#taken,
         );
       case 'email':
@@ -195,7 +199,8 @@ export class Reading {
 
   #candidates(profile: SlotProfile, isAsked: boolean): readonly FoundNumber[] {
     const { message } = this;
-    if (profile.isPeople) {
+    // A slot for some of them alone counts those: "adults" of "2 adults and 3 children".
+    if (profile.isPeople && !message.tokens.some(({ stem }) => profile.names.has(stem))) {
       const [people] = free(findPeople(message), this.#taken);
       if (people !== undefined)
         return [{ ...people, isMoney: false, isAmbiguous: false, isWeak: false }];

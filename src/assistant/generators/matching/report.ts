@@ -45,7 +45,7 @@ export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain)
       const found = findRequests(readMessage(example), {
         index,
         isStartable: () => true,
-        fillsOf: () => 0,
+        fillsOf: () => [],
         without: { flow, text: example },
       });
       if (found.kind === 'unclear') {

@@ -1,8 +1,9 @@
 import type { Flow } from '../../model.ts';
 import type { Candidate, FlowIndex, WithoutPhrase } from '../flow-index.ts';
-import { type Message, messageOf, type Span } from '../words/words.ts';
-import { isAnswering, isNegated, isReading, moodOf } from './mood.ts';
-import { leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
+import { type Message, messageOf, overlaps, type Span } from '../words/words.ts';
+import { asksToShow, isAnswering, isNegated, isReading, moodOf } from './mood.ts';
+import { isQuestion, leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
+import type { SlotKind } from './slot-profile.ts';
 
 /** What a message asks to start. */
 export type Requested =
@@ -28,8 +29,8 @@ interface RequestOptions {
   readonly index: FlowIndex;
   /** Flows that may be started. */
   readonly isStartable: (flow: Flow) => boolean;
-  /** How many slots of a flow the message fills. */
-  readonly fillsOf: (flow: Flow, message: Message) => number;
+  /** The slots of a flow that the message fills, by their kinds. */
+  readonly fillsOf: (flow: Flow, message: Message) => readonly SlotKind[];
   /** An example that does not count. */
   readonly without?: WithoutPhrase;
   /** Values of the message, which say nothing about the flow. */
@@ -50,13 +51,16 @@ const mostParts = 12;
 const mostCompared = 4;
 /** What a filled slot adds to a score. */
 const fillValue = 0.25;
+/** Least confidence of what is asked to be shown. */
+const shownConfidence = 0.6;
 
 const strongSeparator =
   /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally|but(?: rather)?)\b[\s,]*|\s+plus\s+/gi;
-const weakSeparator = /\s*,\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
+const weakSeparator = /\s*,(?!\d{3}\b)\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
 
 /** Finds what a message asks to start: one flow, several in one sentence, or a choice between some. */
 export function findRequests(message: Message, options: RequestOptions): Requested {
+  if (unwanted.test(message.folded)) return wantedInstead(message, options);
   const parts = splitAt(message, strongSeparator);
   if (parts.length > 1) {
     const requests = distinct(
@@ -70,14 +74,71 @@ export function findRequests(message: Message, options: RequestOptions): Request
     if (apart !== undefined) return { kind: 'start', requests: apart };
   }
   const judged = judge(message, options, options.ignored ?? []);
-  return judged.kind === 'nothing' ? requestingPart(message, options) : judged;
+  if (judged.kind !== 'nothing') return judged;
+  const part = requestingPart(message, options);
+  return part.kind === 'nothing' ? byValuesAlone(message, options) : part;
 }
 
 /** "I don't want to send money" asks for nothing. */
 const unwanted = /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b/;
+const clauseEnd = /\s*[,.;!?]+\s+|\s+(?:but|so)\s+/gi;
+
+/** "I don't want to freeze it, I just need a new card": what is asked for beside what is not wanted. */
+function wantedInstead(message: Message, options: RequestOptions): Requested {
+  const clauses = splitAt(message, clauseEnd);
+  const wanted = clauses.filter((clause) => !unwanted.test(clause.folded));
+  const denied = clauses.find((clause) => unwanted.test(clause.folded));
+  const [first] = wanted;
+  if (first === undefined || denied === undefined) return { kind: 'nothing' };
+  const [about] = options.index.rank(denied);
+  const text = wanted.map((clause) => clause.text).join(', ');
+  const rest = messageOf(text, message.language);
+  const { generic, weak } = message.language;
+  const isAsking = wanted.some((clause) => {
+    const verb = clause.tokens[0]?.stem ?? '';
+    return opensAsRequest(clause) || generic.has(verb) || weak.has(verb);
+  });
+  if (!isAsking) return { kind: 'nothing' };
+  return findRequests(about === undefined ? rest : withTopic(rest, about), options);
+}
+
+/** Values and a name are enough where no word says what is wanted: "20 euros to Tom". */
+function byValuesAlone(message: Message, options: RequestOptions): Requested {
+  const { ignored = [], index, fillsOf, isStartable } = options;
+  const words = message.tokens.filter((token) => token.isContent);
+  const open = words.filter((token) => !ignored.some((span) => overlaps(span, token)));
+  const isPlain = ignored.length > 0 && open.length <= 1 && message.tokens.length <= mostPlainWords;
+  if (!isPlain || isQuestion(message) || index.flows.length > mostFilled)
+    return { kind: 'nothing' };
+  const filled = index.flows
+    .filter(isStartable)
+    .map((flow) => ({ flow, kinds: new Set(fillsOf(flow, message)) }))
+    .filter(({ kinds }) => kinds.size > 1 && kinds.has('name'))
+    .toSorted((one, two) => two.kinds.size - one.kinds.size);
+  const [best, second] = filled;
+  if (best === undefined || best.kinds.size === second?.kinds.size) return { kind: 'nothing' };
+  const candidate = { ...unmatched, flow: best.flow };
+  return { kind: 'start', requests: [{ flow: best.flow, part: message, candidate }] };
+}
+
+/** Of a flow that no word of the message speaks of. */
+const unmatched: Omit<Candidate, 'flow'> = {
+  score: 0,
+  confidence: leastConfidence,
+  phraseCoverage: 0,
+  matched: 0,
+  isExact: false,
+  isContained: false,
+  isTopical: false,
+  phrase: '',
+  explained: [],
+  unexplained: [],
+};
+const mostPlainWords = 8;
+/** Projects with more flows have too many that a pair of values fits. */
+const mostFilled = 60;
 
 function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
-  if (unwanted.test(message.folded)) return { kind: 'nothing' };
   const coverage = leastCoverage(message);
   const meant = byValues(
     message,
@@ -88,7 +149,7 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
   if (best === undefined || isNegated(message, best)) return { kind: 'nothing' };
   const mood = moodOf(message, best);
   if (mood === 'question') return { kind: 'question', flow: best.flow };
-  if (mood === 'how-to' && !isAnswering(best.flow)) {
+  if (mood !== 'plain' && !(mood === 'how-to' && isAnswering(best.flow))) {
     return { kind: options.isStartable(best.flow) ? 'offer' : 'guarded', flow: best.flow };
   }
   const close = meant.filter(
@@ -133,11 +194,9 @@ function byValues(
   if (second.score < best.score * 0.5) return meant;
   return meant
     .slice(0, mostCompared)
-    .map((one) => ({ ...one, score: one.score + fillValue * fillsOf(one.flow, message) }))
+    .map((one) => ({ ...one, score: one.score + fillValue * fillsOf(one.flow, message).length }))
     .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
 }
-
-const showing = /^(?:show|list|view|see|display|look)$/;
 
 /** What is asked or to be shown is not to be changed: "show my payments" makes none. */
 function ranked(
@@ -146,13 +205,18 @@ function ranked(
   ignored: readonly Span[],
 ): Candidate[] {
   const candidates = index.rank(message, ignored, { without });
-  const first = message.tokens.find((token) => token.isContent)?.folded ?? '';
-  const factor = showing.test(first) ? 0.35 : leastCoverage(message) > practicalCoverage ? 0.6 : 1;
+  const isShowing = asksToShow(message);
+  const factor = isShowing ? 0.35 : leastCoverage(message) > practicalCoverage ? 0.6 : 1;
   if (factor === 1) return candidates;
   return candidates
-    .map((one) =>
-      isReading(one.flow) || one.isExact ? one : { ...one, score: one.score * factor },
-    )
+    .map((one) => {
+      if (one.isExact) return one;
+      if (!isReading(one.flow)) return { ...one, score: one.score * factor };
+      // "Everybody I have saved in my contacts": what is shown may be described by any word.
+      return isShowing && one.isTopical
+        ? { ...one, confidence: Math.max(one.confidence, shownConfidence) }
+        : one;
+    })
     .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
 }
 
@@ -180,7 +244,10 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
     const left = messageOf(message.text.slice(0, match.index), message.language);
     const right = messageOf(message.text.slice(match.index + match[0].length), message.language);
     const first = clearRequest(left, options)[0];
-    const second = clearRequest(first === undefined ? right : withTopic(right, first), options)[0];
+    const second = clearRequest(
+      first === undefined ? right : withTopic(right, first.candidate),
+      options,
+    )[0];
     if (second === undefined || !standsAlone(second, options)) continue;
     if (first === undefined) {
       const isAnswer = left.tokens.every((token) => !token.isContent);
@@ -192,15 +259,15 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
 
 /** Two words of its flow, two of its values, or what it is about and a word of asking: "tell me my balance". */
 function standsAlone({ candidate, flow, part }: Request, { fillsOf }: RequestOptions): boolean {
-  if (candidate.matched >= 2 || fillsOf(flow, part) >= 2) return true;
+  if (candidate.matched >= 2 || fillsOf(flow, part).length >= 2) return true;
   const isAsking = opensAsRequest(part) || part.language.weak.has(part.tokens[0]?.stem ?? '');
   return isAsking && candidate.explained.some((one) => one.isTopic);
 }
 
 /** "I lost my card and need a new one": one of what the first request is about. */
-function withTopic(part: Message, { candidate }: Request): Message {
+function withTopic(part: Message, { explained }: Candidate): Message {
   if (!/\b(?:one|ones|it|them)\b/.test(part.folded)) return part;
-  const topics = candidate.explained.filter((one) => one.isTopic).map((one) => one.word);
+  const topics = explained.filter((one) => one.isTopic).map((one) => one.word);
   return messageOf(`${part.text} ${topics.join(' ')}`, part.language);
 }
 

@@ -63,7 +63,9 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
     case 'yes-no':
       return !isBareYesNo(message);
     case 'category': {
-      const isAnswer = message.tokens.length <= 3 && findAnswer(turn, message) !== undefined;
+      const words = message.tokens.filter((token) => token.isContent);
+      const isShort = message.tokens.length <= 3 || words.length === 1;
+      const isAnswer = isShort && findAnswer(turn, message) !== undefined;
       return !isAnswer && (isLike(0.75) || findAnswer(turn, message) === undefined);
     }
     case 'number':

@@ -1,6 +1,7 @@
 import { present } from '../../../config/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
+import type { Candidate } from '../flow-index.ts';
 import { type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { findCorrections } from './corrections.ts';
@@ -84,17 +85,22 @@ export function steered(turn: Turn): readonly Command[] | undefined {
   if (steering === undefined) return undefined;
   // "No thanks" is an answer before it is politeness.
   const isAnswer =
-    (turn.asked?.kind === 'yes-no' || turn.asked?.kind === 'free') && isBareYesNo(turn.message);
+    (turn.asked?.kind === 'yes-no' && topic === 'reaction') ||
+    ((turn.asked?.kind === 'yes-no' || turn.asked?.kind === 'free') && isBareYesNo(turn.message));
   if (isAnswer && readYesNo(turn.message) !== undefined) return undefined;
   // "Start" may be one of the choices that were offered.
   const isChoice = turn.asked?.kind === 'category' && findAnswer(turn, turn.message) !== undefined;
   if (steering === 'chitchat' && (isChoice || isValue(turn, topic))) return undefined;
   const { requested } = turn;
+  // "Come again?" is a fixed wording, whatever "come" means in the project.
+  const isVague = steering === 'chitchat' || /\bsome(?:one|body)\b/.test(turn.message.folded);
+  const isLiteral = ({ isTopical, explained }: Candidate): boolean =>
+    isTopical && (isVague || explained.every(({ by }) => by === 'word'));
   const isFlow =
     requested.kind === 'start' &&
     requested.requests.some(
       ({ candidate }) =>
-        candidate.isExact || (candidate.isTopical && candidate.phraseCoverage > 0.8),
+        candidate.isExact || (isLiteral(candidate) && candidate.phraseCoverage > 0.8),
     );
   if (isFlow) return undefined;
   switch (steering) {

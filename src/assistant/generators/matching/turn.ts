@@ -158,14 +158,16 @@ export class Turn {
       findRequests(text, {
         index: this.index,
         isStartable: (flow) => this.isActive(flow) || flows.some((one) => one.id === flow.id),
-        fillsOf: (flow, part) => this.fillsOf(flow, part).length,
+        fillsOf: (flow, part) => this.fillsOf(flow, part).map(({ profile }) => profile.kind),
         ignored: this.read(text).values,
       });
-    const requested = find(message);
-    if (requested.kind !== 'nothing' && requested.kind !== 'question') return requested;
-    // "Good morning, ...": a greeting is no part of the request.
+    // "Good morning, ...": a greeting is no part of the request. Compounds are found by their right spelling alone.
     const bare = withoutOpeners(message);
-    return bare === message ? requested : find(bare);
+    const requested = find(bare);
+    if (requested.kind !== 'nothing' && requested.kind !== 'question') return requested;
+    if (bare !== message) return find(message);
+    const corrected = message === this.message ? this.corrected : message;
+    return requested.kind === 'question' || corrected === message ? requested : find(corrected);
   }
 
   /** What a request for a flow fills of its slots. */

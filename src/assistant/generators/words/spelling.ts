@@ -21,7 +21,8 @@ export class Spelling {
   }
 
   isKnown(word: string): boolean {
-    return this.#own.has(word) || this.#language.known.has(word);
+    const isListed = (one: string): boolean => this.#own.has(one) || this.#language.known.has(one);
+    return isListed(word) || (word.length > 3 && word.endsWith('s') && isListed(word.slice(0, -1)));
   }
 
   /** The word that was meant; undefined for words that are right, and for those that resemble none. */

@@ -11,6 +11,8 @@ import type { Found } from './found.ts';
 interface CategoryOptions {
   /** Whether typing mistakes and parts of a value count: only for the slot that was asked. */
   readonly isAsked: boolean;
+  /** For a slot that was not asked: mistyped words and synonyms count, unless they are words of their own. @default false */
+  readonly isLenient?: boolean;
   /** Stems that mean the same as a stem. @default those of the language */
   readonly meanings?: ((stem: string) => readonly string[]) | undefined;
 }
@@ -30,9 +32,16 @@ export function findCategories(
     .filter((candidate) => candidate.tokens.length > 0)
     .toSorted((one, two) => two.tokens.length - one.tokens.length);
   const exact = findAll(message, candidates, (one, two) => singular(one) === singular(two));
-  if (exact.length > 0 || !options.isAsked) return exact;
-  const nearly = findAll(message, candidates, (one, two) => isNearly(one.folded, two.folded));
+  if (exact.length > 0 || !(options.isAsked || options.isLenient)) return exact;
+  const isTypo = ({ folded }: Token): boolean =>
+    options.isAsked || (folded.length > 4 && !message.language.known.has(folded));
+  const nearly = findAll(
+    message,
+    candidates,
+    (one, two) => isTypo(two) && isNearly(one.folded, two.folded),
+  );
   if (nearly.length > 0) return nearly;
+  if (!options.isAsked) return byMeaning(message, candidates);
   const parts = byPart(message, candidates);
   return parts.length > 0 ? parts : byMeaning(message, candidates, options.meanings);
 }

@@ -25,6 +25,7 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   [/\b(\d{4})-(\d{1,2})-(\d{1,2})\b/g, ([year, month, day]) => calendar(year, month, day)],
   [/\b(\d{1,2})[./](\d{1,2})[./](\d{4}|\d{2})\b/g, numeric],
   [/\b(\d{1,2})\/(\d{1,2})(?![/\d])/g, dayAndMonth],
+  [/\b(\d{1,2})\.(\d{1,2})\.(?!\d)/g, dayAndMonth],
   [
     new RegExp(
       `\\b(\\d{1,2}|first)(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?,?(?: (\\d{4}))?`,

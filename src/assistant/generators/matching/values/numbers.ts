@@ -63,15 +63,15 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
 }
 
 const currencies: readonly (readonly [RegExp, string])[] = [
-  [/[$]|usd|dollar|buck/i, 'USD'],
+  [/[$]|usd|dollar/i, 'USD'],
   [/€|eur/i, 'EUR'],
-  [/£|gbp|pound|quid/i, 'GBP'],
+  [/£|gbp|pound/i, 'GBP'],
   [/chf|franc/i, 'CHF'],
   [/¥|jpy|yen/i, 'JPY'],
   [/₹|inr|rupee/i, 'INR'],
 ];
 
-/** The currency that a text names, as an ISO code. */
+/** The currency that a text names, as an ISO code; "bucks" and "quid" are said of any. */
 export function currencyIn(text: string): string | undefined {
   return currencies.find(([pattern]) => pattern.test(text))?.[1];
 }

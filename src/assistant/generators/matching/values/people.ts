@@ -7,9 +7,37 @@ const relation =
 const alone =
   /\b(?:just|only) (?:me|myself|for me)\b|\b(?:by myself|on my own|alone)\b|^(?:for )?(?:me|myself)$/;
 
+const people =
+  /^(?:adults?|kids?|children|child|grown|bab(?:y|ies)|toddlers?|teens?|teenagers?|friends?|mates?|people|persons?|guests?|others?|colleagues?|ladies|men|women|girls|boys|seniors?|students?|more)$/;
+
+/** "4 adults and 2 kids", "me and five friends": the sum of those who are counted, and of who speaks. */
+function findGroups(message: Message): Found<number>[] {
+  const { tokens, folded } = message;
+  const counted = findNumbers(message).flatMap((number) => {
+    const after = tokens.find((token) => token.start >= number.end);
+    return after !== undefined && people.test(after.folded) ? [{ ...number, end: after.end }] : [];
+  });
+  const [first] = counted;
+  const last = counted.at(-1);
+  if (first === undefined || last === undefined) return [];
+  const self = /\b(?:me|i|myself)(?: and|,|\s*&| plus| with) (?:my )?$/.exec(
+    folded.slice(0, first.start),
+  );
+  const isJoined = counted.every((one, at) => {
+    const next = counted[at + 1];
+    const between = next === undefined ? ' and ' : folded.slice(one.end, next.start);
+    return /^(?:\s*(?:,|and|&|plus|with|\+))+\s*$/.test(between);
+  });
+  if (!isJoined || (counted.length === 1 && self === null)) return [];
+  const value = counted.reduce((sum, one) => sum + one.value, self === null ? 0 : 1);
+  return [{ value, start: self === null ? first.start : self.index, end: last.end }];
+}
+
 /** How many come, of a message that counts them by name: "me and my wife" are two. */
 export function findPeople(message: Message): Found<number>[] {
   const { folded, tokens, text } = message;
+  const groups = findGroups(message);
+  if (groups.length > 0) return groups;
   const isSelf = tokens.some(({ folded: word }) => /^(?:me|i|myself|we)$/.test(word));
   const others = tokens.filter((token) => relation.test(token.folded));
   const start = tokens[0]?.start ?? 0;

@@ -23,7 +23,7 @@ const goAhead =
 
 /** Neither yes nor no, though it may have words of either. */
 const hesitating =
-  /^(?:(?:hm+|um+|uh+|well|oh|so|ok|okay|i think|sorry)[\s,.]*)*(?:maybe|perhaps|possibly|not sure|not so sure|not quite sure|not really sure|i(?:'m| am|m) not (?:so |quite |really |too )?(?:sure|certain)|unsure|dunno|idk|i? ?(?:do ?n'?t|do not|dont) (?:really )?know|it depends|depends|good question|whatever|either|no idea|no clue|hard to say|undecided|not decided|i(?:'m| am) undecided|let me think)\b(?!.{25})|^(?:hm+|um+|uh+|er+m*)[.!?\s]*$/;
+  /^(?:(?:hm+|um+|uh+|well|oh|so|ok|okay|i think|sorry)[\s,.]*)*(?:maybe|perhaps|possibly|not sure|not so sure|not quite sure|not really sure|i(?:'m| am|m) not (?:so |quite |really |too )?(?:sure|certain)|unsure|dunno|idk|i? ?(?:do ?n'?t|do not|dont) (?:really )?(?:know|mind|care)|(?:it )?(?:does ?n'?t|does not) (?:really )?matter|no preference|up to you|you (?:choose|decide)|it depends|depends|good question|whatever|either|no idea|no clue|hard to say|undecided|not decided|i(?:'m| am) undecided|let me think)\b(?!.{25})|^(?:hm+|um+|uh+|er+m*)[.!?\s]*$/;
 
 const yes = new Set(
   `yes yeah yea yep yup yess yes'm ya ye yas y sure surely ok okay okey okie k kk fine correct right exactly
@@ -40,7 +40,7 @@ const no = new Set(
 /** Words that may stand around a yes or no without meaning anything. */
 const around = new Set(
   `please thanks thank you very much it that this is the a well oh um uh hmm i think so just then now
-   do and but go ahead all much for to`.split(/\s+/),
+   do and but go ahead all much for to rather`.split(/\s+/),
 );
 
 /**
