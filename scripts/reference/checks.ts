@@ -10,7 +10,8 @@ const introduction = `# Checks of \`legate check\`
 specification. A check **fails** only by a sentence that the edition of the interface demands; where the sentence
 recommends, or where there is none and the check is a convention of the field, it **warns**. The exit code is 1 for
 failures, and with \`--fail-on-warnings\` for warnings. Interfaces of 1.0 are checked by edition 1.0.1, those of 0.3
-by 0.3.0. A check that has no rule in an edition is skipped there, or warns.
+by 0.3.0. A check that has no rule in an edition is skipped there, or warns. A check is also skipped when the agent
+declines its request: it asks for credentials, limits requests, requires an extension or accepts no texts.
 
 ## What official servers fail
 

@@ -72,12 +72,14 @@ export function cardFindings(card: unknown, scope: Scope): readonly Finding[] {
   if (problems.length === 0) {
     return [{ ...aboutOf('card.valid', 'the card is valid', scope), outcome: 'passed' }];
   }
-  return problems.map(({ level, path, problem, fix }) => ({
-    ...aboutOf('card.valid', `${path === '' ? 'the card' : path} is valid`, scope),
-    outcome: level === 'error' ? 'failed' : 'warning',
-    detail: `${path === '' ? 'the card' : path} ${problem}`,
-    fix,
-  }));
+  return problems.map(({ level, path, problem, fix }) => {
+    const subject = path === '' ? 'the card' : path;
+    const about = aboutOf('card.valid', `${subject} is valid`, scope);
+    const detail = `${subject} ${problem}`;
+    if (level === 'error') return { ...about, outcome: 'failed', detail, fix };
+    const { specification: _, ...convention } = about;
+    return { ...convention, outcome: 'warning', detail, fix };
+  });
 }
 
 export const cachingChecks: readonly Check<CardSubject>[] = [

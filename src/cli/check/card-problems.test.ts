@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { cardProblems, supersetCard } from '../../protocol/index.ts';
 import { cardOf } from '../../service/index.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
+import { cardFindings } from './card-checks.ts';
 
 const card = cardOf(triedAgent, {
   url: 'https://agent.example',
@@ -65,4 +66,59 @@ test('a value of another type than the proto has is an error, wherever it stands
     'error capabilities.extensions[0].required',
     'error skills[0].examples',
   ]);
+});
+
+const schemes = (scheme: object) => ({ securitySchemes: { s: scheme } });
+
+test.each<[object, readonly string[]]>([
+  [{ skills: [] }, ['error skills']],
+  [{ defaultInputModes: ['text/plain', null] }, ['error defaultInputModes[1]']],
+  [{ provider: { organization: 'Acme' } }, ['error provider.url']],
+  [{ provider: { organization: 'Acme', url: 'acme' } }, ['warning provider.url']],
+  [{ signatures: [{ protected: 'abc' }] }, ['error signatures[0].signature']],
+  [{ securitySchemes: null, capabilities: { extensions: null } }, []],
+  [{ capabilities: { extensions: [{}] } }, ['warning capabilities.extensions[0].uri']],
+  [schemes({}), ['warning securitySchemes.s']],
+  [
+    schemes({ httpAuthSecurityScheme: {} }),
+    ['error securitySchemes.s.httpAuthSecurityScheme.scheme'],
+  ],
+  [
+    schemes({ httpAuthSecurityScheme: { scheme: 'Bearer' }, mtlsSecurityScheme: {} }),
+    ['error securitySchemes.s'],
+  ],
+  [
+    schemes({ oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl: 'https://t' } } } }),
+    ['error securitySchemes.s.oauth2SecurityScheme.flows.clientCredentials.scopes'],
+  ],
+  [schemes({ apiKeySecurityScheme: { location: 'header', name: 'X-Key' }, type: 'apiKey' }), []],
+])('a card with %j: what the proto marks as required is, and nothing else', (members, wanted) => {
+  const problems = cardProblems({ ...card, ...members });
+  expect(problems.map(({ level, path }) => `${level} ${path}`)).toEqual(wanted);
+});
+
+test('a card of 0.3 may have empty lists, and warnings cite no specification', () => {
+  const legacy = {
+    name: 'old',
+    description: 'Of 0.3',
+    version: '1',
+    url: 'https://agent.example',
+    protocolVersion: '0.3.0',
+    capabilities: {},
+    defaultInputModes: ['text'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'a', name: 'A', description: 'a', tags: [] }],
+  };
+  const findings = cardFindings(legacy, { name: 'card', edition: '0.3.0' });
+  expect(findings.map(({ outcome, specification }) => [outcome, specification])).toEqual([
+    ['warning', undefined],
+    ['warning', undefined],
+  ]);
+  expect(
+    cardFindings({ ...legacy, skills: undefined }, { name: 'card', edition: '0.3.0' }),
+  ).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ outcome: 'failed', specification: '0.3.0, 11.1.1' }),
+    ]),
+  );
 });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
 import type { ClientBinding } from '../../client/index.ts';
-import { serveGrpc } from '../../grpc/index.ts';
-import { serve } from '../../http/index.ts';
+import { grpcChannel, serveGrpc } from '../../grpc/index.ts';
+import { serve, type ServeOptions } from '../../http/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { generateSigningKey } from '../../push/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
@@ -111,6 +111,38 @@ test('TX_005: gRPC is tried as the other bindings are, in both versions', patien
     await grpcServer.close({ graceMs: 0 });
   }
 });
+
+const strict = new Authenticator({
+  verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
+});
+
+test.each<[string, ServeOptions, string]>([
+  ['asks for credentials', { auth: strict }, 'the agent asks for credentials'],
+  [
+    'limits requests',
+    { callerLimits: { requestsPerSecond: 0.01, burst: 1 } },
+    'the agent limits requests',
+  ],
+  [
+    'requires an extension',
+    { card: { capabilities: { extensions: [{ uri: 'urn:x', required: true }] } } },
+    'the agent requires an extension',
+  ],
+])(
+  'an agent that %s violates nothing: what that hides is skipped',
+  patient,
+  async (_, options, why) => {
+    await using server = await serve(triedAgent, { ...options, channels: [grpcChannel()] });
+    const { code, report } = await checked(server.url);
+    expect(failuresOf(report)).toEqual([]);
+    expect(code).toBe(0);
+    const skipped = report.findings.filter(({ detail }) => detail?.startsWith(why) === true);
+    expect(new Set(skipped.map(({ outcome }) => outcome))).toEqual(new Set(['skipped']));
+    expect(skipped.map(({ subject, id }) => `${subject} ${id}`)).toEqual(
+      expect.arrayContaining(['HTTP+JSON 1.0 operations.send', 'JSONRPC 0.3 operations.send']),
+    );
+  },
+);
 
 /** Answers every call with the same task, whatever it is about. */
 const carelessBinding: ClientBinding = {

@@ -1,18 +1,30 @@
 import { type ErrorCode, errorTable } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import { endedTask, type InterfaceSubject, sendRequest } from './operation-checks.ts';
-import { type HttpSpeaker, overHttp, type Speaker, type Spoken } from './speaker.ts';
+import {
+  type HttpSpeaker,
+  overHttp,
+  type Speaker,
+  type Spoken,
+  unlessDeclined,
+} from './speaker.ts';
 
 /** Undefined when the error is one of the expected ones; else a description of the actual answer. */
-function expects({ error, answer, code }: Spoken, codes: readonly ErrorCode[]): string | undefined {
-  if (error === undefined) {
-    return answer.json === undefined
-      ? `HTTP ${answer.status} with a body that is not JSON`
-      : `it is accepted (HTTP ${answer.status})`;
+function expects(
+  { error, answer, code }: Spoken,
+  codes: readonly ErrorCode[],
+  { binding }: Speaker,
+): string | undefined {
+  unlessDeclined(error);
+  if (error !== undefined && codes.includes(error.code)) return undefined;
+  const isGrpc = binding === 'GRPC';
+  if (error !== undefined) {
+    return `the error is ${error.code}${isGrpc ? '' : ` (${code ?? answer.status})`}`;
   }
-  return codes.includes(error.code)
-    ? undefined
-    : `the error is ${error.code} (${code ?? answer.status})`;
+  if (isGrpc) return 'it is accepted';
+  return answer.json === undefined
+    ? `HTTP ${answer.status} with a body that is not JSON`
+    : `it is accepted (HTTP ${answer.status})`;
 }
 
 interface Refusal extends Omit<Check<InterfaceSubject>, 'run'> {
@@ -22,7 +34,7 @@ interface Refusal extends Omit<Check<InterfaceSubject>, 'run'> {
 
 /** A request that the agent must refuse with one of these errors. */
 function refusal({ ask, codes, ...check }: Refusal): Check<InterfaceSubject> {
-  return { ...check, run: async (subject) => expects(await ask(subject), codes) };
+  return { ...check, run: async (subject) => expects(await ask(subject), codes, subject.speaker) };
 }
 
 const unknownTask = { id: 'no-such-task' };
@@ -37,7 +49,8 @@ function onlyRest(speaker: Speaker): HttpSpeaker {
 }
 
 async function detailsOf(speaker: HttpSpeaker): Promise<string | undefined> {
-  const { answer } = await speaker.speak('getTask', unknownTask);
+  const { answer, error } = await speaker.speak('getTask', unknownTask);
+  unlessDeclined(error);
   return answer.text.includes('google.rpc.ErrorInfo') && answer.text.includes('TASK_NOT_FOUND')
     ? undefined
     : 'there is no ErrorInfo with the reason TASK_NOT_FOUND';
@@ -134,7 +147,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     fix: 'answer -32700, over HTTP+JSON 400 with a JSON body',
     run: async ({ speaker }) => {
       const spoken = await posted(overHttp(onlyV1OrJsonRpc(speaker)), '{"jsonrpc": "2.0", ');
-      const seen = expects(spoken, ['PARSE_ERROR', ...invalid]);
+      const seen = expects(spoken, ['PARSE_ERROR', ...invalid], speaker);
       if (seen !== undefined || speaker.binding !== 'JSONRPC') return seen;
       return spoken.code === errorTable.PARSE_ERROR.jsonRpc
         ? undefined

@@ -59,11 +59,10 @@ export class GrpcSpeaker implements Speaker {
     try {
       if (operation !== 'sendStreamingMessage' && operation !== 'subscribeToTask') {
         const result = await this.#channel.call(operation, json, call);
-        return { answer: answerOf(200, result), result, code: 200 };
+        return { answer: answerOf(200, result), result };
       }
       const stream = await this.#channel.stream(operation, json, call);
-      const answer = await readStream(stream, options.isEnough);
-      return { answer, code: 200 };
+      return { answer: await readStream(stream, options.isEnough) };
     } catch (error) {
       signal.throwIfAborted();
       if (expired.aborted) {
@@ -74,7 +73,7 @@ export class GrpcSpeaker implements Speaker {
       }
       if (!(error instanceof LegateError) || error.code === 'PEER_UNREACHABLE') throw error;
       const { http } = errorTable[error.code];
-      return { answer: answerOf(http, { error: error.message }), error, code: http };
+      return { answer: answerOf(http, { error: error.message }), error };
     }
   }
 

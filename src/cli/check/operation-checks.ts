@@ -2,6 +2,7 @@ import {
   type AgentCard,
   isJsonObject,
   isTerminal,
+  type JsonObject,
   LegateError,
   message,
   type SendMessageRequest,
@@ -10,7 +11,7 @@ import {
 } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import type { Answer } from './probe.ts';
-import { overHttp, type Speaker, type Spoken } from './speaker.ts';
+import { overHttp, type Speaker, type Spoken, unlessDeclined } from './speaker.ts';
 
 /** One interface of an agent, and the results of the messages sent to it. */
 export interface InterfaceSubject {
@@ -33,7 +34,8 @@ export function sendRequest({
 }
 
 /** Describes an answer that is not a result. */
-export function failureText({ answer, error }: Spoken): string | undefined {
+function failureText({ answer, error }: Spoken): string | undefined {
+  unlessDeclined(error);
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (answer.json === undefined) return `HTTP ${answer.status} with a body that is not JSON`;
   return undefined;
@@ -43,8 +45,9 @@ function decoded<T>(decode: () => T): T | string {
   try {
     return decode();
   } catch (error) {
-    if (error instanceof LegateError) return `not as specified: ${error.message}`;
-    throw error;
+    if (!(error instanceof LegateError)) throw error;
+    unlessDeclined(error);
+    return `not as specified: ${error.message}`;
   }
 }
 
@@ -73,7 +76,9 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       const http = overHttp(speaker);
       const method = speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
       const body = { jsonrpc: '2.0', id: 4711, method, params: { id: 'no-such-task' } };
-      const { json } = await http.probe.send(http.post(JSON.stringify(body)));
+      const answer = await http.probe.send(http.post(JSON.stringify(body)));
+      unlessDeclined(http.read(answer).error);
+      const { json } = answer;
       if (!isJsonObject(json)) return 'the answer is not a JSON object';
       if (json['jsonrpc'] !== '2.0') return 'jsonrpc is not "2.0"';
       return json['id'] === 4711 ? undefined : `id 4711 came back as ${JSON.stringify(json['id'])}`;
@@ -114,23 +119,28 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
   {
     id: 'operations.list',
     title: 'tasks can be listed',
-    fix: 'answer with tasks, nextPageToken (empty at the end), pageSize and totalSize',
+    fix: 'answer with tasks, at most as many as pageSize says',
     run: async ({ speaker }) => {
-      if (speaker.version !== '1.0') skip('0.3 has no list');
-      const spoken = await speaker.speak('listTasks', { pageSize: 1 });
-      const code = spoken.error?.code;
-      if (code === 'UNAUTHENTICATED' || code === 'PERMISSION_DENIED') skip(`the error is ${code}`);
-      const failure = failureText(spoken);
-      if (failure !== undefined) return failure;
-      const { result } = spoken;
-      if (!isJsonObject(result)) return 'the answer is not an object';
-      for (const name of ['tasks', 'nextPageToken', 'pageSize', 'totalSize']) {
-        // Protobuf has no missing fields: an unset field is empty.
-        if (speaker.binding !== 'GRPC' && result[name] === undefined) return `${name} is missing`;
-      }
+      const result = await listed(speaker);
+      if (typeof result === 'string') return result;
+      if (speaker.binding !== 'GRPC' && result['tasks'] === undefined) return 'tasks is missing';
       const page = decoded(() => speaker.dialect.listTasksResponse.decode(result));
       if (typeof page === 'string') return page;
       return page.tasks.length <= 1 ? undefined : `pageSize 1 gave ${page.tasks.length} tasks`;
+    },
+  },
+  {
+    id: 'operations.list-fields',
+    title: 'a list of tasks has every required field',
+    fix: 'answer with nextPageToken (empty at the end), pageSize and totalSize',
+    run: async ({ speaker }) => {
+      // Protobuf has no missing fields: an unset field is empty.
+      if (speaker.binding === 'GRPC') skip('not of GRPC');
+      const result = await listed(speaker);
+      if (typeof result === 'string') skip('tasks cannot be listed');
+      const names = ['nextPageToken', 'pageSize', 'totalSize'];
+      const missing = names.find((name) => result[name] === undefined);
+      return missing === undefined ? undefined : `${missing} is missing`;
     },
   },
 ];
@@ -307,7 +317,17 @@ async function subscribed(
 }
 
 function described(error: LegateError | undefined): string {
+  unlessDeclined(error);
   return error === undefined ? 'the answer is no error' : `the error is ${error.code}`;
+}
+
+/** The first page of the list of tasks, or what was answered instead. */
+async function listed(speaker: Speaker): Promise<JsonObject | string> {
+  if (speaker.version !== '1.0') skip('0.3 has no list');
+  const spoken = await speaker.speak('listTasks', { pageSize: 1 });
+  const failure = failureText(spoken);
+  if (failure !== undefined) return failure;
+  return isJsonObject(spoken.result) ? spoken.result : 'the answer is not an object';
 }
 
 /** The task of the first message, if it has ended. */

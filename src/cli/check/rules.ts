@@ -61,7 +61,10 @@ export const rules = {
   },
   'card.signature': {},
   'card.valid': {
-    '1.0.1': must('5.7', required),
+    '1.0.1': must(
+      '5.7',
+      `${required} Implementations SHOULD validate these requirements and reject messages with missing required fields. Arrays marked as required MUST contain at least one element.`,
+    ),
     '0.3.0': must(
       '11.1.1',
       'Expose Agent Card: MUST provide a valid AgentCard document as defined in Section 5.',
@@ -111,8 +114,12 @@ export const rules = {
     ),
   },
   'operations.list': {
-    '1.0.1': must('3.1.4', 'The nextPageToken field MUST always be present in the response.'),
+    '1.0.1': must(
+      '3.1',
+      'The following operations define the fundamental capabilities that all A2A implementations must support, independent of the specific protocol binding used.',
+    ),
   },
+  'operations.list-fields': { '1.0.1': must('5.7', required) },
   'streaming.opens': {
     '1.0.1': must(
       '3.1.2',

@@ -1,6 +1,7 @@
 import type { BindingName } from '../../client/index.ts';
 import {
   type Dialect,
+  type ErrorCode,
   fromJsonRpcError,
   fromRestError,
   isJsonObject,
@@ -20,7 +21,7 @@ export interface Spoken {
   readonly answer: Answer;
   readonly result?: unknown;
   readonly error?: LegateError;
-  /** The JSON-RPC code or the HTTP status, as received. */
+  /** The JSON-RPC code or the HTTP status, as received; none over gRPC. */
   readonly code?: number;
 }
 
@@ -28,6 +29,21 @@ export interface SpeakOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly isAnonymous?: boolean;
   readonly isEnough?: (events: readonly SseEvent[]) => boolean;
+}
+
+/** Errors by which agents decline requests whatever they ask for. */
+const declines: { readonly [code in ErrorCode]?: string } = {
+  UNAUTHENTICATED: 'the agent asks for credentials: see legate check --help',
+  PERMISSION_DENIED: 'the agent asks for other credentials',
+  RATE_LIMITED: 'the agent limits requests',
+  EXTENSION_SUPPORT_REQUIRED: 'the agent requires an extension',
+  CONTENT_TYPE_NOT_SUPPORTED: 'the agent does not accept texts',
+};
+
+/** Skips the check if the agent declined the request: the answer shows nothing about what is checked. */
+export function unlessDeclined(error: LegateError | undefined): void {
+  const why = error && declines[error.code];
+  if (why !== undefined) skip(why);
 }
 
 /** Speaks one binding in one version to one interface of an agent. */

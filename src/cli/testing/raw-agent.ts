@@ -78,7 +78,7 @@ export function rawCard(url: string, more: object = {}): object {
     capabilities: { streaming: true },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
-    skills: [{ id: 's', name: 'S', description: 'd', tags: [] }],
+    skills: [{ id: 's', name: 'S', description: 'd', tags: ['t'] }],
     ...more,
   };
 }
