@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
-import type { Cards } from '../service/index.ts';
+import { type Cards, statedVersion } from '../service/index.ts';
 import type { HttpService } from './options.ts';
 import { sendJson } from './respond.ts';
 
@@ -9,11 +9,10 @@ export function sendCard(
   { cards, protectsCard }: HttpService,
   request: IncomingMessage,
   response: ServerResponse,
+  query: URLSearchParams,
 ): void {
-  const version = request.headers['a2a-version'];
-  const stated = typeof version === 'string' && version !== '' ? version.trim() : undefined;
   sendCacheable(request, response, {
-    ...cards.rendered(stated),
+    ...cards.rendered(statedVersion(request.headers, query).trim()),
     isProtected: protectsCard,
     headers: { vary: response.hasHeader('vary') ? 'Origin, A2A-Version' : 'A2A-Version' },
   });

@@ -93,7 +93,7 @@ async function route(
     requireMethod(method, response, 'GET', 'HEAD');
     if (service.protectsCard) await authenticateRequest(service, request, response, query);
     await service.cards.settled;
-    return sendCard(service, request, response);
+    return sendCard(service, request, response, query);
   }
   return handleRest(service, request, response, { path, query }, options.closing);
 }

@@ -334,6 +334,7 @@ describe('card', () => {
       expect(plain.headers.get('vary')).toBe('A2A-Version');
       const pure = await fetch(url + path, { headers: { 'a2a-version': '1.0' } });
       expect(await pure.json()).not.toHaveProperty('url');
+      expect(await (await fetch(`${url}${path}?A2A-Version=1.0`)).json()).not.toHaveProperty('url');
       const etag = plain.headers.get('etag') ?? '';
       expect(etag).not.toBe(pure.headers.get('etag'));
       const cached = await fetch(url + path, { headers: { 'if-none-match': `"other", ${etag}` } });

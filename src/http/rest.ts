@@ -125,8 +125,8 @@ export async function handleRest(
   let caller: Caller | undefined;
   try {
     // A tenant may be called v1: then the version header tells the paths apart.
-    const isV03 =
-      target.path.startsWith('/v1/') && !(request.headers['a2a-version'] ?? '').includes('1.');
+    const stated = statedVersion(request.headers, target.query);
+    const isV03 = target.path.startsWith('/v1/') && !stated.includes('1.');
     dialect = isV03 ? v03Rest : v1;
     caller = await authenticateRequest(service, request, response, target.query);
     if (isV03) dialect = legacyDialect(service, caller);
@@ -136,7 +136,6 @@ export async function handleRest(
     if (match === undefined) throw routeNotFound(target.path);
     if ('allow' in match) throw methodNotAllowed(response, method, match.allow);
     const { operation } = match;
-    const stated = statedVersion(request.headers, target.query);
     checkVersion(service, stated, { expected: version, what: 'path' });
     const params = await parameters(service, request, target.query, match);
     if (isV03) nameTask(params, match);

@@ -163,8 +163,8 @@ export class Cards {
   }
 
   /** The card as callers of this `A2A-Version` read it; for those who name none, as the options say. */
-  rendered(version: string | undefined): Rendering {
-    const isV1 = version?.startsWith('1') ?? this.#unversioned === '1.0';
+  rendered(version: string): Rendering {
+    const isV1 = version === '' ? this.#unversioned === '1.0' : version.startsWith('1');
     return isV1 ? this.#v1 : this.#superset;
   }
 }
