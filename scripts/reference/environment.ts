@@ -14,6 +14,7 @@ const variables: Readonly<Record<string, string>> = {
   INSPECT_TOKEN: 'Token of the inspector link; same as `--inspect-token`',
   SSL_PASSWORD: 'Passphrase of the private key; same as `--ssl-password`',
   SANIC_WORKERS: 'Values above 1 are rejected with a memory store and ignored otherwise',
+  VIRTUAL_ENV: 'Virtual environment of Python actions, after `.venv` of the project',
   CLARIFY_ON_MULTIPLE_START_FLOWS:
     '`True`: ask for clarification when a message could start several flows',
   MAX_NUMBER_OF_PREDICTIONS_CALM: 'Maximum steps per turn of an assistant (default: 1000)',

@@ -98,7 +98,10 @@ export const keyTables: readonly KeyTable[] = [
       mcp_servers: ['none', 'Tools, see below'],
       action_endpoint: ['`actions.ts` or `actions/index.ts`', 'Where actions run'],
       'action_endpoint.url': ['', 'An action server'],
-      'action_endpoint.actions_module': ['', 'A module in this process; wins over `url`'],
+      'action_endpoint.actions_module': [
+        '',
+        'A module in TypeScript, which wins over `url`, or in Python, whose action server is started unless there is a `url`',
+      ],
       'action_endpoint.headers': ['none', 'Sent to the action server'],
       'action_endpoint.basic_auth.username': ['', 'Who calls'],
       'action_endpoint.basic_auth.password': ['', 'From the environment'],

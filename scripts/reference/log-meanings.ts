@@ -11,7 +11,13 @@ export const logMeanings: Readonly<Record<string, string>> = {
     'A slot of the orchestrator does not fit its type and was left out',
   'a2a_server.sanic_app.stream_sse.error': '`http.stream.failed` of an assistant',
   'action.event.ignored': 'An action server sent an event that is not known here',
+  'action.server.actions_missing':
+    'Actions of the domain that the Python action server does not have',
   'action.server.connect_failed': 'The action server was not reached; tried again',
+  'action.server.exited': 'The Python action server ended; it is started again',
+  'action.server.log':
+    'A line that the Python action server has printed, at the level it was printed at',
+  'action.server.ready': 'The Python action server answers',
   'action.slot.invalid': 'An action set a slot to a value that it cannot hold',
   'action.slot.unknown': 'An action set a slot that the domain does not have',
   'agents.agent.failed': 'An agent threw; the caller is told no details',

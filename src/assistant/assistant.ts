@@ -199,7 +199,7 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * Waits for the turns in flight, then closes the connections to agents and tools. Turns that do
+   * Waits for the turns in flight, then closes the actions and the connections to agents and tools. Turns that do
    * not end within `graceMs` lose their connections. @default graceMs 600_000
    */
   async close({ graceMs = 600_000 }: { readonly graceMs?: number } = {}): Promise<void> {
@@ -207,8 +207,9 @@ export class Assistant implements AsyncDisposable {
     const timer = setTimeout(resolve, graceMs).unref();
     await Promise.race([Promise.allSettled(this.#turns), isLate]);
     clearTimeout(timer);
-    const handlers = this.#options.callHandlers ?? [];
-    this.#closed ??= Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
+    const { callHandlers = [], actions } = this.#options;
+    const closing = [...callHandlers, ...(actions === undefined ? [] : [actions])];
+    this.#closed ??= Promise.allSettled(closing.map(async (one) => one.close?.()));
     await this.#closed;
   }
 

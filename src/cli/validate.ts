@@ -32,7 +32,7 @@ export async function loadChecked(
 ): Promise<LoadedProject> {
   using _progress = new Progress('Loading the project');
   const loaded = await loadProject(existingProjectPaths(directory, options), process.env);
-  checkActions(loaded);
+  await checkActions(loaded, process.env);
   return loaded;
 }
 

@@ -19,16 +19,26 @@ export interface Peer {
 /** a2a-sdk for Python in a virtual environment of its own, or why there is none on this machine. */
 export async function pythonPeer(sdk: string, script: string): Promise<Peer | string> {
   const name = `a2a-sdk-${sdk}`;
-  return installed(name, async (folder) => {
-    await run('python3', ['-m', 'venv', folder]);
-    const packages = [`a2a-sdk[grpc,http-server]==${sdk}`, 'uvicorn'];
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages];
-    await run(join(folder, 'bin/python'), pip, { timeout: 600_000 });
-  }).then((folder) =>
+  return installed(name, (folder) =>
+    virtualEnvironment(folder, [`a2a-sdk[grpc,http-server]==${sdk}`, 'uvicorn']),
+  ).then((folder) =>
     typeof folder === 'string'
       ? folder
       : peerOf(join(folder.path, 'bin/python'), [join(import.meta.dirname, 'python', script)]),
   );
+}
+
+/** A virtual environment with rasa-sdk, or why there is none on this machine. */
+export function rasaSdk(version: string): Promise<{ readonly path: string } | string> {
+  return installed(`rasa-sdk-${version}`, (folder) =>
+    virtualEnvironment(folder, [`rasa-sdk==${version}`]),
+  );
+}
+
+async function virtualEnvironment(folder: string, packages: readonly string[]): Promise<void> {
+  await run('python3', ['-m', 'venv', folder]);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages];
+  await run(join(folder, 'bin/python'), pip, { timeout: 600_000 });
 }
 
 /** a2a-go, built as a program, or why there is none on this machine. */

@@ -18,6 +18,8 @@ export interface ActionRunner {
   /** Whether it can run the action; a declared action without a runner fails when it is reached. */
   has(name: string): boolean;
   run(call: ActionCall): Promise<ActionResult>;
+  /** Ends what runs the actions; called when the assistant is closed. */
+  close?(): Promise<void>;
 }
 
 /** What actions, sub agents and tools see of a turn. */
@@ -111,6 +113,9 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
       return Promise.reject(
         new Error(`no runner for action ${call.name}: define it or configure an action server`),
       );
+    },
+    close: async () => {
+      await Promise.all(runners.map(async (runner) => runner.close?.()));
     },
   };
 }

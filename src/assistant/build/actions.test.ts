@@ -1,61 +1,286 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { projectFolder } from '../../../test/support/greenhouse.ts';
+import { silentLogger } from '../../telemetry/index.ts';
+import { findPython } from '../actions/python.ts';
+import type { ActionCall, ActionResult } from '../actions/runner.ts';
 import { loadProject } from '../project/load-project.ts';
-import { actionsOf } from './actions.ts';
+import { domain, TestClock } from '../testing/domain.ts';
+import { type ActionsOptions, actionsOf, pythonActionsOf } from './actions.ts';
 
-const remedy =
-  /in Python.*start it with "python -m rasa_sdk --actions actions".*"action_endpoint: \{url: http:\/\/localhost:5055\/webhook\}" to endpoints\.yml/;
+const basics = {
+  'config.yml': 'assistant_id: shop\npipeline:\n  - name: MatchingCommandGenerator\n',
+  'domain.yml': 'actions: [action_rate]\nresponses: {utter_hi: [{text: Hi}]}\n',
+  'data/flows.yml':
+    'flows:\n  hi:\n    description: Say hi.\n    steps:\n      - action: utter_hi\n',
+};
 
-/** What runs the actions of a project with these files. */
-async function actions(files: Readonly<Record<string, string>>) {
-  await using folder = await projectFolder({
-    'config.yml': 'assistant_id: shop\npipeline:\n  - name: MatchingCommandGenerator\n',
-    'domain.yml': 'actions: [action_rate]\nresponses: {utter_hi: [{text: Hi}]}\n',
-    'data/flows.yml':
-      'flows:\n  hi:\n    description: Say hi.\n    steps:\n      - action: utter_hi\n',
-    ...files,
-  });
+/** A project with these files; `python` is what its `.venv` has for an interpreter. */
+async function shop(files: Readonly<Record<string, string>>, python?: string) {
+  const folder = await projectFolder({ ...basics, ...files });
+  if (python !== undefined) {
+    mkdirSync(join(folder.directory, '.venv/bin'), { recursive: true });
+    const path = join(folder.directory, '.venv/bin/python');
+    writeFileSync(path, python);
+    chmodSync(path, 0o755);
+  }
   const { project, problems } = await loadProject({ directory: folder.directory }, {});
   problems.throwIfErrors();
-  return await actionsOf(project);
+  return { ...folder, project };
+}
+
+/** Nothing but the shell and its programs: no Python of this machine. */
+const bare = { PATH: '/nonexistent' };
+
+interface Line {
+  readonly level: string;
+  readonly event: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+function options(environment: ActionsOptions['environment'] = bare) {
+  const lines: Line[] = [];
+  const log = (level: string) => (fields: Line['fields'], event: string) =>
+    void lines.push({ level, event, fields });
+  const logger = { ...silentLogger, info: log('info'), warn: log('warn'), error: log('error') };
+  return { environment, logger, lines };
+}
+
+/** Answers like rasa_sdk, counts its starts, and ends when `action_crash` is called. */
+const server = `
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+const args = process.argv.slice(2);
+if (args[0] === '-c') process.exit(0);
+appendFileSync('starts.txt', process.pid + ' ' + process.env.SANIC_HOST + ' ' + args.join(' ') + '\\n');
+const count = readFileSync('starts.txt', 'utf8').trim().split('\\n').length;
+console.log('INFO rasa_sdk.endpoint - starting');
+console.error('2026-01-01 ERROR rasa_sdk.executor - a complaint');
+createServer((request, response) => {
+  const answer = (body) => response.end(JSON.stringify(body));
+  if (request.url === '/health') return answer({ status: 'ok' });
+  if (request.url === '/actions') return answer([{ name: 'action_crash' }]);
+  let body = '';
+  request.on('data', (piece) => (body += piece));
+  request.on('end', () => {
+    const { next_action: name } = JSON.parse(body);
+    if (name === 'action_crash') process.exit(7);
+    answer({ events: [], responses: [{ text: name + ' of start ' + count }] });
+  });
+}).listen(Number(args[args.indexOf('-p') + 1]), '127.0.0.1');
+`;
+const stub = `#!/bin/sh\nexec ${process.execPath} server.mjs "$@"\n`;
+const typescript = `export const rate = {
+  name: 'action_rate',
+  run: async ({ utter }) => void utter('from TypeScript'),
+};
+`;
+const twoActions = 'actions: [action_rate, action_crawl]\nresponses: {utter_hi: [{text: Hi}]}\n';
+const python = { 'actions/__init__.py': '', 'server.mjs': server };
+
+function call(name: string): ActionCall {
+  return {
+    name,
+    senderId: 'ada',
+    slots: {},
+    tracker: () => Promise.resolve({}),
+    domain: domain([]),
+    channel: 'rest',
+    signal: new AbortController().signal,
+    clock: new TestClock(),
+    logger: silentLogger,
+    context: {},
+    stream: () => Promise.resolve(),
+    newId: () => 'id',
+  };
 }
 
 const endpoint = (text: string) => ({ 'endpoints.yml': `action_endpoint: {${text}}\n` });
+const text = async (result: Promise<ActionResult> | undefined) => (await result)?.messages[0]?.text;
+const startsOf = (directory: string) =>
+  readFileSync(join(directory, 'starts.txt'), 'utf8').trim().split('\n');
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ESRCH' });
+    return false;
+  }
+}
 
 test.each([
-  ['a package', 'actions', 'actions/actions.py'],
-  ['a module', 'actions', 'actions.py'],
-  ['a file', './actions.py', 'actions.py'],
-  ['a module of a package', 'my.actions', 'my/actions.py'],
-])('actions_module that is %s of Python says how to run it', async (_, named, file) => {
-  const loading = actions({ ...endpoint(`actions_module: ${named}`), [file]: 'pass\n' });
-  await expect(loading).rejects.toThrow(
-    new RegExp(
-      remedy.source.replace('--actions actions', `--actions ${named.replace(/^\.\/|\.py$/g, '')}`),
-    ),
+  ['a package', 'actions', 'actions/actions.py', 'actions'],
+  ['a package of packages', 'actions', 'actions/orders/price.py', 'actions'],
+  ['a module', 'actions', 'actions.py', 'actions'],
+  ['a file', './actions.py', 'actions.py', 'actions'],
+  ['a module of a package', 'my.actions', 'my/actions.py', 'my.actions'],
+])(
+  'actions_module that is %s of Python is run by an action server',
+  async (_, named, file, module) => {
+    await using folder = await shop({ ...endpoint(`actions_module: ${named}`), [file]: 'pass\n' });
+    expect(pythonActionsOf(folder.project)).toBe(module);
+  },
+);
+
+test('a Python action server is started, serves the project, and is stopped with it', async () => {
+  await using folder = await shop(python, stub);
+  const { lines, ...given } = options();
+  const actions = await actionsOf(folder.project, given);
+  expect(await text(actions?.run(call('action_rate')))).toBe('action_rate of start 1');
+  const [start = ''] = startsOf(folder.directory);
+  expect(start).toMatch(/^\d+ 127\.0\.0\.1 -m rasa_sdk --actions actions -p \d+$/);
+  expect(lines).toContainEqual({
+    level: 'error',
+    event: 'action.server.log',
+    fields: { server: 'actions', line: '2026-01-01 ERROR rasa_sdk.executor - a complaint' },
+  });
+  expect(lines).toContainEqual({
+    level: 'info',
+    event: 'action.server.log',
+    fields: { server: 'actions', line: 'INFO rasa_sdk.endpoint - starting' },
+  });
+  const missing = lines.find(({ event }) => event === 'action.server.actions_missing');
+  expect(missing?.fields).toEqual({ server: 'actions', actions: ['action_rate'] });
+  await actions?.close?.();
+  expect(isAlive(Number.parseInt(start, 10))).toBe(false);
+  expect(lines.some(({ event }) => event === 'action.server.exited')).toBe(false);
+});
+
+test('a Python action server that crashes is started again, on any port', async () => {
+  await using folder = await shop(python, stub);
+  const { lines, ...given } = options();
+  const actions = await actionsOf(folder.project, given);
+  await expect(actions?.run(call('action_crash'))).rejects.toThrow('did not answer');
+  await expect
+    .poll(() => lines.find(({ event }) => event === 'action.server.exited')?.fields)
+    .toMatchObject({ code: 7, retryInMs: 1_000 });
+  expect(await text(actions?.run(call('action_rate')))).toBe('action_rate of start 2');
+  await actions?.close?.();
+});
+
+test('a Python action server ends when the process that started it is killed', async () => {
+  await using folder = await shop(python, stub);
+  const module = (path: string) =>
+    JSON.stringify(pathToFileURL(join(import.meta.dirname, path)).href);
+  const script = `
+    const { actionsOf } = await import(${module('actions.ts')});
+    const { loadProject } = await import(${module('../project/load-project.ts')});
+    const { silentLogger: logger } = await import(${module('../../telemetry/index.ts')});
+    const { project } = await loadProject({ directory: '.' }, {});
+    await actionsOf(project, { environment: { PATH: '/nonexistent' }, logger });
+    console.log('ready');`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: folder.directory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(parent.stdout, 'data');
+  // The process may stay in the table of processes as long as nobody waits for it.
+  const health = `http://127.0.0.1:${startsOf(folder.directory)[0]?.split(' ').at(-1)}/health`;
+  expect((await fetch(health)).status).toBe(200);
+  parent.kill('SIGKILL');
+  await expect.poll(() => fetch(health).catch(() => 'refused')).toBe('refused');
+});
+
+test('a server that cannot start leaves the assistant running, and calls name the reason', async () => {
+  const broken = `#!/bin/sh
+[ "$1" = -c ] && exit 0
+echo "Traceback (most recent call last):" >&2
+echo '  File "actions/__init__.py", line 1' >&2
+echo "ModuleNotFoundError: No module named 'requests'" >&2
+exit 1
+`;
+  await using folder = await shop(python, broken);
+  const { lines, ...given } = options();
+  const actions = await actionsOf(folder.project, given);
+  await expect(actions?.run(call('action_rate'))).rejects.toThrow(
+    'the Python action server of "actions" does not run: ModuleNotFoundError: No module named ' +
+      `'requests'; install it with pip, for example "pip install requests"`,
+  );
+  expect(lines.find(({ event }) => event === 'action.server.exited')?.level).toBe('error');
+  await actions?.close?.();
+});
+
+test('an interpreter without rasa_sdk is one error with the pip command', async () => {
+  await using folder = await shop(python, '#!/bin/sh\nexit 3\n');
+  const command = join(folder.directory, '.venv/bin/python');
+  const starting = actionsOf(folder.project, options());
+  await expect(starting).rejects.toThrow(
+    `the actions of this project are written in Python, and ${command} has no rasa_sdk; run ` +
+      `"${command} -m pip install rasa-sdk"`,
   );
 });
 
-test('a folder actions in Python that nothing runs says how to run it', async () => {
-  const loading = actions({ 'actions/__init__.py': '' });
-  await expect(loading).rejects.toThrow(remedy);
-  await expect(loading).rejects.toThrow(/actions\/__init__\.py:1:1: /);
-  await expect(loading).rejects.not.toThrow('in place of');
+test('a machine without Python is one error with the pip command', async () => {
+  await using folder = await shop(python);
+  const starting = actionsOf(folder.project, options());
+  await expect(starting).rejects.toThrow(/there is no Python; .* -m pip install rasa-sdk"/);
 });
 
-test('actions in Python are fine where a server runs them, or where nothing calls one', async () => {
+test('VIRTUAL_ENV comes before the PATH, and an environment without rasa_sdk is passed over', async () => {
+  await using folder = await shop(python, '#!/bin/sh\nexit 3\n');
+  const venv = join(folder.directory, 'other');
+  mkdirSync(join(venv, 'bin'), { recursive: true });
+  writeFileSync(join(venv, 'bin/python'), stub, { mode: 0o755 });
+  const found = await findPython({
+    directory: folder.directory,
+    environment: { ...bare, VIRTUAL_ENV: venv },
+  });
+  expect(found.command).toBe(join(venv, 'bin/python'));
+});
+
+test('uv comes before the PATH', async () => {
+  await using folder = await shop(python);
+  const path = join(folder.directory, 'bin');
+  mkdirSync(path);
+  for (const name of ['uv', 'python3']) {
+    writeFileSync(join(path, name), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+  }
+  const environment = { PATH: path };
+  const found = await findPython({ directory: folder.directory, environment });
+  expect([found.command, ...found.args]).toEqual(['uv', 'run', 'python']);
+});
+
+test('TypeScript actions run beside Python ones, which are not started when nothing needs them', async () => {
+  const module = { 'actions/index.ts': typescript };
+  await using both = await shop(
+    { ...python, ...module, ...endpoint('actions_module: actions'), 'domain.yml': twoActions },
+    stub,
+  );
+  const actions = await actionsOf(both.project, options());
+  expect(await text(actions?.run(call('action_rate')))).toBe('from TypeScript');
+  expect(await text(actions?.run(call('action_crawl')))).toBe('action_crawl of start 1');
+  await actions?.close?.();
+  await using one = await shop({ ...python, ...module }, stub);
+  expect(await text((await actionsOf(one.project, options()))?.run(call('action_rate')))).toBe(
+    'from TypeScript',
+  );
+  expect(existsSync(join(one.directory, 'starts.txt'))).toBe(false);
+});
+
+test('an action server of action_endpoint wins, and no action needs no server', async () => {
   const url = 'url: http://127.0.0.1:5055/webhook';
-  const python = { 'actions/__init__.py': '' };
-  expect((await actions({ ...endpoint(url), ...python }))?.has('action_rate')).toBe(true);
-  const both = endpoint(`${url}, actions_module: actions`);
-  expect((await actions({ ...both, ...python }))?.has('action_rate')).toBe(true);
-  expect(
-    await actions({ 'domain.yml': 'responses: {utter_hi: [{text: Hi}]}\n', ...python }),
-  ).toBeUndefined();
+  for (const text of [url, `${url}, actions_module: actions`]) {
+    await using folder = await shop({ ...endpoint(text), ...python }, stub);
+    const actions = await actionsOf(folder.project, options());
+    expect(actions?.has('action_rate')).toBe(true);
+    expect(existsSync(join(folder.directory, 'starts.txt'))).toBe(false);
+  }
+  const silent = { 'domain.yml': 'responses: {utter_hi: [{text: Hi}]}\n' };
+  await using folder = await shop({ ...python, ...silent }, stub);
+  expect(await actionsOf(folder.project, options())).toBeUndefined();
 });
 
-test('a module that is not there is named', async () => {
-  await expect(actions(endpoint('actions_module: actions'))).rejects.toThrow(
+test('a module that is not there is named, where an action needs it', async () => {
+  await using folder = await shop(endpoint('actions_module: actions'));
+  await expect(actionsOf(folder.project, options())).rejects.toThrow(
     'there is no module actions in the project',
   );
+  const silent = { 'domain.yml': 'responses: {utter_hi: [{text: Hi}]}\n' };
+  await using template = await shop({ ...endpoint('actions_module: actions'), ...silent });
+  expect(await actionsOf(template.project, options())).toBeUndefined();
 });

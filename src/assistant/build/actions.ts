@@ -1,10 +1,13 @@
 import { findModule } from '../project/project-folder.ts';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, globSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Place, Problems } from '../../config/index.ts';
+import { type Environment, type Place, Problems } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { ActionServer } from '../actions/action-server.ts';
 import { InProcessActions } from '../actions/in-process.ts';
+import { findPython } from '../actions/python.ts';
 import { RemoteActions } from '../actions/remote.ts';
 import { type Action, type ActionRunner, firstOf } from '../actions/runner.ts';
 import type { ActionEndpoint } from '../project/endpoints.ts';
@@ -13,91 +16,130 @@ import type { LoadedProject, Project } from '../project/load-project.ts';
 /** The default paths of a module with actions in TypeScript. */
 const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'actions.js'];
 
-/** Creates the runner of a project's actions: a module in this process first, then an action server. */
-export async function actionsOf(project: Project): Promise<ActionRunner | undefined> {
-  const { actionEndpoint } = project.endpoints;
-  const runners: ActionRunner[] = [];
-  const problems = new Problems();
-  const path = modulePath(project, problems);
-  problems.throwIfErrors();
-  if (path !== undefined) runners.push(new InProcessActions(await loadActions(path)));
-  if (actionEndpoint?.url !== undefined) runners.push(remote(actionEndpoint, actionEndpoint.url));
-  return runners.length === 0 ? undefined : firstOf(...runners);
+/** What actions need besides their project. */
+export interface ActionsOptions {
+  /** Of the Python action server. */
+  readonly environment: Environment;
+  readonly logger: Logger;
 }
 
 /**
- * Adds an error to `problems` where the actions of a project can't run in this process and no
- * action server is configured. `buildAssistant` throws the same error.
+ * Creates the runner of a project's actions: a module in this process first, then the action server of
+ * `action_endpoint.url`, or else one in Python that is started here. Close it when it is not needed any more.
+ */
+export async function actionsOf(
+  project: Project,
+  options: ActionsOptions,
+): Promise<ActionRunner | undefined> {
+  const { actionEndpoint } = project.endpoints;
+  const problems = new Problems();
+  const { module, python } = findActions(project, problems);
+  problems.throwIfErrors();
+  const runners: ActionRunner[] = [];
+  if (module !== undefined) runners.push(new InProcessActions(await loadActions(module)));
+  if (actionEndpoint?.url !== undefined) runners.push(remote(actionEndpoint, actionEndpoint.url));
+  else if (python !== undefined) {
+    const expected = calledActions(project).filter((name) => !firstOf(...runners).has(name));
+    if (expected.length > 0) runners.push(await startPython(project, python, expected, options));
+  }
+  return runners.length === 0 ? undefined : firstOf(...runners);
+}
+
+async function startPython(
+  { directory, endpoints }: Project,
+  module: string,
+  expected: readonly string[],
+  { environment, logger }: ActionsOptions,
+): Promise<ActionRunner> {
+  const server = new ActionServer({
+    python: await findPython({ directory, environment }),
+    module,
+    directory,
+    environment,
+    expected,
+    logger,
+    connect: (url) => remote(endpoints.actionEndpoint, url),
+  });
+  await server.start();
+  return server;
+}
+
+/** The custom actions that the domain declares. */
+function calledActions({ domain }: Project): readonly string[] {
+  return [...domain.actions.keys()].filter(
+    (name) => !domain.responses.has(name) && !name.startsWith('utter_'),
+  );
+}
+
+/**
+ * Adds an error to `problems` where a module of actions does not exist, and a warning where its Python
+ * action server can't be started on this machine. `buildAssistant` throws for both.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
- * checkActions(loaded);
+ * await checkActions(loaded, process.env);
  * loaded.problems.throwIfErrors();
  */
-export function checkActions({
-  project,
-  problems,
-}: Pick<LoadedProject, 'project' | 'problems'>): void {
-  modulePath(project, problems);
-}
-
-/** The module to import; undefined where there is none, with the reason in `problems` if one is needed. */
-function modulePath(
-  { directory, domain, endpoints: { actionEndpoint } }: Project,
-  problems: Problems,
-): string | undefined {
-  const { actionsModule: named, url } = actionEndpoint ?? {};
-  if (actionEndpoint === undefined || named === undefined) {
-    const usual = usualPlaces.map((place) => join(directory, place)).find(existsSync);
-    // An endpoint with neither key is an error of endpoints.yml already.
-    const isConfigured = usual !== undefined || actionEndpoint !== undefined;
-    if (isConfigured || domain.actions.size === 0) return usual;
-    const file = pythonFile(join(directory, 'actions'));
-    if (file === undefined) return undefined;
-    const place: Place = { position: { file, line: 1, column: 1 }, path: '' };
-    problems.error(place, inPython('actions'), {
-      hint: `${serverRemedy('actions')} to endpoints.yml`,
-    });
-    return undefined;
+export async function checkActions(
+  { project, problems }: Pick<LoadedProject, 'project' | 'problems'>,
+  environment: Environment,
+): Promise<void> {
+  findActions(project, problems);
+  if (pythonActionsOf(project) === undefined) return;
+  const { directory, endpoints } = project;
+  const place: Place = endpoints.actionEndpoint?.place ?? {
+    position: { file: join(directory, 'actions'), line: 1, column: 1 },
+    path: '',
+  };
+  try {
+    await findPython({ directory, environment });
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
+    problems.warn(place, error.message);
   }
-  const found = findModule(named, [directory]);
-  if (found !== undefined) return found;
-  const python = (/[/\\]/.test(named) ? named : named.replaceAll('.', '/')).replace(/[./]py$/, '');
-  if (pythonFile(resolve(directory, python)) === undefined) {
-    problems.error(
-      actionEndpoint.place,
-      `actions_module: there is no module ${named} in the project`,
-      {
-        hint: 'write a path such as ./actions/index.ts',
-      },
-    );
-  } else if (url === undefined) {
-    const module = python.replace(/^\.\//, '').replaceAll('/', '.');
-    problems.error(actionEndpoint.place, inPython(named), {
-      hint: `${serverRemedy(module)} to endpoints.yml in place of actions_module`,
-    });
+}
+
+/** The Python module that `buildAssistant` starts an action server for; undefined if it starts none. */
+export function pythonActionsOf(project: Project): string | undefined {
+  const { python } = findActions(project, new Problems());
+  const isNeeded = project.endpoints.actionEndpoint?.url === undefined;
+  return isNeeded && calledActions(project).length > 0 ? python : undefined;
+}
+
+interface FoundActions {
+  /** The path of a module to import. */
+  readonly module: string | undefined;
+  /** The name of a Python module or package, with dots. */
+  readonly python: string | undefined;
+}
+
+/** Where the actions of a project are; reports a named module that does not exist. */
+function findActions(project: Project, problems: Problems): FoundActions {
+  const { directory, endpoints } = project;
+  const { actionsModule: named, url, place } = endpoints.actionEndpoint ?? {};
+  const usual = usualPlaces.map((one) => join(directory, one)).find(existsSync);
+  const own = named === undefined ? undefined : findModule(named, [directory]);
+  const module = own ?? usual;
+  const isTypeScript = named === undefined || own !== undefined;
+  const path = isTypeScript
+    ? 'actions'
+    : (/[/\\]/.test(named) ? named : named.replaceAll('.', '/')).replace(/[./]py$/, '');
+  if (hasPython(resolve(directory, path))) {
+    return { module, python: path.replace(/^\.\//, '').replaceAll('/', '.') };
   }
-  return undefined;
+  if (!isTypeScript && module === undefined && place !== undefined && url === undefined) {
+    const message = `actions_module: there is no module ${named} in the project`;
+    // Without an action to run, the setting of a template is harmless.
+    const severity = calledActions(project).length > 0 ? 'error' : 'warn';
+    problems[severity](place, message, { hint: 'write a path such as ./actions/index.ts' });
+  }
+  return { module, python: undefined };
 }
 
-/** A file of the Python module or package at a path without its extension; undefined for neither. */
-function pythonFile(path: string): string | undefined {
-  if (existsSync(`${path}.py`)) return `${path}.py`;
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined;
-  const file = readdirSync(path)
-    .sort()
-    .find((name) => name.endsWith('.py'));
-  return file && join(path, file);
-}
-
-function inPython(named: string): string {
-  return `the actions in "${named}" are written in Python and need an action server`;
-}
-
-function serverRemedy(module: string): string {
-  return (
-    `start it with "python -m rasa_sdk --actions ${module}" in the project folder, ` +
-    `and add "action_endpoint: {url: http://localhost:5055/webhook}"`
-  );
+/** Whether there is a Python module or package at a path without its extension. */
+function hasPython(path: string): boolean {
+  if (existsSync(`${path}.py`)) return true;
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  return globSync('{*,*/*,*/*/*}.py', { cwd: path }).length > 0;
 }
 
 async function loadActions(path: string): Promise<readonly Action[]> {
@@ -121,8 +163,9 @@ function isAction(value: unknown): value is Action {
   );
 }
 
-function remote(endpoint: ActionEndpoint, address: string): RemoteActions {
+function remote(endpoint: ActionEndpoint | undefined, address: string): RemoteActions {
   const url = new URL(address);
+  if (endpoint === undefined) return new RemoteActions({ url: url.href, domain: 'digest' });
   if (endpoint.token !== undefined) url.searchParams.set(endpoint.tokenName, endpoint.token);
   const { basicAuth, headers } = endpoint;
   const authorization =

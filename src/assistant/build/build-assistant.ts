@@ -64,7 +64,6 @@ export async function buildAssistant(
   const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
   const writer = endpoints.nlg?.type === 'server' ? responseServer(endpoints.nlg) : undefined;
-  const actions = options.actions ?? (await actionsOf(project));
   const generator = createGenerator(config.generator, {
     models,
     files,
@@ -74,9 +73,15 @@ export async function buildAssistant(
   const policy = outboundPolicy(endpoints.outbound);
   const { fetch = policy && guardedFetch(policy), sleep } = options;
   const bindings = options.bindings?.(policy);
+  const actions = options.actions ?? (await actionsOf(project, { environment, logger }));
   const callHandlers =
     options.callHandlers ??
-    (await createHandlers(project, { models, logger, fetch, bindings, sleep }));
+    (await createHandlers(project, { models, logger, fetch, bindings, sleep }).catch(
+      async (error: unknown) => {
+        await actions?.close?.();
+        throw error;
+      },
+    ));
   return new Assistant({
     domain: project.domain,
     flows: project.flows,

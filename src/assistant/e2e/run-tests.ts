@@ -51,7 +51,9 @@ export async function runTests(
 ): Promise<TestReport> {
   const { build = {}, signal = new AbortController().signal } = options;
   const stubs: Stubs = { current: new Map() };
-  const actions = withStubs(build.actions ?? (await actionsOf(project)), stubs);
+  const { environment = process.env, logger = silentLogger } = build;
+  const own = build.actions ?? (await actionsOf(project, { environment, logger }));
+  const actions = withStubs(own, stubs);
   await using assistant = await buildAssistant(project, {
     // Always the first of several equal responses, so that tests are deterministic.
     random: () => 0,
@@ -167,5 +169,6 @@ function withStubs(actions: ActionRunner | undefined, stubs: Stubs): ActionRunne
       if (actions !== undefined) return actions.run(call);
       throw new Error(`no action ${call.name}: define it, or stub it in the test`);
     },
+    close: async () => actions?.close?.(),
   };
 }

@@ -47,7 +47,7 @@ async function loadedProject(
   const files = ['config.yml', 'domain.yml', 'domain'];
   if (!files.some((file) => existsSync(join(directory, file)))) return undefined;
   const project = await loadProject(paths, process.env);
-  checkActions(project);
+  await checkActions(project, process.env);
   return project;
 }
 

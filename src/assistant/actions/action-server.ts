@@ -1,0 +1,302 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
+import { z } from 'zod';
+import type { Environment } from '../../config/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { backoff, sleep, until, waitAtMost, within } from '../../time/index.ts';
+import type { Python } from './python.ts';
+import type { ActionCall, ActionResult, ActionRunner } from './runner.ts';
+
+/** What to start, and how its actions are called. */
+export interface ActionServerOptions {
+  readonly python: Python;
+  /** The module or package of the actions, with dots. */
+  readonly module: string;
+  /** Where the server runs: the project folder. */
+  readonly directory: string;
+  readonly environment: Environment;
+  /** Calls the actions of a server at a URL. */
+  readonly connect: (url: string) => ActionRunner;
+  /** Actions of the domain that this server has to have; the others are missing with a warning. */
+  readonly expected: readonly string[];
+  readonly logger: Logger;
+  /** Milliseconds until a started server must answer. @default 60_000 */
+  readonly startMs?: number;
+  /** Milliseconds before the first restart; doubled with each failure up to 30 s. @default 1_000 */
+  readonly restartMs?: number;
+}
+
+const isPosix = process.platform !== 'win32';
+/** Milliseconds. */
+const stopGraceMs = 3_000;
+const pollMs = 100;
+/** A server that ran for this long starts anew without a delay that grew. */
+const stableMs = 60_000;
+
+/** Ends the process group `$1` when standard input ends, which is when this process does. */
+const guard = 'cat >/dev/null; kill -s TERM -- "-$1"; sleep 3; kill -s KILL -- "-$1"';
+
+/**
+ * A Python action server (`python -m rasa_sdk`) as a child process on a free port of 127.0.0.1.
+ *
+ * - **starting**: the process runs and does not answer yet; calls wait.
+ * - **ready**: calls go to the server.
+ * - **down**: the process ended; it starts again after a delay. Calls wait when the server was ready
+ *   before, and fail with the reason when it never was.
+ * - **closed**: the process has ended and does not start again.
+ */
+export class ActionServer implements ActionRunner, AsyncDisposable {
+  readonly #options: ActionServerOptions;
+  readonly #closing = new AbortController();
+  #supervision: Promise<void> | undefined;
+  #available = Promise.withResolvers<ActionRunner>();
+  /** Settled when the first start has succeeded or failed. */
+  readonly #started = Promise.withResolvers<void>();
+  /** Why the last start failed. */
+  #failure: string | undefined;
+  #child: ChildProcess | undefined;
+  readonly #killChild = (): void => signalGroup(this.#child, 'SIGKILL');
+
+  constructor(options: ActionServerOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the server and waits until it is ready, or its first start has failed. */
+  async start(signal?: AbortSignal): Promise<void> {
+    process.once('exit', this.#killChild);
+    this.#supervision ??= this.#supervise();
+    await until(this.#started.promise, signal);
+  }
+
+  /** Why the server does not run; undefined while it does. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Always true: only the server knows its actions. */
+  has(): boolean {
+    return true;
+  }
+
+  async run(call: ActionCall): Promise<ActionResult> {
+    if (this.#failure !== undefined) throw new Error(this.#failure);
+    const { startMs: milliseconds = 60_000 } = this.#options;
+    const reason = (): Error => new Error('the Python action server is not ready');
+    const runner = await within(
+      { signal: call.signal, milliseconds, reason },
+      () => this.#available.promise,
+    );
+    return runner.run(call);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#supervision;
+    process.off('exit', this.#killChild);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #supervise(): Promise<void> {
+    const { logger, module, restartMs: initialMs = 1_000 } = this.#options;
+    const { signal } = this.#closing;
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      const begin = Date.now();
+      const ended = await this.#serveOnce();
+      if (signal.aborted) break;
+      if (Date.now() - begin > stableMs) failures = 1;
+      const delayMs = backoff(failures, { initialMs, maximumMs: 30_000 });
+      if (!ended.wasReady) this.#failure = notRunning(module, ended);
+      const { code, reason } = ended;
+      logger.error({ server: module, code, reason, retryInMs: delayMs }, 'action.server.exited');
+      this.#started.resolve();
+      // Rejects when the server is closed, which ends the loop.
+      await sleep(delayMs, signal).catch(() => undefined);
+    }
+    this.#started.resolve();
+  }
+
+  /** Runs one process until it ends. */
+  async #serveOnce(): Promise<Ended> {
+    const { python, module, directory, environment } = this.#options;
+    const port = await freePort();
+    const args = ['-m', 'rasa_sdk', '--actions', module, '-p', String(port)];
+    const child = spawn(python.command, [...python.args, ...args], {
+      cwd: directory,
+      // Of its own process group: Ctrl+C must not end it before the turns in flight, and stopping ends
+      // what it has started, too. It listens on loopback only.
+      detached: isPosix,
+      env: { ...environment, SANIC_HOST: '127.0.0.1', PYTHONUNBUFFERED: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    const watcher = guardOf(child);
+    const exited = exitOf(child);
+    const output = this.#follow(child);
+    let wasReady = false;
+    const isOver = new AbortController();
+    const readiness = this.#whenReady(`http://127.0.0.1:${port}`, isOver.signal).then(
+      () => (wasReady = true),
+      // The reason is what the process prints, or that it is late.
+      () => this.#stop(child, exited),
+    );
+    const stop = (): void => void this.#stop(child, exited);
+    this.#closing.signal.addEventListener('abort', stop, { once: true });
+    const code = await exited;
+    isOver.abort();
+    await readiness;
+    this.#closing.signal.removeEventListener('abort', stop);
+    signalGroup(watcher, 'SIGKILL');
+    this.#child = undefined;
+    if (wasReady) this.#available = Promise.withResolvers<ActionRunner>();
+    return { code, wasReady, reason: output.reason() };
+  }
+
+  async #whenReady(origin: string, isOver: AbortSignal): Promise<void> {
+    const { startMs: milliseconds = 60_000, connect, logger, module } = this.#options;
+    const reason = (): Error => new Error(`did not answer within ${milliseconds} ms`);
+    await within({ signal: isOver, milliseconds, reason }, async (signal) => {
+      while (!(await isHealthy(origin, signal))) await sleep(pollMs, signal);
+    });
+    this.#failure = undefined;
+    this.#available.resolve(connect(`${origin}/webhook`));
+    logger.info({ server: module, url: origin }, 'action.server.ready');
+    await this.#warnOfMissing(origin, isOver);
+    this.#started.resolve();
+  }
+
+  async #warnOfMissing(origin: string, signal: AbortSignal): Promise<void> {
+    const { expected, logger, module } = this.#options;
+    const names = await actionsAt(origin, signal);
+    const missing = expected.filter((name) => names?.includes(name) === false);
+    if (missing.length > 0) {
+      logger.warn({ server: module, actions: missing }, 'action.server.actions_missing');
+    }
+  }
+
+  async #stop(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+    signalGroup(child, 'SIGTERM');
+    await waitAtMost(stopGraceMs, exited);
+    signalGroup(child, 'SIGKILL');
+  }
+
+  /** Logs what the process prints; keeps the last error for the reason of its end. */
+  #follow(child: ChildProcess): { reason(): string | undefined } {
+    const { logger, module: server } = this.#options;
+    let last: string | undefined;
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      let isTraceback = false;
+      createInterface({ input: stream }).on('line', (written) => {
+        const line = stripVTControlCharacters(written);
+        if (line.trim() === '') return;
+        const isPart = isTraceback && /^\s/.test(line);
+        const level = isTraceback || line.startsWith('Traceback') ? 'error' : levelOf(line);
+        isTraceback = isPart || line.startsWith('Traceback');
+        if (level === 'error' && !isTraceback) last = line;
+        if (level === 'error') logger.error({ server, line }, 'action.server.log');
+        else if (level === 'warn') logger.warn({ server, line }, 'action.server.log');
+        else logger.info({ server, line }, 'action.server.log');
+      });
+    }
+    return { reason: () => last };
+  }
+}
+
+interface Ended {
+  readonly code: number | string | null;
+  readonly wasReady: boolean;
+  /** The last error that it printed. */
+  readonly reason: string | undefined;
+}
+
+function notRunning(module: string, { code, reason }: Ended): string {
+  const missing = /No module named '([^'.]+)/.exec(reason ?? '')?.[1];
+  const hint =
+    missing === undefined ? '' : `; install it with pip, for example "pip install ${missing}"`;
+  const why = reason ?? `it ended with ${code ?? 'no exit code'}`;
+  return `the Python action server of "${module}" does not run: ${why}${hint}`;
+}
+
+/** The words of Python's logging. */
+function levelOf(line: string): 'info' | 'warn' | 'error' {
+  if (/\b(?:ERROR|CRITICAL)\b|^\w*(?:Error|Exception): |: error: /.test(line)) return 'error';
+  return /\bWARNING\b/.test(line) ? 'warn' : 'info';
+}
+
+/** Ends the server also when this process is killed; undefined where there is no shell to do so. */
+function guardOf({ pid }: ChildProcess): ChildProcess | undefined {
+  if (!isPosix || pid === undefined) return undefined;
+  const watcher = spawn('sh', ['-c', guard, 'guard', String(pid)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watcher.on('error', () => watcher.stdin?.destroy());
+  watcher.unref();
+  return watcher;
+}
+
+function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals): void {
+  if (child?.pid === undefined) return;
+  try {
+    if (isPosix) process.kill(-child.pid, signal);
+    else child.kill(signal);
+  } catch (error) {
+    // It has ended already.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** The exit code, the signal that ended it, or the error that kept it from starting. */
+function exitOf(child: ChildProcess): Promise<number | string | null> {
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    // Not before its output was read.
+    child.once('close', (code, signal) => resolve(code ?? signal));
+  });
+}
+
+/** Whether an action server answers. */
+export async function isHealthy(origin: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(`${origin}/health`, { signal });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    // Not yet; the caller's signal ends the wait.
+    return false;
+  }
+}
+
+const actionList = z.array(z.object({ name: z.string() }));
+
+/** The names of a server's actions; undefined when it does not list them. */
+export async function actionsAt(
+  origin: string,
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  try {
+    const response = await fetch(`${origin}/actions`, { signal });
+    const { data } = actionList.safeParse(await response.json());
+    return data?.map(({ name }) => name);
+  } catch {
+    // Servers in other languages have no such list.
+    return undefined;
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,137 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { legate, patient, start } from '../../src/cli/testing/legate-process.ts';
+import { projectFolder } from '../support/greenhouse.ts';
+import { freePort } from '../support/servers.ts';
+import { rasaSdk } from './peers.ts';
+
+const version = '3.21.1';
+let sdk: Awaited<ReturnType<typeof rasaSdk>>;
+beforeAll(async () => {
+  sdk = await rasaSdk(version);
+  if (typeof sdk === 'string') console.error(`skipped: ${sdk}`);
+}, 900_000);
+
+const files = {
+  'config.yml': 'recipe: default.v1\nlanguage: en\nassistant_id: bakery\npipeline: []\n',
+  'domain.yml': `
+actions: [action_price, action_hours, action_fail]
+slots:
+  loaves: {type: float}
+  price: {type: float, mappings: [{type: controlled}]}
+responses:
+  utter_ask_loaves: [{text: How many loaves?}]
+  utter_price: [{text: "{loaves} loaves are {price} euros."}]
+`,
+  'data/flows.yml': `
+flows:
+  order_bread:
+    description: Order bread.
+    nlu_trigger: [{intent: order_bread}]
+    steps:
+      - collect: loaves
+      - action: action_price
+      - action: action_hours
+`,
+  'endpoints.yml': 'action_endpoint: {actions_module: actions}\n',
+  'actions/__init__.py': '',
+  'actions/price.py': `
+from rasa_sdk import Action
+from rasa_sdk.events import SlotSet
+
+class ActionPrice(Action):
+    def name(self):
+        return "action_price"
+
+    def run(self, dispatcher, tracker, domain):
+        price = 2 * tracker.get_slot("loaves")
+        assert "utter_price" in domain["responses"]
+        print("priced", price)
+        dispatcher.utter_message(response="utter_price", price=price)
+        return [SlotSet("price", price)]
+`,
+  'actions/index.ts': `
+export const hours = {
+  name: 'action_hours',
+  run: async ({ slots, utter }) => void utter('Ready at ten, for ' + slots.price + ' euros.'),
+};
+`,
+  'tests/order.yml': `
+test_cases:
+  - test_case: order
+    steps:
+      - user: /order_bread
+      - utter: utter_ask_loaves
+      - user: /SetSlots(loaves=3)
+      - slot_was_set: [{price: 6}]
+      - bot: Ready at ten, for 6 euros.
+`,
+};
+
+/** The project with the virtual environment as its own. */
+async function bakery(path: string) {
+  const folder = await projectFolder(files);
+  symlinkSync(path, join(folder.directory, '.venv'));
+  return folder;
+}
+
+test(
+  `shell runs Python actions with rasa-sdk ${version}, beside one in TypeScript`,
+  patient,
+  async ({ skip }) => {
+    if (typeof sdk === 'string') return skip(sdk);
+    await using folder = await bakery(sdk.path);
+    const { directory } = folder;
+    const input = '/order_bread\n/SetSlots(loaves=3)\n';
+    const args = ['shell', '--log-level', 'info'];
+    const { out, err, code } = await legate(args, { directory, input });
+    expect({ out, code }, err).toMatchObject({ code: 0 });
+    expect(out).toContain('3 loaves are 6 euros.\nReady at ten, for 6 euros.');
+    expect(err).toContain('"line":"priced 6"');
+    expect(err).toMatch(
+      /"actions":\["action_fail"\].*"action\.server\.actions_missing"|action\.server\.actions_missing.*action_fail/,
+    );
+    return undefined;
+  },
+);
+
+test('test e2e runs Python actions', patient, async ({ skip }) => {
+  if (typeof sdk === 'string') return skip(sdk);
+  await using folder = await bakery(sdk.path);
+  const { directory } = folder;
+  const { out, err, code } = await legate(['test', 'e2e', 'tests'], { directory });
+  expect({ out, err, code }).toMatchObject({ out: expect.stringContaining('1 passed'), code: 0 });
+  return undefined;
+});
+
+test('run serves Python actions and stops their server', patient, async ({ skip }) => {
+  if (typeof sdk === 'string') return skip(sdk);
+  await using folder = await bakery(sdk.path);
+  const port = await freePort();
+  const args = ['run', '-p', String(port), '--log-level', 'info'];
+  const running = start(args, { directory: folder.directory });
+  await expect.poll(() => running.out + running.err, { timeout: 60_000 }).toContain('Stop: Ctrl+C');
+  const say = async (message: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/webhooks/rest/webhook`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ sender: 'ada', message }),
+    });
+    return (await response.json()) as { text: string }[];
+  };
+  await say('/order_bread');
+  expect((await say('/SetSlots(loaves=4)')).map(({ text }) => text)).toContain(
+    '4 loaves are 8 euros.',
+  );
+  const url =
+    /"url":"(http:[^"]+)"[^\n]*action\.server\.ready|action\.server\.ready[^\n]*"url":"(http:[^"]+)"/.exec(
+      running.err,
+    );
+  const server = url?.[1] ?? url?.[2] ?? '';
+  expect((await fetch(`${server}/health`)).status).toBe(200);
+  running.child.kill('SIGTERM');
+  expect((await running.ended).code).toBe(0);
+  await expect(fetch(`${server}/health`)).rejects.toThrow();
+  return undefined;
+});
