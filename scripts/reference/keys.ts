@@ -488,6 +488,7 @@ export const keyTables: readonly KeyTable[] = [
     keys: {
       user: ['', 'A message'],
       metadata: ['none', 'Of the message: a name, or a mapping'],
+      assertion_order_enabled: ['as the test case', 'Whether the order of assertions counts'],
       bot: ['', 'Expected words'],
       utter: ['', 'An expected response'],
       slot_was_set: ['', 'Slots, with values where they matter'],

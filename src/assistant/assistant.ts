@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../agents/index.ts';
-import { type JsonObject, LegateError } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import type { ActionRunner } from './actions/runner.ts';
 import type { AssistantOptions, TurnRequest } from './assistant-options.ts';
@@ -21,6 +21,7 @@ import {
 import { applyEvents } from './executor/apply-events.ts';
 import { Dialogue } from './executor/dialogue.ts';
 import { clearStack } from './executor/user-flows.ts';
+import { ROUTED } from './executor/run-action.ts';
 import { ensureSession, expiryOf, run, runBetweenSteps } from './executor/run.ts';
 import type { Domain, Flow } from './model.ts';
 import { Responder } from './responses/responder.ts';
@@ -56,6 +57,8 @@ export class Assistant implements AsyncDisposable {
   readonly #reading: ReadOptions;
   /** Actions that run on every message because slots are mapped to them. */
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
+  /** Whether the project's domain has the slot of a router. */
+  readonly #isRouted: boolean;
   /** Turns under way. */
   readonly #turns = new Set<Promise<unknown>>();
   #closed: Promise<unknown> | undefined;
@@ -73,6 +76,8 @@ export class Assistant implements AsyncDisposable {
       clarifyOnMultipleStartFlows: options.clarifyOnMultipleStartFlows ?? false,
     };
     this.#actionsOfEveryTurn = actionsOfEveryTurn(options.domain);
+    const { slots } = options.domain.raw;
+    this.#isRouted = isJsonObject(slots) && Object.hasOwn(slots, ROUTED);
     this.#responder = new Responder({
       domain: options.domain,
       random: options.random ?? Math.random,
@@ -103,6 +108,8 @@ export class Assistant implements AsyncDisposable {
     const { text, metadata = {}, slots = {} } = request;
     const understood = await readMessage(dialogue, { text, metadata, slots }, this.#reading);
     this.#recordMessage(dialogue, request, understood);
+    // Every message is for flows here; a project that has a router reads the slot to know it.
+    if (this.#isRouted && tracker.slot(ROUTED) === null) tracker.apply(slotSet(ROUTED, true));
     executeCommands(dialogue, understood.commands);
     dialogue.facts.understoodAt = this.#clock.now();
     for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);

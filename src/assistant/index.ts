@@ -52,9 +52,9 @@ export {
   type ToolOutput,
 } from './sub-agents/model.ts';
 export { type CaseResult, type TestCase } from './e2e/checks.ts';
-export { checkNames, findTests } from './e2e/find-tests.ts';
+export { checkNames, findTests, withErrors } from './e2e/find-tests.ts';
 export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/report.ts';
-export { describeFailure, junitFile, resultsFile } from './e2e/report.ts';
+export { describeFailure, failureKinds, junitFile, resultsFile } from './e2e/report.ts';
 export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests.ts';
 export { assistantAgent, type AssistantAgentOptions } from './channels/a2a.ts';
 export { InactivityTimers, type InactivityTimersOptions } from './channels/inactivity-timers.ts';

@@ -8,10 +8,12 @@ import {
   coverageCsv,
   coverageTable,
   describeFailure,
+  failureKinds,
   findTests,
   junitFile,
   resultsFile,
   runTests,
+  withErrors,
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { TestCommandOptions } from './commands/assistants.ts';
@@ -27,18 +29,19 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
   const found = await findTests(path, directory, process.env);
   checkNames(found.cases, project, found.problems);
   for (const problem of found.problems.warnings) console.error(formatProblem(problem));
-  found.problems.throwIfErrors();
-  const { results, coverage } = await runTests(project, found.cases, {
+  const cases = withErrors(found);
+  const { results, coverage } = await runTests(project, cases, {
     failFast: options.failFast === true,
     onResult: printResult,
     build: { logger: createLogger(options.logLevel), bindings: callBindings },
   });
   const failed = results.filter(({ failures }) => failures.length > 0);
   for (const result of failed) console.log(`\n${describeFailure(result)}`);
-  const left = found.cases.length - results.length;
+  const left = cases.length - results.length;
   console.log(
     `\n${results.length - failed.length} passed, ${failed.length} failed${left === 0 ? '' : `, ${left} not run`}`,
   );
+  if (failed.length > 0) console.log(`failed by: ${failureKinds(failed)}`);
   if (options.coverageReport === true) console.log(`\n${coverageTable(coverage)}`);
   if (options.coverageOutputPath !== undefined) {
     await write(join(options.coverageOutputPath, 'coverage.csv'), coverageCsv(coverage));

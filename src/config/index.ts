@@ -5,6 +5,7 @@ export {
   type Place,
   type Position,
   type Present,
+  type Problem,
   present,
   Problems,
   TextError,

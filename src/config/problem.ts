@@ -27,7 +27,7 @@ export function formatPath(path: Path): string {
 }
 
 /** Something wrong in a file, with its place and a way out. Never holds a secret. */
-interface Problem {
+export interface Problem {
   /** Errors keep a project from running, unless `isFatal` is false; warnings do not. */
   readonly severity: 'error' | 'warning';
   readonly position: Position;

@@ -4,6 +4,7 @@ import { createModels } from '../../models/index.ts';
 import { guardedFetch, type UrlPolicy } from '../../push/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { Assistant } from '../assistant.ts';
+import type { CommandGenerator } from '../commands/generator.ts';
 import type { CallHandler } from '../executor/call-handler.ts';
 import { createGenerator } from '../generators/create-generator.ts';
 import type { Endpoints } from '../project/endpoints.ts';
@@ -46,6 +47,8 @@ export interface BuildOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Replaces the actions of the project, for tests. */
   readonly actions?: Awaited<ReturnType<typeof actionsOf>>;
+  /** Replaces the command generator of the project, for tests. */
+  readonly generator?: CommandGenerator;
   readonly logger?: Logger;
 }
 
@@ -64,12 +67,9 @@ export async function buildAssistant(
   const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
   const writer = endpoints.nlg?.type === 'server' ? responseServer(endpoints.nlg) : undefined;
-  const generator = createGenerator(config.generator, {
-    models,
-    files,
-    logger,
-    language: config.language,
-  });
+  const generator =
+    options.generator ??
+    createGenerator(config.generator, { models, files, logger, language: config.language });
   const policy = outboundPolicy(endpoints.outbound);
   const { fetch = policy && guardedFetch(policy), sleep } = options;
   const bindings = options.bindings?.(policy);

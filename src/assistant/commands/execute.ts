@@ -3,7 +3,7 @@ import type { Command } from '../conversation.ts';
 import { restartAgent } from '../executor/agents.ts';
 import { type Dialogue, readableName, startableFlows } from '../executor/dialogue.ts';
 import { interruptAgent, resumeSegment, startFlows } from '../executor/user-flows.ts';
-import { checkSlots } from '../executor/collect.ts';
+import { checkSlots, isAskedAgain, rejectInvalid } from '../executor/collect.ts';
 import { flowSlots } from '../flows/flow-slots.ts';
 import type { Flow } from '../model.ts';
 import { smallTalkTopic } from '../small-talk/small-talk.ts';
@@ -46,6 +46,7 @@ export function executeCommands(dialogue: Dialogue, commands: readonly Command[]
 function fillSlots(dialogue: Dialogue, commands: readonly Command[]): void {
   for (const one of commands) {
     if (one.command !== 'set slot') continue;
+    if (rejectInvalid(dialogue, one.name, one.value)) continue;
     dialogue.tracker.apply(slotSet(one.name, one.value, one.by));
     dialogue.facts.filled.add(one.name);
   }
@@ -207,6 +208,10 @@ function pushCancel(dialogue: Dialogue, cancelled: Segment | undefined): void {
   });
 }
 
+/**
+ * A correction only resets slots when each of them is asked for again (`ask_before_filling`): its new
+ * value isn't used, so there is nothing to announce.
+ */
 function pushCorrection(dialogue: Dialogue, slots: JsonObject): void {
   const names = Object.keys(slots);
   const segment = segmentsOf(dialogue.tracker.stack).findLast((one) =>
@@ -214,7 +219,8 @@ function pushCorrection(dialogue: Dialogue, slots: JsonObject): void {
   );
   const step = segment?.root.collected?.find(({ slot }) => names.includes(slot));
   dialogue.pushPattern('pattern_correction', {
-    is_reset_only: Object.values(slots).every((value) => value === null),
+    is_reset_only: names.every((name) => isAskedAgain(dialogue, name)),
+    has_new_values: Object.values(slots).some((value) => value !== null),
     corrected_slots: slots,
     new_slot_values: Object.values(slots),
     reset_flow_id: segment?.root.flowId ?? null,

@@ -1,4 +1,4 @@
-import type { Position } from '../../config/index.ts';
+import type { Position, Problem } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import type { Flow } from '../model.ts';
@@ -71,19 +71,24 @@ export function together(
 export function slotCheck(
   kind: 'slot_was_set' | 'slot_was_not_set',
   { name, value, position }: NamedSlot,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
 ): Check {
+  // Without a value any will do. An emptied slot counts only as "was set", and only in assertions.
+  const anyOf = (actual: JsonValue | undefined): boolean =>
+    actual !== null || (kind === 'slot_was_set' && mayBeEmpty);
   const shown = value === undefined ? '' : ` = ${JSON.stringify(value)}`;
   const make = kind === 'slot_was_set' ? happened : didNotHappen;
   return make({
     kind: 'slot',
     position,
     title: `${kind} ${name}${shown}`,
-    uses: [{ kind: 'slot', name }],
+    uses: [
+      { kind: 'slot', name, ...(kind === 'slot_was_set' && value !== undefined && { value }) },
+    ],
     matches: (event) =>
       event.event === 'slot' &&
       event['name'] === name &&
-      // Without a value any will do; that a slot was emptied is no value.
-      (value === undefined ? event['value'] !== null : isSameValue(event['value'], value)),
+      (value === undefined ? anyOf(event['value']) : isSameValue(event['value'], value)),
   });
 }
 
@@ -170,13 +175,13 @@ export interface TestCase {
   readonly position: Position;
   /** Slots that are set before the first message. */
   readonly slots: Readonly<Record<string, JsonValue>>;
-  /** The assertions of a step must come true in their order. */
-  readonly isOrdered: boolean;
   readonly steps: readonly UserStep[];
   /** What actions answer instead of running, by name. */
   readonly stubs: ReadonlyMap<string, JsonObject>;
   /** The judge of generated messages; undefined when no conftest.yml configures one. */
   readonly judge: JudgeName | undefined;
+  /** What is wrong with the test itself: it fails without a conversation. @default none */
+  readonly errors?: readonly Problem[];
 }
 
 /** The model group of a judge, and where it is named. */
@@ -190,6 +195,8 @@ export interface UserStep {
   readonly text: string;
   readonly position: Position;
   readonly metadata: JsonObject;
+  /** The assertions must come true in their order. */
+  readonly isOrdered: boolean;
   readonly checks: readonly Check[];
 }
 
@@ -207,6 +214,8 @@ export interface Check {
 export interface NameUse {
   readonly kind: 'slot' | 'flow' | 'response' | 'action';
   readonly name: string;
+  /** What a slot must have been set to, where the test says so. */
+  readonly value?: JsonValue;
 }
 
 /** The result of one message. */
@@ -222,6 +231,8 @@ export type Verdict =
   | { readonly isTrue: false; readonly expected: string; readonly found: readonly string[] };
 
 export interface CheckFailure {
+  /** The kind of expectation, such as `bot_uttered`; `error` for a turn that failed, or `invalid test`. */
+  readonly kind: string;
   readonly check: Pick<Check, 'title' | 'position'>;
   readonly expected: string;
   /** What there was instead, one thing a line. */

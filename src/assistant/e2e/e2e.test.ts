@@ -5,8 +5,8 @@ import { greenhouseFolder, type ProjectFolder } from '../../../test/support/gree
 import { InProcessActions } from '../actions/in-process.ts';
 import { defineAction } from '../actions/runner.ts';
 import { loadProject } from '../project/load-project.ts';
-import { checkNames, findTests } from './find-tests.ts';
-import { describeFailure } from './report.ts';
+import { checkNames, findTests, withErrors } from './find-tests.ts';
+import { describeFailure, failureKinds, junitFile } from './report.ts';
 import { runTests, type RunTestsOptions } from './run-tests.ts';
 
 const water = defineAction({
@@ -32,6 +32,16 @@ async function run(folder: ProjectFolder, path = 'tests', options: RunTestsOptio
   found.problems.throwIfErrors();
   const build = { actions: new InProcessActions([water, report]) };
   return { ...(await runTests(project, found.cases, { build, ...options })), found };
+}
+
+/** As the command runs them: with invalid tests among the failed ones. */
+async function runAll(folder: ProjectFolder, path = 'tests') {
+  const { project } = await loadProject({ directory: folder.directory }, {});
+  const found = await findTests(folder.path(path), folder.directory, {});
+  checkNames(found.cases, project, found.problems);
+  const build = { actions: new InProcessActions([water, report]) };
+  const { results } = await runTests(project, withErrors(found), { build });
+  return results;
 }
 
 /** What came of a test with one message: what failed, as `expected | found | found`. */
@@ -302,11 +312,6 @@ test.each([
     'first',
   ],
   [
-    'two tests of one name',
-    `test_cases: [{test_case: one, steps: [{user: hi}, {bot: hi}]}, {test_case: one, steps: [{user: hi}, {bot: hi}]}]`,
-    'there are two tests "one"',
-  ],
-  [
     'a fixture defined twice',
     `fixtures: [{a: [{plant: x}]}, {a: [{plant: y}]}]\ntest_cases: [{test_case: one, steps: [{user: hi}, {bot: hi}]}]`,
     '"a" is defined twice',
@@ -359,4 +364,90 @@ test('no document makes reading tests fail otherwise than by problems', async ()
     }),
     { numRuns: 100 },
   );
+});
+
+test('an invalid test fails, with its place, and the others run', async () => {
+  await using folder = await greenhouseFolder({
+    'tests/a.yml': `test_cases:
+  - test_case: odd key
+    steps:
+      - user: report the growth
+        asertions: [action_executed: action_report]
+  - steps: [{user: report the growth, assertions: [action_executed: action_report]}]
+  - test_case: unknown name
+    steps: [{user: hi, assertions: [slot_was_set: [{name: plnat}]]}]
+  - test_case: good
+    steps: [{user: report the growth, assertions: [action_executed: action_report]}]
+`,
+    'tests/b.yml': `test_cases: [}`,
+    'tests/c.yml': `fixtures: [{a: [{plant: x}]}, {a: [{plant: y}]}]
+test_cases: [{test_case: also good, steps: [{user: report the growth, assertions: [action_executed: action_report]}]}]`,
+  });
+  const results = await runAll(folder);
+  expect(
+    results.map(({ test: { name }, failures }) => `${name}: ${failures[0]?.kind ?? 'passed'}`),
+  ).toEqual([
+    'odd key: invalid test',
+    'test_cases[1]: invalid test',
+    'unknown name: invalid test',
+    'good: passed',
+    'also good: passed',
+    'b.yml: invalid test',
+    'c.yml: invalid test',
+  ]);
+  const [odd] = results;
+  expect(odd && describeFailure(odd)).toContain('did you mean "assertions"?');
+  expect(failureKinds(results)).toBe('5 invalid test');
+  const report = junitFile(results);
+  expect(report).toContain('tests="4" failures="0" errors="3"');
+  expect(report).toContain('<error type="invalid test" message="there is no slot');
+});
+
+test('an error in a test that was not asked for does not count', async () => {
+  await using folder = await greenhouseFolder({
+    'tests/a.yml': `test_cases:
+  - {test_case: bad, steps: [{usr: hi}]}
+  - {test_case: good, steps: [{user: report the growth, assertions: [action_executed: action_report]}]}
+`,
+  });
+  const results = await runAll(folder, 'tests/a.yml::good');
+  expect(results.map(({ test: { name }, failures }) => [name, failures])).toEqual([['good', []]]);
+});
+
+test('tests of one name are numbered, with a warning', async () => {
+  const step = 'steps: [{user: report the growth, assertions: [action_executed: action_report]}]';
+  await using folder = await greenhouseFolder({
+    'tests/a.yml': `test_cases:\n  - {test_case: one, ${step}}\n  - {test_case: one, ${step}}\n`,
+  });
+  const { results, found } = await run(folder);
+  expect(results.map(({ test: { name } }) => name)).toEqual(['one', 'one (2)']);
+  expect(found.problems.warnings.map(({ message }) => message)).toEqual([
+    'there are several tests "one": this one is called "one (2)"',
+  ]);
+});
+
+test.each([
+  ['the step', 'false', 'true', 1],
+  ['the test, unless the step says otherwise', 'true', 'false', 0],
+])('%s says whether assertions must come true in order', async (_, ofTest, ofStep, failures) => {
+  await using folder = await greenhouseFolder({
+    'tests/a.yml': `test_cases:
+  - test_case: one
+    assertion_order_enabled: ${ofTest}
+    steps:
+      - user: water the Monstera with 5 litres
+        assertion_order_enabled: ${ofStep}
+        assertions:
+          - action_executed: action_water
+          - flow_started: water_plants
+`,
+  });
+  const { results } = await run(folder);
+  expect(results[0]?.failures).toHaveLength(failures);
+});
+
+test('the assertion slot_was_set without a value holds for a slot that was emptied', async () => {
+  const step = `${plants}\n        assertions: [slot_was_set: [{name: litres, value: null}]]\n`;
+  expect(await failuresOf(step)).toEqual([]);
+  expect(await failuresOf(step.replace(', value: null', ''))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { type Environment, Problems, suggest, YamlFile } from '../../config/index.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type Environment, type Problem, Problems, suggest, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { defaultActionNames } from '../executor/run-action.ts';
 import type { Project } from '../project/load-project.ts';
@@ -48,8 +48,18 @@ export async function findTests(
     const inherited = await sharedIn(dirname(resolve(file)));
     cases.push(...(readTestFile(yaml, inherited, problems) ?? []));
   }
-  const chosen = wanted === undefined ? cases : cases.filter(({ name }) => name === wanted);
-  if (chosen.length === 0 && problems.errors.length === 0) {
+  if (wanted === undefined && (cases.length > 0 || problems.errors.length > 0)) {
+    return { cases, problems };
+  }
+  const chosen = cases.filter(({ name }) => name === wanted);
+  const about = new Problems();
+  for (const problem of problems.all) {
+    const test = testAt(cases, problem);
+    if (test !== undefined && !chosen.includes(test)) continue;
+    if (problem.severity === 'error') about.error(problem, problem.message, problem);
+    else about.warn(problem, problem.message, problem);
+  }
+  if (chosen.length === 0 && about.errors.length === 0) {
     const names = cases.map(({ name }) => name).slice(0, 20);
     throw invalid(
       wanted === undefined
@@ -57,7 +67,44 @@ export async function findTests(
         : `there is no test "${wanted}" in ${place}; there are: ${names.join(', ')}`,
     );
   }
-  return { cases: chosen, problems };
+  return { cases: chosen, problems: about };
+}
+
+/**
+ * The tests with the errors of their files: an invalid test fails, and all others run. An error
+ * outside of any test becomes a failed test of the file's name.
+ * @example
+ * const found = await findTests('tests', '.', process.env);
+ * checkNames(found.cases, project, found.problems);
+ * const { results } = await runTests(project, withErrors(found));
+ */
+export function withErrors({ cases, problems }: FoundTests): readonly TestCase[] {
+  const byTest = Map.groupBy(problems.errors, (problem) => testAt(cases, problem));
+  const elsewhere = Map.groupBy(byTest.get(undefined) ?? [], ({ position }) => position.file);
+  const ofFiles = [...elsewhere].map(([file, errors]): TestCase => {
+    const position = { file, line: 1, column: 1 };
+    return { ...emptyTest, name: basename(file), position, errors };
+  });
+  const tests = cases.map((test) => {
+    const errors = byTest.get(test);
+    return errors === undefined ? test : { ...test, errors };
+  });
+  return [...tests, ...ofFiles];
+}
+
+const emptyTest = { slots: {}, steps: [], stubs: new Map(), judge: undefined };
+
+/** The test that a problem is about; undefined for one about a whole file. */
+function testAt(
+  cases: readonly TestCase[],
+  { path, position }: Pick<Problem, 'path' | 'position'>,
+): TestCase | undefined {
+  if (path !== '' && !path.startsWith('test_cases')) return undefined;
+  const { file, line, column } = position;
+  return cases.findLast(
+    ({ position: start }) =>
+      start.file === file && (start.line < line || (start.line === line && start.column <= column)),
+  );
 }
 
 async function filesIn(folder: string, depth: number): Promise<readonly string[]> {

@@ -128,7 +128,9 @@ function readSlots(field: Field, name: string): readonly Check[] {
     const value = section?.has('value') === true ? section.getEvenEmpty('value')?.value : undefined;
     section?.finish();
     const { position } = item.place;
-    return slot === undefined ? [] : [slotCheck(kind, { name: slot, value, position })];
+    return slot === undefined
+      ? []
+      : [slotCheck(kind, { name: slot, value, position }, { mayBeEmpty: true })];
   });
 }
 

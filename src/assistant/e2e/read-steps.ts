@@ -13,6 +13,15 @@ import { readAssertions } from './read-assertions.ts';
 /** Metadata of messages by the name that steps use. */
 export type NamedMetadata = ReadonlyMap<string, JsonObject>;
 
+/** What the steps of a test share. */
+interface StepContext {
+  readonly named: NamedMetadata;
+  /** Metadata of the test case. */
+  readonly ofCase: JsonObject;
+  /** `assertion_order_enabled` of the test case; a step may say otherwise. */
+  readonly isOrdered: boolean;
+}
+
 interface OpenStep {
   readonly step: Omit<UserStep, 'checks'>;
   readonly hasAssertions: boolean;
@@ -20,16 +29,13 @@ interface OpenStep {
 }
 
 /** `steps:` of a test case: each message with the expectations that follow it. */
-export function readSteps(
-  list: readonly Field[],
-  metadata: { readonly named: NamedMetadata; readonly ofCase: JsonObject },
-): readonly UserStep[] {
+export function readSteps(list: readonly Field[], context: StepContext): readonly UserStep[] {
   const steps: OpenStep[] = [];
   for (const item of list) {
     const section = item.section();
     if (section === undefined) continue;
     if (section.has('user')) {
-      const step = readUser(section, metadata);
+      const step = readUser(section, context);
       if (step !== undefined) steps.push(step);
       continue;
     }
@@ -46,19 +52,22 @@ export function readSteps(
   return steps.map(({ step, checks }) => ({ ...step, checks }));
 }
 
-function readUser(
-  section: Section,
-  metadata: { readonly named: NamedMetadata; readonly ofCase: JsonObject },
-): OpenStep | undefined {
+function readUser(section: Section, context: StepContext): OpenStep | undefined {
   const user = section.getEvenEmpty('user');
   const text = user?.value === null ? '' : user?.text();
   const assertions = section.get('assertions');
   const checks = assertions === undefined ? [] : readAssertions(assertions.list() ?? []);
-  const own = readMetadataName(section.get('metadata'), metadata.named);
+  const own = readMetadataName(section.get('metadata'), context.named);
+  const isOrdered = section.boolean('assertion_order_enabled') ?? context.isOrdered;
   section.finish();
   if (user === undefined || text === undefined) return undefined;
   return {
-    step: { text, position: user.keyPlace.position, metadata: { ...metadata.ofCase, ...own } },
+    step: {
+      text,
+      position: user.keyPlace.position,
+      metadata: { ...context.ofCase, ...own },
+      isOrdered,
+    },
     hasAssertions: assertions !== undefined,
     checks: [...checks],
   };

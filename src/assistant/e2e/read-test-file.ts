@@ -64,8 +64,7 @@ export function readTestFile(
     return one === undefined ? [] : [one];
   });
   section.finish();
-  refuseDuplicates(cases, problems);
-  return cases;
+  return numberDuplicates(cases, problems);
 }
 
 function readCase(
@@ -74,15 +73,19 @@ function readCase(
   stubs: ReadonlyMap<string, JsonObject>,
 ): TestCase | undefined {
   const section = item.section();
-  const name = section?.require('test_case', 'name the test')?.name();
-  if (section === undefined || name === undefined) return undefined;
+  if (section === undefined) return undefined;
+  // A test without a name is an error, and fails under that of its place.
+  const name = section.require('test_case', 'name the test')?.name() ?? item.place.path;
   const ofCase = readMetadataName(section.get('metadata'), shared.metadata);
   const test: TestCase = {
     name,
     position: section.field.place.position,
     slots: readFixtureNames(section.list('fixtures'), shared.fixtures),
-    isOrdered: section.boolean('assertion_order_enabled') ?? false,
-    steps: readSteps(section.list('steps'), { named: shared.metadata, ofCase }),
+    steps: readSteps(section.list('steps'), {
+      named: shared.metadata,
+      ofCase,
+      isOrdered: section.boolean('assertion_order_enabled') ?? false,
+    }),
     stubs: stubsOf(name, stubs),
     judge: shared.judge,
   };
@@ -159,14 +162,17 @@ function stubsOf(
   return own;
 }
 
-function refuseDuplicates(cases: readonly TestCase[], problems: Problems): void {
-  const names = new Set<string>();
-  for (const { name, position } of cases) {
-    if (names.has(name)) {
-      problems.error({ position, path: '' }, `there are two tests "${name}"`, {
-        hint: 'rename one',
-      });
-    }
-    names.add(name);
-  }
+/** Tests of one name are told apart by a number: `pays by card (2)`. */
+function numberDuplicates(cases: readonly TestCase[], problems: Problems): readonly TestCase[] {
+  const names = new Map<string, number>();
+  return cases.map((test) => {
+    const { name, position } = test;
+    const count = (names.get(name) ?? 0) + 1;
+    names.set(name, count);
+    if (count === 1) return test;
+    const numbered = `${name} (${count})`;
+    const problem = `there are several tests "${name}": this one is called "${numbered}"`;
+    problems.warn({ position, path: '' }, problem, { hint: 'rename it' });
+    return { ...test, name: numbered };
+  });
 }

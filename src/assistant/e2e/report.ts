@@ -3,6 +3,9 @@ import type { Position } from '../../config/index.ts';
 import type { Flow } from '../model.ts';
 import type { CaseResult } from './checks.ts';
 
+/** The kind of failures of tests that could not be run. */
+export const INVALID = 'invalid test';
+
 export function place({ file, line, column }: Position): string {
   return `${file}:${line}:${column}`;
 }
@@ -17,11 +20,27 @@ export function place({ file, line, column }: Position): string {
 export function describeFailure({ test, failures, failedAt }: CaseResult): string {
   const head = `${place(test.position)} "${test.name}"`;
   const user = failedAt === undefined ? '' : `\n  > ${JSON.stringify(failedAt.text)}`;
-  const lines = failures.map(({ check, expected, found }) => {
+  const lines = failures.map(({ kind, check, expected, found }) => {
+    if (kind === INVALID) return `\n  ${place(check.position)}\n  ! ${expected}`;
     const came = found.length === 0 ? ['nothing of the kind'] : found;
     return `\n  ${place(check.position)}\n  - ${expected}\n${came.map((line) => `  + ${line}`).join('\n')}`;
   });
   return head + user + lines.join('');
+}
+
+/**
+ * How many tests failed by which kind of expectation, most frequent first; a test counts once for
+ * each kind.
+ * @example
+ * const { results } = await runTests(project, cases);
+ * console.log(failureKinds(results)); // '3 bot_uttered, 1 slot_was_set, 1 invalid test'
+ */
+export function failureKinds(results: readonly CaseResult[]): string {
+  const kinds = results.flatMap(({ failures }) => [...new Set(failures.map(({ kind }) => kind))]);
+  return [...Map.groupBy(kinds, (kind) => kind)]
+    .sort(([, left], [, right]) => right.length - left.length)
+    .map(([kind, { length }]) => `${length} ${kind}`)
+    .join(', ');
 }
 
 /**
@@ -37,7 +56,8 @@ export function resultsFile(results: readonly CaseResult[]): string {
       test_case: test.name,
       file: `${test.position.file}:${test.position.line}`,
       ...(failures.length > 0 && {
-        failures: failures.map(({ check, expected, found }) => ({
+        failures: failures.map(({ kind, check, expected, found }) => ({
+          kind,
           at: place(check.position),
           expected,
           found: [...found],
@@ -56,10 +76,11 @@ export function resultsFile(results: readonly CaseResult[]): string {
 export function junitFile(results: readonly CaseResult[]): string {
   const files = Map.groupBy(results, ({ test }) => test.position.file);
   const suites = [...files].map(([file, cases]) => {
-    const failed = cases.filter(({ failures }) => failures.length > 0).length;
+    const errors = cases.filter(isInvalid).length;
+    const failed = cases.filter(({ failures }) => failures.length > 0).length - errors;
     const time = cases.reduce((sum, { durationMs }) => sum + durationMs, 0);
     return [
-      `  <testsuite name="${escape(file)}" tests="${cases.length}" failures="${failed}" errors="0" time="${seconds(time)}">`,
+      `  <testsuite name="${escape(file)}" tests="${cases.length}" failures="${failed}" errors="${errors}" time="${seconds(time)}">`,
       ...cases.map(testCase),
       '  </testsuite>',
     ].join('\n');
@@ -72,7 +93,13 @@ function testCase(result: CaseResult): string {
   const open = `    <testcase name="${escape(test.name)}" classname="${escape(test.position.file)}" file="${escape(test.position.file)}" line="${test.position.line}" time="${seconds(durationMs)}"`;
   if (failures.length === 0) return `${open}/>`;
   const message = escape(failures[0]?.expected ?? '');
-  return `${open}>\n      <failure message="${message}">${escape(describeFailure(result))}</failure>\n    </testcase>`;
+  const element = isInvalid(result) ? 'error' : 'failure';
+  const kind = escape(failures[0]?.kind ?? '');
+  return `${open}>\n      <${element} type="${kind}" message="${message}">${escape(describeFailure(result))}</${element}>\n    </testcase>`;
+}
+
+function isInvalid({ failures }: CaseResult): boolean {
+  return failures.some(({ kind }) => kind === INVALID);
 }
 
 function seconds(milliseconds: number): string {

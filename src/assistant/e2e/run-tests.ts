@@ -1,4 +1,5 @@
 import type { Clock } from '../../agents/index.ts';
+import type { Problem } from '../../config/index.ts';
 import { createModels } from '../../models/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { readActionResult } from '../actions/remote.ts';
@@ -8,9 +9,9 @@ import { actionsOf } from '../build/actions.ts';
 import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
 import type { Project } from '../project/load-project.ts';
 import { slotSet } from '../tracker/events.ts';
-import { coverageOf, type FlowCoverage, takenStep } from './report.ts';
+import { coverageOf, type FlowCoverage, INVALID, takenStep } from './report.ts';
 import { type Judge, modelJudge } from './judge.ts';
-import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './checks.ts';
+import type { CaseResult, Check, CheckFailure, TestCase, TestTurn, UserStep } from './checks.ts';
 
 /**
  * How tests are run.
@@ -107,6 +108,8 @@ async function runTest(
   assistant: Assistant,
   { taken, signal, judge }: Surroundings,
 ): Promise<Pick<CaseResult, 'failures' | 'failedAt'>> {
+  const { errors = [] } = test;
+  if (errors.length > 0) return { failures: errors.map(invalidTest), failedAt: undefined };
   const senderId = `test-${crypto.randomUUID()}`;
   const metadata = test.steps[0]?.metadata ?? {};
   const started = await assistant.begin({ senderId, metadata, signal });
@@ -126,11 +129,11 @@ async function runTest(
       });
       tracker = next;
       log.push(...events);
-      failures = await failuresOf(step, { events, flows: assistant.flows, judge }, test.isOrdered);
+      failures = await failuresOf(step, { events, flows: assistant.flows, judge });
     } catch (error) {
       signal.throwIfAborted();
       const check = { title: `user ${JSON.stringify(step.text)}`, position: step.position };
-      failures = [{ check, expected: 'an answer', found: [String(error)] }];
+      failures = [{ kind: 'error', check, expected: 'an answer', found: [String(error)] }];
     }
     signal.throwIfAborted();
     if (failures.length > 0) return { failures, failedAt: step };
@@ -138,18 +141,26 @@ async function runTest(
   return { failures: [], failedAt: undefined };
 }
 
-async function failuresOf(
-  step: UserStep,
-  turn: TestTurn,
-  isOrdered: boolean,
-): Promise<readonly CheckFailure[]> {
+function invalidTest(problem: Problem): CheckFailure {
+  const { message, hint, path, position } = problem;
+  const expected = [path === '' ? message : `${path}: ${message}`, hint ?? []].flat().join('; ');
+  return { kind: INVALID, check: { title: 'test', position }, expected, found: [] };
+}
+
+/** A title starts with the kind of the expectation. */
+function kindOf({ title }: Check): string {
+  return title.split(' ', 1)[0] ?? title;
+}
+
+async function failuresOf(step: UserStep, turn: TestTurn): Promise<readonly CheckFailure[]> {
   let from = 0;
   const failures: CheckFailure[] = [];
   for (const check of step.checks) {
     const verdict = await check.judge(turn, from);
     if (!verdict.isTrue) {
-      failures.push({ check, expected: verdict.expected, found: verdict.found });
-    } else if (isOrdered && verdict.at !== undefined) from = verdict.at + 1;
+      const { expected, found } = verdict;
+      failures.push({ kind: kindOf(check), check, expected, found });
+    } else if (step.isOrdered && verdict.at !== undefined) from = verdict.at + 1;
   }
   return failures;
 }

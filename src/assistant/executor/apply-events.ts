@@ -21,6 +21,9 @@ export const NOT_OF_AGENTS: ReadonlySet<string> = new Set([...OURS, 'rewind', 'u
 /** Each rebuilds the conversation from its log. */
 const MAX_TAKEN_BACK = 100;
 
+/** Characters of an invalid value that the log shows. */
+const MAX_SHOWN_CHARACTERS = 80;
+
 /** Maximum size of a slot: slots are loaded and saved with every turn. */
 export const MAX_SLOT_CHARACTERS = 64 * 1024;
 
@@ -31,7 +34,7 @@ export const MAX_SLOT_CHARACTERS = 64 * 1024;
 export async function applyEvents(
   dialogue: Dialogue,
   events: readonly EventDraft[],
-  { except = OURS }: { readonly except?: ReadonlySet<string> } = {},
+  { except = OURS, by }: { readonly except?: ReadonlySet<string>; readonly by?: string } = {},
 ): Promise<readonly string[]> {
   const { tracker, options } = dialogue;
   let filled: string[] = [];
@@ -57,7 +60,7 @@ export async function applyEvents(
       tracker.apply(event);
       continue;
     }
-    const checked = checkedSlot(dialogue, event);
+    const checked = checkedSlot(dialogue, event, by);
     if (checked === undefined) continue;
     tracker.apply(checked.event);
     filled.push(checked.name);
@@ -68,16 +71,27 @@ export async function applyEvents(
 function checkedSlot(
   dialogue: Dialogue,
   event: EventDraft,
+  by: string | undefined,
 ): { readonly name: string; readonly event: EventDraft } | undefined {
   const name = event['name'];
+  const { logger } = dialogue.options;
   const slot = typeof name === 'string' ? dialogue.domain.slots.get(name) : undefined;
   if (slot === undefined) {
-    dialogue.options.logger.warn({ slot: name }, 'action.slot.unknown');
+    logger.warn(
+      { action: by, slot: name, hint: 'add the slot to the domain' },
+      'action.slot.unknown',
+    );
     return undefined;
   }
-  const coerced = coerceSlotValue(slot, event['value'] ?? null);
+  const value = event['value'] ?? null;
+  const coerced = coerceSlotValue(slot, value);
   if (!coerced.ok) {
-    dialogue.options.logger.warn({ slot: name }, 'action.slot.invalid');
+    const expected = slot.values === undefined ? slot.type : slot.values.map(String).join(' or ');
+    const found = JSON.stringify(value).slice(0, MAX_SHOWN_CHARACTERS);
+    logger.warn(
+      { action: by, slot: name, expected, found, kept: dialogue.tracker.slot(slot.name) },
+      'action.slot.invalid',
+    );
     return undefined;
   }
   if (sizeOf(coerced.value) > MAX_SLOT_CHARACTERS) {

@@ -130,7 +130,10 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   }
   const origin = handler.kind === 'agent' ? { agent_id: step.target } : {};
   for (const message of outcome.messages) await dialogue.say(message, origin);
-  const filled = await applyEvents(dialogue, outcome.events, { except: NOT_OF_AGENTS });
+  const filled = await applyEvents(dialogue, outcome.events, {
+    except: NOT_OF_AGENTS,
+    by: step.target,
+  });
   if (handler.kind === 'agent') {
     if (outcome.status === 'completed') completeAgent(dialogue, prediction, outcome.metadata);
     else keepAgent(dialogue, prediction, outcome.metadata);

@@ -92,7 +92,9 @@ function rememberCollected(dialogue: Dialogue, step: CollectStep): void {
  */
 export function correctSlots(dialogue: Dialogue, slots: Readonly<Record<string, JsonValue>>): void {
   const { tracker } = dialogue;
-  for (const [name, value] of Object.entries(slots)) tracker.apply(slotSet(name, value));
+  for (const [name, value] of Object.entries(slots)) {
+    tracker.apply(slotSet(name, isAskedAgain(dialogue, name) ? null : value));
+  }
   for (const { root } of segmentsOf(tracker.stack)) {
     // The stack changes under the loop: look the segment up again.
     const segment = segmentsOf(tracker.stack).find((one) => one.root.frameId === root.frameId);
@@ -113,7 +115,7 @@ function goBack(
   }
   const target = segment.root.collected?.find(({ slot }) => Object.hasOwn(slots, slot));
   if (target === undefined) return;
-  const frames = framesFor(dialogue, segment, target, slots);
+  const frames = framesFor(dialogue, segment, target);
   if (frames === undefined) return;
   dialogue.tracker.setStack(replaceSegment(dialogue.tracker.stack, segment, frames));
 }
@@ -122,17 +124,45 @@ function framesFor(
   dialogue: Dialogue,
   { root }: Segment,
   target: CollectedStep,
-  slots: Readonly<Record<string, JsonValue>>,
 ): readonly StackFrame[] | undefined {
   const collected = (root.collected ?? []).slice(0, (root.collected ?? []).indexOf(target) + 1);
   const frames = dialogue.framesAt({ ...root, collected }, target.path);
   const last = frames?.at(-1);
   const step = last === undefined ? undefined : dialogue.stepOf(last);
   if (frames === undefined || last === undefined || step?.kind !== 'collect') return undefined;
-  // A slot that was corrected to nothing is asked for; one with a value is only checked.
-  const isKnown = (slots[step.slot] ?? null) !== null;
-  if (step.askBeforeFilling && !isKnown) dialogue.tracker.apply(slotSet(step.slot, null));
   return [...frames, questionFrame(dialogue, step, last)];
+}
+
+/** Whether the question for a slot that a flow on the stack has passed is asked again in any case. */
+export function isAskedAgain(dialogue: Dialogue, slot: string): boolean {
+  return segmentsOf(dialogue.tracker.stack).some(({ root }) => {
+    const passed = root.collected?.find((one) => one.slot === slot);
+    const frame = passed && dialogue.framesAt(root, passed.path)?.at(-1);
+    const step = frame && dialogue.stepOf(frame);
+    return step?.kind === 'collect' && step.askBeforeFilling;
+  });
+}
+
+/**
+ * Whether a value doesn't fit the slot. An invalid answer is never recorded: the slot is emptied, and
+ * the pattern that asks for it explains what is wrong.
+ */
+export function rejectInvalid(dialogue: Dialogue, name: string, value: JsonValue): boolean {
+  const slot = dialogue.domain.slots.get(name);
+  if (slot === undefined || coerceSlotValue(slot, value).ok) return false;
+  const { tracker } = dialogue;
+  tracker.apply(slotSet(name, null));
+  const isQuestion = (frame: StackFrame): frame is PatternFrame =>
+    (isPattern(frame, COLLECT_INFORMATION) && frame.context['collect'] === name) ||
+    (isPattern(frame, VALIDATE_SLOT) && frame.context['validate'] === name);
+  const question = tracker.stack.findLast(isQuestion);
+  if (question !== undefined) {
+    dialogue.replace({
+      ...question,
+      context: { ...question.context, is_invalid: true, invalid_value: value },
+    });
+  }
+  return true;
 }
 
 /**
@@ -147,17 +177,24 @@ export async function runSlotRejections(
   const context = contextOf(frame);
   const name = context['collect'] ?? context['validate'];
   const slot = typeof name === 'string' ? dialogue.domain.slots.get(name) : undefined;
-  if (slot === undefined || dialogue.tracker.slot(slot.name) === null) return;
-  const rejection = rejectionOf(dialogue, slot, context);
+  if (slot === undefined) return;
+  const { is_invalid: isInvalid = false, invalid_value: invalid = null, ...rest } = context;
+  const value = isInvalid === true ? invalid : dialogue.tracker.slot(slot.name);
+  if (isInvalid === true && frame.type === 'pattern') dialogue.replace({ ...frame, context: rest });
+  if (value === null) return;
+  const rejection = rejectionOf(dialogue, slot, value, context);
   if (rejection === undefined) return;
-  const value = dialogue.tracker.slot(slot.name);
   dialogue.tracker.apply(slotSet(slot.name, null));
   await dialogue.respond(rejection, context, { value });
 }
 
 /** The response that says why the value of a slot is not accepted. */
-function rejectionOf(dialogue: Dialogue, slot: Slot, context: JsonObject): string | undefined {
-  const value = dialogue.tracker.slot(slot.name);
+function rejectionOf(
+  dialogue: Dialogue,
+  slot: Slot,
+  value: JsonValue,
+  context: JsonObject,
+): string | undefined {
   if (!coerceSlotValue(slot, value).ok) return typeRejection(slot);
   for (const rejection of rejectionsOf(context['rejections'])) {
     try {

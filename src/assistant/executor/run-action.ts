@@ -73,7 +73,7 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
   }
   tracker.apply(actionExecuted(name));
   for (const message of result.messages) await sayMessage(dialogue, message, context);
-  checkSlots(dialogue, await applyEvents(dialogue, result.events));
+  checkSlots(dialogue, await applyEvents(dialogue, result.events, { by: name }));
 }
 
 /** A named response is written by us; what stands beside its name extends it. */
@@ -230,6 +230,14 @@ async function repeatBotMessages(dialogue: Dialogue): Promise<void> {
   for (const message of spoken) await dialogue.say(message);
 }
 
+/** The slot that a router of a project with both kinds of assistants decides by. */
+export const ROUTED = 'route_session_to_calm';
+
+/** The next message is routed anew. */
+function resetRouting({ tracker }: Dialogue): void {
+  if (tracker.slot(ROUTED) !== null) tracker.apply(slotSet(ROUTED, null));
+}
+
 /** Undoes the current user message and the one before, then listens. */
 async function goBack(dialogue: Dialogue): Promise<void> {
   const former = await formerEvents(dialogue);
@@ -271,7 +279,7 @@ export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string
   ['action_revert_fallback_events', nothing],
   ['action_back', goBack],
   ['action_extract_slots', nothing],
-  ['action_reset_routing', nothing],
+  ['action_reset_routing', resetRouting],
 ]);
 
 /** The action that ends a turn; it has another name while an agent waits. */

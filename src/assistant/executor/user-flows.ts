@@ -147,16 +147,20 @@ function startLinked(dialogue: Dialogue, flowId: string, source: FlowFrame | und
 
 /**
  * Puts the slots of an ended flow back to their initial values, apart from those it persists and
- * those that another flow on the stack still works with. What actions set, stays.
+ * those that another flow on the stack still works with. What actions set, stays. Each slot that a
+ * user flow asks for is recorded as reset, also one that was never filled: readers of the log see
+ * which slots the flow has let go of.
  */
 function resetSlots(dialogue: Dialogue, flowId: string): void {
-  const { all, persisted } = flowSlots(flowId, dialogue.flows);
+  const { all, collected, persisted } = flowSlots(flowId, dialogue.flows);
+  const isPatternFlow = dialogue.flows.get(flowId)?.isPattern === true;
   const inUse = slotsInUse(dialogue, flowId);
   for (const name of all) {
     const slot = dialogue.domain.slots.get(name);
     if (slot === undefined || persisted.has(name) || inUse.has(name)) continue;
     dropValidation(dialogue, name);
-    if (dialogue.tracker.slot(name) === slot.initialValue) continue;
+    const isInitial = dialogue.tracker.slot(name) === slot.initialValue;
+    if (isInitial && (isPatternFlow || !collected.has(name))) continue;
     dialogue.tracker.apply(slotSet(name, slot.initialValue));
   }
 }

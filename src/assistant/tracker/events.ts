@@ -168,7 +168,12 @@ const recordedMessage = z.object({
 /** The message that a `bot` event recorded. */
 export function botMessageOf(event: TrackerEvent): BotMessage {
   const { quick_replies: quickReplies, ...data } = objectOf(event, 'data');
-  return present(recordedMessage.parse({ ...data, quickReplies, text: event['text'] }));
+  const { utter_action } = objectOf(event, 'metadata');
+  const metadata = typeof utter_action === 'string' ? { utter_action } : undefined;
+  return present({
+    ...recordedMessage.parse({ ...data, quickReplies, text: event['text'] }),
+    metadata,
+  });
 }
 
 /** Events that start a session: nothing before them can be undone. */

@@ -224,7 +224,7 @@ const testOptions = {
   junit: value('file', 'write a JUnit report'),
   coverageReport: flag('print which flow steps were covered'),
   coverageOutputPath: value('folder', 'write the coverage as CSV'),
-  logLevel: logLevel('error'),
+  logLevel: logLevel('warn'),
 };
 export type TestCommandOptions = OptionsOf<typeof testOptions>;
 
@@ -233,7 +233,7 @@ export function testCommand(): Command {
     summary: 'run end-to-end conversation tests',
     operands: [operand('[path]', 'test file or folder; file::name for one test', 'tests')],
     options: testOptions,
-    notes: 'Exits with 1 if a test fails.',
+    notes: 'Exits with 1 if a test fails. An invalid test fails; the others run.',
     examples: [
       'legate test e2e                                       tests/ of the project in this folder',
       'legate test e2e examples/bank/tests --coverage-report',
