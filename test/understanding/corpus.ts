@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from '../../src/protocol/index.ts';
  * | `again slot`    | leaves the slot empty, and the flow that asked for it active                  |
  * | `?flow other`   | asks which of these flows is meant, or offers the one                         |
  * | `!flow`         | says that the flow is not available yet                                       |
- * | `~topic`        | small talk                                                                    |
+ * | `~topic`        | small talk; thanks and goodbyes to "anything else?" say no                     |
  * | `refuse`        | starts nothing, and says so                                                   |
  * | `cancel`, `handoff`, `repeat`, `restart`, `skip` | that command                                 |
  *
@@ -115,6 +115,8 @@ function meetsOne({ commands, set, slots, activeFlow }: Reaction, word: string):
     return commands.some((one) => one.command === 'cannot handle' && one.flow === word.slice(1));
   }
   if (word.startsWith('~')) {
+    const isNo = set.some(([slot, value]) => slot === 'continue_conversation' && value === false);
+    if (isNo && (word === '~thanks' || word === '~farewell')) return true;
     return commands.some((one) => one.command === 'chitchat' && one.topic === word.slice(1));
   }
   if (word === 'refuse') {

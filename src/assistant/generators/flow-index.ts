@@ -74,6 +74,8 @@ const penalties = {
 } as const;
 /** `neighbour`: a synonym of a word that another flow says itself. */
 const certainty = { word: 1, spelling: 0.85, synonym: 0.7, neighbour: 0.4 } as const;
+/** "A complaint about a branch": what stands behind a preposition says less about what is wanted. */
+const tailCertainty = 0.85;
 /** How much a word of a description says about the flow, against 1 for one of its name or examples. */
 const described = { main: 0.7, tail: 0.45 } as const;
 
@@ -193,8 +195,11 @@ export class FlowIndex {
     const words = this.#read(message, ignored, without);
     if (words.length === 0) return this.#wordForWord(message);
     const sure = new Map<string, number>();
-    for (const { stem, by } of words.flatMap((word) => word.matches)) {
-      sure.set(stem, Math.max(sure.get(stem) ?? 0, certainty[by]));
+    for (const { matches, role } of words) {
+      for (const { stem, by } of matches) {
+        const certain = certainty[by] * (role === 'tail' ? tailCertainty : 1);
+        sure.set(stem, Math.max(sure.get(stem) ?? 0, certain));
+      }
     }
     const spoken = message.tokens.map((token) => token.folded);
     const said: Spoken = { folded: ` ${spoken.join(' ')} `, words: new Set(spoken) };
@@ -236,7 +241,7 @@ export class FlowIndex {
         const phrase = this.#phrases[id];
         if (phrase === undefined || this.#isLeftOut(phrase, without)) continue;
         const weight = phrase.stems.get(stem) ?? 0;
-        const covered = weight * (certain <= certainty.synonym ? 0.85 : 1);
+        const covered = weight * (certain <= certainty.synonym * tailCertainty ? 0.85 : 1);
         const hit = hits.get(id);
         if (hit === undefined) {
           hits.set(id, { phrase, points: weight * certain * rarity, covered });

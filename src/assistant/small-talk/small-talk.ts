@@ -100,14 +100,14 @@ export function smallTalkTopic(message: string, domain?: Domain): string | undef
   const { topics: builtin, clauseEnd } = smallTalk();
   const topics = domain?.smallTalk === undefined ? builtin : [...ownTopics(domain), ...builtin];
   const whole = topicOf(folded, topics);
-  if (whole !== undefined) return whole;
+  if (whole !== undefined && whole !== 'reaction') return whole;
   const clauses = folded.split(clauseEnd, mostClauses + 1).filter((clause) => clause.trim() !== '');
-  if (clauses.length < 2 || clauses.length > mostClauses) return undefined;
+  if (clauses.length < 2 || clauses.length > mostClauses) return whole;
   const found: string[] = [];
   for (const clause of clauses) {
     const topic = topicOf(clause, topics);
     if (topic !== undefined) found.push(topic);
-    else if (wordsOf(withoutClosing(withoutOpening(clause))) !== '') return undefined;
+    else if (wordsOf(withoutClosing(withoutOpening(clause))) !== '') return whole;
   }
   return foremost(found);
 }

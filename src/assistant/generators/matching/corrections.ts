@@ -12,7 +12,7 @@ import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 const change =
   /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter|not (?:the )?(?:right|correct))\b/;
 const marker =
-  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b|\bactually[.!\s]*$|^not\b.{1,40},/;
+  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b|\bactually[.!\s]*$|^(?:(?:it|that|this)(?:'s| is) )?not\b.{1,40},/;
 export function isChangeWord(word: string): boolean {
   return change.test(word);
 }
@@ -69,6 +69,10 @@ function besides(turn: Turn, message: Message, { profile }: Mention): Command[] 
     .map((fill) => setSlot(fill.profile, fill.value));
 }
 
+/** "Not tomorrow, Friday", "it's not a city bike, it's a racing bike". */
+const deniedFirst =
+  /^(?:(?:no|sorry|oh|wait|actually|oops|hm+)\b[\s,]*)*(?:(?:it|that|this)(?:'s| is) )?not (?!(?:really|now|yet|sure|at all|today|quite|correct|right)\b)[^,]{1,30},\s*/i;
+
 /** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann", "not Ann, Bob": what stays is Bob. */
 function withoutOldValue(turn: Turn): string {
   const old = turn.filled.map((profile) => escaped(wordsOf(turn.valueOf(profile))));
@@ -77,7 +81,9 @@ function withoutOldValue(turn: Turn): string {
     'i',
   );
   return turn.message.text
+    .replace(deniedFirst, '')
     .replace(denied, ' ')
+    .trim()
     .replace(/\bnot (?:to |for |from )?[^,]{1,60}?,? but\b/i, '')
     .replace(
       /,? (?:instead of|rather than|and not|not(?! (?:the |really |quite )?(?:right|correct|what))) [^,.]{1,60}$/i,
@@ -180,7 +186,8 @@ function bareText(turn: Turn, message: Message, rest: Message): Fill[] {
   const isPlain =
     rest.tokens.length <= 3 &&
     (/^(?:no,|actually\b|sorry\b|oops\b)/.test(message.folded) || /^\p{Lu}/u.test(rest.text));
-  if (rest.tokens.length > 5 || (!isSure && !isPlain)) return [];
+  const isEmpty = rest.tokens.every((token) => !token.isContent && /^\p{Ll}/u.test(token.text));
+  if (rest.tokens.length > 5 || isEmpty || (!isSure && !isPlain)) return [];
   if (asked !== undefined && isText(asked) && !isSure) return [];
   if (turn.requestsIn(rest).kind !== 'nothing' || change.test(rest.folded)) return [];
   const profile = filled.findLast((one) => isText(one) && one !== asked);

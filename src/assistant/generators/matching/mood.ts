@@ -10,7 +10,7 @@ import { withoutOpeners } from './phrases.ts';
 export type Mood = 'plain' | 'how-to' | 'question' | 'look-up';
 
 const howTo =
-  /^(?:so |and )?(?:how (?:do|can|could|would|should|might|does) (?:i|we|one|you|someone)\b|how to\b|what (?:do|should|must) (?:i|we) (?:do|need|have)\b|where (?:do|can|could) (?:i|we)\b|what(?:'s| is) the (?:best |easiest )?(?:way|process|procedure)\b|is there (?:a|any) way to\b)|\b(?:tell|show|explain)(?: to)?(?: me)? how (?:to|i|do|can|one)\b|\bhow it works\b/;
+  /^(?:so |and )?(?:how (?:do|can|could|would|should|might|does) (?:i|we|one|you|someone)\b|how to\b|what (?:do|should|must) (?:i|we) (?:do|need|have)\b|where (?:do|can|could) (?:i|we)\b|what(?:'s| is) the (?:best |easiest )?(?:way|process|procedure)\b|is there (?:a|any) way to\b)|\b(?:tell|show|explain)(?: to)?(?: me)? how (?:to|i|do|can|one)\b|\b(?:explain|understand)(?: to me)? how\b|\bhow .{1,30} works?\b|\bhow it works\b/;
 const supposing =
   /^(?:so |and |but )?(?:what (?:happens|would happen|will happen|if)\b|what(?:'s| is) (?:going to happen|the (?:point|risk|downside))|suppos|imagine\b|if i\b|should i\b|do (?:i|we) (?:have|need) to\b|would \w+ing\b|is it (?:safe|a good|worth|ok|okay|true|dangerous|necessary|allowed|wise|legal|free|bad|better|smart|risky)\b|am i (?:allowed|liable)\b|why\b|what(?:'s| is| are) an? (?!.*\b(?:my|our)\b)|what does .{1,40} mean\b)/;
 /** "Can I send money if I am abroad?", but not "I wonder if I could". */
@@ -50,10 +50,10 @@ const showing = /^(?:show|list|view|see|display|look)$/;
 const showingOnly = /^(?:show|list|view|display)$/;
 const overview = /\b(?:overview|summary|breakdown) (?:of|over)\b/;
 /** "Which people do I have saved". */
-const ownList = /^(?:which|who|what)\b.{1,30}\b(?:do i have|have i|i have|i've)\b/;
+const ownList = /^(?:which|who|what)\b.{1,30}\b(?:do i have|have i|i have|i've)\b|^(?:do i have|have i got) any\b/;
 /** About what is there already: "did you get my booking". */
 const aboutOwn =
-  /^(?:when|where|what)(?:'s|s| is| was) my(?: \w+){1,2}[.?!\s]*$|^(?:did|has|was)\b.*\bmy\b/;
+  /^(?:when|where|what)(?:'s|s| is| was) my(?: \w+){1,2}[.?!\s]*$|^(?:did|has|was|is)\b(?: \w+)* my\b/;
 
 /** Wants to see something, whatever is told about it. */
 export function asksToShow(message: Message): boolean {

@@ -69,7 +69,7 @@ const handoff = new RegExp(
   [
     `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))? ${person}\\b`,
     `^(?:i (?:want|need|prefer)(?: to)? |give me |get me |call me |let me (?:talk|speak) to |connect me to )?(?:a |an |the |your )?(?:real |live |actual |human )*${staff}(?: now)?$`,
-    `^(?:is|are) there (?:a|an|any|some) (?:real |live |actual |human )*${staff}\\b`,
+    `^(?:is|are) there (?:a|an|any|some) (?:real |live |actual |human )*${staff}\\b(?! (?:here|there|answering|typing|behind|reading)\\b)`,
     `^(?:can|could|will|would|may) (?:a|an|some|any) (?:real |live |actual |human )*${staff} `,
     `\\b(?:don'?t|do not|didn'?t|no longer) (?:want|like|wish)(?: to)? (?:(?:talk|speak|chat|write) (?:to|with) )?(?:a |an |this |the |any |your )?(?:stupid |dumb )?${machine}\\b`,
   ].join('|'),
@@ -140,6 +140,7 @@ const steerings: readonly (readonly [Steering, RegExp])[] = [
 
 /** The fixed wording that the whole message is, if it is one. */
 export function steeringOf(message: Message): Steering | undefined {
+  if (/^(?:sorry|excuse me|huh|what)\?+$/.test(message.folded)) return 'repeat';
   const plain = message.folded.replaceAll(/[.!?,]+(?=\s|$)/g, '').trim();
   const bare = bareText(message)
     .replaceAll(/[.!?,]+(?=\s|$)/g, '')

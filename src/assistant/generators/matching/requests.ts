@@ -3,7 +3,7 @@ import type { Candidate, FlowIndex, WithoutPhrase } from '../flow-index.ts';
 import { type Message, messageOf, overlaps, type Span } from '../words/words.ts';
 import { asksToShow, isAnswering, isNegated, isReading, moodOf } from './mood.ts';
 import { isQuestion, leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
-import type { SlotKind } from './slot-profile.ts';
+import type { SlotProfile } from './slot-profile.ts';
 
 /** What a message asks to start. */
 export type Requested =
@@ -29,8 +29,8 @@ interface RequestOptions {
   readonly index: FlowIndex;
   /** Flows that may be started. */
   readonly isStartable: (flow: Flow) => boolean;
-  /** The slots of a flow that the message fills, by their kinds. */
-  readonly fillsOf: (flow: Flow, message: Message) => readonly SlotKind[];
+  /** The slots of a flow that the message fills. */
+  readonly fillsOf: (flow: Flow, message: Message) => readonly SlotProfile[];
   /** An example that does not count. */
   readonly without?: WithoutPhrase;
   /** Values of the message, which say nothing about the flow. */
@@ -51,6 +51,8 @@ const mostParts = 12;
 const mostCompared = 4;
 /** What a filled slot adds to a score. */
 const fillValue = 0.25;
+/** Least confidence of a flow that the message has two values for. */
+const leastFilled = 0.45;
 /** Least confidence of what is asked to be shown. */
 const shownConfidence = 0.6;
 
@@ -112,14 +114,25 @@ function byValuesAlone(message: Message, options: RequestOptions): Requested {
     return { kind: 'nothing' };
   const filled = index.flows
     .filter(isStartable)
-    .map((flow) => ({ flow, kinds: new Set(fillsOf(flow, message)) }))
-    .filter(({ kinds }) => kinds.size > 1 && kinds.has('name'))
+    .map((flow) => {
+      const fills = fillsOf(flow, message);
+      return { flow, fills, kinds: new Set(fills.map(({ kind }) => kind)) };
+    })
+    .filter(
+      ({ fills, kinds }) =>
+        (kinds.size > 1 && kinds.has('name')) ||
+        (people.test(message.folded) && fills.some(({ isPeople }) => isPeople)),
+    )
     .toSorted((one, two) => two.kinds.size - one.kinds.size);
   const [best, second] = filled;
   if (best === undefined || best.kinds.size === second?.kinds.size) return { kind: 'nothing' };
   const candidate = { ...unmatched, flow: best.flow };
   return { kind: 'start', requests: [{ flow: best.flow, part: message, candidate }] };
 }
+
+/** "4 people tonight", "we are six": where only one flow counts people, it is meant. */
+const people =
+  /\b(?:people|persons?|ppl|pax|of us|party of|group of|adults?)\b|^(?:we are|we're|we will be|we'll be) \w+[.! ]*$/;
 
 /** Of a flow that no word of the message speaks of. */
 const unmatched: Omit<Candidate, 'flow'> = {
@@ -140,11 +153,7 @@ const mostFilled = 60;
 
 function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
   const coverage = leastCoverage(message);
-  const meant = byValues(
-    message,
-    options,
-    ranked(message, options, ignored).filter((one) => isMeant(one, coverage)),
-  );
+  const meant = byValues(message, options, coverage, ranked(message, options, ignored));
   const best = meant[0];
   if (best === undefined || isNegated(message, best)) return { kind: 'nothing' };
   const mood = moodOf(message, best);
@@ -183,12 +192,23 @@ function isMeant(candidate: Candidate, coverage: number): boolean {
   return candidate.phraseCoverage >= least;
 }
 
-/** "Send 50 to Bob": of flows that are meant nearly alike, the one whose slots the message fills. */
+/**
+ * The flows that are meant: "send 50 to Bob" of those that are meant nearly alike the one whose slots the message
+ * fills. Two values make up for a word that is missing: "send Lisa Berg 50".
+ */
 function byValues(
   message: Message,
   { fillsOf }: RequestOptions,
-  meant: readonly Candidate[],
+  coverage: number,
+  candidates: readonly Candidate[],
 ): readonly Candidate[] {
+  const meant = candidates.filter(
+    (one, at) =>
+      isMeant(one, coverage) ||
+      (at < mostCompared &&
+        one.confidence >= leastFilled &&
+        new Set(fillsOf(one.flow, message).map(({ kind }) => kind)).size > 1),
+  );
   const [best, second] = meant;
   if (best === undefined || second === undefined || best.isExact) return meant;
   if (second.score < best.score * 0.5) return meant;

@@ -39,7 +39,9 @@ export function requestedElsewhere(turn: Turn): readonly Command[] | undefined {
 /** "Change it", in the midst of a flow, is about what was said there. */
 function isBareChange(turn: Turn): boolean {
   const words = turn.message.tokens.filter((token) => token.isContent);
-  return turn.filled.length > 0 && words.every((word) => isChangeWord(word.folded));
+  return (
+    turn.filled.length > 0 && words.length > 0 && words.every((word) => isChangeWord(word.folded))
+  );
 }
 
 /** Where text is expected, a few words in common are not enough to leave the question. */

@@ -94,8 +94,10 @@ export function steered(turn: Turn): readonly Command[] | undefined {
   const { requested } = turn;
   // "Come again?" is a fixed wording, whatever "come" means in the project.
   const isVague = steering === 'chitchat' || /\bsome(?:one|body)\b/.test(turn.message.folded);
-  const isLiteral = ({ isTopical, explained }: Candidate): boolean =>
-    isTopical && (isVague || explained.every(({ by }) => by === 'word'));
+  const isLiteral = ({ isTopical, explained, matched }: Candidate): boolean =>
+    isTopical &&
+    (steering !== 'handoff' || matched > 1) &&
+    (isVague || explained.every(({ by, isTopic }) => !isTopic || by === 'word'));
   const isFlow =
     requested.kind === 'start' &&
     requested.requests.some(

@@ -158,7 +158,7 @@ export class Turn {
       findRequests(text, {
         index: this.index,
         isStartable: (flow) => this.isActive(flow) || flows.some((one) => one.id === flow.id),
-        fillsOf: (flow, part) => this.fillsOf(flow, part).map(({ profile }) => profile.kind),
+        fillsOf: (flow, part) => this.fillsOf(flow, part).map(({ profile }) => profile),
         ignored: this.read(text).values,
       });
     // "Good morning, ...": a greeting is no part of the request. Compounds are found by their right spelling alone.

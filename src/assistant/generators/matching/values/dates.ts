@@ -42,7 +42,6 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   ],
   [/\bday after tomorrow\b/g, (_, { today }) => later(today, 2)],
   [/\bday before yesterday\b/g, (_, { today }) => later(today, -2)],
-  [/\b(?:today|tonight|this (?:morning|afternoon|evening))\b/g, (_, { today }) => today],
   [/\b(?:tomorrow|tmrw|tomorow|tommorow|tommorrow)\b/g, (_, { today }) => later(today, 1)],
   [/\byesterday\b/g, (_, { today }) => later(today, -1)],
   [
@@ -57,6 +56,7 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
     new RegExp(`\\b(${count}) (day|week|month|year)s? ago\\b`, 'g'),
     ([amount, unit], { today }) => shifted(today, amount, unit, -1),
   ],
+  [/\b(?:today|tonight|this (?:morning|afternoon|evening))\b/g, (_, { today }) => today],
   [
     new RegExp(`\\bnext (${weekdayName})\\b`, 'g'),
     ([name], { today }) => onWeekday(today, name, 1),

@@ -13,9 +13,14 @@ const people =
 /** "4 adults and 2 kids", "me and five friends": the sum of those who are counted, and of who speaks. */
 function findGroups(message: Message): Found<number>[] {
   const { tokens, folded } = message;
-  const counted = findNumbers(message).flatMap((number) => {
-    const after = tokens.find((token) => token.start >= number.end);
-    return after !== undefined && people.test(after.folded) ? [{ ...number, end: after.end }] : [];
+  const numbers = findNumbers(message);
+  const counted = tokens.flatMap((token, at) => {
+    if (!people.test(token.folded)) return [];
+    const before = tokens[at - 1];
+    const number = numbers.find((one) => one.end === before?.end);
+    const isOne = number === undefined && /^an?$/.test(before?.folded ?? '');
+    const value = isOne ? 1 : number?.value;
+    return value === undefined ? [] : [{ value, start: before?.start ?? 0, end: token.end }];
   });
   const [first] = counted;
   const last = counted.at(-1);
@@ -55,12 +60,12 @@ export function findPeople(message: Message): Found<number>[] {
   ];
 }
 
-/** "Both" are two. */
+/** "Both" are two, "a single wheel" is one. */
 export function findBoth({ tokens }: Message): FoundNumber[] {
   return tokens
-    .filter((token) => token.folded === 'both')
-    .map(({ start, end }) => ({
-      value: 2,
+    .filter((token) => token.folded === 'both' || token.folded === 'single')
+    .map(({ start, end, folded }) => ({
+      value: folded === 'both' ? 2 : 1,
       start,
       end,
       isMoney: false,

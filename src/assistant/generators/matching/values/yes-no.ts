@@ -8,7 +8,7 @@ const phrases: readonly (readonly [RegExp, boolean])[] = [
     true,
   ],
   [
-    /\b(?:i do(?:n't| not) (?:think so|want|wish|need|agree)|(?:do|did|does|is|was|are|am|will|would|can)(?: ?n't|nt| not)|not (?:really|yet|now|at all|today|quite|correct|right|ok|okay|good|interested|this time|exactly|necessary|so sure)|rather not|no way|no thank(?:s| you)|nothing (?:else|more)|that(?:'s| is|s) (?:all|it|everything|enough|wrong|not (?:it|right|correct))|i(?:'m| am|m) (?:good|fine|done|all set|ok)\b(?! with)|all (?:good|set|done))\b/,
+    /\b(?:i do(?:n't| not) (?:think so|want|wish|need|agree)|(?:do|did|does|is|was|are|am|will|would|can)(?: ?n't|nt| not)|not (?:really|yet|now|at all|today|quite|correct|right|ok|okay|good|interested|this time|exactly|necessary|so sure)|rather not|no way|no thank(?:s| you)|nothing (?:else|more)|too (?:cold|hot|windy|loud|wet|expensive|late|early|far)|that(?:'s| is|s) (?:all|it|everything|enough|wrong|not (?:it|right|correct))|i(?:'m| am|m) (?:good|fine|done|all set|ok)\b(?! with)|all (?:good|set|done))\b/,
     false,
   ],
   [
@@ -19,7 +19,7 @@ const phrases: readonly (readonly [RegExp, boolean])[] = [
 
 /** "Book it": the order to do what is to be confirmed. */
 const goAhead =
-  /^(?:please |ok(?:ay)?,? |just |then )*(?:book|send|order|submit|place|make|confirm|transfer|pay|buy|save|schedule|reserve|finish|complete) (?:it|that|this|them)(?: (?:please|now|then))?[.! ]*$/;
+  /^go[.! ]*$|^(?:please |ok(?:ay)?,? |just |then )*(?:book|send|order|submit|place|make|confirm|transfer|pay|buy|save|schedule|reserve|finish|complete) (?:it|that|this|them)(?: (?:please|now|then))?[.! ]*$/;
 
 /** Neither yes nor no, though it may have words of either. */
 const hesitating =
