@@ -46,8 +46,9 @@ export interface Agent {
   /** How a turn is handled after its process died. @default 'fail' */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
-   * A new task in a context ends the context's older input-required task as completed, naming its
-   * successor: for agents whose conversation has one state. @default false
+   * A new task in a context takes over from the context's older input-required task, which stays so with
+   * one last status that names its successor (`superseded_by`): for agents whose conversation has one
+   * state. @default false
    */
   readonly supersedes?: boolean;
   /** Typed calls that are queued in the agent's conversations (`Engine.command`). @default none */

@@ -89,6 +89,8 @@ export interface TaskRecord {
   /** When the status last changed. */
   readonly statusTime: number;
   readonly cancelRequested: boolean;
+  /** Input-required, but a later task of its context has taken the conversation over. */
+  readonly isSuperseded: boolean;
   /** Whether push configurations exist. */
   readonly hasPush: boolean;
   readonly snapshot: Snapshot;
@@ -175,6 +177,11 @@ export interface Append {
   /** The task's state and status time after the last event. */
   readonly state: TaskState;
   readonly statusTime: number;
+  /**
+   * The task stays input-required, and counts as ended for the limit of contexts and for retention. The
+   * next append without it opens the task again. @default false
+   */
+  readonly isSuperseded?: boolean;
   readonly snapshot?: Snapshot | undefined;
   /** Given by the runner of a turn: refused as fenced when the turn no longer runs under this replica. */
   readonly turn?: { readonly id: number; readonly replica: string };
@@ -232,6 +239,8 @@ export interface TaskQuery {
   readonly owner?: string;
   readonly contextId?: string;
   readonly state?: TaskState;
+  /** Leaves superseded tasks out. @default false */
+  readonly isOpen?: boolean;
   /** Inclusive. */
   readonly statusTimeFrom?: number;
   /** Tasks after this one in the order of the list: status time descending, then id descending. */
@@ -343,9 +352,9 @@ export interface Store {
   readonly records: RecordStore;
 
   /**
-   * Deletes what is over: terminal tasks with all that hangs on them, expired turns and records, and
-   * the state of contexts, up to `limit` of each. A task stays while a delivery of it is pending, a
-   * context while it has an unfinished task.
+   * Deletes what is over: terminal and superseded tasks with all that hangs on them, expired turns and
+   * records, and the state of contexts, up to `limit` of each. A task stays while a delivery of it is
+   * pending, a superseded one also while a turn of it is open, a context while it has an unfinished task.
    */
   sweep(query: {
     /** Terminal tasks whose status changed longer ago go. Unset: none goes. */

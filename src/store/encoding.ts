@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isTerminal, type TaskState, taskStates } from '../protocol/index.ts';
+import type { TaskQuery } from './contract.ts';
 
 /**
  * The owner of everything that one caller keeps with one agent. The encoding is unambiguous, and
@@ -78,17 +79,50 @@ export function stateNumber(state: TaskState): number {
 }
 
 export function stateOf(number: unknown): TaskState {
+  if (number === SUPERSEDED) return 'TASK_STATE_INPUT_REQUIRED';
   return taskStates[Number(number)] ?? 'TASK_STATE_UNSPECIFIED';
 }
 
+/** The number of a superseded task, which is input-required for its callers. */
+export const SUPERSEDED = 9;
+
+/** The number of a task's state in its row. */
+export function rowState(task: {
+  readonly state: TaskState;
+  readonly isSuperseded: boolean;
+}): number {
+  return task.isSuperseded ? SUPERSEDED : stateNumber(task.state);
+}
+
+/** The numbers of the rows that a list of tasks in a state has. */
+export function listedStates({ state, isOpen }: Pick<TaskQuery, 'state' | 'isOpen'>): number[] {
+  const numbers = state === undefined ? taskStates.map((_, index) => index) : [stateNumber(state)];
+  const asks = state === undefined || state === 'TASK_STATE_INPUT_REQUIRED';
+  return asks && isOpen !== true ? [...numbers, SUPERSEDED] : numbers;
+}
+
+/** Whether a task counts as unfinished: for the limit of contexts, and for retention. */
+export function isUnfinished(task: {
+  readonly state: TaskState;
+  readonly isSuperseded: boolean;
+}): boolean {
+  return !isTerminal(task.state) && !task.isSuperseded;
+}
+
 /** What `task_states` holds. */
-export const taskStateRows = taskStates.map((name, number) => ({
-  number,
-  name,
-  isTerminal: isTerminal(name),
-}));
+export const taskStateRows = [
+  ...taskStates.map((name, number) => ({
+    number,
+    name,
+    isTerminal: isTerminal(name),
+  })),
+  { number: SUPERSEDED, name: 'TASK_STATE_INPUT_REQUIRED, superseded', isTerminal: false },
+];
 
 /** For `state IN (...)`. */
 export const terminalStates = taskStateRows
   .flatMap((row) => (row.isTerminal ? [row.number] : []))
   .join(', ');
+
+/** For `state IN (...)`: tasks that count as ended for limits and retention. */
+export const endedStates = `${terminalStates}, ${SUPERSEDED}`;

@@ -208,14 +208,15 @@ export class LocalStore implements Store {
     const tables = this.#tables;
     return this.#write(() => {
       const over = retentionMs === undefined ? [] : tables.tasks.expired(now - retentionMs, limit);
-      for (const task of over) tables.remove(task);
+      const idle = over.filter(({ id }) => tables.turns.open.ofTask(id).length === 0);
+      for (const task of idle) tables.remove(task);
       const messages = tables.messages.sweep(now, limit);
       const records = tables.records.sweep(now, limit);
       const contexts =
         contextRetentionMs === undefined
           ? 0
           : tables.contexts.sweep(now - contextRetentionMs, limit);
-      return { tasks: over.length, contexts, messages, records };
+      return { tasks: idle.length, contexts, messages, records };
     });
   }
 

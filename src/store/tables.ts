@@ -29,6 +29,7 @@ export interface TaskRow {
   statusTime: number;
   version: number;
   cancelRequested: boolean;
+  isSuperseded: boolean;
   pushConfigs: number;
 }
 
@@ -51,9 +52,12 @@ export interface Tables {
     find(id: string): TaskRow | undefined;
     /** Throws when there is one of this id. */
     insert(admission: Admission, state: TaskState): TaskRow;
-    advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void;
+    advance(
+      row: TaskRow,
+      to: Pick<TaskRow, 'version' | 'state' | 'statusTime' | 'isSuperseded'>,
+    ): void;
     requestCancel(row: TaskRow): void;
-    /** Terminal tasks whose status changed before a time and that have no pending delivery. */
+    /** Terminal and superseded tasks whose status changed before a time, without pending deliveries. */
     expired(before: number, limit: number): readonly TaskRow[];
   };
   readonly events: {

@@ -114,7 +114,13 @@ function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Appe
     }
   }
   if (write.snapshot !== undefined) events.setSnapshot(task.number, write.snapshot);
-  tasks.advance(task, task.version + write.events.length, write.state, write.statusTime);
+  const { state, statusTime, isSuperseded = false } = write;
+  tasks.advance(task, {
+    version: task.version + write.events.length,
+    state,
+    statusTime,
+    isSuperseded,
+  });
   return deliveries;
 }
 

@@ -1,11 +1,13 @@
 import type { EndKind, TurnEnd, TurnEvent } from '../agents/index.ts';
 import {
   data,
+  isJsonObject,
   type JsonObject,
   LegateError,
   type Part,
   type StreamResponse,
   type TaskState,
+  type TaskStatus,
   text,
 } from '../protocol/index.ts';
 import type { LiveTask } from './live-task.ts';
@@ -33,6 +35,24 @@ const endKinds: readonly EndKind[] = [
 /** How the turn ended that left a task in this state; undefined while one is in flight. */
 export function endKindOf(state: TaskState): EndKind | undefined {
   return endKinds.find((kind) => endStates[kind] === state);
+}
+
+/**
+ * The last status of a question that a later task of its conversation has taken over: input-required
+ * still, with the state that the agent told of the conversation and the id of the successor.
+ */
+export function supersededBy(taskId: string, { message }: TaskStatus): TurnEnd {
+  const told = message?.parts.map((part) => part.data).find(isJsonObject);
+  return {
+    kind: 'input-required',
+    parts: [data({ state: 'input_required', ...told, superseded_by: taskId })],
+  };
+}
+
+export function isSuperseded({ state, message }: TaskStatus): boolean {
+  if (state !== 'TASK_STATE_INPUT_REQUIRED') return false;
+  const [told] = message?.parts ?? [];
+  return isJsonObject(told?.data) && typeof told.data['superseded_by'] === 'string';
 }
 
 export function isTurnEnd(event: TurnEvent): event is TurnEnd {

@@ -1,7 +1,7 @@
 import type { TurnEnd } from '../agents/index.ts';
 import { Json } from '../protocol/index.ts';
 import type { AppendOutcome, LogEvent, TaskRecord, TurnRecord } from '../store/index.ts';
-import { endStates, statusEvent } from './agent-events.ts';
+import { endStates, statusEvent, supersededBy } from './agent-events.ts';
 import type { Hub } from './log-reader.ts';
 import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
@@ -17,8 +17,10 @@ export async function appendEnd(options: {
   record: TaskRecord;
   end: TurnEnd;
   turn?: TurnRecord;
+  /** @default false */
+  isSuperseded?: boolean;
 }): Promise<AppendOutcome> {
-  const { settings, hub, replica, record, end, turn } = options;
+  const { settings, hub, replica, record, end, turn, isSuperseded = false } = options;
   const now = settings.scheduler.now();
   const task = LiveTask.from(record);
   const body = statusEvent(task, endStates[end.kind], end, settings.scheduler);
@@ -30,6 +32,7 @@ export async function appendEnd(options: {
     events,
     state: task.status.state,
     statusTime: now,
+    isSuperseded,
     snapshot: { version: task.version, body: Json.of(task.toTask()) },
     ...(turn !== undefined && { turn: { id: turn.id, replica }, endsTurn: true }),
     replica,
@@ -44,9 +47,11 @@ export async function appendEnd(options: {
 
 /**
  * A conversation with one state has one open question: a message that begins a new task answers it
- * as well. The older input-required tasks of the context end as completed and name their successor.
+ * as well. The older input-required tasks of the context stay so, with one last status that names their
+ * successor: their streams close, and they count as ended for limits and retention. A message to one of
+ * them goes on with the conversation in that task.
  *
- * Resolves when their ends are on their way to the store, with a promise of their arrival: stores keep
+ * Resolves when their last events are on their way to the store, with a promise of their arrival: stores keep
  * the order of writes, so what is written after this comes after them, and a store that gathers
  * writes has one commit for both.
  */
@@ -65,6 +70,7 @@ export async function supersede(options: {
     owner,
     contextId,
     state: 'TASK_STATE_INPUT_REQUIRED',
+    isOpen: true,
     limit: 100,
   });
   const open = page.records.filter((record) => record.id !== taskId);
@@ -72,9 +78,11 @@ export async function supersede(options: {
   if (open.length > 0 && settings.store.shared && !(await isOurs())) {
     return { written: Promise.resolve() };
   }
-  const end = { kind: 'completed', metadata: { superseded_by: taskId } } as const;
   // A lost race means that the task went on or was cancelled meanwhile: then it is not ours to end.
-  const ends = open.map((record) => appendEnd({ settings, hub, replica, record, end }));
+  const ends = open.map((record) => {
+    const end = supersededBy(taskId, LiveTask.from(record).status);
+    return appendEnd({ settings, hub, replica, record, end, isSuperseded: true });
+  });
   const written = Promise.all(ends).then(() => undefined);
   return {
     written: written.catch((error: unknown) => {

@@ -91,7 +91,9 @@ async function cancelIdle(target: CancelTarget, isQueued: boolean): Promise<void
   if (record === undefined || isTerminal(record.state)) return;
   // Its end, or the turn that abandons it, may bring a turn to this process.
   using _ = target.turns.inFlight.claiming(keyOf(target, record));
-  if (agent.abandon !== undefined && !isQueued) return await abandon(target, record);
+  // The flows of a superseded task belong to its successor.
+  if (agent.abandon !== undefined && !isQueued && !record.isSuperseded)
+    return await abandon(target, record);
   const outcome = await appendEnd({
     settings,
     hub,

@@ -179,8 +179,10 @@ describe('a command', () => {
     );
     const id = await engine.command(key, answer, {});
     expect((await engine.getTask({ id: asked.id }, call)).value).toMatchObject({
-      status: { state: 'TASK_STATE_COMPLETED' },
-      metadata: { superseded_by: id },
+      status: {
+        state: 'TASK_STATE_INPUT_REQUIRED',
+        message: { parts: [{ data: { superseded_by: id } }] },
+      },
     });
   });
 

@@ -1,15 +1,25 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   agent,
   type Agent,
   chunk,
+  completed,
   inputRequired,
   reply,
   textOf,
   type Turn,
   working,
 } from '../agents/index.ts';
-import { artifact, Json, LegateError, message, type Task } from '../protocol/index.ts';
+import {
+  artifact,
+  data,
+  Json,
+  LegateError,
+  type Message,
+  message,
+  type Task,
+  text,
+} from '../protocol/index.ts';
 import { ownerKey, type Store } from '../store/index.ts';
 import { describeStores, type StorePlace } from '../../test/support/stores.ts';
 import {
@@ -675,17 +685,67 @@ describeStores('task engine', (openPlace) => {
     expect(now.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
   });
 
-  test('a new task of a superseding agent ends the open question and names its successor', async () => {
-    const { engine } = await start(
-      agent({ name: 'a', supersedes: true }, async function* () {
-        yield inputRequired('?');
-      }),
-    );
-    const first = taskOf(await engine.send({ message: message('x', { contextId: 'c' }) }, call));
-    const second = taskOf(await engine.send({ message: message('y', { contextId: 'c' }) }, call));
-    const now = (await engine.getTask({ id: first.id }, call)).value;
-    expect(now.status.state).toBe('TASK_STATE_COMPLETED');
-    expect(now.metadata).toEqual({ superseded_by: second.id });
+  describe('a superseding agent', () => {
+    const asking = () =>
+      agent({ name: 'a', supersedes: true }, async function* (turn) {
+        const said = textOf(turn.message);
+        if (said === 'done') yield completed();
+        else yield inputRequired([data({ step: said }), text('?')]);
+      });
+    const say = async (engine: Engine, said: string, more: Partial<Message>) =>
+      taskOf(await engine.send({ message: message(said, more) }, call));
+    const stateOf = async (engine: Engine, id: string) => {
+      const { status } = (await engine.getTask({ id }, call)).value;
+      return [status.state, status.message?.parts];
+    };
+
+    test('takes the conversation over with a new task; the older one still asks, and names it', async () => {
+      const { engine } = await start(asking());
+      const first = await say(engine, 'one', { contextId: 'c' });
+      const second = await say(engine, 'two', { contextId: 'c' });
+      expect(await stateOf(engine, first.id)).toEqual([
+        'TASK_STATE_INPUT_REQUIRED',
+        [{ data: { state: 'input_required', step: 'one', superseded_by: second.id } }],
+      ]);
+    });
+
+    test('closes the streams of the older task with its last status', async () => {
+      const { engine } = await start(asking());
+      const first = await say(engine, 'one', { contextId: 'c' });
+      const stream = await engine.subscribe({ id: first.id }, call);
+      const followed = Array.fromAsync(stream);
+      await say(engine, 'two', { contextId: 'c' });
+      const events = await followed;
+      expect(events.map(({ isLast }) => isLast)).toEqual([false, true]);
+      const late = await Array.fromAsync(await engine.subscribe({ id: first.id }, call));
+      expect(late.map(({ isLast }) => isLast)).toEqual([true]);
+    });
+
+    test('goes on in the older task when a message names it, and supersedes the newer', async () => {
+      const { engine } = await start(asking(), { maxContexts: 1 });
+      const first = await say(engine, 'one', { contextId: 'c' });
+      const second = await say(engine, 'two', { contextId: 'c' });
+      const again = await say(engine, 'three', { taskId: first.id });
+      expect(again.id).toBe(first.id);
+      expect(again.status.message?.parts[0]).toEqual({ data: { step: 'three' } });
+      expect(await stateOf(engine, second.id)).toEqual([
+        'TASK_STATE_INPUT_REQUIRED',
+        [{ data: { state: 'input_required', step: 'two', superseded_by: first.id } }],
+      ]);
+      await say(engine, 'done', { taskId: first.id });
+      const other = await say(engine, 'x', { contextId: 'd' });
+      expect(other.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    });
+
+    test('leaves the conversation alone when a superseded task is cancelled', async () => {
+      const abandon = vi.fn(() => Promise.resolve(undefined));
+      const { engine } = await start({ ...asking(), abandon });
+      const first = await say(engine, 'one', { contextId: 'c' });
+      await say(engine, 'two', { contextId: 'c' });
+      const { value } = await engine.cancelTask({ id: first.id }, call);
+      expect(value.status.state).toBe('TASK_STATE_CANCELED');
+      expect(abandon).not.toHaveBeenCalled();
+    });
   });
 
   test('so does one that waited its turn', async () => {
@@ -702,8 +762,9 @@ describeStores('task engine', (openPlace) => {
     gate.resolve();
     const [, asked, answered] = await Promise.all(said);
     const now = (await engine.getTask({ id: asked?.id ?? '' }, call)).value;
-    expect(now.status.state).toBe('TASK_STATE_COMPLETED');
-    expect(now.metadata).toEqual({ superseded_by: answered?.id });
+    expect(now.status.message?.parts).toEqual([
+      { data: { state: 'input_required', superseded_by: answered?.id } },
+    ]);
   });
 
   test('what an agent keeps of a conversation is there in the next turn', async () => {

@@ -290,9 +290,9 @@ export class Engine {
     if (record === undefined) throw taskNotFound(id);
     const seen = call.lastEventId;
     const resumes = seen !== undefined && seen >= 1 && seen <= record.version;
-    const isOver = isTerminal(record.state);
+    const isOver = isTerminal(record.state) || record.isSuperseded;
     if (isOver && (!resumes || seen === record.version)) {
-      if (call.version === '1.0') {
+      if (call.version === '1.0' && !record.isSuperseded) {
         throw new LegateError(
           'UNSUPPORTED_OPERATION',
           `task ${id} has ended; there is nothing to subscribe to, get the task instead`,

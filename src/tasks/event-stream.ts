@@ -6,6 +6,7 @@ import {
   type TaskState,
 } from '../protocol/index.ts';
 import type { LogEvent } from '../store/index.ts';
+import { isSuperseded } from './agent-events.ts';
 import type { LogReader } from './log-reader.ts';
 import type { TurnOutcome } from './turn-run.ts';
 
@@ -143,7 +144,10 @@ export class EventStream implements AsyncIterable<StreamEvent> {
       return undefined;
     }
     if (!('statusUpdate' in event)) return false;
-    const { state } = event.statusUpdate.status;
-    return isTerminal(state) || (this.#awaitedMessage === undefined && this.#closes(state));
+    const { status } = event.statusUpdate;
+    if (isTerminal(status.state)) return true;
+    return (
+      this.#awaitedMessage === undefined && (this.#closes(status.state) || isSuperseded(status))
+    );
   }
 }

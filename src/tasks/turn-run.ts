@@ -18,7 +18,14 @@ import {
 } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './call.ts';
-import { endStates, EventCheck, isTurnEnd, statusEvent, wasSealed } from './agent-events.ts';
+import {
+  endStates,
+  EventCheck,
+  isSuperseded,
+  isTurnEnd,
+  statusEvent,
+  wasSealed,
+} from './agent-events.ts';
 import type { Hub } from './log-reader.ts';
 import { type LiveTask, sealedArtifacts } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
@@ -117,6 +124,8 @@ export class TurnRun implements Run {
   #hasSpoken = false;
   /** The task says already that the message is being worked on. */
   #isAtWork = false;
+  /** The turn may find open questions of other tasks: it starts a task, or continues a superseded one. */
+  readonly #takesOver: boolean;
   #firstEvent: (() => void) | undefined;
   #span: Span | undefined;
   /** The ends of older questions are stored. */
@@ -150,6 +159,8 @@ export class TurnRun implements Run {
       onDeliveries: () => settings.push?.wake(),
     });
     const isContinuation = options.request.message !== undefined;
+    // After a rerun the status does not tell it any more.
+    this.#takesOver = !isContinuation || isSuperseded(task.status) || options.turn.attempt > 1;
     if (isContinuation && !isNoted(task, options.message.messageId)) {
       this.#writer.emit({ message: options.message });
       // At once: a task that has the message and still asks would look as if that were the answer.
@@ -248,7 +259,8 @@ export class TurnRun implements Run {
       if (this.#view.isContinuation) {
         if (!this.#isAtWork) this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
-      } else if (this.#agent.supersedes === true) await this.#supersede();
+      }
+      if (this.#takesOver && this.#agent.supersedes === true) await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
       for (;;) {
         const result = await this.#control.guard(this.#next(iterator));
@@ -293,10 +305,12 @@ export class TurnRun implements Run {
     if (sealed.has(artifactId)) throw wasSealed(artifactId);
   }
 
-  /** The first turn of a task answers what older ones of its conversation asked. */
+  /** The turn answers what other tasks of its conversation asked. */
   async #supersede(): Promise<void> {
     const { settings, hub, replica, owner } = this.#options;
     const { contextId, taskId } = this.#view;
+    // The message that continues a task is in its log before other tasks name it as their successor.
+    if (this.#view.isContinuation) await this.#control.guard(this.#writer.flush());
     const { written } = await this.#control.guard(
       supersede({ settings, hub, replica, owner, contextId, taskId, isOurs: () => this.#isOurs() }),
     );

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { ManualScheduler } from './testing/manual-scheduler.ts';
-import { type Served, served, stateOf, wordsOf } from './testing/served.ts';
+import { type Served, served, stateOf, streamed, wireTask, wordsOf } from './testing/served.ts';
 
 const endpoints = (more: string) => ({
   'endpoints.yml': `a2a_server:\n  description: Looks after a greenhouse.\n${more}\nstore: {type: memory}\n`,
@@ -39,14 +39,68 @@ test('a flow asks for input with its slots, and completes with what it leaves be
   expect(wordsOf(done)[0]).toBe('Monstera got 5 litres.');
 });
 
-test('a new task of the context ends the older question, and names its successor', async () => {
-  await using house = await served();
-  const asked = await house.say('water the Monstera', { contextId: 'c' });
-  const done = await house.say('5', { contextId: 'c' });
-  const { body } = await house.rpc('tasks/get', { id: asked.id });
-  expect(body['result']).toMatchObject({
-    status: { state: 'completed' },
-    metadata: { superseded_by: done.id },
+describe('a question that a new task of its context answers', () => {
+  test('stays input-required, with its state and the successor', async () => {
+    await using house = await served();
+    const asked = await house.say('water the Monstera', { contextId: 'c' });
+    const done = await house.say('5', { contextId: 'c' });
+    const { body } = await house.rpc('tasks/get', { id: asked.id });
+    const task = wireTask(body);
+    expect(task.status.state).toBe('input-required');
+    expect(stateOf(task)).toEqual({
+      state: 'input_required',
+      active_flow: 'water_plants',
+      slots: { plant: 'Monstera', watered: 0 },
+      superseded_by: done.id,
+    });
+  });
+
+  test('closes its streams with one last status', async () => {
+    await using house = await served();
+    const asked = await house.say('water the Monstera', { contextId: 'c' });
+    const stream = await streamed(house, 'tasks/resubscribe', { id: asked.id });
+    const done = await house.say('5', { contextId: 'c' });
+    const events = await stream.rest();
+    expect(events.at(-1)).toMatchObject({
+      kind: 'status-update',
+      final: true,
+      status: {
+        state: 'input-required',
+        message: { parts: [{ data: { superseded_by: done.id } }] },
+      },
+    });
+    expect(events.filter(({ kind }) => kind === 'status-update')).toHaveLength(1);
+  });
+
+  test('no longer counts against max_contexts', async () => {
+    await using house = await served({ files: endpoints('  max_contexts: 1') });
+    await house.say('water the Monstera', { contextId: 'one' });
+    await house.say('5', { contextId: 'one' });
+    const next = await house.say('water the Ficus', { contextId: 'two' });
+    expect(next.status.state).toBe('input-required');
+  });
+
+  test('is swept with the tasks that have ended', async () => {
+    const scheduler = new ManualScheduler();
+    const store = await openStore({ type: 'memory' }, scheduler);
+    await using house = await served({ scheduler, store });
+    const asked = await house.say('water the Monstera', { contextId: 'c' });
+    await house.say('5', { contextId: 'c' });
+    scheduler.advance(60_000);
+    expect(await store.sweep({ retentionMs: 30_000, limit: 10 })).toMatchObject({ tasks: 2 });
+    const { body } = await house.rpc('tasks/get', { id: asked.id });
+    expect(body).toMatchObject({ error: { code: -32001 } });
+  });
+
+  test('goes on with the conversation when a message names it', async () => {
+    await using house = await served();
+    const asked = await house.say('water the Monstera', { contextId: 'c' });
+    const newer = await house.say('set the shade', { contextId: 'c' });
+    const answered = await house.say('high', { contextId: 'c', taskId: asked.id });
+    expect(answered.id).toBe(asked.id);
+    expect(wordsOf(answered)[0]).toBe('The shade is high.');
+    const { body } = await house.rpc('tasks/get', { id: newer.id });
+    expect(stateOf(wireTask(body))).toMatchObject({ superseded_by: asked.id });
   });
 });
 
@@ -160,7 +214,7 @@ test('a question that a waiting message answered is not left open', async () => 
   const [asked, done] = await Promise.all(queued);
   expect(done?.status.state).toBe('completed');
   const { body } = await house.rpc('tasks/get', { id: asked?.id ?? '' });
-  expect(body['result']).toMatchObject({ metadata: { superseded_by: done?.id } });
+  expect(stateOf(wireTask(body))).toMatchObject({ superseded_by: done?.id });
 });
 
 test('tasks/cancel of a question cancels its flow, and the conversation begins anew', async () => {

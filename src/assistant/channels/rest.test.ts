@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { CallHandler } from '../index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
-import { Gate, served, type Served } from './testing/served.ts';
+import { Gate, served, type Served, stateOf, wireTask } from './testing/served.ts';
 
 const webhook = '/webhooks/rest/webhook';
 
@@ -45,7 +45,7 @@ test('a conversation of the channel can go on over A2A, and the other way round'
   const asked = await house.say('water the Ficus', { contextId: 'ada' });
   expect((await talk(house, '6')).body).toMatchObject([{ text: 'Ficus got 6 litres.' }, {}]);
   const { body } = await house.rpc('tasks/get', { id: asked.id });
-  expect(body['result']).toMatchObject({ status: { state: 'completed' } });
+  expect(stateOf(wireTask(body))).toMatchObject({ superseded_by: expect.any(String) });
 });
 
 test('the channel of the message and its metadata are noted', async () => {

@@ -14,6 +14,7 @@ import {
   inputRequired,
   log,
   taskBody,
+  statusAppend,
 } from './fixtures.contract.ts';
 
 export function admissionBehaviour(current: CurrentStore): void {
@@ -169,6 +170,22 @@ export function admissionBehaviour(current: CurrentStore): void {
       expect(await store.admit(other)).toEqual({ kind: 'context-limit' });
       await append(store, ending(second.turn, 1));
       expect(await store.admit(other)).toMatchObject({ kind: 'admitted' });
+    });
+
+    test('a superseded task keeps no context, until it is continued', async () => {
+      const store = current();
+      const { turn } = await admit(store, { taskId: 'a', contextId: 'a', maxContexts: 1 });
+      await append(store, ending(turn, 1, inputRequired));
+      await append(store, statusAppend('a', 2, inputRequired, { isSuperseded: true }));
+      const other = await admit(store, { taskId: 'b', contextId: 'b', maxContexts: 1 });
+      const again = admission({ taskId: 'a2', contextId: 'a', maxContexts: 1 });
+      expect(await store.admit(again)).toEqual({ kind: 'context-limit' });
+      await append(store, ending(other.turn, 1));
+      const continued = await carryOn(store, { taskId: 'a', contextId: 'a' });
+      await append(store, ending(continued.turn, 3, inputRequired));
+      const third = admission({ taskId: 'c', contextId: 'c', maxContexts: 1 });
+      expect(await store.admit(third)).toEqual({ kind: 'context-limit' });
+      expect(await store.load('a')).toMatchObject({ state: inputRequired, isSuperseded: false });
     });
 
     test('an interrupted task keeps its context', async () => {

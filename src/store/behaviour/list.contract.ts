@@ -158,6 +158,27 @@ export function listBehaviour(current: CurrentStore): void {
       expect(await only(completed)).toEqual([]);
     });
 
+    test('superseded tasks are input-required, and left out of the open ones', async () => {
+      const store = current();
+      for (const [index, taskId] of ['a', 'b', 'c'].entries()) {
+        const { turn } = await admit(store, { taskId, contextId: 'c' });
+        await append(store, ending(turn, 1, inputRequired, { statusTime: 10 + index }));
+      }
+      const over = { isSuperseded: true, statusTime: 11 };
+      await append(store, statusAppend('b', 2, inputRequired, over));
+      const query = { owner: alice, state: inputRequired, limit: 2 } as const;
+      const first = await store.list(query);
+      expect(first).toMatchObject({ total: 3, more: true });
+      expect(first.records.map(({ id, isSuperseded }) => [id, isSuperseded])).toEqual([
+        ['c', false],
+        ['b', true],
+      ]);
+      const open = await store.list({ ...query, contextId: 'c', isOpen: true });
+      expect(open).toMatchObject({ total: 2, more: false });
+      expect(open.records.map(({ id }) => id)).toEqual(['c', 'a']);
+      expect(await store.list({ state: inputRequired, limit: 5 })).toMatchObject({ total: 3 });
+    });
+
     test('by state over several pages', async () => {
       const store = current();
       for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {

@@ -5,12 +5,14 @@ import {
   alice,
   append,
   bob,
+  carryOn,
   completed,
   type CurrentStore,
   type SetTime,
   ending,
   finishedTask,
   inputRequired,
+  statusAppend,
   webhook,
 } from './fixtures.contract.ts';
 
@@ -39,6 +41,20 @@ export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
       await admit(store, { taskId: 'b', contextId: 'b', now: 1 });
       expect(await store.sweep(sweep)).toMatchObject({ tasks: 0 });
       expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 2 });
+    });
+
+    test('takes superseded tasks like terminal ones, unless a turn of them waits', async () => {
+      const store = current();
+      for (const taskId of ['a', 'b']) {
+        const { turn } = await admit(store, { taskId, contextId: taskId, now: 1 });
+        await append(store, ending(turn, 1, inputRequired, { statusTime: 2 }));
+        const over = { isSuperseded: true, statusTime: 3 };
+        await append(store, statusAppend(taskId, 2, inputRequired, over));
+      }
+      await carryOn(store, { taskId: 'b', contextId: 'b' });
+      expect(await store.sweep(sweep)).toMatchObject({ tasks: 1 });
+      expect(await store.load('a')).toBeUndefined();
+      expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 1 });
     });
 
     test('takes all that hangs on a task', async () => {

@@ -1,6 +1,6 @@
-import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts';
+import { LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { lowerBound } from '../encoding.ts';
+import { isUnfinished, lowerBound } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import type { TaskRow } from '../tables.ts';
 import type { MemoryEvents } from './memory-tables.ts';
@@ -44,7 +44,7 @@ export class MemoryTasks {
   }
 
   unfinished(): Iterable<TaskRow> {
-    return this.#tasks.values().filter(({ state }) => !isTerminal(state));
+    return this.#tasks.values().filter(isUnfinished);
   }
 
   find(id: string): TaskRow | undefined {
@@ -65,22 +65,29 @@ export class MemoryTasks {
       statusTime: now,
       version: 1,
       cancelRequested: false,
+      isSuperseded: false,
       pushConfigs: 0,
     };
     this.#tasks.set(taskId, row);
     this.#addToIndexes(row);
-    if (!isTerminal(state)) this.#openContexts.add(row);
+    if (isUnfinished(row)) this.#openContexts.add(row);
     return row;
   }
 
-  advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void {
-    if (isTerminal(state) && !isTerminal(row.state)) this.#openContexts.remove(row);
-    row.version = version;
-    if (statusTime === row.statusTime && state === row.state) return;
-    this.#removeFromIndexes(row);
-    row.state = state;
-    row.statusTime = statusTime;
-    this.#addToIndexes(row);
+  advance(
+    row: TaskRow,
+    to: Pick<TaskRow, 'version' | 'state' | 'statusTime' | 'isSuperseded'>,
+  ): void {
+    const { state, statusTime } = to;
+    const wasUnfinished = isUnfinished(row);
+    const isMoved = statusTime !== row.statusTime || state !== row.state;
+    if (isMoved) this.#removeFromIndexes(row);
+    Object.assign(row, to);
+    if (isMoved) this.#addToIndexes(row);
+    if (wasUnfinished !== isUnfinished(row)) {
+      if (wasUnfinished) this.#openContexts.remove(row);
+      else this.#openContexts.add(row);
+    }
   }
 
   requestCancel(row: TaskRow): void {
@@ -90,12 +97,12 @@ export class MemoryTasks {
   delete(row: TaskRow): void {
     this.#tasks.delete(row.id);
     this.#removeFromIndexes(row);
-    if (!isTerminal(row.state)) this.#openContexts.remove(row);
+    if (isUnfinished(row)) this.#openContexts.remove(row);
   }
 
   expired(before: number, limit: number): TaskRow[] {
     const isOver = (row: TaskRow): boolean =>
-      isTerminal(row.state) && row.statusTime < before && !this.#hasPending(row);
+      !isUnfinished(row) && row.statusTime < before && !this.#hasPending(row);
     return this.#tasks.values().filter(isOver).take(limit).toArray();
   }
 
@@ -121,25 +128,30 @@ export class MemoryTasks {
   }
 
   /** The narrowest list for a query, and what it doesn't cover. */
-  #indexFor({ owner, contextId, state }: TaskQuery): {
+  #indexFor({ owner, contextId, state, isOpen }: TaskQuery): {
     readonly index: readonly TaskRow[];
     readonly filter?: (row: TaskRow) => boolean;
   } {
+    const isListed = (row: TaskRow): boolean =>
+      (contextId ?? row.contextId) === row.contextId &&
+      (state ?? row.state) === row.state &&
+      (isOpen !== true || !row.isSuperseded);
     if (owner === undefined) {
-      if (contextId === undefined && state === undefined) return { index: this.#all };
-      const filter = (row: TaskRow): boolean =>
-        (contextId ?? row.contextId) === row.contextId && (state ?? row.state) === row.state;
-      return { index: this.#all, filter };
+      if (contextId === undefined && state === undefined && isOpen !== true) {
+        return { index: this.#all };
+      }
+      return { index: this.#all, filter: isListed };
     }
     const owned = this.#owners.get(owner);
     if (owned === undefined) return { index: [] };
     if (contextId === undefined) {
-      return { index: state === undefined ? owned.all : (owned.byState.get(state) ?? []) };
+      const index = state === undefined ? owned.all : (owned.byState.get(state) ?? []);
+      return { index, ...(isOpen === true && { filter: isListed }) };
     }
     // A context has few tasks.
     return {
       index: owned.byContext.get(contextId) ?? [],
-      ...(state !== undefined && { filter: (row) => row.state === state }),
+      ...((state !== undefined || isOpen === true) && { filter: isListed }),
     };
   }
 

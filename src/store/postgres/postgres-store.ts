@@ -22,7 +22,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
-import { stateNumber, terminalStates } from '../encoding.ts';
+import { rowState, stateNumber, terminalStates } from '../encoding.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections, Traffic } from './open-postgres.ts';
 import { ContextQuota } from './context-quota.ts';
@@ -362,7 +362,7 @@ function appendValues(append: Append): Value[] {
     append.version,
     events.map(({ body }) => body.text),
     events.map(({ body }) => !('message' in body.value)),
-    stateNumber(append.state),
+    rowState({ state: append.state, isSuperseded: append.isSuperseded === true }),
     append.statusTime,
     snapshot?.version ?? null,
     snapshot?.body.text ?? null,

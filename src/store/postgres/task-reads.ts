@@ -6,7 +6,7 @@ import {
   taskStates,
 } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { stateNumber, stateOf, terminalStates } from '../encoding.ts';
+import { endedStates, listedStates, stateOf, SUPERSEDED, terminalStates } from '../encoding.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type Row, type Statement, textsOf, type Value } from './statement.ts';
 
@@ -92,7 +92,7 @@ const overAll = (() => {
     AND ($7::text IS NULL OR context_id = $7)`;
   const candidates = (kind: string): string =>
     `(SELECT status_time, id FROM legate.tasks
-      WHERE state ${kind} (${terminalStates}) AND ${filter} AND status_time <= $4
+      WHERE state ${kind} (${endedStates}) AND ${filter} AND status_time <= $4
         AND (status_time, id) < ($4, $5)
       ORDER BY ${order} LIMIT $6)`;
   return {
@@ -119,8 +119,6 @@ function page(candidates: string, total: string): string {
     ) AS listed ON true
     ORDER BY listed.status_time DESC, listed.id DESC`;
 }
-
-const allStates = taskStates.map((_, index) => index);
 
 /** Reads tasks and their logs. */
 export class TaskReads {
@@ -157,8 +155,8 @@ export class TaskReads {
 
 /** The statement for a page and its values: one row more than asked for tells whether there are more. */
 export function pageQuery(query: TaskQuery): [Statement, Value[]] {
-  const { owner, contextId, state, statusTimeFrom, after, limit } = query;
-  const states = state === undefined ? allStates : [stateNumber(state)];
+  const { owner, contextId, statusTimeFrom, after, limit } = query;
+  const states = listedStates(query);
   const values = [
     owner ?? null,
     states,
@@ -189,6 +187,7 @@ function toRecord(row: Row): TaskRecord {
     version,
     statusTime: Number(row['status_time']),
     cancelRequested: row['cancel_requested'] === true,
+    isSuperseded: row['state'] === SUPERSEDED,
     hasPush: Number(row['push_configs']) > 0,
     snapshot,
     tail: tail.map((body, index) => ({

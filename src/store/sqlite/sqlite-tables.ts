@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue, LegateError, type Task } from '../../protocol/index.ts';
 import type { ContextRecord, ContextWrite, LogEvent, Snapshot, StoreClock } from '../contract.ts';
-import { terminalStates } from '../encoding.ts';
+import { endedStates } from '../encoding.ts';
 import { OpenContexts, retentionBucket } from '../open-contexts.ts';
 import { GroupCommit } from './group-commit.ts';
 import { MessageTable, TurnTable } from './turn-table.ts';
@@ -39,7 +39,7 @@ export class SqliteTables implements Tables {
     const { path, clock, onFailure } = options;
     const counts = new TaskCounts(database);
     const unfinished = database.prepare(
-      `SELECT agent, owner, context_id AS contextId FROM tasks WHERE state NOT IN (${terminalStates})`,
+      `SELECT agent, owner, context_id AS contextId FROM tasks WHERE state NOT IN (${endedStates})`,
     );
     this.openContexts = new OpenContexts(() =>
       unfinished.iterate().map((row) => ({
@@ -200,7 +200,7 @@ class ContextTable {
        WHERE written_until <= ? AND NOT EXISTS (
          SELECT 1 FROM tasks
          WHERE tasks.context_id = contexts.context_id AND tasks.owner = contexts.owner
-           AND state NOT IN (${terminalStates})
+           AND state NOT IN (${endedStates})
        )
        ORDER BY written_until LIMIT ?`,
     );

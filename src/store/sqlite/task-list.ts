@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type Task } from '../../protocol/index.ts';
 import type { Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { stateNumber } from '../encoding.ts';
+import { listedStates } from '../encoding.ts';
 import type { EventTable } from './sqlite-tables.ts';
 import { type TaskCounts, toTaskRow } from './task-table.ts';
 
@@ -43,10 +43,22 @@ export class TaskList {
   }
 
   page(query: TaskQuery): TaskPage {
-    const filter = toFilter(query);
-    const total = this.#total(query, filter);
-    if (total === 0) return { records: [], total, more: false };
+    // Each state has its own order in the index; the page is merged from their beginnings.
+    const filters = filtersOf(query);
+    const totals = filters.map((filter) => this.#total(query, filter));
+    const total = totals.reduce((sum, each) => sum + each, 0);
+    const rows = filters
+      .flatMap((filter, index) => this.#rows(query, filter, totals[index] ?? 0))
+      .sort(latestFirst);
+    return {
+      records: rows.slice(0, query.limit).map((row) => this.#toRecord(row)),
+      total,
+      more: rows.length > query.limit,
+    };
+  }
 
+  #rows(query: TaskQuery, filter: Filter, total: number): Row[] {
+    if (total === 0) return [];
     const conditions = [...filter.conditions];
     const parameters = [...filter.parameters];
     if (query.after !== undefined) {
@@ -56,28 +68,22 @@ export class TaskList {
     // No more rows than match at all: a walk through the index ends with the last match.
     const limit = Math.min(query.limit + 1, total);
     const where = conditions.join(' AND ');
-    const rows = this.#prepare(
+    return this.#prepare(
       query.owner === undefined
         ? overAll(where)
         : `SELECT ${recordColumns} FROM ${recordTables} WHERE ${where} ${order} LIMIT ?`,
     ).all(...parameters, limit);
-    return {
-      records: rows.slice(0, query.limit).map((row) => this.#toRecord(row)),
-      total,
-      more: rows.length > query.limit,
-    };
   }
 
-  #total(query: TaskQuery, { conditions, parameters }: Filter): number {
+  #total(query: TaskQuery, { state, conditions, parameters }: Filter): number {
     if (query.contextId === undefined && query.statusTimeFrom === undefined) {
-      const state = query.state === undefined ? undefined : stateNumber(query.state);
       return this.#counts.total(query.owner, state);
     }
     const sql = `SELECT count(*) AS n FROM tasks AS t WHERE ${conditions.join(' AND ')}`;
     return Number(this.#prepare(sql).get(...parameters)?.['n']);
   }
 
-  #toRecord(fields: NonNullable<ReturnType<StatementSync['get']>>): TaskRecord {
+  #toRecord(fields: Row): TaskRecord {
     const row = toTaskRow(fields);
     const version = fields['snapshotVersion'];
     const snapshot: Snapshot =
@@ -92,6 +98,7 @@ export class TaskList {
       version: row.version,
       statusTime: row.statusTime,
       cancelRequested: row.cancelRequested,
+      isSuperseded: row.isSuperseded,
       hasPush: row.pushConfigs > 0,
       snapshot,
       tail:
@@ -110,12 +117,27 @@ export class TaskList {
   }
 }
 
+type Row = NonNullable<ReturnType<StatementSync['get']>>;
+
+function latestFirst(a: Row, b: Row): number {
+  const time = Number(b['statusTime']) - Number(a['statusTime']);
+  return time === 0 ? (String(a['id']) < String(b['id']) ? 1 : -1) : time;
+}
+
 interface Filter {
+  /** The number of the only state; undefined for all of them. */
+  readonly state: number | undefined;
   readonly conditions: readonly string[];
   readonly parameters: readonly Parameter[];
 }
 
-function toFilter(query: TaskQuery): Filter {
+/** One filter for all states, or one for each that is asked for. */
+function filtersOf(query: TaskQuery): readonly Filter[] {
+  const isAll = query.state === undefined && query.isOpen !== true;
+  return isAll ? [toFilter(query)] : listedStates(query).map((state) => toFilter(query, state));
+}
+
+function toFilter(query: TaskQuery, state?: number): Filter {
   // The plus keeps the planner from the owner's index where the context's is the shorter way.
   const ofOwner = query.contextId === undefined ? 't.owner = ?' : '+t.owner = ?';
   const conditions = query.owner === undefined ? ['TRUE'] : [ofOwner];
@@ -124,14 +146,14 @@ function toFilter(query: TaskQuery): Filter {
     conditions.push('t.context_id = ?');
     parameters.push(query.contextId);
   }
-  if (query.state !== undefined) {
+  if (state !== undefined) {
     // The plus keeps the planner from the index of ended tasks.
     conditions.push('+t.state = ?');
-    parameters.push(stateNumber(query.state));
+    parameters.push(state);
   }
   if (query.statusTimeFrom !== undefined) {
     conditions.push('t.status_time >= ?');
     parameters.push(query.statusTimeFrom);
   }
-  return { conditions, parameters };
+  return { state, conditions, parameters };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission } from '../contract.ts';
-import { stateNumber, stateOf } from '../encoding.ts';
+import { isUnfinished, rowState, stateOf, SUPERSEDED } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import { isConstraint } from './failure.ts';
 import type { TaskRow } from '../tables.ts';
@@ -45,7 +45,7 @@ export class TaskTable {
     this.#setPush = database.prepare('UPDATE tasks SET push_configs = ? WHERE number = ?');
     this.#delete = database.prepare('DELETE FROM tasks WHERE number = ?');
     this.#over = database.prepare(
-      `SELECT ${columns} FROM tasks WHERE state >= 3 AND state <= 7 AND state <> 6 AND status_time < ? AND NOT EXISTS (
+      `SELECT ${columns} FROM tasks WHERE state >= 3 AND state <> 6 AND state <> 8 AND status_time < ? AND NOT EXISTS (
          SELECT 1 FROM push_configs AS c JOIN deliveries AS d ON d.config = c.number AND d.is_dead = 0
          WHERE tasks.push_configs > 0 AND c.task = tasks.number
        ) ORDER BY status_time LIMIT ?`,
@@ -74,34 +74,39 @@ export class TaskTable {
       statusTime: now,
       version: 1,
       cancelRequested: false,
+      isSuperseded: false,
       pushConfigs: 0,
     };
     this.#writeNew(row);
     this.#keep(row);
-    this.#counts.change(owner, stateNumber(state), 1);
-    if (!isTerminal(state)) this.#contexts.add(row);
+    this.#counts.change(owner, rowState(row), 1);
+    if (isUnfinished(row)) this.#contexts.add(row);
     return row;
   }
 
-  advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void {
-    if (state === row.state && statusTime === row.statusTime) {
+  advance(
+    row: TaskRow,
+    to: Pick<TaskRow, 'version' | 'state' | 'statusTime' | 'isSuperseded'>,
+  ): void {
+    const { version, statusTime } = to;
+    const [from, number] = [rowState(row), rowState(to)];
+    if (number === from && statusTime === row.statusTime) {
       if (version !== row.version) this.#setVersion.run(version, row.number);
       row.version = version;
       return;
     }
-    const number = stateNumber(state);
     this.#setStatus.run(version, number, statusTime, row.number);
-    if (state !== row.state) {
-      this.#counts.change(row.owner, stateNumber(row.state), -1);
+    if (number !== from) {
+      this.#counts.change(row.owner, from, -1);
       this.#counts.change(row.owner, number, 1);
     }
-    row.version = version;
-    row.state = state;
-    row.statusTime = statusTime;
-    if (isTerminal(state)) {
-      this.#contexts.remove(row);
-      this.#cache.delete(row.id);
+    const wasUnfinished = isUnfinished(row);
+    Object.assign(row, to);
+    if (wasUnfinished !== isUnfinished(row)) {
+      if (wasUnfinished) this.#contexts.remove(row);
+      else this.#contexts.add(row);
     }
+    if (isTerminal(row.state)) this.#cache.delete(row.id);
   }
 
   requestCancel(row: TaskRow): void {
@@ -118,11 +123,11 @@ export class TaskTable {
   delete(row: TaskRow): void {
     this.#delete.run(row.number);
     this.#cache.delete(row.id);
-    this.#counts.change(row.owner, stateNumber(row.state), -1);
-    if (!isTerminal(row.state)) this.#contexts.remove(row);
+    this.#counts.change(row.owner, rowState(row), -1);
+    if (isUnfinished(row)) this.#contexts.remove(row);
   }
 
-  /** Terminal tasks whose status changed before a time and that have no pending delivery. */
+  /** Terminal and superseded tasks whose status changed before a time, without pending deliveries. */
   expired(before: number, limit: number): TaskRow[] {
     return this.#over.all(before, limit).map(toTaskRow);
   }
@@ -141,7 +146,7 @@ export class TaskTable {
         row.agent,
         row.owner,
         row.contextId,
-        stateNumber(row.state),
+        rowState(row),
         row.statusTime,
         row.version,
         row.cancelRequested ? 1 : 0,
@@ -176,6 +181,7 @@ export function toTaskRow(row: NonNullable<ReturnType<StatementSync['get']>>): T
     statusTime: Number(row['statusTime']),
     version: Number(row['version']),
     cancelRequested: row['cancelRequested'] === 1,
+    isSuperseded: row['state'] === SUPERSEDED,
     pushConfigs: Number(row['pushConfigs']),
   };
 }

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isTerminal, Json, type Task, type TaskState } from '../../../src/protocol/index.ts';
+import {
+  isJsonObject,
+  isTerminal,
+  Json,
+  type Task,
+  type TaskState,
+} from '../../../src/protocol/index.ts';
 import type { Admission, Append, AppendOutcome, LogEvent } from '../../../src/store/index.ts';
 import type { StreamEvent } from '../../../src/tasks/index.ts';
 import type { Report } from '../violation.ts';
@@ -122,10 +128,12 @@ export class Logs {
   }
 
   #checkSuccessor(task: TaskAccount): void {
-    const successor = task.replay.metadata?.['superseded_by'];
+    const [told] = task.replay.status.message?.parts ?? [];
+    const successor = isJsonObject(told?.data) ? told.data['superseded_by'] : undefined;
     if (typeof successor !== 'string') return;
-    const { order = 0 } = this.#tasks.get(successor) ?? {};
-    if (order < task.order) {
+    const { order = 0, events = [] } = this.#tasks.get(successor) ?? {};
+    const isContinued = events.some(({ body }) => 'message' in body.value);
+    if (order < task.order && !isContinued) {
       this.#report('a question is answered by what came later', `${task.id} by ${successor}`);
     }
   }

@@ -1,5 +1,5 @@
 import { greenhouseFolder, type ProjectFolder } from '../../../../test/support/greenhouse.ts';
-import type { JsonObject } from '../../../protocol/index.ts';
+import { isJsonObject, type JsonObject } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import {
   type AssistantServing,
@@ -63,6 +63,8 @@ export interface Served extends AsyncDisposable {
   readonly gate: Gate;
   /** Names of the events that were logged. */
   readonly logged: readonly string[];
+  /** Of those, the warnings. */
+  readonly warned: readonly string[];
   rpc(
     method: string,
     params: JsonObject,
@@ -89,7 +91,8 @@ export async function served(
   const folder = await greenhouseFolder(files);
   const gate = new Gate();
   const logged: string[] = [];
-  const logger = collecting(logged);
+  const warned: string[] = [];
+  const logger = collecting(logged, warned);
   const actions = new InProcessActions([
     defineAction({
       name: 'action_water',
@@ -152,6 +155,7 @@ export async function served(
     folder,
     gate,
     logged,
+    warned,
     rpc,
     api,
     async say(text, more = {}) {
@@ -181,6 +185,33 @@ export async function served(
   };
 }
 
+/** The task that a call returned. */
+export function wireTask({ result }: JsonObject): WireTask {
+  if (!isJsonObject(result)) throw new Error('expected a task');
+  return result as unknown as WireTask;
+}
+
+/** A stream that is open: its first event has arrived. `rest` reads it to its end. */
+export async function streamed(
+  house: Pick<Served, 'url'>,
+  method: string,
+  params: JsonObject,
+): Promise<{ rest(): Promise<readonly JsonObject[]> }> {
+  const response = await fetch(house.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  return {
+    async rest() {
+      const lines = (await response.text()).split('\n');
+      return lines
+        .filter((line) => line.startsWith('data: '))
+        .map((line) => (JSON.parse(line.slice(6)) as { result: JsonObject }).result);
+    },
+  };
+}
+
 /** The structured part of a task's status. */
 export function stateOf(task: WireTask): JsonObject {
   return (task.status.message?.parts[0]?.['data'] ?? {}) as JsonObject;
@@ -193,8 +224,12 @@ export function wordsOf(task: WireTask): readonly unknown[] {
   );
 }
 
-function collecting(names: string[]): Logger {
+function collecting(names: string[], warned: string[]): Logger {
   const note = (_: unknown, event: string): void => void names.push(event);
-  const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
+  const warn = (_: unknown, event: string): void => {
+    note(_, event);
+    warned.push(event);
+  };
+  const logger: Logger = { debug: note, info: note, warn, error: note, child: () => logger };
   return logger;
 }
