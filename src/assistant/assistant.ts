@@ -11,7 +11,7 @@ import {
   type ReadOptions,
   type Understanding,
 } from './commands/read-message.ts';
-import type { TrackerEvent } from './conversation.ts';
+import type { Command, TrackerEvent } from './conversation.ts';
 import {
   isInBackground,
   abandonedAgents,
@@ -104,13 +104,20 @@ export class Assistant implements AsyncDisposable {
       this.#recordMessage(dialogue, request, { commands: [], isPayload: false });
       return result(dialogue);
     }
-    if (stackProblems(tracker.stack, this.flows).length > 0) await this.#changeCode(dialogue);
+    const isChanged = stackProblems(tracker.stack, this.flows).length > 0;
+    if (isChanged) await this.#changeCode(dialogue);
     const { text, metadata = {}, slots = {} } = request;
     const understood = await readMessage(dialogue, { text, metadata, slots }, this.#reading);
     this.#recordMessage(dialogue, request, understood);
     // Every message is for flows here; a project that has a router reads the slot to know it.
     if (this.#isRouted && tracker.slot(ROUTED) === null) tracker.apply(slotSet(ROUTED, true));
-    executeCommands(dialogue, understood.commands);
+    // A message that makes no sense any more has had its answer: that the assistant was changed.
+    const isAnswered = (command: Command): boolean =>
+      isChanged && command.command === 'cannot handle';
+    executeCommands(
+      dialogue,
+      understood.commands.filter((command) => !isAnswered(command)),
+    );
     dialogue.facts.understoodAt = this.#clock.now();
     for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
     await run(dialogue);
@@ -273,11 +280,14 @@ export class Assistant implements AsyncDisposable {
     });
   }
 
-  /** The flows changed since the last turn: logs it and starts with an empty stack. */
+  /**
+   * The flows changed since the last turn: logs it and starts with an empty stack. Slots keep their
+   * values, so that the user need not repeat them.
+   */
   async #changeCode(dialogue: Dialogue): Promise<void> {
     const problems = stackProblems(dialogue.tracker.stack, this.flows);
     this.#logger.warn({ problems }, 'tracker.stale_stack');
-    await clearStack(dialogue);
+    await clearStack(dialogue, { keepsSlots: true });
     executeCommands(dialogue, [{ command: 'code change' }]);
     await run(dialogue);
   }

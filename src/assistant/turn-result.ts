@@ -76,12 +76,30 @@ export function outcomeOf(dialogue: Dialogue): TurnOutcome {
     raised: facts.patterns,
     completedFlows,
     cancelledFlows: flowsOf(dialogue, 'flow_cancelled'),
-    cannotHandle: typeof reason === 'string' ? reason : undefined,
+    cannotHandle: typeof reason === 'string' ? reason : unanswered(dialogue),
     error: error === undefined ? undefined : errorOf(error),
     waitingAgent: agent?.state === 'waiting_for_input' ? agent.agentId : undefined,
     slots: filledSlots(dialogue),
     persistedSlots: persistedSlots(dialogue, completedFlows),
   };
+}
+
+/** Responses of the patterns that say that nothing can answer, by the reason for it. */
+const refusals: readonly (readonly [pattern: string, response: string, reason: string])[] = [
+  ['pattern_search', 'utter_no_knowledge_base', 'cannot_handle_no_relevant_answer'],
+  ['pattern_chitchat', 'utter_cannot_handle', 'cannot_handle_chitchat'],
+];
+
+/** Why a question was not answered by the pattern for such questions. */
+function unanswered({ tracker, facts }: Dialogue): string | undefined {
+  const found = refusals.find(
+    ([pattern, response]) =>
+      facts.patterns.some(({ flowId }) => flowId === pattern) &&
+      appliedEvents(tracker.events).some(
+        ({ event, name }) => event === 'action' && name === response,
+      ),
+  );
+  return found?.[2];
 }
 
 function flowsOf(dialogue: Dialogue, event: string): { flowId: string; stepId: string }[] {

@@ -284,7 +284,7 @@ export class Admissions {
           if (follow && this.#settings.duplicateStreams === 'attach') {
             return { kind: 'running', taskId: outcome.taskId };
           }
-          this.#settings.logger.info({ taskId: outcome.taskId }, 'tasks.message.in_flight');
+          this.#settings.logger.warn({ taskId: outcome.taskId }, 'tasks.message.in_flight');
           throw new LegateError(
             'MESSAGE_IN_FLIGHT',
             'this message is being worked on; ask again when its task has come to an end',

@@ -1,5 +1,5 @@
 import type { TurnEnd } from '../agents/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { data, isJsonObject, LegateError } from '../protocol/index.ts';
 import { engineEnd } from './agent-events.ts';
 import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
@@ -73,8 +73,16 @@ export function decideEnd(
   }
 }
 
+/** Data that an agent tells of its own cancellation stays beside the cause. */
 function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
-  return { ...decided, ...(said.context !== undefined && { context: said.context }) };
+  const told = said.kind === decided.kind ? said.parts?.[0]?.data : undefined;
+  const [cause, ...words] = decided.parts ?? [];
+  const parts =
+    isJsonObject(told) && isJsonObject(cause?.data)
+      ? { parts: [data({ ...told, ...cause.data }), ...words] }
+      : {};
+  const context = said.context !== undefined && { context: said.context };
+  return { ...decided, ...parts, ...context };
 }
 
 /**

@@ -359,15 +359,21 @@ test('a plain message never completes', async () => {
   expect((await one.chat.say('nice day', chitchat)).at(-1)).toBe('You said again.');
 });
 
-test('an agent that fails, rejects, wants a login or ends without an answer ends the flow with one message', async () => {
-  for (const end of [failed('broken'), rejected('no'), authRequired('log in')]) {
+test('an agent that fails, rejects or wants a login ends the flow with one message: why, or an apology', async () => {
+  for (const [end, told] of [
+    [failed('broken: key hunter2'), APOLOGY],
+    [rejected(data({ reason: 'closed' })), APOLOGY],
+    [rejected('We sell no hotels there.'), 'We sell no hotels there.'],
+    [authRequired('Log in at hotels.example first.'), 'Log in at hotels.example first.'],
+  ] as const) {
     const { url } = await serving(
       agent({ name: 'no' }, async function* () {
         yield end;
       }),
     );
     await using one = await talkTo(url);
-    expect(await one.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
+    expect(await one.chat.say('hello', start('chat'))).toEqual([told]);
+    expect(one.chat.outcome.error).toMatchObject({ type: 'agent_failed' });
     expect(one.chat.flowEvents).toEqual([
       'flow_started chat',
       'agent_started finder',

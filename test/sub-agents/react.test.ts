@@ -261,6 +261,34 @@ test('an agent that finds no end asks the user, and keeps what it found', async 
   expect(one.chat.outcome.waitingAgent).toBe('finder');
 });
 
+test('structuredResults has every result since the agent became active, over all turns', async () => {
+  await using one = await reactTalk(
+    [
+      calls('find_hotels', { city: 'Rome' }),
+      'Which one?',
+      calls('find_hotels', { city: 'Oslo' }),
+      'Or that?',
+    ],
+    {
+      configuration: ', module: ./agent.ts',
+      files: {
+        'sub_agents/finder/agent.ts': `
+export const processOutput = (output) => ({
+  ...output,
+  events: [{ event: 'slot', name: 'found', value: output.structuredResults }],
+});
+`,
+      },
+    },
+  );
+  const results = (...cities: string[]) =>
+    cities.map(() => [{ name: 'find_hotels', result: { hotels: ['Ritz', 'Savoy'] } }]);
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['Which one?']);
+  expect(one.chat.slot('found')).toEqual(results('Rome'));
+  expect(await one.chat.say('rather Oslo', continueAgent)).toEqual(['Or that?']);
+  expect(one.chat.slot('found')).toEqual(results('Rome', 'Oslo'));
+});
+
 test('a model that fails for a moment is asked again; one that refuses ends the flow with one message', async () => {
   const busy = { error: { status: 503, message: 'busy' } };
   await using passing = await reactTalk([busy, busy, 'Which one?']);

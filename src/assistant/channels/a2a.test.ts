@@ -185,7 +185,7 @@ test('a repeat of a message that is being worked on is answered 409', async () =
   expect(streamed.status).toBe(409);
   expect(streamed.body).toMatchObject({ error: { code: -32050 } });
   expect(second.body).toMatchObject({ jsonrpc: '2.0', id: 1, error: { code: expect.any(Number) } });
-  expect(house.logged).toContain('a2a_server.sanic_app.message_in_flight_conflict');
+  expect(house.warned).toContain('a2a_server.sanic_app.message_in_flight_conflict');
   house.gate.open();
   expect((await first).body['result']).toMatchObject({ status: { state: 'completed' } });
 });
@@ -269,8 +269,29 @@ test('task_timeout_seconds cancels a turn that takes too long', async () => {
   scheduler.advance(20_000);
   const task = await waiting;
   expect(task.status.state).toBe('canceled');
-  expect(stateOf(task)).toMatchObject({ error_type: 'timeout' });
+  expect(stateOf(task)).toEqual({
+    state: 'canceled',
+    active_flow: null,
+    slots: { watered: 0 },
+    canceled_flows: [],
+    error_type: 'timeout',
+  });
   expect(house.logged).toContain('a2a_server.rasa_a2a_agent_executor.task_timeout');
+});
+
+test('tasks/cancel of a first turn tells the state of the conversation', async () => {
+  await using house = await served();
+  const waiting = house.say('wait for the rain', { contextId: 'c' });
+  await expect.poll(() => house.gate.entered).toBe(1);
+  const [working] = await tasksOf(house, 'c');
+  const { body } = await house.rpc('tasks/cancel', { id: working?.id ?? '' });
+  expect(stateOf(wireTask(body))).toEqual({
+    state: 'canceled',
+    active_flow: null,
+    slots: { watered: 0 },
+    canceled_flows: [],
+  });
+  await waiting;
 });
 
 test('task_timeout_seconds 0: a turn may take as long as it likes', async () => {
@@ -369,6 +390,37 @@ test('what no skill covers is rejected, with a reason', async () => {
   expect(stateOf(task)).toMatchObject({ state: 'rejected', reason: expect.any(String) });
 });
 
+test('a question that nothing can answer is rejected with a reason, and keeps no context', async () => {
+  await using house = await served({ files: endpoints('  max_contexts: 1') });
+  for (const [text, reason] of [
+    ['What is the capital of France?', 'cannot_handle_no_relevant_answer'],
+    ['order a pizza', 'cannot_handle_default'],
+  ] as const) {
+    const task = await house.say(text, { contextId: text });
+    expect([text, task.status.state, stateOf(task)['reason']]).toEqual([text, 'rejected', reason]);
+  }
+  const next = await house.say('water the Ficus', { contextId: 'c' });
+  expect(next.status.state).toBe('input-required');
+});
+
+test('a model that lost the active flow answers once, and tells what became of the flow', async () => {
+  await using house = await served();
+  await house.say('water the Monstera', { contextId: 'c' });
+  await house.folder.write({
+    'data/flows.yml':
+      'flows:\n  set_shade:\n    description: Set the shade.\n    steps: [{collect: shade}]\n',
+  });
+  expect((await house.api('PUT', '/model', {})).status).toBe(204);
+  const task = await house.say('5', { contextId: 'c' });
+  expect(wordsOf(task)).toEqual([expect.stringMatching(/^I was just updated/)]);
+  expect(stateOf(task)).toEqual({
+    state: 'canceled',
+    active_flow: null,
+    slots: { plant: 'Monstera', watered: 0 },
+    canceled_flows: ['water_plants'],
+  });
+});
+
 test('what is not understood inside a flow keeps the flow', async () => {
   await using house = await served();
   await house.say('set the shade', { contextId: 'c' });
@@ -458,7 +510,6 @@ test('message/stream shows work, the pieces of a message, and the whole at the e
     'artifact-update "Everything"',
     'artifact-update " grows" append',
     'artifact-update "." append',
-    'artifact-update "" append last',
     'status-update completed',
   ]);
   expect(events.at(-1)).toMatchObject({ final: true });
@@ -510,4 +561,15 @@ test('the context of an answer stands in a header and a cookie', async () => {
   });
   expect(headers.get('x-a2a-context-id')).toBe('c-7');
   expect(headers.get('set-cookie')).toMatch(/^a2a-context-id=c-7; Path=\/; Max-Age=3600/);
+});
+
+test('GET /status answers without the HTTP API; its other endpoints do not', async () => {
+  await using house = await served({ enableApi: false });
+  const status = await house.api('GET', '/status');
+  expect(status.status).toBe(200);
+  expect(status.body).toMatchObject({ model_file: house.folder.directory });
+  expect((await house.api('GET', '/domain')).status).toBe(404);
+  await using guarded = await served({ enableApi: false, api: { token: 'secret' } });
+  expect((await guarded.api('GET', '/status')).status).toBe(401);
+  expect((await guarded.api('GET', '/status?token=secret')).status).toBe(200);
 });

@@ -61,12 +61,13 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
   const repair = { includeConversationRepair };
   const canceled = async (assistant: Assistant, turn: Turn, signal?: AbortSignal) => {
     const tracker = await turn.state.load();
-    if (tracker === undefined) return undefined;
     const { contextId: senderId } = turn;
     const request = { senderId, tracker, ...(signal !== undefined && { signal }) };
     const result = await assistant.abandon(request);
-    const context = saved(assistant, turn, result, timers);
-    return { parts: partsOf('canceled', result.outcome, []), context };
+    const parts = partsOf('canceled', result.outcome, []);
+    // Of a conversation whose first turn was cancelled there is nothing to keep.
+    if (tracker === undefined) return { parts };
+    return { parts, context: saved(assistant, turn, result, timers) };
   };
   return {
     name: options.name ?? 'Rasa Agent',
@@ -93,8 +94,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       } catch (error) {
         if (!wasCancelled(turn)) throw error;
         // Cancelling a turn cancels its flows; a turn aborted for another reason keeps them.
-        const parts = [data({ state: 'canceled' })];
-        yield { kind: 'canceled', parts, ...(await canceled(assistant, turn)) };
+        yield { kind: 'canceled', ...(await canceled(assistant, turn)) };
       }
     },
     async abandon(turn) {
@@ -117,14 +117,11 @@ async function* runTurn(
     ...speaker,
     ...readSeeds(turn.message, turn.metadata),
     onChunk: async (piece) => {
+      // The end of a stream has no text: the final status, which has the whole text, ends the artifact.
+      if (piece.kind !== 'chunk' || piece.text === '') return;
       const append = started.has(piece.streamId);
-      if (piece.kind === 'chunk') {
-        started.add(piece.streamId);
-        await shown.push(chunk(piece.streamId, piece.text, { append }));
-      } else if (piece.kind === 'end' && append) {
-        // The end of a stream has no text.
-        await shown.push(chunk(piece.streamId, '', { append, last: true }));
-      }
+      started.add(piece.streamId);
+      await shown.push(chunk(piece.streamId, piece.text, { append }));
     },
     // Orchestrators get messages with the final status, except progress messages of agents and tools.
     onMessage: async (message) => {
@@ -217,7 +214,7 @@ export function stateOf(
 ): EndKind {
   const hasFlow = outcome.userFlows.length > 0;
   const asks = outcome.patterns.length > 0;
-  const wasCancelled = outcome.raised.some(({ flowId }) => flowId === 'pattern_cancel_flow');
+  const wasCancelled = outcome.raised.some(({ flowId }) => cancelling.has(flowId));
   const hasCompleted = outcome.completedFlows.length > 0;
   const rules: readonly (readonly [holds: boolean, state: EndKind])[] = [
     [outcome.cannotHandle !== undefined && !hasFlow && !asks && !hasCompleted, 'rejected'],
@@ -233,6 +230,9 @@ export function stateOf(
   // The session has ended, or a human agent has taken over.
   return rules.find(([holds]) => holds)?.[1] ?? 'completed';
 }
+
+/** Patterns by which a flow ends unfinished: the user's wish, or a model that has changed under it. */
+const cancelling: ReadonlySet<string> = new Set(['pattern_cancel_flow', 'pattern_code_change']);
 
 /** The session started, and nothing else happened. */
 function isWelcome({ raised }: TurnOutcome): boolean {

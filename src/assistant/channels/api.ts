@@ -46,12 +46,25 @@ export type Routes = readonly (readonly [
 
 /** The HTTP API: manages the conversations and models of an assistant. */
 export function apiChannel(options: ApiOptions): Channel {
+  return channelOf('api', [...modelRoutes, ...conversationRoutes], options);
+}
+
+/** `GET /status` alone, for health checks of servers without the HTTP API. */
+export function statusChannel(options: ApiOptions): Channel {
+  return channelOf(
+    'status',
+    modelRoutes.filter(([, path]) => path === '/status'),
+    options,
+  );
+}
+
+function channelOf(name: string, routes: Routes, options: ApiOptions): Channel {
   return {
-    name: 'api',
+    name,
     sendError: failureSender(options.version),
     mount(host) {
       const all = new Conversations(host, options.models);
-      for (const [method, path, handle] of [...modelRoutes, ...conversationRoutes]) {
+      for (const [method, path, handle] of routes) {
         host.route(method, path, async (call) => {
           const { request, response, query, params } = call;
           host.guard(request, response);

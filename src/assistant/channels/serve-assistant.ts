@@ -26,7 +26,7 @@ import type { ProjectPlaces } from '../project/project-folder.ts';
 import { a2aOptions, cardMaker, readStaticCard } from './a2a-server.ts';
 import { assistantAgent } from './a2a.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
-import { apiChannel } from './api.ts';
+import { apiChannel, statusChannel } from './api.ts';
 import { assistantName, Conversations } from './conversations.ts';
 import { InactivityTimers } from './inactivity-timers.ts';
 import { inspectedAssistant } from './inspected.ts';
@@ -64,7 +64,7 @@ export interface ServeAssistantOptions extends Pick<
   readonly model?: string;
   /** Overrides `store:` of endpoints.yml; a store passed in open is not closed. */
   readonly store?: Store | StoreOptions;
-  /** Opens the HTTP API; without it only webhooks and A2A answer. @default false */
+  /** Opens the HTTP API; without it only webhooks, A2A and `GET /status` answer. @default false */
   readonly enableApi?: boolean;
   /** Credentials for the HTTP API. @default none: local clients only */
   readonly api?: ApiAccessOptions;
@@ -170,7 +170,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       channels: [
         greeting(version),
         ...(hasRest ? [restChannel(models, version)] : []),
-        ...(hasApi ? [apiChannel({ access, models, replaceModel, version })] : []),
+        (hasApi ? apiChannel : statusChannel)({ access, models, replaceModel, version }),
         ...(inspector === undefined ? [] : [inspector]),
       ],
       cors: options.cors ?? [],

@@ -70,6 +70,12 @@ const table: readonly [string, Partial<TurnOutcome>, string, string][] = [
   ['an error that left the flow alive', { ...inFlow, error }, 'input-required', 'input-required'],
   ['the user cancelled the flow', cancelled, 'canceled', 'canceled'],
   [
+    'a new model has lost the flow',
+    { ...cancelled, raised: [{ flowId: 'pattern_code_change', context: {} }] },
+    'canceled',
+    'canceled',
+  ],
+  [
     'the user cancelled one flow and began another',
     { ...cancelled, userFlows: ['balance'] },
     'input-required',

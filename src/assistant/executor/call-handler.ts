@@ -106,6 +106,8 @@ export type CallOutcome =
       /** For the log and the error pattern; never shown to users as it is. */
       readonly reason: string;
       readonly info?: JsonObject;
+      /** Tell the user why, instead of the apology. @default none */
+      readonly messages?: readonly BotMessage[];
     };
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;
@@ -121,11 +123,13 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   dialogue.facts.forAgent = false;
   const outcome = await outcomeOf(dialogue, prediction, run);
   if (outcome.status === 'failed') {
-    if (handler.kind === 'agent') dropAgent(dialogue, prediction, outcome.reason);
-    throw new StepFailure(`${handler.kind}_failed`, `call ${step.target}: ${outcome.reason}`, {
-      ...outcome.info,
-      target: step.target,
-      error_source: handler.kind,
+    const { messages = [], reason } = outcome;
+    if (handler.kind === 'agent') dropAgent(dialogue, prediction, reason);
+    for (const message of messages) await dialogue.say(message, { agent_id: step.target });
+    const info = { ...outcome.info, target: step.target, error_source: handler.kind };
+    const context = messages.length === 0 ? {} : { is_told: true };
+    throw new StepFailure(`${handler.kind}_failed`, `call ${step.target}: ${reason}`, info, {
+      context,
     });
   }
   const origin = handler.kind === 'agent' ? { agent_id: step.target } : {};

@@ -267,11 +267,19 @@ export class StepFailure extends Error {
   override readonly name = 'StepFailure';
   readonly type: string;
   readonly info: JsonObject;
+  /** What else the error pattern knows. */
+  readonly context: JsonObject;
 
-  constructor(type: string, message: string, info: JsonObject = {}, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(
+    type: string,
+    message: string,
+    info: JsonObject = {},
+    about: { readonly cause?: unknown; readonly context?: JsonObject } = {},
+  ) {
+    super(message, about.cause === undefined ? undefined : { cause: about.cause });
     this.type = type;
     this.info = info;
+    this.context = about.context ?? {};
   }
 }
 

@@ -69,7 +69,12 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
   } catch (error) {
     options.signal.throwIfAborted();
     if (error instanceof ActionRejected) tracker.apply(actionRejected(name));
-    throw new StepFailure('action_failed', `action ${name} failed`, { action: name }, error);
+    throw new StepFailure(
+      'action_failed',
+      `action ${name} failed`,
+      { action: name },
+      { cause: error },
+    );
   }
   tracker.apply(actionExecuted(name));
   for (const message of result.messages) await sayMessage(dialogue, message, context);

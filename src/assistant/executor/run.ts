@@ -67,7 +67,9 @@ async function fail(
   error: unknown,
 ): Promise<void> {
   const failure =
-    error instanceof StepFailure ? error : new StepFailure('internal', 'internal error', {}, error);
+    error instanceof StepFailure
+      ? error
+      : new StepFailure('internal', 'internal error', {}, { cause: error });
   const { flowId: flow, stepId: step } = frame ?? {};
   dialogue.options.logger.error({ flow, step, error }, 'turn.step_failed');
   await failStep(dialogue, frame, failure);
@@ -81,7 +83,7 @@ async function fail(
 async function failStep(
   dialogue: Dialogue,
   frame: StackFrame | undefined,
-  failure: { readonly type: string; readonly info: JsonObject },
+  failure: Pick<StepFailure, 'type' | 'info' | 'context'>,
 ): Promise<void> {
   const { tracker } = dialogue;
   const apology = tracker.stack.find((other) => isPattern(other, INTERNAL_ERROR));
@@ -94,7 +96,8 @@ async function failStep(
     tracker.setStack(withoutConversationPatterns(tracker.stack));
   }
   if (apology === undefined) {
-    dialogue.pushPattern(INTERNAL_ERROR, { error_type: failure.type, info: failure.info });
+    const { type, info, context } = failure;
+    dialogue.pushPattern(INTERNAL_ERROR, { error_type: type, info, ...context });
   } else if (apology.frameId === frame?.frameId) {
     // The error pattern itself failed: send the response without any flow.
     await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});

@@ -82,7 +82,11 @@ export function listOf(names: readonly string[]): string {
 }
 
 /** Takes a user flow off the stack, with the flows it called and the agent it waits for. */
-export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promise<void> {
+export async function cancelSegment(
+  dialogue: Dialogue,
+  segment: Segment,
+  { keepsSlots = false }: { readonly keepsSlots?: boolean } = {},
+): Promise<void> {
   const { tracker } = dialogue;
   tracker.setStack(removeFrames(tracker.stack, segment.frames));
   for (const frame of segment.frames.toReversed()) {
@@ -95,13 +99,16 @@ export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promi
   for (const frame of callChain(segment).toReversed()) {
     tracker.apply(flowEvent('flow_cancelled', frame.flowId, frame.stepId));
   }
-  resetSlots(dialogue, segment.root.flowId);
+  if (!keepsSlots) resetSlots(dialogue, segment.root.flowId);
 }
 
 /** Cancels every flow without a message. */
-export async function clearStack(dialogue: Dialogue): Promise<void> {
+export async function clearStack(
+  dialogue: Dialogue,
+  options: { readonly keepsSlots?: boolean } = {},
+): Promise<void> {
   for (const segment of segmentsOf(dialogue.tracker.stack).toReversed()) {
-    await cancelSegment(dialogue, segment);
+    await cancelSegment(dialogue, segment, options);
   }
   dialogue.tracker.setStack([]);
 }

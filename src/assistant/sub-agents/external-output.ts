@@ -23,6 +23,9 @@ const statuses: Partial<Record<Task['status']['state'], AgentStatus>> = {
   TASK_STATE_AUTH_REQUIRED: 'fatal_error',
 };
 
+/** The states whose text tells the user why the agent does not do it; a failure is for the log. */
+const explained: ReadonlySet<string> = new Set(['TASK_STATE_REJECTED', 'TASK_STATE_AUTH_REQUIRED']);
+
 /** Retryable errors. */
 const passing = new Set([
   'PEER_UNREACHABLE',
@@ -105,7 +108,9 @@ function contentOf(
   const parts = message?.parts ?? [];
   const status = statuses[state] ?? 'fatal_error';
   if (status === 'fatal_error') {
-    return { id, status, errorMessage: `${state}: ${textOf(parts).slice(0, 300)}` };
+    const said = textOf(parts);
+    const errorMessage = `${state}: ${said.slice(0, 300)}`;
+    return { id, status, errorMessage, ...(explained.has(state) && words(said)) };
   }
   const artifacts = (answer.task.artifacts ?? []).filter(
     (each) => !isTold(delivered[each.artifactId], each.parts),

@@ -77,12 +77,13 @@ export interface AgentOutput {
   /** That of the input. */
   readonly id: string;
   readonly status: AgentStatus;
+  /** For the user; of a fatal error, instead of the apology. */
   readonly responseMessage?: string;
   /** The part of the message that was streamed to users: it is not sent again. */
   readonly streamed?: { readonly id: string; readonly text: string };
   /** Applied to the conversation; invalid events are ignored. */
   readonly events?: readonly EventDraft[];
-  /** One list for each step of the agent. */
+  /** One list for each step since the agent became active, earlier turns included. */
   readonly structuredResults?: readonly (readonly StructuredResult[])[];
   /** Kept with the agent while the user is asked, and part of the next input. Keep it small. */
   readonly metadata?: JsonObject;

@@ -20,7 +20,8 @@ export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
   if (status !== 'completed' && status !== 'input_required') {
     const isKnown = status === 'fatal_error' || status === 'recoverable_error';
     const unknown = `the agent answered with the status ${JSON.stringify(status)}, which is none`;
-    return { status: 'failed', reason: isKnown ? (errorMessage ?? 'the agent failed') : unknown };
+    const reason = isKnown ? (errorMessage ?? 'the agent failed') : unknown;
+    return { status: 'failed', reason, messages: isKnown ? messagesOf(output) : [] };
   }
   const events = usable(call, output.events ?? []);
   const metadata = output.metadata ?? {};

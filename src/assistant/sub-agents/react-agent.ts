@@ -29,7 +29,7 @@ import type {
   SubAgentTool,
 } from './model.ts';
 import { type Sleep, slotOfEvent, timeLimit } from './outcome.ts';
-import { chatHistory, rememberResults, systemPrompt } from './react-prompt.ts';
+import { chatHistory, formerResults, keptResults, systemPrompt } from './react-prompt.ts';
 import { reactTools, setSlotTool, TASK_COMPLETED, taskCompleted } from './react-tools.ts';
 
 export interface ReactParts {
@@ -89,7 +89,8 @@ class ReactRun {
   /** All slots, for conditions. */
   readonly #allSlots: Record<string, JsonValue>;
   readonly #events: EventDraft[] = [];
-  readonly #results: (readonly StructuredResult[])[] = [];
+  /** Since the agent became active, earlier turns included. */
+  readonly #results: (readonly StructuredResult[])[];
   readonly #system: string;
   readonly #entries: Entry[];
   /** The part of the last answer that was streamed to users. */
@@ -104,6 +105,7 @@ class ReactRun {
     this.#exitSlots = exitSlotsOf(call);
     this.#slots = { ...slotValues(input) };
     this.#allSlots = { ...call.slots };
+    this.#results = [...formerResults(call.metadata)];
     this.#system = systemPrompt({ agent, call, input, exitSlots: this.#exitSlots, own });
     this.#entries = [...chatHistory(agent.name, call, input)];
   }
@@ -286,7 +288,7 @@ class ReactRun {
       status === 'input_required'
         ? {
             last_message: text.slice(0, 2_000),
-            tool_results: rememberResults(before, this.#results),
+            structured_results: keptResults(this.#results),
             ...(isRestarted && { restarted: true }),
           }
         : {};

@@ -39,7 +39,7 @@ export interface PromptFacts {
 }
 
 export function systemPrompt({ agent, call, input, exitSlots, own }: PromptFacts): string {
-  const results = rememberedResults(call.metadata);
+  const results = shownResults(formerResults(call.metadata));
   const slots = slotValues(input);
   const known = Object.entries(slots).filter(([, value]) => value !== null);
   return compileTemplate(own ?? template).render({
@@ -88,26 +88,42 @@ export function chatHistory(agent: string, call: Call, input: AgentInput): reado
   );
 }
 
+/** Characters of the results of earlier turns that the model sees. */
+const mostShown = 8_000;
 /** Characters of all results that are kept while the user is asked. */
-const mostCharacters = 8_000;
+const mostKept = 48_000;
 
-/** Tool results of earlier turns of the run. */
-function rememberedResults(metadata: JsonObject): readonly JsonObject[] {
-  const kept = metadata['tool_results'];
-  return Array.isArray(kept) ? kept.filter(isJsonObject) : [];
+type Results = readonly (readonly StructuredResult[])[];
+
+/** Tool results of earlier turns of the run, by step. */
+export function formerResults(metadata: JsonObject): Results {
+  const kept = metadata['structured_results'];
+  const steps: readonly JsonValue[] = Array.isArray(kept) ? kept : [];
+  return steps.map((step) => (Array.isArray(step) ? step : []).flatMap(toResult));
 }
 
-/** Adds the results of this turn; drops the oldest beyond the limit. */
-export function rememberResults(
-  metadata: JsonObject,
-  results: readonly (readonly StructuredResult[])[],
-): JsonValue {
-  const fresh = results
-    .flat()
-    .filter(({ isError }) => isError !== true)
-    .map(({ name, result }): JsonObject => ({ name, result }));
-  const all = [...rememberedResults(metadata), ...fresh];
-  let room = mostCharacters;
+function toResult(value: JsonValue): readonly StructuredResult[] {
+  if (!isJsonObject(value) || typeof value['name'] !== 'string') return [];
+  const { name, result = null, isError } = value;
+  return [{ name, result, ...(isError === true && { isError }) }];
+}
+
+/** The results as the conversation keeps them; drops the oldest beyond the limit. */
+export function keptResults(results: Results): JsonValue {
+  const steps = results.map((step) => step.map((one): JsonObject => ({ ...one })));
+  return latest(steps, mostKept);
+}
+
+function shownResults(results: Results): readonly JsonObject[] {
+  const useful = results.flat().filter(({ isError }) => isError !== true);
+  return latest(
+    useful.map(({ name, result }) => ({ name, result })),
+    mostShown,
+  );
+}
+
+function latest<T>(all: readonly T[], characters: number): T[] {
+  let room = characters;
   const kept = all.toReversed().filter((one) => {
     room -= JSON.stringify(one).length;
     return room >= 0;
