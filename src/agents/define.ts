@@ -42,9 +42,7 @@ type Generated =
  * Text is appended to the artifact `answer`.
  * @example const greet: AgentFunction = async (turn) => `Hello, ${textOf(turn.message)}!`;
  */
-export type AgentFunction = (
-  turn: Turn,
-) => Generated | Promise<Emitted | void> | Emitted | void;
+export type AgentFunction = (turn: Turn) => Generated | Promise<Emitted | void> | Emitted | void;
 
 /**
  * An agent from a function.

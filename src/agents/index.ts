@@ -31,6 +31,7 @@ export {
   type Entry,
 } from './tool-loop/conversation.ts';
 export { llmAgent } from './llm/llm-agent.ts';
+export type { ModelSource } from './llm/model-source.ts';
 export type { ToolCallInfo } from './tool-loop/call-runner.ts';
 export { type ModelAnswer, toFunctionTool, toModelAnswer, toPrompt } from './tool-loop/prompt.ts';
 export { runToolLoop } from './tool-loop/tool-loop.ts';
@@ -51,6 +52,7 @@ export { LazyClient } from './remote/lazy-client.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
+export type { AgentTools, AiSdkTool } from './tools/ai-sdk-tool.ts';
 export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';
 export { askUser } from './tools/ask-user.ts';
 export type {

@@ -1,3 +1,4 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { artifact, data, isJsonObject } from '../../protocol/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
@@ -131,13 +132,16 @@ export class LlmRun {
     const turn = this.#turn;
     const tools = await this.#resolveTools();
     const history = await loadHistory(turn, settings.name, settings.historyTurns);
-    const system = await this.#instruction();
+    const model = await settings.model();
+    const system = await this.#instruction(model);
     const streaming = { signal: this.#deadline.signal, emit: this.#emit };
-    const model = new ModelCaller({ settings, turn, tools, schema: this.#schema, ...streaming });
+    const schema = this.#schema;
+    const caller = new ModelCaller({ settings, turn, model, tools, schema, ...streaming });
     return {
       calls: this.#calls(tools),
       limits: { iterations: settings.maxIterations, tokens: settings.maxTokens },
-      ask: (entries, iteration) => model.ask(toPrompt(system, [...history, ...entries]), iteration),
+      ask: (entries, iteration) =>
+        caller.ask(toPrompt(system, [...history, ...entries]), iteration),
       onAnswer: (answer) => this.#conclude(answer),
       onCalls: (answer) => this.#onCalls(answer),
       onPause: (calls, text) => this.#pause(calls, text),
@@ -215,8 +219,8 @@ export class LlmRun {
     return this.#failed('iteration_limit', why);
   }
 
-  async #instruction(): Promise<string> {
-    const { instruction, model } = this.#settings;
+  async #instruction(model: LanguageModelV4): Promise<string> {
+    const { instruction } = this.#settings;
     const template = typeof instruction === 'string' ? instruction : await instruction(this.#turn);
     const text = await renderInstruction(template, this.#turn.session);
     if (this.#schema === undefined || responseFormat(model, this.#schema) !== undefined)

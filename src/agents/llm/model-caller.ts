@@ -1,4 +1,8 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
 import { generateText, type OnText } from '../../models/index.ts';
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
@@ -21,6 +25,7 @@ const journaledAnswer = new StoredFormat({ name: 'journal entry', schema: modelA
 export interface ModelCallerOptions {
   readonly settings: LlmSettings;
   readonly turn: Turn;
+  readonly model: LanguageModelV4;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly schema: ValueSchema | undefined;
   /** Aborts with the turn, or when the consumer of its events leaves. */
@@ -76,14 +81,14 @@ export class ModelCaller {
   }
 
   async #generate(call: LanguageModelV4CallOptions): Promise<ModelAnswer> {
-    const { settings, turn, schema, signal } = this.#options;
+    const { settings, turn, model, schema, signal } = this.#options;
     const { modelTimeoutMs, modelRetries: retries, random } = settings;
     const { abortSignal: _, ...asked } = call;
     const isStreamed = settings.streams && schema === undefined;
     // With an afterModel callback, text is shown only after the callback has run.
     const show = settings.afterModel === undefined ? this.#show : () => undefined;
     try {
-      const generated = await generateText(settings.model, {
+      const generated = await generateText(model, {
         ...asked,
         ...(isStreamed
           ? { onText: show, silenceMs: modelTimeoutMs, timeoutMs: 0 }
@@ -110,8 +115,8 @@ export class ModelCaller {
   };
 
   #call(prompt: LanguageModelV4Prompt): LanguageModelV4CallOptions {
-    const { settings, schema } = this.#options;
-    const format = schema === undefined ? undefined : responseFormat(settings.model, schema);
+    const { settings, model, schema } = this.#options;
+    const format = schema === undefined ? undefined : responseFormat(model, schema);
     const tools = [...this.#options.tools.values()].map(toFunctionTool);
     return {
       ...settings.settings,

@@ -1,15 +1,16 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Agent, Turn } from '../agent.ts';
 import type { OptionNames } from '../check-options.ts';
 import { agentOptionNames, type AgentOptions } from '../define.ts';
+import { type AgentTools, toolSources } from '../tools/ai-sdk-tool.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import type { Schema } from '../tools/schema.ts';
 import type { ToolContext } from '../tools/tool.ts';
-import type { ToolSource } from '../tools/tool-set.ts';
 import type { ToolCallInfo } from '../tool-loop/call-runner.ts';
 import type { CallOutput, CallResult } from '../tool-loop/conversation.ts';
 import type { ModelAnswer } from '../tool-loop/prompt.ts';
+import { modelLoader, type ModelSource } from './model-source.ts';
 
 /**
  * Settings of model calls; unset ones are left to the model.
@@ -72,18 +73,21 @@ type MaybePromise<T> = T | Promise<T>;
  * };
  */
 export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
-  /** Any model of the AI SDK's interface; `createModel` makes one from configuration. */
-  readonly model: LanguageModelV4;
+  /**
+   * Any model of the AI SDK (specification v2, v3, v4), `provider/model` (`'anthropic/claude-opus-5'`), or
+   * a model group of endpoints.yml.
+   */
+  readonly model: ModelSource;
   /**
    * The system prompt. `{key}` is filled from the session, `{key?}` may be missing; the
    * scopes `app:`, `user:` and `temp:` may be named. @default ''
    */
   readonly instruction?: string | ((turn: Turn) => string | Promise<string>);
-  /** What the model may call: tools, and sets of them. @default none */
-  readonly tools?: readonly ToolSource[];
+  /** What the model may call: tools and sets of them, or tools by name, as the AI SDK has them. @default none */
+  readonly tools?: AgentTools;
   /** Agents that the model may hand the conversation to. */
   readonly subAgents?: readonly Agent[];
-  /** The answer's schema, zod or JSON Schema: it then is a data part. @default text */
+  /** The answer's schema, a Standard Schema or JSON Schema: it then is a data part. @default text */
   readonly output?: Schema | JsonObject;
   /** The session key that the answer is saved under. */
   readonly outputKey?: string;
@@ -155,10 +159,12 @@ export const llmOptionNames: OptionNames<LlmAgentOptions> = {
 export type LlmSettings = ReturnType<typeof resolveOptions>;
 
 export function resolveOptions(options: LlmAgentOptions) {
+  const owner = `agent "${options.name}"`;
   return {
     ...options,
+    model: modelLoader(owner, options.model),
     instruction: options.instruction ?? '',
-    tools: options.tools ?? [],
+    tools: toolSources(owner, options.tools ?? []),
     subAgents: options.subAgents ?? [],
     artifactId: options.artifactId ?? 'answer',
     streams: options.streams ?? true,

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import {
   isJsonObject,
@@ -5,10 +6,11 @@ import {
   type JsonValue,
   LegateError,
 } from '../../protocol/index.ts';
+import { findPackage } from '../find-package.ts';
 
 /**
- * A schema of the Standard Schema family that also knows its JSON Schema: zod 4 does, and so do
- * others.
+ * Any Standard Schema that knows its JSON Schema, as those of zod and arktype do; for those of valibot,
+ * install `@valibot/to-json-schema`.
  * @example
  * import { z } from 'zod';
  * const stay: Schema<{ city: string; nights: number }> = z.object({
@@ -18,9 +20,10 @@ import {
  */
 export interface Schema<T = unknown> {
   readonly '~standard': {
+    readonly vendor?: string;
     validate(value: unknown): SchemaResult<T> | Promise<SchemaResult<T>>;
     readonly types?: { readonly input: unknown; readonly output: T } | undefined;
-    readonly jsonSchema: {
+    readonly jsonSchema?: {
       input(options: { readonly target: 'draft-07' }): Record<string, unknown>;
       output(options: { readonly target: 'draft-07' }): Record<string, unknown>;
     };
@@ -64,16 +67,37 @@ export interface ValueSchema {
 
 const maxIssues = 5;
 
-/** From a zod schema, or from JSON Schema as it is. */
+/** From a Standard Schema, or from JSON Schema as it is. */
 export function valueSchema(source: Schema | JsonObject): ValueSchema {
   if (!isSchema(source)) return fromJsonSchema(source);
   const standard = source['~standard'];
-  // draft-07 is what models know best.
-  const { $schema: _, ...jsonSchema } = standard.jsonSchema.input({ target: 'draft-07' });
+  const { $schema: _, ...jsonSchema } = toJsonSchema(source);
   return {
     jsonSchema: isJsonObject(jsonSchema) ? jsonSchema : {},
     parse: async (value) => toParsed(await standard.validate(value)),
   };
+}
+
+/** draft-07 is what models know best. */
+function toJsonSchema(source: Schema): Record<string, unknown> {
+  const { jsonSchema, vendor = 'unknown' } = source['~standard'];
+  if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-07' });
+  const converter = vendor === 'valibot' ? '@valibot/to-json-schema' : undefined;
+  const file = converter === undefined ? undefined : findPackage(converter);
+  if (file !== undefined) {
+    const { toJsonSchema: convert }: ValibotConverter = createRequire(import.meta.url)(file);
+    return convert(source, { target: 'draft-07', typeMode: 'input' });
+  }
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    converter === undefined
+      ? `a schema of ${vendor} does not know its JSON Schema; use zod, arktype or valibot, or JSON Schema`
+      : `schemas of ${vendor} need the package ${converter}: npm install ${converter}`,
+  );
+}
+
+interface ValibotConverter {
+  readonly toJsonSchema: (schema: Schema, options: object) => Record<string, unknown>;
 }
 
 /** JSON Schema as the AI SDK types it. */
@@ -82,8 +106,10 @@ export function toJsonSchema7(schema: JsonObject): LanguageModelV4FunctionTool['
   return schema as LanguageModelV4FunctionTool['inputSchema'];
 }
 
-function isSchema(source: Schema | JsonObject): source is Schema {
-  return '~standard' in source;
+/** Schemas of arktype are functions. */
+export function isSchema(source: unknown): source is Schema {
+  const isObject = typeof source === 'object' || typeof source === 'function';
+  return isObject && source !== null && '~standard' in source;
 }
 
 /** JSON Schema is checked as far as zod understands it; loaded when a value is to be checked. */

@@ -123,7 +123,7 @@ export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContex
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
   readonly description: string;
-  /** A zod schema, or JSON Schema. @default no input */
+  /** A Standard Schema (zod, valibot, arktype), or JSON Schema. @default no input */
   readonly input?: S;
   readonly run: (input: OutputOf<S>, context: Context) => unknown;
   /**

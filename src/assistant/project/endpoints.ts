@@ -6,11 +6,11 @@ import {
   type Section,
   type YamlFile,
 } from '../../config/index.ts';
+import { readModelGroups } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readA2aServer, refuseTls } from './a2a-server.ts';
 import { type McpServer, readMcpServer } from './mcp-servers.ts';
-import { readModelGroups } from './model-groups.ts';
 import { readOutbound } from './outbound.ts';
 import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 

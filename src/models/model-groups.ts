@@ -1,16 +1,14 @@
-import type { Field, Section } from '../../config/index.ts';
-import { readModelGroup } from '../../models/index.ts';
-import {
-  type JsonObject,
-  type JsonValue,
-  LegateError,
-  isJsonObject,
-} from '../../protocol/index.ts';
+import type { Field, Section } from '../config/index.ts';
+import { type JsonObject, type JsonValue, LegateError, isJsonObject } from '../protocol/index.ts';
+import { readModelGroup } from './model-group.ts';
 
 const secrets = ['api_key', 'aws_secret_access_key', 'aws_session_token'];
 const numbers = ['temperature', 'top_p', 'timeout', 'max_tokens', 'max_completion_tokens', 'seed'];
 
-/** `model_groups:` by id, as models are made from them. */
+/**
+ * `model_groups:` by id, as models are made from them.
+ * @example const groups = readModelGroups(Field.document(file, problems).list('model_groups'));
+ */
 export function readModelGroups(items: readonly Field[]): ReadonlyMap<string, JsonObject> {
   const groups = new Map<string, JsonObject>();
   for (const item of items) {

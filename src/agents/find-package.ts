@@ -1,0 +1,16 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+/** The file of an optional package, as the program sees it, or else as this package does. */
+export function findPackage(name: string): string | undefined {
+  for (const base of [join(process.cwd(), 'package.json'), import.meta.url]) {
+    try {
+      return createRequire(base).resolve(name);
+    } catch (error) {
+      const isMissing =
+        error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';
+      if (!isMissing) throw error;
+    }
+  }
+  return undefined;
+}

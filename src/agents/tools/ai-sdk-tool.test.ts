@@ -1,0 +1,85 @@
+import { jsonSchema, tool as aiTool } from '@ai-sdk/provider-utils';
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { scriptedModel } from '../../models/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import { llmAgent } from '../llm/llm-agent.ts';
+import { Conversation } from '../testing/conversation.ts';
+import type { AgentTools } from './ai-sdk-tool.ts';
+import { tool } from './tool.ts';
+
+const call = (input: JsonObject) => ({ toolCalls: [{ name: 'weather', input }] });
+
+/** What the model is shown of a call with this input. */
+async function resultOf(tools: AgentTools, input: JsonObject = { town: 'Rome' }): Promise<string> {
+  const model = scriptedModel([call(input), 'done']);
+  await new Conversation(llmAgent({ name: 'a', model, tools })).say('go');
+  return model.requests[1]?.messages.at(-1)?.text ?? '';
+}
+
+const run = ({ town }: { town: string }) => ({ town, degrees: 21 });
+const description = 'The weather of a town.';
+
+test.each([
+  ['zod', tool({ name: 'weather', description, input: z.object({ town: z.string() }), run })],
+  ['valibot', tool({ name: 'weather', description, input: v.object({ town: v.string() }), run })],
+  ['arktype', tool({ name: 'weather', description, input: type({ town: 'string' }), run })],
+])('a schema of %s types and checks the input of a tool', async (_vendor, made) => {
+  expect(made.inputSchema).toMatchObject({
+    type: 'object',
+    properties: { town: { type: 'string' } },
+    required: ['town'],
+  });
+  expect(await resultOf([made])).toContain('"degrees":21');
+  expect(await resultOf([made], { town: 3 })).toContain('the input is not valid: town');
+});
+
+test('a schema without JSON Schema is refused by its vendor', () => {
+  const input = { '~standard': { vendor: 'homemade', validate: (value: unknown) => ({ value }) } };
+  expect(() => tool({ name: 'a', description, input, run: () => 1 })).toThrow('schema of homemade');
+});
+
+const inputSchema = z.object({ town: z.string() });
+
+test('a tool of the AI SDK works as it is, under its name', async () => {
+  const weather = aiTool({ description, inputSchema, execute: async (input) => run(input) });
+  expect(await resultOf({ weather })).toContain('"degrees":21');
+  expect(await resultOf({ weather }, { town: 3 })).toContain('the input is not valid');
+});
+
+test('a tool of the AI SDK may yield, and choose what its model sees', async () => {
+  const weather = aiTool({
+    inputSchema: jsonSchema<{ town: string }>({ type: 'object', properties: { town: {} } }),
+    async *execute({ town }) {
+      yield 'looking';
+      yield `21 in ${town}`;
+    },
+    toModelOutput: ({ output }) => ({ type: 'text', value: `It is ${output}` }),
+  });
+  expect(await resultOf({ weather })).toContain('It is 21 in Rome');
+});
+
+test('needsApproval of the AI SDK is a confirmation', async () => {
+  const weather = aiTool({ inputSchema, needsApproval: true, execute: (input) => run(input) });
+  const model = scriptedModel([call({ town: 'Rome' }), 'It is 21 degrees.']);
+  const conversation = new Conversation(llmAgent({ name: 'a', model, tools: { weather } }));
+  expect((await conversation.say('go')).end.kind).toBe('input-required');
+  expect((await conversation.say('yes')).text).toBe('It is 21 degrees.');
+});
+
+test('a tool of the AI SDK without execute waits for the result of the caller', async () => {
+  const model = scriptedModel([call({ town: 'Rome' }), 'Thanks.']);
+  const tools = { weather: aiTool({ description, inputSchema }) };
+  const conversation = new Conversation(llmAgent({ name: 'a', model, tools }));
+  expect((await conversation.say('go')).end.kind).toBe('input-required');
+  await conversation.say('22 degrees');
+  expect(model.requests[1]?.messages.at(-1)?.text ?? '').toContain('22 degrees');
+});
+
+test('a tool of the AI SDK in a list is refused: it has no name', () => {
+  const tools = [aiTool({ inputSchema, execute: run })] as unknown as AgentTools;
+  const make = () => llmAgent({ name: 'a', model: scriptedModel([]), tools });
+  expect(make).toThrow('tools[0] is a tool of the AI SDK, which has no name; pass tools: {');
+});

@@ -1,0 +1,157 @@
+import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
+import { isSchema, type Schema } from './schema.ts';
+import { type Tool, tool, type ToolContext } from './tool.ts';
+import type { ToolSource } from './tool-set.ts';
+
+/**
+ * A tool as `tool()` of the AI SDK makes it. It has no name of its own: it is given under one.
+ * @example
+ * import { tool as aiTool } from 'ai';
+ * llmAgent({ name: 'forecaster', model, tools: { weather: aiTool({ inputSchema, execute }) } });
+ */
+export interface AiSdkTool {
+  readonly type?: 'function' | 'dynamic' | 'provider' | undefined;
+  readonly description?: string | ((options: never) => string) | undefined;
+  /** A Standard Schema, or what `jsonSchema()` or `zodSchema()` of the AI SDK return. */
+  readonly inputSchema?: unknown;
+  /** Without it, the caller of the agent sends the result. */
+  readonly execute?: ((input: never, options: never) => unknown) | undefined;
+  readonly needsApproval?: boolean | ((input: never, options: never) => unknown) | undefined;
+  readonly toModelOutput?: ((options: never) => unknown) | undefined;
+}
+
+/**
+ * The tools of an agent: a list, or by name, as the AI SDK has them.
+ * @example const tools: AgentTools = { weather: aiSdkTool, files: mcpTools({ name: 'files', command: 'files-server' }) };
+ */
+export type AgentTools = readonly ToolSource[] | Readonly<Record<string, ToolSource | AiSdkTool>>;
+
+/** All tools in one form. Refuses what is no tool, and a tool of the AI SDK that has no name. */
+export function toolSources(owner: string, tools: AgentTools): readonly ToolSource[] {
+  if (isList(tools)) {
+    for (const [index, each] of tools.entries())
+      if (!isSource(each)) throw notATool(owner, index, each);
+    return tools;
+  }
+  return Object.entries(tools).map(([name, each]) => {
+    if (isSource(each)) return each;
+    if (each.type === 'provider')
+      throw invalid(
+        `${owner}: the tool "${name}" runs at the model's provider, which is not supported`,
+      );
+    if (each.inputSchema === undefined) throw notATool(owner, name, each);
+    let made: Promise<readonly Tool[]> | undefined;
+    // A set: the JSON Schema may have to be awaited.
+    return { name, tools: () => (made ??= fromAiSdk(name, each)) };
+  });
+}
+
+async function fromAiSdk(name: string, source: AiSdkTool): Promise<readonly Tool[]> {
+  const { description, needsApproval = false } = source;
+  const execute = callable(source.execute);
+  const approval = typeof needsApproval === 'function' ? callable(needsApproval) : undefined;
+  const toModelOutput = callable(source.toModelOutput);
+  const options = ({ callId: toolCallId, signal: abortSignal }: ToolContext) => ({
+    toolCallId,
+    abortSignal,
+    messages: [],
+    context: {},
+  });
+  const words = typeof description === 'function' ? callable(description)?.({}) : description;
+  const made = tool({
+    name,
+    description: typeof words === 'string' ? words : name,
+    input: await schemaOf(source.inputSchema),
+    isLongRunning: execute === undefined,
+    needsConfirmation: async (input, context) =>
+      approval === undefined
+        ? needsApproval === true
+        : (await approval(input, options(context))) === true,
+    run: async (input, context) => {
+      if (execute === undefined) return input;
+      const output = await last(execute(input, options(context)));
+      if (toModelOutput === undefined) return output;
+      return valueOf(await toModelOutput({ toolCallId: context.callId, input, output }));
+    },
+  });
+  return [made];
+}
+
+/** A generator yields what is known so far; its last value is the result. */
+async function last(output: unknown): Promise<unknown> {
+  if (!isAsyncIterable(output)) return output;
+  let value: unknown;
+  for await (const each of output) value = each;
+  return value;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+/** What the tool wants its model to see. */
+function valueOf(output: unknown): unknown {
+  if (typeof output !== 'object' || output === null || !('type' in output) || !('value' in output))
+    return output;
+  if (typeof output.type === 'string' && output.type.startsWith('error')) {
+    throw new Error(typeof output.value === 'string' ? output.value : JSON.stringify(output.value));
+  }
+  return output.value;
+}
+
+async function schemaOf(given: unknown): Promise<Schema | JsonObject> {
+  const source: unknown = typeof given === 'function' && !('~standard' in given) ? given() : given;
+  if (isSchema(source)) return source;
+  if (typeof source !== 'object' || source === null || !('jsonSchema' in source)) return {};
+  const jsonSchema: unknown = await source.jsonSchema;
+  if (!isJsonObject(jsonSchema)) return {};
+  const validate = 'validate' in source ? callable(source.validate) : undefined;
+  if (validate === undefined) return jsonSchema;
+  const json = () => jsonSchema;
+  return {
+    '~standard': {
+      jsonSchema: { input: json, output: json },
+      validate: async (value) => {
+        const result = await validate(value);
+        if (typeof result !== 'object' || result === null) return { value };
+        if ('value' in result) return { value: result.value };
+        const error = 'error' in result ? result.error : undefined;
+        return { issues: [{ message: error instanceof Error ? error.message : 'invalid' }] };
+      },
+    },
+  };
+}
+
+type Callable = (...values: readonly unknown[]) => unknown;
+
+/** The AI SDK types functions by their schema, which was checked. */
+function callable(given: unknown): Callable | undefined {
+  return isCallable(given) ? given : undefined;
+}
+
+function isCallable(given: unknown): given is Callable {
+  return typeof given === 'function';
+}
+
+function isList(tools: AgentTools): tools is readonly ToolSource[] {
+  return Array.isArray(tools);
+}
+
+function isSource(value: ToolSource | AiSdkTool): value is ToolSource {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'tools' in value || ('name' in value && 'run' in value && 'parse' in value);
+}
+
+function notATool(owner: string, at: number | string, value: unknown): LegateError {
+  const where = typeof at === 'number' ? `tools[${at}]` : `the tool "${at}"`;
+  const isAiSdk = typeof value === 'object' && value !== null && 'inputSchema' in value;
+  return invalid(
+    isAiSdk
+      ? `${owner}: ${where} is a tool of the AI SDK, which has no name; pass tools: { name: tool }`
+      : `${owner}: ${where} is not a tool; make one with tool({ name, description, run })`,
+  );
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}

@@ -1,0 +1,136 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { createOpenAI } from '@ai-sdk/openai';
+import { afterEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { llmAgent, type ModelSource, Runner, tool } from '../../src/index.ts';
+import { startScriptedModelServer } from '../../src/models/index.ts';
+import {
+  anthropicMessages,
+  googleContent,
+  openAiResponses,
+  type ProviderEndpoint,
+  type Said,
+  startProvider,
+} from '../support/provider-endpoint.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const weather = tool({
+  name: 'weather',
+  description: 'The weather of a town.',
+  input: z.object({ town: z.string() }),
+  run: ({ town }) => ({ town, degrees: 21 }),
+});
+const conversation: readonly Said[] = [
+  { tool: 'weather', input: { town: 'Rome' } },
+  'It is 21 degrees in Rome.',
+];
+
+async function ask(model: ModelSource): Promise<string> {
+  const forecaster = llmAgent({ name: 'forecaster', model, tools: [weather], modelRetries: 0 });
+  await using runner = new Runner({ agent: forecaster });
+  return (await runner.start({ message: 'Rome?' }).result()).text;
+}
+
+function expectToolResult({ calls }: ProviderEndpoint): void {
+  expect(calls).toHaveLength(2);
+  expect(JSON.stringify(calls[0]?.body)).toContain('The weather of a town.');
+  expect(JSON.stringify(calls[1]?.body)).toMatch(/degrees\\?":21/);
+}
+
+test('OpenAI: the Responses API, by its package', async () => {
+  await using endpoint = await startProvider(openAiResponses, conversation);
+  const openai = createOpenAI({ baseURL: endpoint.url, apiKey: 'key-of-the-test' });
+  expect(await ask(openai('gpt-5'))).toBe('It is 21 degrees in Rome.');
+  expectToolResult(endpoint);
+  expect(endpoint.calls[0]).toMatchObject({
+    path: '/responses',
+    headers: { authorization: 'Bearer key-of-the-test' },
+    body: { model: 'gpt-5', stream: true },
+  });
+});
+
+test('Anthropic: the Messages API, by its package', async () => {
+  await using endpoint = await startProvider(anthropicMessages, conversation);
+  const anthropic = createAnthropic({ baseURL: endpoint.url, apiKey: 'key-of-the-test' });
+  expect(await ask(anthropic('claude-opus-5'))).toBe('It is 21 degrees in Rome.');
+  expectToolResult(endpoint);
+  expect(endpoint.calls[0]).toMatchObject({
+    path: '/messages',
+    headers: { 'x-api-key': 'key-of-the-test' },
+    body: { model: 'claude-opus-5', stream: true },
+  });
+});
+
+test('Google: streamGenerateContent, by its package', async () => {
+  await using endpoint = await startProvider(googleContent, conversation);
+  const google = createGoogleGenerativeAI({ baseURL: endpoint.url, apiKey: 'key-of-the-test' });
+  expect(await ask(google('gemini-3-pro'))).toBe('It is 21 degrees in Rome.');
+  expectToolResult(endpoint);
+  expect(endpoint.calls[0]).toMatchObject({
+    path: '/models/gemini-3-pro:streamGenerateContent?alt=sse',
+    headers: { 'x-goog-api-key': 'key-of-the-test' },
+  });
+});
+
+test('a name resolves to the package of its provider, with the keys of the environment', async () => {
+  await using endpoint = await startProvider(anthropicMessages, conversation);
+  const { fetch } = globalThis;
+  const toEndpoint = (url: string, init: RequestInit) =>
+    fetch(url.replace('https://api.anthropic.com/v1', endpoint.url), init);
+  vi.stubGlobal('fetch', toEndpoint);
+  vi.stubEnv('ANTHROPIC_API_KEY', 'key-of-the-test');
+  expect(await ask('anthropic/claude-opus-5')).toBe('It is 21 degrees in Rome.');
+  expectToolResult(endpoint);
+});
+
+const toolCall = { toolCalls: [{ name: 'weather', input: { town: 'Rome' } }] };
+const script = [toolCall, 'It is 21 degrees in Rome.'];
+
+test.each([
+  [
+    'Azure',
+    { provider: 'azure', deployment: 'mine', api_version: '2024-10-21', api_key: 'azure-key' },
+    '/v1/openai/deployments/mine/chat/completions?api-version=2024-10-21',
+  ],
+  ['Ollama', { provider: 'ollama', model: 'qwen3' }, '/v1/chat/completions'],
+  ['a compatible server', { provider: 'openai-compatible', model: 'any' }, '/v1/chat/completions'],
+])('%s: chat completions, by a model group', async (_name, entry, path) => {
+  await using server = await startScriptedModelServer(script);
+  const model = { id: 'group', models: [{ ...entry, api_base: server.url }] };
+  expect(await ask(model)).toBe('It is 21 degrees in Rome.');
+  expect(server.calls.map((call) => call.path)).toEqual([path, path]);
+});
+
+test('a name without a slash is a model group of endpoints.yml', async () => {
+  await using server = await startScriptedModelServer(['Good evening.']);
+  const folder = await mkdtemp(join(tmpdir(), 'legate-group-'));
+  vi.spyOn(process, 'cwd').mockReturnValue(folder);
+  vi.stubEnv('MODEL_URL', server.url);
+  await writeFile(
+    join(folder, 'endpoints.yml'),
+    'model_groups:\n  - id: evening\n    models:\n      - provider: openai-compatible\n        model: m\n        api_base: ${MODEL_URL}\n',
+  );
+  expect(await ask('evening')).toBe('Good evening.');
+  await rm(folder, { recursive: true });
+});
+
+test.each([
+  ['cohere/command-a', 'needs the package @ai-sdk/cohere: npm install @ai-sdk/cohere'],
+  ['antropic/claude', 'needs the package @ai-sdk/antropic'],
+  ['antropic/claude', 'did you mean "anthropic"?'],
+  ['openai/', 'names no model'],
+  ['./model', 'names no model'],
+])('the model %s is refused: %s', (name, why) => {
+  const make = () => llmAgent({ name: 'a', model: name });
+  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION_INVALID' }));
+  expect(make).toThrow(why);
+});
