@@ -78,8 +78,9 @@ for (const [answer, isRun] of [
   ['はい。', true],
   ['no', false],
   ['Nein.', false],
-  ['yes, but only half of it', false],
-  ['what is this?', false],
+  ['yes please', true],
+  ['Go ahead!', true],
+  ['nope, send half of it', false],
 ] as const) {
   test(`"${answer}" ${isRun ? 'confirms' : 'does not confirm'}`, async () => {
     const { transfers, transfer } = bank();
@@ -92,9 +93,85 @@ for (const [answer, isRun] of [
     const prompt = model.requests[1]?.promptText ?? '';
     if (!isRun) expect(prompt).toContain('The user did not confirm this call');
     // Words that are more than a no are heard by the model.
-    expect(model.requests[1]?.lastUserText).toBe(answer.length > 6 ? answer : 'Send 50');
+    const saysMore = answer.includes('half');
+    expect(model.requests[1]?.lastUserText).toBe(saysMore ? answer : 'Send 50');
   });
 }
+
+for (const answer of ['yes, but only half of it', 'what is this?', 'yes?']) {
+  test(`"${answer}" is asked again, and a clear answer still counts`, async () => {
+    const { transfers, transfer } = bank();
+    const model = scriptedModel([calling(big), 'Fine']);
+    const conversation = new Conversation(clerk(model, [transfer]));
+    const { taskId } = await conversation.say('Send 50');
+    const again = await conversation.say(answer, { taskId });
+    expect(again.end.kind).toBe('input-required');
+    expect(again.end.parts?.at(-1)?.text).toContain('Please answer yes or no.');
+    expect(again.end.parts?.[0]?.data).toMatchObject({ request: 'confirmation' });
+    expect(transfers).toEqual([]);
+    expect((await conversation.say('yes', { taskId })).text).toBe('Fine');
+    expect(transfers).toEqual([50]);
+  });
+}
+
+test('a question has buttons, each for one call', async () => {
+  const { transfers, transfer } = bank();
+  const two = calling(
+    { name: 'transfer', input: { amount: 20 }, id: 'a' },
+    { name: 'transfer', input: { amount: 30 }, id: 'b' },
+  );
+  const model = scriptedModel([two, calling(big), 'Done']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId, end } = await conversation.say('Send');
+  const buttons = (of: typeof end) => of.parts?.at(-1)?.metadata?.['message'];
+  expect(buttons(end)).toEqual({
+    buttons: [
+      { title: 'Approve transfer (a)', payload: 'yes a' },
+      { title: 'Deny transfer (a)', payload: 'no a' },
+      { title: 'Approve transfer (b)', payload: 'yes b' },
+      { title: 'Deny transfer (b)', payload: 'no b' },
+    ],
+  });
+  await conversation.say('yes b', { taskId });
+  const { end: next } = await conversation.say('no a', { taskId });
+  expect(transfers).toEqual([30]);
+  expect(buttons(next)).toEqual({
+    buttons: [
+      { title: 'Approve', payload: 'yes' },
+      { title: 'Deny', payload: 'no' },
+    ],
+  });
+});
+
+test('the question shows the tool and its arguments', async () => {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({ to: z.string(), amount: z.number(), note: z.string() }),
+    needsConfirmation: true,
+    run: () => 'paid',
+  });
+  const input = { to: 'Ada', amount: 250, note: 'x'.repeat(500) };
+  const model = scriptedModel([calling({ name: 'pay', input, id: 'c1' })]);
+  const { end } = await new Conversation(clerk(model, [pay])).say('Pay');
+  expect(end.parts?.at(-1)?.text).toBe(
+    `May I run pay? (yes or no)\n  to: Ada\n  amount: 250\n  note: ${'x'.repeat(200)}…`,
+  );
+});
+
+test('a confirmation with other arguments is refused, with the same ones it counts', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling(big), 'Fine']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId } = await conversation.say('Send 50');
+  const answer = { confirmed: true, arguments: { amount: 5 } };
+  const again = await conversation.say({ data: answer }, { taskId });
+  expect(again.end.parts?.at(-1)?.text).toContain('The arguments of a call cannot be changed');
+  expect(transfers).toEqual([]);
+  const same = { confirmed: true, arguments: { amount: 50 } };
+  expect((await conversation.say({ data: same }, { taskId })).text).toBe('Fine');
+  expect(transfers).toEqual([50]);
+});
 
 test('a refusal in data may give its reason', async () => {
   const { transfers, transfer } = bank();

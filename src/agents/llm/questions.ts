@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   isJsonObject,
   type JsonObject,
@@ -14,6 +15,7 @@ import {
   type CallState,
   isAsking,
 } from '../tool-loop/call-state.ts';
+import { readConsent } from './consent.ts';
 
 /**
  * The calls whose questions are put to the caller now: all that the agent itself asks, or else the
@@ -37,18 +39,36 @@ export function askingEnd(calls: readonly CallState[], note?: string): TurnEnd {
   );
   return {
     kind: needsConsent ? 'auth-required' : 'input-required',
-    parts: [...parts, ...(lines.length > 0 ? [{ text: lines.join('\n') }] : [])],
+    parts: [
+      ...parts,
+      ...(lines.length > 0 ? [{ text: lines.join('\n'), ...buttonsFor(asking) }] : []),
+    ],
   };
+}
+
+/** Buttons for people, as those of assistants: each sends a text that `readAnswers` understands. */
+function buttonsFor(asking: readonly Asking[]): Pick<Part, 'metadata'> {
+  const confirmations = asking.filter(({ ask }) => ask.request === 'confirmation');
+  const buttons = confirmations.flatMap(({ id, name }) => {
+    const [title, target] = confirmations.length === 1 ? ['', ''] : [` ${name} (${id})`, ` ${id}`];
+    return [
+      { title: `Approve${title}`, payload: `yes${target}` },
+      { title: `Deny${title}`, payload: `no${target}` },
+    ];
+  });
+  return buttons.length === 0 ? {} : { metadata: { message: { buttons } } };
 }
 
 function describe(call: CallState, ask: Exclude<Ask, { request: 'answer' }>): JsonObject {
   return { ...ask, callId: call.id, tool: call.name, arguments: call.input };
 }
 
-function questionOf({ name, ask }: Asking): readonly string[] {
+function questionOf({ name, input, ask }: Asking): readonly string[] {
   switch (ask.request) {
     case 'confirmation':
-      return [ask.hint ?? `May I run ${name}? (yes or no)`];
+      return ask.hint === undefined
+        ? [`May I run ${name}? (yes or no)`, ...argumentLines(input)]
+        : [ask.hint];
     case 'credential': {
       const where = ask.authorizationUrl === undefined ? '' : ` at ${ask.authorizationUrl}`;
       return [ask.hint ?? `${name} needs your consent for ${ask.scheme}${where}.`];
@@ -58,6 +78,21 @@ function questionOf({ name, ask }: Asking): readonly string[] {
     case 'answer':
       return [];
   }
+}
+
+const maxArgumentLines = 20;
+const maxArgumentLength = 200;
+
+/** The arguments of a call, for people. */
+function argumentLines(input: JsonValue): readonly string[] {
+  const entries = isJsonObject(input) ? Object.entries(input) : [];
+  const lines = entries.slice(0, maxArgumentLines).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const isLong = text.length > maxArgumentLength;
+    return `  ${name}: ${isLong ? `${text.slice(0, maxArgumentLength)}…` : text}`;
+  });
+  const more = entries.length - lines.length;
+  return more > 0 ? [...lines, `  and ${more} more`] : lines;
 }
 
 export interface Answered {
@@ -70,21 +105,11 @@ export interface Answered {
   readonly note?: string;
 }
 
-const yes = new Set(
-  'yes y yeah yep ok okay sure confirm confirmed approve approved proceed true ja si sí oui sim da да はい 是 好 예 네 evet tak'.split(
-    ' ',
-  ),
-);
-const no = new Set(
-  'no n nope deny denied reject rejected cancel stop false nein non não nao нет いいえ 不 否 아니요 hayır nie'.split(
-    ' ',
-  ),
-);
-
 /**
  * Matches a message to the open questions. Data parts answer by `callId`, which may be left out
  * where one question is open: `{confirmed}`, `{result}`, `{error}` or `{credential}`. Text answers
- * what is left. Nothing but a clear yes confirms, and one yes confirms one call.
+ * what is left. Nothing but a clear yes confirms, and one yes confirms one call. An unclear answer, or
+ * one with other arguments, leaves its question open.
  */
 export function readAnswers(message: Message, calls: readonly CallState[]): Answered {
   const asking = presented(calls);
@@ -93,10 +118,16 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
 
   const changes = new Map<string, CallState>();
   const given = answersIn(message.parts);
+  const open = (note: string): Answered => ({ calls, resuming: [], remarks: [], note });
   for (const answer of given) {
     const id = answer['callId'];
     const call = id === undefined ? only : asking.find((each) => each.id === id);
     if (call === undefined || changes.has(call.id)) continue;
+    if (changesArguments(call, answer)) {
+      return open(
+        'The arguments of a call cannot be changed: please confirm it as it is, or deny it and say what you want instead.',
+      );
+    }
     const changed = applyData(call, call.ask, answer);
     if (changed !== undefined) changes.set(call.id, changed);
   }
@@ -108,20 +139,30 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
   const isFree =
     only?.ask.request === 'result' && given.every(({ callId }) => callId === undefined);
   if (given.length > 0 && text === '' && !isFree) {
-    const note = 'This answers no open question: please answer each with its callId.';
-    return { calls, resuming: [], remarks: [], note };
+    return open('This answers no open question: please answer each with its callId.');
   }
-  const reply = text.toLowerCase().replaceAll(/[\s.,!;:。！]+$/g, '');
+  const pressed = left.find(({ id }) => text === `yes ${id}` || text === `no ${id}`);
+  if (pressed?.ask.request === 'confirmation') {
+    const isConfirmed = text.startsWith('yes');
+    changes.set(pressed.id, isConfirmed ? answered(pressed, { isConfirmed }) : denied(pressed));
+    return finish(calls, changes, '');
+  }
+  const { meaning, saysMore } = readConsent(text);
   const confirmations = left.filter(({ ask }) => ask.request === 'confirmation');
-  if (yes.has(reply) && confirmations.length > 1) {
-    const note = 'Several calls wait for confirmation: please answer each with its callId.';
-    return { calls, resuming: [], remarks: [], note };
+  if (meaning === 'yes' && confirmations.length > 1) {
+    return open('Several calls wait for confirmation: please answer each with its callId.');
   }
-  let isUnderstood = yes.has(reply) || no.has(reply);
+  if (meaning === 'unclear' && confirmations.length > 0) {
+    return open(
+      'Please answer yes or no. To have something else done, say no and what you want instead.',
+    );
+  }
+  let isUnderstood = !saysMore;
   for (const call of left) {
     const { ask } = call;
     if (ask.request === 'confirmation') {
-      changes.set(call.id, yes.has(reply) ? answered(call, { isConfirmed: true }) : denied(call));
+      const isConfirmed = meaning === 'yes';
+      changes.set(call.id, isConfirmed ? answered(call, { isConfirmed }) : denied(call));
     } else if (ask.request === 'credential') {
       changes.set(call.id, answered(call, { consents: (call.consents ?? 0) + 1 }));
       isUnderstood = true;
@@ -160,6 +201,12 @@ function toTool(
     resuming: [],
     remarks: [],
   };
+}
+
+/** Whether an answer has other arguments than its call. */
+function changesArguments({ input, ask }: Asking, answer: JsonObject): boolean {
+  const given = answer['arguments'];
+  return ask.request === 'confirmation' && given !== undefined && !isDeepStrictEqual(given, input);
 }
 
 function applyData(call: CallState, ask: Ask, answer: JsonObject): CallState | undefined {

@@ -168,7 +168,8 @@ export class TextWriter {
 
 /**
  * The parts of a message to show to a person: without the state that assistants attach for orchestrators
- * (state, flow and slots as data), and without texts that were streamed already.
+ * (state, flow and slots as data), without calls to confirm, which are in the question, and without texts
+ * that were streamed already.
  */
 export function shownParts(
   parts: readonly Part[],
@@ -181,9 +182,11 @@ export function shownParts(
   );
 }
 
-/** Whether a part is the conversation state that assistants attach. */
+/** Whether a part is for programs: the conversation state of assistants, or a request whose text follows. */
 function isConversationState({ data }: Part): boolean {
-  return isJsonObject(data) && typeof data['state'] === 'string' && isJsonObject(data['slots']);
+  if (!isJsonObject(data)) return false;
+  const isState = typeof data['state'] === 'string' && isJsonObject(data['slots']);
+  return isState || (data['request'] === 'confirmation' && typeof data['callId'] === 'string');
 }
 
 /** A button of an assistant. */
