@@ -9,7 +9,7 @@ import {
   type SharedOptions,
 } from '../service/index.ts';
 import type { Engine } from '../tasks/index.ts';
-import type { ChannelHost, MountedChannel } from './channel.ts';
+import type { Channel, ChannelHost, MountedChannel } from './channel.ts';
 import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
 import { mountable, type MountableHandler } from './mount.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
@@ -91,12 +91,13 @@ export async function openEndpoints(
       const {
         cors: corsOrigins = [],
         setsContextHints = false,
-        channels = [],
+        channels: given = [],
         a2a = true,
         rpcPath = '/',
         cardPath,
       } = options;
       const service: HttpService = { ...base, corsOrigins, setsContextHints, metricsEndpoint };
+      const channels = [...given, ...(await ownChannels(options))];
       const routes = new ChannelRoutes();
       const handling: HandlerOptions = {
         closing: closing.signal,
@@ -181,6 +182,20 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+}
+
+/** The channels that options ask for, loaded only where they are wanted. */
+async function ownChannels({ mcp = false, chat = false }: HttpOptions): Promise<Channel[]> {
+  const channels: Channel[] = [];
+  if (mcp !== false) {
+    const { mcpChannel } = await import('./mcp-channel.ts');
+    channels.push(mcpChannel(checkPath('mcp.path', mcp === true ? '/mcp' : mcp.path)));
+  }
+  if (chat !== false) {
+    const { chatChannel } = await import('./chat/chat-channel.ts');
+    channels.push(chatChannel(checkPath('chat.path', chat === true ? '/chat' : chat.path)));
+  }
+  return channels;
 }
 
 function checkPath(option: string, path: string): string {

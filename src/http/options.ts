@@ -17,6 +17,13 @@ export interface HttpOptions {
   a2a?: boolean;
   /** Where the card is, in place of its well-known paths. @default '/.well-known/agent-card.json' and '/.well-known/agent.json' */
   cardPath?: string;
+  /** Serves the agent as an MCP server too, at `/mcp` or the path given. @default false */
+  mcp?: boolean | { readonly path: string };
+  /**
+   * Answers the chat of web pages that `useChat` of the AI SDK makes, at `/chat` or the path given.
+   * @default false
+   */
+  chat?: boolean | { readonly path: string };
   /** Endpoints beside A2A: chat webhooks, APIs, pages. @default none */
   channels?: readonly Channel[];
 }

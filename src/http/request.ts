@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
 import { authHeaders, isLocalRequest, type TlsPeer, tlsPeer } from '../auth/index.ts';
-import { readBytes } from '../net/index.ts';
+import { parsedBody, readBytes } from '../net/index.ts';
 import {
   invalidParams,
   isJsonObject,
@@ -32,7 +32,7 @@ export function authenticateRequest(
   });
 }
 
-function addressOf({ socket }: IncomingMessage): string {
+export function addressOf({ socket }: IncomingMessage): string {
   return socket.remoteAddress ?? '';
 }
 
@@ -101,11 +101,7 @@ function closeSignal(response: ServerResponse): AbortSignal {
  * Express `json()` in front of the handler) is used as it is.
  */
 export async function readBody(request: IncomingMessage, limits: RequestLimits): Promise<string> {
-  const parsed = (request as IncomingMessage & { body?: unknown }).body;
-  if (parsed !== undefined && (request.readableEnded || request.complete)) {
-    return typeof parsed === 'string' ? parsed : JSON.stringify(parsed);
-  }
-  return (await readBytes(request, limits)).toString('utf8');
+  return parsedBody(request) ?? (await readBytes(request, limits)).toString('utf8');
 }
 
 /** The body as JSON; an empty body counts as an empty object. */

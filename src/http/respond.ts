@@ -8,7 +8,7 @@ import {
 } from '../service/index.ts';
 import type { Call } from '../tasks/index.ts';
 import type { HttpService } from './options.ts';
-import { sendEvents } from './sse.ts';
+import { frame, sendEvents } from './sse.ts';
 
 /** Response headers by name. */
 type Headers = Readonly<Record<string, string | string[]>>;
@@ -81,12 +81,13 @@ export async function sendResult(
   const [before, after] = encoding.envelope;
   if (result.kind === 'stream') {
     return sendEvents(response, result.stream, {
-      encode({ body, isLast }) {
+      encode(event) {
+        const { body, isLast } = event;
         const text =
           dialect.version === '1.0'
             ? body.text
             : JSON.stringify(dialect.streamResponse.encode(body.value, isLast));
-        return `${before}${text}${after}`;
+        return frame(event, `${before}${text}${after}`);
       },
       encodeError: encoding.errorFrame,
       logger: service.logger,

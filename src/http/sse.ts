@@ -14,7 +14,7 @@ const streamHeaders = {
 const maxPending = 64 * 1024;
 
 export interface EventSending {
-  /** The `data:` of one event. */
+  /** One event as text of the stream: any number of frames. */
   readonly encode: (event: StreamEvent) => string;
   /** The frame that tells of a failure in the middle of the stream. */
   readonly encodeError: (error: LegateError) => string;
@@ -100,7 +100,7 @@ class EventSender {
         await this.#stream.arrival();
         continue;
       }
-      this.#pending += frame(event, encode(event));
+      this.#pending += encode(event);
       if (event.isLast) {
         this.#isComplete = true;
         return;
@@ -176,7 +176,8 @@ class EventSender {
   }
 }
 
-function frame(event: StreamEvent, data: string): string {
+/** A frame with the number of its event, from which clients resume. */
+export function frame(event: StreamEvent, data: string): string {
   return event.sequence > 0 ? `id: ${event.sequence}\ndata: ${data}\n\n` : `data: ${data}\n\n`;
 }
 

@@ -151,6 +151,13 @@ export const defaultBodyLimits: BodyLimits = {
 
 const processBudget = new BodyBudget();
 
+/** The body that a framework in front of the handler has parsed (`json()` of Express), as text. */
+export function parsedBody(request: IncomingMessage): string | undefined {
+  if (!('body' in request) || !(request.readableEnded || request.complete)) return undefined;
+  const { body } = request;
+  return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+}
+
 /**
  * Reads a whole request body, bounded in size, time and by the budget that all bodies of the process
  * share.

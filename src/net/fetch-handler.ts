@@ -107,10 +107,10 @@ class WebRequest extends Readable {
     );
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // A body that ended, or failed, needs no cancellation.
+  override _destroy(reason: Error | null, done: (error?: Error | null) => void): void {
+    // Fails where the body has failed, which its reader knows.
     if (!this.complete) this.#body?.cancel().catch(() => undefined);
-    done(error);
+    done(reason);
   }
 }
 

@@ -3,6 +3,7 @@ export {
   type BodyLimits,
   defaultBodyLimits,
   networkOf,
+  parsedBody,
   readBodyOf,
   readBytes,
 } from './body.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { LegateError, statusOf, toJsonRpcError } from '../protocol/index.ts';
-import { defaultBodyLimits, readBytes } from './body.ts';
+import { defaultBodyLimits, parsedBody, readBytes } from './body.ts';
 
 /** A handler of web requests as one of `node:http`. A client that leaves aborts its request. */
 export function toNodeHandler(
@@ -15,7 +15,11 @@ export function toNodeHandler(
     });
     let body: Buffer<ArrayBuffer>;
     try {
-      body = await readBytes(incoming, { ...defaultBodyLimits, maxBodyBytes });
+      const parsed = parsedBody(incoming);
+      body =
+        parsed === undefined
+          ? await readBytes(incoming, { ...defaultBodyLimits, maxBodyBytes })
+          : Buffer.from(parsed);
     } catch (error) {
       if (!(error instanceof LegateError)) throw error;
       return refuse(outgoing, error);

@@ -1,14 +1,18 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import express from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
+import { connect } from '../../src/client/index.ts';
+import { router, serve } from '../../src/http/index.ts';
 import { McpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { startHttpSample } from '../../src/mcp/testing/http-server.ts';
 import { artifact } from '../../src/protocol/index.ts';
 import type { Agent } from '../../src/agents/agent.ts';
-import { agent, failed, inputRequired, textOf, working } from '../../src/agents/define.ts';
+import { agent, failed, inputRequired, reply, textOf, working } from '../../src/agents/define.ts';
 import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
 import { type McpHandlerOptions, mcpHandler } from '../../src/tasks/mcp/mcp-server.ts';
@@ -253,6 +257,59 @@ test('pages of other origins and too large bodies are sent away', async () => {
   expect((await post({ origin: 'https://evil.example' }, '{}')).status).toBe(403);
   expect((await post({ origin: 'https://ok.example' }, '{}')).status).not.toBe(403);
   expect((await post({}, JSON.stringify({ x: 'y'.repeat(3_000) }))).status).toBe(413);
+});
+
+test('an agent that is served over A2A is an MCP server on the same port, with its callers and tasks', async () => {
+  const asker = agent({ name: 'asker', replies: 'message' }, async function* (turn) {
+    if (textOf(turn.message) === 'ping') return yield reply('pong');
+    if (!turn.isContinuation) return yield inputRequired('Which colour?');
+    return yield artifact(`${textOf(turn.message)} for ${turn.caller.subject}`);
+  });
+  const tokens = [
+    { token: 'secret', subject: 'ada' },
+    { token: 'other', subject: 'eve' },
+  ];
+  const server = await serve(asker, {
+    mcp: true,
+    auth: new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] }),
+  });
+  open.push(server);
+  const url = `${server.url}/mcp`;
+  await expect(connectionTo(url).tools()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  const ada = connectionTo(url, { authorization: 'Bearer secret' });
+  expect((await ada.call({ name: 'asker' }, { message: 'ping' })).text).toBe('pong');
+  const asked = await ada.call({ name: 'asker' }, { message: 'Paint' });
+  expect(asked.structured).toMatchObject({ state: 'input-required' });
+  const taskId = asked.structured?.['invocation'] as string;
+  const eve = connectionTo(url, { authorization: 'Bearer other' });
+  expect(await eve.call({ name: 'asker' }, { message: 'x', invocation: taskId })).toMatchObject({
+    isError: true,
+  });
+  // The task is the same over A2A.
+  const client = await connect(server.url, { headers: { authorization: 'Bearer secret' } });
+  expect((await client.getTask({ id: taskId })).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+  const done = await ada.call({ name: 'asker' }, { message: 'red', invocation: taskId });
+  expect(done.text).toBe('red for ada');
+});
+
+test('an agent is an MCP server behind a body parser of Express, at a path of its own', async () => {
+  const { handler, close } = await router(greeter, { mcp: { path: '/tools' } });
+  const app = express();
+  app.use(express.json());
+  app.use('/agent', handler);
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push({
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await close();
+    },
+  });
+  const { port } = server.address() as AddressInfo;
+  const connection = connectionTo(`http://127.0.0.1:${port}/agent/tools`);
+  const answer = await connection.call({ name: 'the_greeter' }, { message: 'Ada' });
+  expect(answer.text).toBe('Hello Ada, 1');
 });
 
 test('an agent is served over standard input and output', async () => {

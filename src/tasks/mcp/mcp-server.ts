@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Agent, Caller } from '../../agents/index.ts';
+import { present } from '../../config/index.ts';
 import { toNodeHandler } from '../../net/index.ts';
-import type { Store } from '../../store/index.ts';
+import { openMemory, type Store } from '../../store/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { anonymous } from '../call.ts';
+import { Engine } from '../engine.ts';
+import type { TaskOperations } from './serving.ts';
 
 /**
  * How an agent is served as an MCP server.
@@ -62,20 +65,13 @@ export async function mcpHandler(
   agent: Agent,
   options: McpHandlerOptions = {},
 ): Promise<McpHandler> {
-  const { createMcpHandler } = await import('@modelcontextprotocol/server');
-  const { Serving } = await import('./serving.ts');
-  const { authenticate = () => anonymous, allowedOrigins = [], maxBodyBytes } = options;
-  const { logger = defaultLogger } = options;
-  const serving = new Serving(agent, options);
-  const mcp = createMcpHandler(
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- set by the handler below
-    ({ authInfo }) => serving.server((authInfo?.extra?.['caller'] ?? anonymous) as Caller),
-    {
-      onerror: (error) => logger.debug({ error }, 'mcp.server.error'),
-      ...(maxBodyBytes !== undefined && { maxRequestBodySize: maxBodyBytes }),
-    },
-  );
-  const close = (): Promise<void> => mcp.close();
+  const { authenticate = () => anonymous, allowedOrigins = [] } = options;
+  const engine = ownEngine(agent, options);
+  const mcp = await mcpEndpoint(agent, engine.get, options);
+  const close = async (): Promise<void> => {
+    await mcp.close();
+    await engine.stop();
+  };
   return {
     handler: async (request, response) => {
       const { origin } = request.headers;
@@ -88,12 +84,69 @@ export async function mcpHandler(
         response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
         return;
       }
-      const authInfo = { token: '', clientId: caller.subject, scopes: [], extra: { caller } };
-      const handle = toNodeHandler((web) => mcp.fetch(web, { authInfo }), maxBodyBytes);
-      await handle(request, response);
+      await mcp.handle(request, response, caller);
     },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Answers MCP requests of authenticated callers over streamable HTTP. */
+export interface McpEndpoint {
+  readonly handle: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+  ) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function mcpEndpoint(
+  agent: Agent,
+  tasks: () => Promise<TaskOperations>,
+  options: Pick<McpHandlerOptions, 'version' | 'logger' | 'maxBodyBytes'>,
+): Promise<McpEndpoint> {
+  const { createMcpHandler } = await import('@modelcontextprotocol/server');
+  const { Serving } = await import('./serving.ts');
+  const { version, logger = defaultLogger, maxBodyBytes } = options;
+  const serving = new Serving(agent, tasks, version);
+  const mcp = createMcpHandler(
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- set by the handler below
+    ({ authInfo }) => serving.server((authInfo?.extra?.['caller'] ?? anonymous) as Caller),
+    {
+      onerror: (error) => logger.debug({ error }, 'mcp.server.error'),
+      ...(maxBodyBytes !== undefined && { maxRequestBodySize: maxBodyBytes }),
+    },
+  );
+  return {
+    handle: (request, response, caller) => {
+      const authInfo = { token: '', clientId: caller.subject, scopes: [], extra: { caller } };
+      return toNodeHandler((web) => mcp.fetch(web, { authInfo }), maxBodyBytes)(request, response);
+    },
+    close: () => mcp.close(),
+  };
+}
+
+/** The engine of an agent that nothing else serves, started by the first call. */
+function ownEngine(
+  agent: Agent,
+  { store = openMemory(), logger }: McpServerOptions,
+): { readonly get: () => Promise<Engine>; readonly stop: () => Promise<void> } {
+  let starting: Promise<Engine> | undefined;
+  return {
+    get: () =>
+      (starting ??= Engine.start({
+        // Whoever called a turn whose process died has gone with it.
+        agent: { ...agent, inputModes: ['*/*'], onInterrupted: 'fail' },
+        store,
+        ...present({ logger }),
+        taskTimeoutMs: 0,
+        maxContexts: 0,
+      }).catch((error: unknown) => {
+        starting = undefined;
+        throw error;
+      })),
+    stop: async () => (await starting)?.stop(),
   };
 }
 
@@ -107,10 +160,17 @@ export async function serveMcpStdio(
 ): Promise<{ close(): Promise<void> }> {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
   const { Serving } = await import('./serving.ts');
-  const serving = new Serving(agent, options);
+  const engine = ownEngine(agent, options);
+  const serving = new Serving(agent, engine.get, options.version);
   // The user who started this process is its only caller.
   const caller: Caller = { tenant: '', subject: 'stdio', method: 'stdio' };
-  return serveStdio(() => serving.server(caller), {
+  const stdio = serveStdio(() => serving.server(caller), {
     onerror: (error) => options.logger?.debug({ error }, 'mcp.server.error'),
   });
+  return {
+    async close() {
+      await stdio.close();
+      await engine.stop();
+    },
+  };
 }

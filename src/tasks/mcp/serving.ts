@@ -1,18 +1,27 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { present } from '../../config/index.ts';
 import {
   type Agent,
   type Caller,
+  type EndKind,
   withSafeNames,
   textOf,
-  type TurnEvent,
 } from '../../agents/index.ts';
-import { isJsonObject, type Part } from '../../protocol/index.ts';
+import {
+  contentOf,
+  isInterrupted,
+  isJsonObject,
+  LegateError,
+  type Message,
+  message,
+  type Part,
+  type Task,
+  type TaskStatus,
+} from '../../protocol/index.ts';
 import { endSpan, inSpan, type SpanOptions, startSpan } from '../../telemetry/index.ts';
-import type { Invocation, InvocationResult } from '../runner/invocation.ts';
-import { Runner } from '../runner/runner.ts';
-import type { McpServerOptions } from './mcp-server.ts';
+import { endKindOf } from '../agent-events.ts';
+import type { Call } from '../call.ts';
+import type { Engine } from '../engine.ts';
 
 const inputSchema = z.object({
   message: z.string().describe('What to say to the agent.'),
@@ -28,24 +37,25 @@ const inputSchema = z.object({
 });
 type Input = z.infer<typeof inputSchema>;
 
-/** What all requests to one served agent share. */
+/** What an MCP server needs of the engine that runs the agent's tasks. */
+export type TaskOperations = Pick<Engine, 'stream' | 'getTask' | 'listTasks' | 'cancelTask'>;
+
+/** An agent as an MCP server. */
 export class Serving {
   readonly #agent: Agent;
-  readonly #options: McpServerOptions;
-  readonly #runner: Runner;
+  readonly #version: string;
+  readonly #tasks: () => Promise<TaskOperations>;
 
-  constructor(agent: Agent, options: McpServerOptions) {
+  constructor(agent: Agent, tasks: () => Promise<TaskOperations>, version = '1') {
     this.#agent = agent;
-    this.#options = options;
-    const { store, logger } = options;
-    this.#runner = new Runner({ agent, isResumable: false, ...present({ store, logger }) });
+    this.#version = version;
+    this.#tasks = tasks;
   }
 
   async server(caller: Caller): Promise<McpServer> {
     const { McpServer } = await import('@modelcontextprotocol/server');
     const { name, description, skills } = this.#agent;
-    const { version = '1' } = this.#options;
-    const server = new McpServer({ name, version }, { capabilities: { tools: {} } });
+    const server = new McpServer({ name, version: this.#version }, { capabilities: { tools: {} } });
     const abilities = skills.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
     server.registerTool(
       withSafeNames([{ name }])[0]?.name ?? 'agent',
@@ -74,43 +84,80 @@ export class Serving {
   }
 
   async #answer(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
-    const invocation = await this.#start(input, caller, context.mcpReq.signal);
-    if (invocation === undefined) {
+    const { signal } = context.mcpReq;
+    const tasks = await this.#tasks();
+    const call: Call = { caller, version: '1.0' };
+    const message = await messageOf(input, tasks, call);
+    if (message === undefined) {
       const text = `There is no open question ${input.invocation ?? ''}; leave "invocation" out.`;
       return { isError: true, content: [{ type: 'text', text }] };
     }
-    let progress = 0;
-    for await (const event of invocation) {
-      progress += 1;
-      await notifyProgress(context, event, progress);
+    let taskId: string | undefined;
+    // A client that gives up a call cancels its task, unlike one that only disconnects from A2A.
+    const cancel = (): void => {
+      if (taskId === undefined) return;
+      // It has ended meanwhile, or its own limits end it.
+      tasks.cancelTask({ id: taskId }, call).catch(() => undefined);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const stream = await tasks.stream(
+        { message },
+        { ...call, onAdmitted: (admitted) => ({ taskId } = admitted) },
+      );
+      if (signal.aborted) cancel();
+      let progress = 0;
+      for await (const { body } of stream) {
+        if ('message' in body.value) return repliedResult(body.value.message);
+        if ('task' in body.value) taskId = body.value.task.id;
+        if (!('statusUpdate' in body.value)) continue;
+        progress += 1;
+        await notifyProgress(context, body.value.statusUpdate.status, progress);
+      }
+      const { value } = await tasks.getTask({ id: taskId ?? '' }, call);
+      return taskResult(value);
+    } finally {
+      signal.removeEventListener('abort', cancel);
     }
-    return toResult(await invocation.result());
   }
+}
 
-  async #start(input: Input, caller: Caller, signal: AbortSignal): Promise<Invocation | undefined> {
-    const parts: Part[] = [{ text: input.message }];
-    if (isJsonObject(input.data)) parts.push({ data: input.data });
-    if (input.invocation !== undefined) {
-      const open = await this.#runner.find(input.invocation);
-      const isOwn = open?.caller.subject === caller.subject && open.caller.tenant === caller.tenant;
-      if (open === undefined || !isOwn || !open.isWaiting) return undefined;
-      return this.#runner.resume(input.invocation, parts, { signal });
-    }
-    const sessionId = await this.#sessionFor(input.session, caller);
-    return this.#runner.start({
-      message: parts,
-      caller,
-      signal,
-      ...(sessionId !== undefined && { sessionId }),
-    });
+/** The message of a call; undefined where it answers a question that the caller was not asked. */
+async function messageOf(
+  input: Input,
+  tasks: TaskOperations,
+  call: Call,
+): Promise<Message | undefined> {
+  const parts: Part[] = [{ text: input.message }];
+  if (isJsonObject(input.data)) parts.push({ data: input.data });
+  const { invocation, session } = input;
+  if (invocation !== undefined) {
+    const asked = await taskOf(tasks, invocation, call);
+    if (asked === undefined || !isInterrupted(asked.status.state)) return undefined;
+    return message(parts, { taskId: invocation, contextId: asked.contextId });
   }
+  const contextId = session === undefined ? undefined : await knownContext(tasks, session, call);
+  return message(parts, contextId === undefined ? {} : { contextId });
+}
 
-  /** Anonymous callers may only continue conversations whose ids we made: others could guess theirs. */
-  async #sessionFor(sessionId: string | undefined, caller: Caller): Promise<string | undefined> {
-    if (sessionId === undefined || caller.subject !== '') return sessionId;
-    const known = await this.#runner.sessions.get({ caller, sessionId });
-    return known === undefined ? undefined : sessionId;
+async function taskOf(tasks: TaskOperations, id: string, call: Call): Promise<Task | undefined> {
+  try {
+    return (await tasks.getTask({ id }, call)).value;
+  } catch (error) {
+    if (error instanceof LegateError && error.code === 'TASK_NOT_FOUND') return undefined;
+    throw error;
   }
+}
+
+/** Anonymous callers may only continue conversations whose ids we made: others could guess theirs. */
+async function knownContext(
+  tasks: TaskOperations,
+  contextId: string,
+  call: Call,
+): Promise<string | undefined> {
+  if (call.caller.subject !== '') return contextId;
+  const { tasks: known } = await tasks.listTasks({ contextId, pageSize: 1 }, call);
+  return known.length > 0 ? contextId : undefined;
 }
 
 /** The trace of the call itself takes precedence over that of the HTTP request that carries it. */
@@ -129,35 +176,45 @@ function traceOf({ mcpReq, http }: ServerContext): Pick<SpanOptions, 'traceparen
 /** Sends progress to clients that asked for it. */
 async function notifyProgress(
   { mcpReq }: ServerContext,
-  event: TurnEvent,
+  { state, message: said }: TaskStatus,
   progress: number,
 ): Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
-  const hasText = 'kind' in event && event.kind === 'working' && event.parts !== undefined;
-  if (progressToken === undefined || !hasText) return;
-  const message = textOf({ parts: event.parts ?? [] });
+  if (progressToken === undefined || state !== 'TASK_STATE_WORKING' || said === undefined) return;
   await mcpReq.notify({
     method: 'notifications/progress',
-    params: { progressToken, progress, message },
+    params: { progressToken, progress, message: textOf(said) },
   });
 }
 
-function toResult(result: InvocationResult): CallToolResult {
-  const { state, sessionId, invocationId, artifacts, text } = result;
-  const isWaiting = state === 'input-required' || state === 'auth-required';
-  const data = [...artifacts.flatMap(({ parts }) => parts), ...result.parts].flatMap((part) =>
-    part.data === undefined ? [] : [part.data],
-  );
-  const files = artifacts.flatMap(({ parts }) => parts.flatMap(toFile));
-  return {
-    content: [{ type: 'text', text: text === '' ? state : text }, ...files],
-    structuredContent: {
+function repliedResult({ contextId = '', parts }: Message): CallToolResult {
+  return toResult({ state: 'completed', session: contextId, text: textOf({ parts }) }, parts);
+}
+
+function taskResult(task: Task): CallToolResult {
+  const { id, contextId, artifacts = [], status } = task;
+  const state = endKindOf(status.state) ?? 'failed';
+  const parts = [...artifacts.flatMap((made) => made.parts), ...(status.message?.parts ?? [])];
+  return toResult(
+    {
       state,
-      session: sessionId,
-      text,
-      ...(isWaiting && { invocation: invocationId }),
-      ...(data.length > 0 && { data }),
+      session: contextId,
+      text: textOf(task),
+      ...(isInterrupted(status.state) && { invocation: id }),
     },
+    parts,
+  );
+}
+
+function toResult(
+  shown: { readonly state: EndKind; readonly session: string; readonly text: string },
+  parts: readonly Part[],
+): CallToolResult {
+  const { state, text } = shown;
+  const { data } = contentOf(text, parts);
+  return {
+    content: [{ type: 'text', text: text === '' ? state : text }, ...parts.flatMap(toFile)],
+    structuredContent: { ...shown, ...(data.length > 0 && { data: [...data] }) },
     ...((state === 'failed' || state === 'rejected' || state === 'canceled') && { isError: true }),
   };
 }
