@@ -29,6 +29,8 @@ export {
 export {
   type Agent,
   agent,
+  type AiSdkAgent,
+  fromAiSdk,
   type AgentFunction,
   type AgentOptions,
   agentTool,

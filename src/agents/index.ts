@@ -30,6 +30,7 @@ export {
   cutResult,
   type Entry,
 } from './tool-loop/conversation.ts';
+export { type AiSdkAgent, fromAiSdk } from './ai-sdk/from-ai-sdk.ts';
 export { llmAgent } from './llm/llm-agent.ts';
 export type { ModelSource } from './llm/model-source.ts';
 export type { ToolCallInfo } from './tool-loop/call-runner.ts';

@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import {
+  artifact,
+  isJsonObject,
+  type JsonObject,
+  LegateError,
+  type Part,
+} from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
+import type { Agent, Turn, TurnEvent } from '../agent.ts';
+import { agent, type AgentOptions, completed, working } from '../define.ts';
+import { askingEnd, readAnswers } from '../llm/questions.ts';
+import { jsonObject, SavedTasks } from '../stored.ts';
+import { callState, type CallState, isAsking } from '../tool-loop/call-state.ts';
+import { noUsage, usageMetadata } from '../usage.ts';
+import { type StreamPart, streamPart } from './stream-part.ts';
+
+/**
+ * An agent of the AI SDK: a `ToolLoopAgent`, or anything else of its interface `Agent`.
+ * @example const served = (source: AiSdkAgent) => serve(fromAiSdk(source, { name: 'clerk' }));
+ */
+export interface AiSdkAgent {
+  readonly version: 'agent-v1';
+  readonly id: string | undefined;
+  stream(options: {
+    readonly messages: never[];
+    readonly abortSignal: AbortSignal;
+  }): PromiseLike<AiSdkStream>;
+}
+
+/** The part of the result of `stream` that is used. */
+interface AiSdkStream {
+  readonly fullStream: AsyncIterable<unknown>;
+  /** From version 7 on. */
+  readonly responseMessages?: PromiseLike<readonly unknown[]>;
+  /** Before. */
+  readonly response: PromiseLike<unknown>;
+}
+
+/** Where a task waits: its messages so far, and the calls that need approval. */
+const stopFormat = new StoredFormat({
+  name: 'checkpoint of task',
+  schema: z.object({ messages: z.array(jsonObject), calls: z.array(callState) }),
+});
+
+/** Messages of a conversation that the model is shown at most. */
+const maxMessages = 200;
+
+/** `ModelMessage` of the AI SDK, whose type is only known to programs that install it. */
+const modelMessages = z.array(
+  z.custom<never>((value) => isJsonObject(value) && typeof value['role'] === 'string'),
+);
+
+/**
+ * An agent of the AI SDK as it is: its text streams, its files become artifacts, a tool that needs
+ * approval becomes a question, and its messages are kept in the conversation.
+ * @example
+ * const clerk = new ToolLoopAgent({ id: 'clerk', model, tools: { search } });
+ * await serve(fromAiSdk(clerk));
+ */
+export function fromAiSdk(source: AiSdkAgent, options: Partial<AgentOptions> = {}): Agent {
+  const { name = source.id ?? 'agent', ...rest } = options;
+  const made = agent({ name, ...rest }, (turn) => run(source, turn));
+  return {
+    ...made,
+    async abandon(turn) {
+      const saved = await savedTasks(turn);
+      if (saved.take(turn.taskId) === undefined) return undefined;
+      return { context: { value: saved.toValue('tasks') } };
+    },
+  };
+}
+
+async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | string> {
+  const saved = await savedTasks(turn);
+  const stopped = saved.take(turn.taskId);
+  const own = [...(stopped?.messages ?? [userMessage(turn.message.parts)])];
+  if (stopped !== undefined) {
+    const { calls, note, remarks } = readAnswers(turn.message, stopped.calls);
+    if (calls.some(isAsking)) {
+      saved.stop(turn.taskId, { messages: own, calls: [...calls] });
+      yield { ...askingEnd(calls, note), context: { value: saved.toValue('tasks') } };
+      return;
+    }
+    own.push({ role: 'tool', content: calls.map(approvalOf) });
+    if (remarks.length > 0) own.push(userMessage(remarks));
+  }
+  const result = await source.stream({
+    messages: modelMessages.parse([...(await history(turn)), ...own]),
+    abortSignal: turn.signal,
+  });
+  const asked: CallState[] = [];
+  let usage = noUsage;
+  for await (const each of result.fullStream) {
+    const part = streamPart.parse(each);
+    if (part.type === 'tool-approval-request' && !part.isAutomatic) asked.push(toCall(part));
+    else if (part.type === 'finish') usage = part.totalUsage;
+    else yield* eventsOf(part);
+  }
+  turn.signal.throwIfAborted();
+  own.push(...(await responseMessages(result)));
+  if (asked.length > 0) {
+    saved.stop(turn.taskId, { messages: own, calls: asked });
+    yield { ...askingEnd(asked), context: { value: saved.toValue('tasks') } };
+    return;
+  }
+  const context = { value: saved.toValue('tasks'), log: own };
+  yield completed(undefined, { metadata: usageMetadata(usage), context });
+}
+
+function* eventsOf(part: StreamPart): Generator<TurnEvent | string> {
+  switch (part.type) {
+    case 'text-delta':
+      yield part.text;
+      return;
+    case 'file': {
+      const { base64: raw, mediaType } = part.file;
+      yield artifact([{ raw, mediaType }]);
+      return;
+    }
+    case 'source':
+      yield artifact([{ url: part.url, mediaType: 'text/html' }], {
+        ...(part.title !== undefined && { name: part.title }),
+      });
+      return;
+    case 'tool-call':
+      yield working(undefined, { tool: part.toolName });
+      return;
+    case 'error':
+      throw part.error instanceof Error
+        ? part.error
+        : new LegateError('UNAVAILABLE', 'the model failed', { cause: part.error });
+    default:
+  }
+}
+
+function toCall({ approvalId, toolCall }: Extract<StreamPart, { approvalId: string }>): CallState {
+  const { toolName: name, input } = toolCall;
+  return { id: approvalId, name, input, ask: { request: 'confirmation' } };
+}
+
+function approvalOf({ id, isConfirmed = false, output }: CallState): JsonObject {
+  return {
+    type: 'tool-approval-response',
+    approvalId: id,
+    approved: isConfirmed,
+    ...(output?.type === 'denied' && { reason: output.value }),
+  };
+}
+
+async function savedTasks(turn: Turn) {
+  return new SavedTasks(stopFormat, (await turn.state.load())?.['tasks']);
+}
+
+/** The messages of earlier tasks, from one of the user on: the result of a tool needs its call. */
+async function history({ state }: Turn): Promise<readonly JsonObject[]> {
+  const messages = await state.log({ last: maxMessages });
+  const first = messages.findIndex(({ role }) => role === 'user');
+  return first < 0 ? [] : messages.slice(first);
+}
+
+/** As plain JSON, since they are stored. */
+async function responseMessages(result: AiSdkStream): Promise<readonly JsonObject[]> {
+  const response = result.responseMessages ?? result.response.then(messagesOf);
+  const text = JSON.stringify(await response);
+  return z.array(jsonObject).parse(JSON.parse(text));
+}
+
+function messagesOf(response: unknown): readonly unknown[] {
+  return z.object({ messages: z.array(z.unknown()) }).parse(response).messages;
+}
+
+function userMessage(parts: readonly Part[]): JsonObject {
+  return { role: 'user', content: parts.map(toContent) };
+}
+
+function toContent({ text, data, raw, url, mediaType, filename }: Part): JsonObject {
+  const file = raw ?? url;
+  if (file === undefined) return { type: 'text', text: text ?? JSON.stringify(data ?? '') };
+  return {
+    type: 'file',
+    data: file,
+    mediaType: mediaType ?? 'application/octet-stream',
+    ...(filename !== undefined && { filename }),
+  };
+}
