@@ -9,8 +9,11 @@ export type Drain = (options: { readonly graceMs: number }) => Promise<void>;
 
 /** How often new connections are looked for before the port is closed, in milliseconds. */
 const acceptMs = 25;
-/** Longest time that requests are held for that, in milliseconds. */
-const holdMs = 250;
+/**
+ * How many times they are looked for at most. Counted and not timed: on an overloaded machine,
+ * connections are accepted as late as the timer fires.
+ */
+const acceptRounds = 10;
 /**
  * After the port was closed, the server waits until no request came for this time, in milliseconds: one
  * may be on its way on every idle connection, and would be reset.
@@ -59,14 +62,13 @@ export async function shutDown(options: {
 
 /** Waits until the process has accepted all connections that clients have made. */
 async function accepted(server: Server | SecureServer, responses: OpenResponses): Promise<void> {
-  const deadline = performance.now() + holdMs;
   let isQuiet = performance.now() - responses.lastAt >= acceptMs;
   const onConnection = (): void => void (isQuiet = false);
   server.on('connection', onConnection);
   // After two turns, the event loop has looked for connections at least once.
   await loopTurn();
   await loopTurn();
-  while (!isQuiet && performance.now() < deadline) {
+  for (let round = 0; !isQuiet && round < acceptRounds; round += 1) {
     isQuiet = true;
     await new Promise((resolve) => setTimeout(resolve, acceptMs));
     await loopTurn();
