@@ -241,7 +241,7 @@ export class FlowIndex {
         const phrase = this.#phrases[id];
         if (phrase === undefined || this.#isLeftOut(phrase, without)) continue;
         const weight = phrase.stems.get(stem) ?? 0;
-        const covered = weight * (certain <= certainty.synonym * tailCertainty ? 0.85 : 1);
+        const covered = weight * (certain <= certainty.synonym ? 0.85 : 1);
         const hit = hits.get(id);
         if (hit === undefined) {
           hits.set(id, { phrase, points: weight * certain * rarity, covered });
@@ -411,12 +411,13 @@ export class FlowIndex {
     return words;
   }
 
-  /** What is wished or asked for: "to sell", "can you sell". */
+  /** What is wished, asked for or ordered: "to sell", "can you sell", "sell my". */
   #isVerb({ tokens }: Message, { at, stem }: Word): boolean {
-    const { infinitive, auxiliaries, pronouns, light } = this.#language;
+    const { infinitive, auxiliaries, pronouns, light, determiners } = this.#language;
     const before = tokens[at - 1]?.folded ?? '';
     if (light.has(stem)) return false;
     if (infinitive.has(before)) return true;
+    if (at === 0) return determiners.has(tokens[1]?.folded ?? '');
     return pronouns.has(before) && auxiliaries.has(tokens[at - 2]?.folded ?? '');
   }
 
@@ -489,7 +490,7 @@ function judgePhrase({ phrase, points, covered }: Hit, spoken: Spoken): Said {
   const shared = phrase.fillers.filter((word) => spoken.words.has(word)).length;
   const likeness =
     (covered + fillerWeight * shared) / (phrase.weight + fillerWeight * phrase.fillers.length);
-  const score = points * (0.5 + 0.5 * likeness) * (isContained ? 1.25 : 1);
+  const score = points * (0.5 + 0.5 * likeness) * (isContained ? 1.25 : coverage > 0.84 ? 1.15 : 1);
   return { phrase: phrase.text, score, points, coverage, isContained };
 }
 

@@ -50,7 +50,8 @@ const showing = /^(?:show|list|view|see|display|look)$/;
 const showingOnly = /^(?:show|list|view|display)$/;
 const overview = /\b(?:overview|summary|breakdown) (?:of|over)\b/;
 /** "Which people do I have saved". */
-const ownList = /^(?:which|who|what)\b.{1,30}\b(?:do i have|have i|i have|i've)\b|^(?:do i have|have i got) any\b/;
+const ownList =
+  /^(?:which|who|what)\b.{1,30}\b(?:do i have|have i|i have|i've)\b|^(?:do i have|have i got) any\b/;
 /** About what is there already: "did you get my booking". */
 const aboutOwn =
   /^(?:when|where|what)(?:'s|s| is| was) my(?: \w+){1,2}[.?!\s]*$|^(?:did|has|was|is)\b(?: \w+)* my\b/;
@@ -61,12 +62,21 @@ export function asksToShow(message: Message): boolean {
   return showing.test(first) || overview.test(message.folded) || ownList.test(message.folded);
 }
 
+const wish = /\b(?:want|need|like|love|wish|plan|going|have|hope) to (\w+)/;
+
+/** Wants something done, with a verb of doing: "I want to buy a house". */
+export function wishesToDo({ folded, language }: Message): boolean {
+  const verb = language.stem(wish.exec(folded)?.[1] ?? '');
+  return language.generic.has(verb) && !language.weak.has(verb);
+}
+
 /** "List my bookings" makes none: a flow that changes something is not meant, unless it says so itself. */
-function isLookUp(message: Message, { flow, isExact, isContained, phrase }: Candidate): boolean {
-  if (isReading(flow) || isAnswering(flow) || isExact || isContained) return false;
+function isLookUp(message: Message, { flow, isContained, phrase }: Candidate): boolean {
+  if (isReading(flow) || isAnswering(flow) || isContained) return false;
   const wantsToSee = (text: Message): boolean => {
-    const { folded, tokens } = withoutOpeners(text);
-    const first = tokens.find((token) => token.isContent)?.folded ?? '';
+    const bare = withoutOpeners(text);
+    const { folded } = bare;
+    const first = wordsOf(bare).find((word) => word.isContent)?.folded ?? '';
     return showingOnly.test(first) || overview.test(folded) || aboutOwn.test(folded);
   };
   return wantsToSee(message) && !wantsToSee(messageOf(phrase, message.language));

@@ -5,7 +5,7 @@ import { findCategories } from './values/categories.ts';
 import { type Day, findDates } from './values/dates.ts';
 import { findEmails, findIbans, findPhones, type Found, free } from './values/found.ts';
 import { findNumbers, type FoundNumber } from './values/numbers.ts';
-import { findBoth, findPeople } from './values/people.ts';
+import { findBoth, findPeople, isPeopleWord } from './values/people.ts';
 import { findPeriods, type Period } from './values/periods.ts';
 import { findTimes, hourAlone } from './values/times.ts';
 import { converted, unitAt } from './values/units.ts';
@@ -41,6 +41,11 @@ export class Reading {
   constructor(message: Message, options: ReadingOptions) {
     this.message = message;
     this.#options = options;
+  }
+
+  /** Stems that mean the same as a stem in this project. */
+  meaningsOf(stem: string): readonly string[] {
+    return this.#options.meanings?.(stem) ?? [];
   }
 
   get taken(): readonly Span[] {
@@ -211,9 +216,12 @@ export class Reading {
   }
 
   /** "One flat tyre": the word after it is the slot's. */
-  #counts({ end }: FoundNumber, { names, described }: SlotProfile): boolean {
+  #counts({ end }: FoundNumber, { names, described, isPeople }: SlotProfile): boolean {
     const after = this.message.tokens.filter((token) => token.start >= end).slice(0, 2);
-    return after.some(({ stem }) => names.has(stem) || described.has(stem));
+    return after.some(
+      ({ stem, folded }) =>
+        names.has(stem) || described.has(stem) || (isPeople && isPeopleWord(folded)),
+    );
   }
 
   #isForeign({ currency }: FoundNumber, { isMoney }: SlotProfile): boolean {

@@ -1,7 +1,7 @@
 import type { Flow } from '../../model.ts';
 import type { Candidate, FlowIndex, WithoutPhrase } from '../flow-index.ts';
 import { type Message, messageOf, overlaps, type Span } from '../words/words.ts';
-import { asksToShow, isAnswering, isNegated, isReading, moodOf } from './mood.ts';
+import { asksToShow, isAnswering, isNegated, isReading, moodOf, wishesToDo } from './mood.ts';
 import { isQuestion, leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
 import type { SlotProfile } from './slot-profile.ts';
 
@@ -226,11 +226,16 @@ function ranked(
 ): Candidate[] {
   const candidates = index.rank(message, ignored, { without });
   const isShowing = asksToShow(message);
+  const isDoing = wishesToDo(message);
   const factor = isShowing ? 0.35 : leastCoverage(message) > practicalCoverage ? 0.6 : 1;
-  if (factor === 1) return candidates;
+  if (factor === 1 && !isDoing) return candidates;
   return candidates
     .map((one) => {
       if (one.isExact) return one;
+      // "I want to buy a house": what was bought is not asked for.
+      if (isDoing && isReading(one.flow) && !one.isTopical && !one.isContained) {
+        return { ...one, score: one.score * factor, confidence: one.confidence * 0.5 };
+      }
       if (!isReading(one.flow)) return { ...one, score: one.score * factor };
       // "Everybody I have saved in my contacts": what is shown may be described by any word.
       return isShowing && one.isTopical

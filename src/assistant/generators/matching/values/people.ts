@@ -8,7 +8,11 @@ const alone =
   /\b(?:just|only) (?:me|myself|for me)\b|\b(?:by myself|on my own|alone)\b|^(?:for )?(?:me|myself)$/;
 
 const people =
-  /^(?:adults?|kids?|children|child|grown|bab(?:y|ies)|toddlers?|teens?|teenagers?|friends?|mates?|people|persons?|guests?|others?|colleagues?|ladies|men|women|girls|boys|seniors?|students?|more)$/;
+  /^(?:adults?|kids?|children|child|grown|bab(?:y|ies)|toddlers?|teens?|teenagers?|friends?|mates?|people|persons?|ppl|pax|guests?|others?|colleagues?|ladies|men|women|girls|boys|seniors?|students?|more)$/;
+
+export function isPeopleWord(word: string): boolean {
+  return people.test(word);
+}
 
 /** "4 adults and 2 kids", "me and five friends": the sum of those who are counted, and of who speaks. */
 function findGroups(message: Message): Found<number>[] {

@@ -1,5 +1,5 @@
 import type { SlotProfile } from '../slot-profile.ts';
-import { type Message, messageOf } from '../../words/words.ts';
+import { type Message, messageOf, wordsOf } from '../../words/words.ts';
 
 /** Phrases that decide wherever they stand; looked for first, so that "no problem" is no "no". */
 const phrases: readonly (readonly [RegExp, boolean])[] = [
@@ -87,7 +87,7 @@ export function saysSlot(message: Message, { names }: SlotProfile): boolean | un
   const { synonyms, opposites } = message.language;
   const isNamed = (stem: string): boolean =>
     names.has(stem) || (synonyms.get(stem) ?? []).some((other) => names.has(other));
-  for (const [at, { stem }] of message.tokens.entries()) {
+  for (const { stem, at } of wordsOf(message)) {
     const before = message.tokens[at - 1]?.folded ?? '';
     const isNegated = /^(?:not|no|never|without|don't)$/.test(before);
     if (isNamed(stem)) return !isNegated;
