@@ -358,6 +358,12 @@ const rows: [string, Situation, readonly Command[], readonly Command[], CleanUpO
   ],
   ['a question may have no options', situation(idle), [clarify()], [clarify()]],
   [
+    'a question whose options all cannot be started is not asked',
+    situation(idle),
+    [clarify('fly', 'secret')],
+    [cannotHandle],
+  ],
+  [
     'a question counts only without other commands',
     situation(idle),
     [clarify('balance', 'transfer'), start('balance')],

@@ -68,6 +68,8 @@ function judgeClarify(
   if (isAskingToContinue(situation.stack)) return 'impossible';
   const options = [...new Set(command.options)].filter((id) => situation.startable.has(id));
   const [only] = options;
+  // A question whose options all can't be started would offer nothing.
+  if (only === undefined && command.options.length > 0) return 'impossible';
   if (only === undefined || options.length > 1) return { command: 'clarify', options };
   if (command.isOffer === true) return { ...command, options };
   return judgeStart({ command: 'start flow', flow: only }, situation, companions);
