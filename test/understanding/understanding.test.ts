@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Judged, measure, type Part, projectNames } from './measure.ts';
 
 /** Least shares of messages that are understood; raise them when the generator gets better. */
-const floors: Readonly<Record<Part, number>> = { tuned: 0.96, kept: 0.92 };
+const floors: Readonly<Record<Part, number>> = { tuned: 0.98, kept: 0.92 };
 
 const share = (rows: readonly Judged[]): number =>
   rows.filter(({ isMet }) => isMet).length / rows.length;

@@ -1,79 +1,25 @@
 import { oncePer } from '../cache.ts';
 import type { Domain, Flow } from '../model.ts';
+import {
+  better,
+  type Candidate,
+  certainty,
+  type Hit,
+  judgeFlow,
+  judgePhrase,
+  type Match,
+  type Phrase,
+  type ReadWord,
+  type ScoredFlow,
+  type Spoken,
+  weights,
+} from './candidate.ts';
+import { isThing, kindOf, roleOf } from './word-roles.ts';
 import { english } from './words/english.ts';
 import { addGroup, type Language } from './words/language.ts';
 import { Spelling } from './words/spelling.ts';
-import {
-  type Message,
-  overlaps,
-  readMessage,
-  type Span,
-  type Word,
-  wordsOf,
-} from './words/words.ts';
+import { type Message, overlaps, readMessage, type Span, wordsOf } from './words/words.ts';
 
-/** How well a flow answers to a message. */
-export interface Candidate {
-  readonly flow: Flow;
-  /** Comparable only within one message. */
-  readonly score: number;
-  /** The share of the message that the flow explains, 0 to 1. */
-  readonly confidence: number;
-  /** The share of the flow's best phrase that the message says, 0 to 1. */
-  readonly phraseCoverage: number;
-  /** Different words of the message that the flow has. */
-  readonly matched: number;
-  /** The message says exactly one of the flow's phrases. */
-  readonly isExact: boolean;
-  /** One of the flow's phrases stands in the message, word for word. */
-  readonly isContained: boolean;
-  /** It has a word that says what the request is about, not only what is done. */
-  readonly isTopical: boolean;
-  /** The phrase of the flow that is nearest to the message. */
-  readonly phrase: string;
-  /** Words of the message that the flow has, and how each was found. */
-  readonly explained: readonly Explained[];
-  /** Words of the message that the flow does not have. */
-  readonly unexplained: readonly string[];
-}
-
-export interface Explained {
-  readonly word: string;
-  readonly stem: string;
-  readonly by: keyof typeof certainty;
-  /** Says what the request is about, not only what is done. */
-  readonly isTopic: boolean;
-  readonly start: number;
-}
-
-interface Phrase {
-  readonly flow: number;
-  readonly text: string;
-  /** Folded words with a blank at each end, for finding the phrase within a message. */
-  readonly folded: string;
-  /** Stems of the words that count, with their weights. */
-  readonly stems: ReadonlyMap<string, number>;
-  readonly weight: number;
-  readonly fillers: readonly string[];
-}
-
-const weights = { topic: 1, generic: 0.7, weak: 0.3 } as const;
-/** Small words tell phrases apart that share the others: "how much money" and "where did my money go". */
-const fillerWeight = 0.2;
-/** What a word that the flow does not have takes away from its confidence. */
-const penalties = {
-  topic: 1,
-  besideTopic: 0.6,
-  /** "I want to buy a table": another thing is done than what the flow does. */
-  action: 1.2,
-  generic: 0.6,
-  light: 0.25,
-  weak: 0.2,
-  name: 0.2,
-  tail: 0.1,
-} as const;
-/** `neighbour`: a synonym of a word that another flow says itself. */
-const certainty = { word: 1, spelling: 0.85, synonym: 0.7, neighbour: 0.4 } as const;
 /** "A complaint about a branch": what stands behind a preposition says less about what is wanted. */
 const tailCertainty = 0.85;
 /** How much a word of a description says about the flow, against 1 for one of its name or examples. */
@@ -150,7 +96,10 @@ export class FlowIndex {
           : start > (tail ?? Infinity)
             ? described.tail
             : described.main;
-        stems.set(stem, Math.max(stems.get(stem) ?? 0, weights[this.#kindOf(stem)] * centrality));
+        stems.set(
+          stem,
+          Math.max(stems.get(stem) ?? 0, weights[kindOf(stem, this.#language)] * centrality),
+        );
         ofFlow.set(stem, Math.max(ofFlow.get(stem) ?? 0, centrality));
         own.add(folded);
       }
@@ -206,7 +155,8 @@ export class FlowIndex {
     return this.#mostShared(sure, without, limit)
       .map(({ flow, hits }) => {
         const best = hits.map((hit) => judgePhrase(hit, said)).reduce(better);
-        return this.#candidate(flow, words, best, without);
+        const scored = this.#scored(flow, without);
+        return scored === undefined ? undefined : judgeFlow(scored, words, best);
       })
       .filter((one) => one !== undefined)
       .toSorted(
@@ -281,92 +231,19 @@ export class FlowIndex {
     return without?.text === phrase.text && this.#flows[phrase.flow] === without.flow;
   }
 
-  #candidate(
-    at: number,
-    words: readonly ReadWord[],
-    said: Said,
-    without: WithoutPhrase | undefined,
-  ): Candidate | undefined {
+  #scored(at: number, without: WithoutPhrase | undefined): ScoredFlow | undefined {
     const flow = this.#flows[at];
     const stems = this.#stems[at];
     if (flow === undefined || stems === undefined) return undefined;
-    const explained: Explained[] = [];
-    const open: ReadWord[] = [];
-    let share = 0;
-    let isSure = true;
-    let isOpposed = false;
-    for (const word of words) {
-      // The surest come first.
-      const match = word.matches.find(
-        ({ stem }) => stems.has(stem) && (without === undefined || this.#isSaid(stem, without, at)),
-      );
-      if (match === undefined) {
-        open.push(word);
-        // What excludes a word of the project, and no flow does, must not turn into a neighbour of it.
-        isOpposed ||= word.opposites.some((one) =>
-          word.matches.length === 0 && word.role !== 'tail'
-            ? this.#postings.has(one)
-            : stems.has(one),
-        );
-        continue;
-      }
-      const kind = word.isThing ? 'topic' : this.#kindOf(match.stem);
-      const centrality = stems.get(match.stem) ?? 0;
-      share += weights[kind] * certainty[match.by] * this.#rarity(match.stem) * centrality;
-      isSure &&= certainty[match.by] > certainty.synonym;
-      explained.push({
-        word: word.folded,
-        stem: match.stem,
-        by: match.by,
-        isTopic: kind === 'topic',
-        start: word.start,
-      });
-    }
-    const hasTopic = explained.some((one) => one.isTopic);
-    const isOnlyWeak = explained.every((one) => this.#kindOf(one.stem) === 'weak');
-    let missing = 0;
-    for (const { role } of open) {
-      const isBeside = role === 'topic' && (hasTopic || this.#takesAny[at] === true);
-      missing += isBeside
-        ? penalties[this.#takesAny[at] === true ? 'light' : 'besideTopic']
-        : penalties[role];
-    }
-    let confidence = share / (share + missing);
-    const isExact = isSure && said.coverage >= 0.999 && open.length === 0;
-    if (said.isContained && hasTopic) confidence = Math.max(confidence, 0.75);
-    // "Book a flight", "add milk to my list": what is done fits, what it is done to does not.
-    if (!hasTopic && !this.#takesAny[at] && open.some((word) => word.role === 'topic')) {
-      confidence *= 0.5;
-    }
-    if (isOnlyWeak && !isExact) confidence *= 0.5;
-    // "When do you close?" is about the hours, whether one opens or closes.
-    if (isOpposed && !explained.some(({ stem }) => stem === 'hour' || stem === 'when')) {
-      confidence *= 0.4;
-    }
-    const rest = Math.max(0, share - said.points);
     return {
       flow,
-      score: said.score + 0.3 * rest,
-      confidence,
-      phraseCoverage: said.coverage,
-      matched: new Set(explained.map((one) => one.stem)).size,
-      isExact,
-      isContained: said.isContained,
-      isTopical: hasTopic,
-      phrase: said.phrase,
-      explained,
-      unexplained: open.map((word) => word.folded),
+      language: this.#language,
+      stems,
+      takesAny: this.#takesAny[at] === true,
+      isSaid: (stem) => without === undefined || this.#isSaid(stem, without, at),
+      isInProject: (stem) => this.#postings.has(stem),
+      rarity: (stem) => this.#rarity(stem),
     };
-  }
-
-  #isThing(message: Message, word: Word): boolean {
-    if (!this.#language.nouns.has(word.stem)) return false;
-    return this.#language.determiners.has(message.tokens[word.at - 1]?.folded ?? '');
-  }
-
-  #kindOf(stem: string): keyof typeof weights {
-    if (this.#language.weak.has(stem)) return 'weak';
-    return this.#language.generic.has(stem) ? 'generic' : 'topic';
   }
 
   /** 1 for a word of one flow alone, less the more flows have it. */
@@ -400,40 +277,21 @@ export class FlowIndex {
       for (const synonym of this.#synonyms.get(stem) ?? []) {
         if (!this.#postings.has(synonym)) continue;
         // Where one flow sends, what another moves is not meant; cash and money are the same in each.
-        if (isOwn && this.#kindOf(stem) === 'generic') continue;
+        if (isOwn && kindOf(stem, this.#language) === 'generic') continue;
         matches.push({ stem: synonym, by: isOwn ? 'neighbour' : 'synonym' });
       }
-      const role = isTail ? 'tail' : this.#roleOf(message, word, stem);
+      const role = isTail ? 'tail' : roleOf(message, word, stem);
       const opposites = this.#language.opposites.get(stem) ?? [];
-      const isThing = this.#isThing(message, word);
-      words.push({ folded: word.folded, start: word.start, matches, role, opposites, isThing });
+      words.push({
+        folded: word.folded,
+        start: word.start,
+        matches,
+        role,
+        opposites,
+        isThing: isThing(message, word),
+      });
     }
     return words;
-  }
-
-  /** What is wished, asked for or ordered: "to sell", "can you sell", "sell my". */
-  #isVerb({ tokens }: Message, { at, stem }: Word): boolean {
-    const { infinitive, auxiliaries, pronouns, light, determiners } = this.#language;
-    const before = tokens[at - 1]?.folded ?? '';
-    if (light.has(stem)) return false;
-    if (infinitive.has(before)) return true;
-    if (at === 0) return determiners.has(tokens[1]?.folded ?? '');
-    return pronouns.has(before) && auxiliaries.has(tokens[at - 2]?.folded ?? '');
-  }
-
-  /** What kind of word it is where a flow does not have it. Names and words beside numbers say little. */
-  #roleOf(message: Message, word: Word, stem: string): keyof typeof penalties {
-    const kind = this.#kindOf(stem);
-    if (kind === 'generic' && this.#isVerb(message, word)) return 'action';
-    if (kind !== 'topic') return kind;
-    if (this.#language.light.has(stem)) return 'light';
-    const text = message.text.slice(word.start, word.end);
-    const isName = word.at > 0 && /^\p{Lu}/u.test(text) && !/^\p{Lu}+$/u.test(message.text);
-    if (isName) return 'name';
-    const isAtNumber =
-      /^[\s,$€£]*\d/.test(message.text.slice(word.end)) ||
-      /\d\s?$/.test(message.text.slice(0, word.start));
-    return isAtNumber ? 'name' : 'topic';
   }
 }
 
@@ -441,21 +299,6 @@ export class FlowIndex {
 export interface WithoutPhrase {
   readonly flow: Flow;
   readonly text: string;
-}
-
-interface Match {
-  readonly stem: string;
-  readonly by: keyof typeof certainty;
-}
-
-interface ReadWord {
-  readonly folded: string;
-  readonly start: number;
-  readonly matches: readonly Match[];
-  readonly role: keyof typeof penalties;
-  readonly opposites: readonly string[];
-  /** A word of doing that stands for a thing here: "my order". */
-  readonly isThing: boolean;
 }
 
 export interface RankOptions {
@@ -466,51 +309,6 @@ export interface RankOptions {
 
 /** More flows than that are never close to each other. */
 const mostJudged = 24;
-
-/** A phrase with words of the message in it. */
-interface Hit {
-  readonly phrase: Phrase;
-  readonly points: number;
-  readonly covered: number;
-}
-
-/** The message, for comparing small words. */
-interface Spoken {
-  /** Folded words with a blank at each end. */
-  readonly folded: string;
-  readonly words: ReadonlySet<string>;
-}
-
-function judgePhrase({ phrase, points, covered }: Hit, spoken: Spoken): Said {
-  const coverage = phrase.weight === 0 ? 0 : covered / phrase.weight;
-  const isContained =
-    coverage >= 0.999 &&
-    phrase.folded.trim().includes(' ') &&
-    spoken.folded.includes(phrase.folded);
-  const shared = phrase.fillers.filter((word) => spoken.words.has(word)).length;
-  const likeness =
-    (covered + fillerWeight * shared) / (phrase.weight + fillerWeight * phrase.fillers.length);
-  const score = points * (0.5 + 0.5 * likeness) * (isContained ? 1.25 : coverage > 0.84 ? 1.15 : 1);
-  return { phrase: phrase.text, score, points, coverage, isContained };
-}
-
-/** What a message says of a phrase. */
-interface Said {
-  readonly phrase: string;
-  readonly score: number;
-  readonly points: number;
-  readonly coverage: number;
-  readonly isContained: boolean;
-}
-
-function better(one: Said, two: Said): Said {
-  const [best, other] = two.score > one.score ? [two, one] : [one, two];
-  return {
-    ...best,
-    coverage: Math.max(best.coverage, other.coverage),
-    isContained: best.isContained || other.isContained,
-  };
-}
 
 /** Folded words with a blank at each end. */
 function foldedWords({ tokens }: Message): string {

@@ -44,6 +44,18 @@ test.each([
   ['so what exactly can you help me with', 'capabilities'],
   ['am i talking to a robot or a person?', 'identity'],
   ['morning :)', 'greeting'],
+  // Clauses without a mark between them.
+  ['ok perfect thank you so much for your help dear', 'thanks'],
+  ['bye bye have a nice evening', 'farewell'],
+  // The clause that says most counts, also when it could be taken for politeness.
+  ['cool thx', 'thanks'],
+  ['ok good, thank you', 'thanks'],
+  // Fillers stand anywhere.
+  ['this is just so incredibly annoying', 'complaint'],
+  // Lists of words within phrases.
+  ['the food was absolutely delicious last night', 'praise'],
+  ['your waiter was very rude', 'complaint'],
+  ['never mind', 'cancel'],
   ['Das ist echt nervig', 'complaint'],
   ['Wobei können Sie mir helfen?', 'capabilities'],
 ])('%s is small talk about %s', (text, topic) => {
@@ -59,6 +71,8 @@ test.each([
   'who are my payees',
   'good morning, when are you open?',
   'thank you, my card is broken',
+  'i want to thank you with a payment',
+  'my card was cold',
   'this is useless, block my card',
   'yes',
   'no',

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
-import type { Candidate } from '../flow-index.ts';
+import type { Candidate } from '../candidate.ts';
 import { closeness, leastConfidence } from './requests.ts';
 import type { Turn } from './turn.ts';
 

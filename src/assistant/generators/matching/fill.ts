@@ -5,7 +5,6 @@ import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
 import type { Found } from './values/found.ts';
 import type { FoundNumber } from './values/numbers.ts';
-import { isPeopleWord } from './values/people.ts';
 
 /** A slot and the value that the message has for it. */
 export interface Fill {
@@ -153,13 +152,16 @@ function chooseNumber(
   return (isOnlySlot || isOnlyMoney) && open.length === 1 ? open[0] : undefined;
 }
 
+/** Those whom any slot for people counts; adults and children may have slots of their own. */
+const anyPeople = /^(?:people|persons?|ppl|pax|guests?)$/;
+
 /** "3 children", "amount 50", "a budget of 200": the slot's word within two words of the number. */
 function isNamedAt(message: Message, number: FoundNumber, profile: SlotProfile): boolean {
   const before = message.tokens.filter((token) => token.end <= number.start).slice(-3);
   // What stands before another number or "and" belongs to that one: "2 adults and 3 children".
   const border = before.findLastIndex((token) => /^(?:and|or|\d.*)$/.test(token.folded));
   const after = message.tokens.filter((token) => token.start >= number.end).slice(0, 1);
-  if (profile.isPeople && after.some((token) => isPeopleWord(token.folded))) return true;
+  if (profile.isPeople && after.some((token) => anyPeople.test(token.folded))) return true;
   return [...before.slice(border + 1), ...after].some((token) => profile.names.has(token.stem));
 }
 

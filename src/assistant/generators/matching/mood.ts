@@ -1,5 +1,5 @@
 import type { Flow } from '../../model.ts';
-import type { Candidate } from '../flow-index.ts';
+import type { Candidate } from '../candidate.ts';
 import { type Message, messageOf, wordsOf } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
 

@@ -1,8 +1,10 @@
 import type { Flow } from '../../model.ts';
-import type { Candidate, FlowIndex, WithoutPhrase } from '../flow-index.ts';
-import { type Message, messageOf, overlaps, type Span } from '../words/words.ts';
+import type { Candidate } from '../candidate.ts';
+import type { FlowIndex, WithoutPhrase } from '../flow-index.ts';
+import { type Message, messageOf, type Span } from '../words/words.ts';
 import { asksToShow, isAnswering, isNegated, isReading, moodOf, wishesToDo } from './mood.ts';
-import { isQuestion, leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
+import { leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
+import { byValuesAlone } from './requests-by-values.ts';
 import type { SlotProfile } from './slot-profile.ts';
 
 /** What a message asks to start. */
@@ -25,7 +27,7 @@ export interface Request {
   readonly candidate: Candidate;
 }
 
-interface RequestOptions {
+export interface RequestOptions {
   readonly index: FlowIndex;
   /** Flows that may be started. */
   readonly isStartable: (flow: Flow) => boolean;
@@ -78,7 +80,11 @@ export function findRequests(message: Message, options: RequestOptions): Request
   const judged = judge(message, options, options.ignored ?? []);
   if (judged.kind !== 'nothing') return judged;
   const part = requestingPart(message, options);
-  return part.kind === 'nothing' ? byValuesAlone(message, options) : part;
+  if (part.kind !== 'nothing') return part;
+  const filled = byValuesAlone(message, options);
+  if (filled === undefined) return part;
+  const candidate = { ...unmatched, flow: filled };
+  return { kind: 'start', requests: [{ flow: filled, part: message, candidate }] };
 }
 
 /** "I don't want to send money" asks for nothing. */
@@ -104,36 +110,6 @@ function wantedInstead(message: Message, options: RequestOptions): Requested {
   return findRequests(about === undefined ? rest : withTopic(rest, about), options);
 }
 
-/** Values and a name are enough where no word says what is wanted: "20 euros to Tom". */
-function byValuesAlone(message: Message, options: RequestOptions): Requested {
-  const { ignored = [], index, fillsOf, isStartable } = options;
-  const words = message.tokens.filter((token) => token.isContent);
-  const open = words.filter((token) => !ignored.some((span) => overlaps(span, token)));
-  const isPlain = ignored.length > 0 && open.length <= 1 && message.tokens.length <= mostPlainWords;
-  if (!isPlain || isQuestion(message) || index.flows.length > mostFilled)
-    return { kind: 'nothing' };
-  const filled = index.flows
-    .filter(isStartable)
-    .map((flow) => {
-      const fills = fillsOf(flow, message);
-      return { flow, fills, kinds: new Set(fills.map(({ kind }) => kind)) };
-    })
-    .filter(
-      ({ fills, kinds }) =>
-        (kinds.size > 1 && kinds.has('name')) ||
-        (people.test(message.folded) && fills.some(({ isPeople }) => isPeople)),
-    )
-    .toSorted((one, two) => two.kinds.size - one.kinds.size);
-  const [best, second] = filled;
-  if (best === undefined || best.kinds.size === second?.kinds.size) return { kind: 'nothing' };
-  const candidate = { ...unmatched, flow: best.flow };
-  return { kind: 'start', requests: [{ flow: best.flow, part: message, candidate }] };
-}
-
-/** "4 people tonight", "we are six": where only one flow counts people, it is meant. */
-const people =
-  /\b(?:people|persons?|ppl|pax|of us|party of|group of|adults?)\b|^(?:we are|we're|we will be|we'll be) \w+[.! ]*$/;
-
 /** Of a flow that no word of the message speaks of. */
 const unmatched: Omit<Candidate, 'flow'> = {
   score: 0,
@@ -147,9 +123,6 @@ const unmatched: Omit<Candidate, 'flow'> = {
   explained: [],
   unexplained: [],
 };
-const mostPlainWords = 8;
-/** Projects with more flows have too many that a pair of values fits. */
-const mostFilled = 60;
 
 function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
   const coverage = leastCoverage(message);

@@ -1,7 +1,7 @@
 import { present } from '../../../config/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
-import type { Candidate } from '../flow-index.ts';
+import type { Candidate } from '../candidate.ts';
 import { type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { findCorrections } from './corrections.ts';

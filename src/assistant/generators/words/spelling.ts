@@ -24,7 +24,9 @@ export class Spelling {
     const isListed = (one: string): boolean => this.#own.has(one) || this.#language.known.has(one);
     if (isListed(word)) return true;
     const plural = word.length > 3 ? /(?:e?s)$/.exec(word) : null;
-    return plural !== null && (isListed(word.slice(0, -1)) || isListed(word.slice(0, plural.index)));
+    return (
+      plural !== null && (isListed(word.slice(0, -1)) || isListed(word.slice(0, plural.index)))
+    );
   }
 
   /** The word that was meant; undefined for words that are right, and for those that resemble none. */

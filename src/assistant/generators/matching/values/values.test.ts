@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readMessage } from '../../words/words.ts';
 import { findCategories } from './categories.ts';
+import { findPeople } from './people.ts';
 import { findEmails, findIbans, findPhones } from './found.ts';
 import { afterYesNo, readYesNo } from './yes-no.ts';
 
@@ -119,6 +120,30 @@ test.each([
   ['chekcing account', []],
 ])('category, not asked, only by its full name: %s', (text, expected) => {
   const found = findCategories(readMessage(text), accounts, { isAsked: false });
+  expect(found.map((one) => one.value)).toEqual(expected);
+});
+
+test.each([
+  ['4 adults and 2 kids', 6],
+  ['me and five friends', 6],
+  ['3 adults and a child', 4],
+  ['2 adults, 2 kids and a baby', 5],
+  ['me and my wife', 2],
+  ['just me', 1],
+  ['4 people', undefined],
+  ['4 people at table 2', undefined],
+])('people who are counted by name: %s', (text, expected) => {
+  expect(findPeople(readMessage(text))[0]?.value).toBe(expected);
+});
+
+test.each([
+  ['my eletric bike', ['electric']],
+  ['my e-bike', ['electric']],
+  ['a city bike', ['city']],
+  ['a bike', []],
+])('category, not asked, leniently: %s', (text, expected) => {
+  const bikes = ['city', 'racing', 'electric'];
+  const found = findCategories(readMessage(text), bikes, { isAsked: false, isLenient: true });
   expect(found.map((one) => one.value)).toEqual(expected);
 });
 
