@@ -43,7 +43,6 @@ export function conformanceAgent(options: ConformanceAgentOptions = {}): Agent {
         examples: ['tck-complete-task', 'tck-stream-basic'],
       },
     ],
-    serialise: 'task',
     replies: 'message',
     async *take(turn) {
       const named = behaviourOf(turn.message) ?? (await spanningBehaviourOf(turn));

@@ -43,16 +43,21 @@ async function virtualEnvironment(folder: string, packages: readonly string[]): 
 
 /** a2a-go, built as a program, or why there is none on this machine. */
 export async function goPeer(sdk: string): Promise<Peer | string> {
-  return installed(`a2a-go-${sdk}`, async (folder) => {
-    mkdirSync(folder, { recursive: true });
+  const go = (cwd: string, ...args: string[]) => run('go', args, { cwd, timeout: 600_000 });
+  const build = (folder: string) => {
     copyFileSync(join(import.meta.dirname, 'go/main.go'), join(folder, 'main.go'));
-    const go = (...args: string[]) => run('go', args, { cwd: folder, timeout: 600_000 });
-    await go('mod', 'init', 'interop');
-    await go('get', `github.com/a2aproject/a2a-go/v2@v${sdk}`);
-    await go('build', '-mod=mod', '-o', 'peer', '.');
-  }).then((folder) =>
-    typeof folder === 'string' ? folder : peerOf(join(folder.path, 'peer'), []),
-  );
+    return go(folder, 'build', '-mod=mod', '-o', 'peer', '.');
+  };
+  const folder = await installed(`a2a-go-${sdk}`, async (path) => {
+    mkdirSync(path, { recursive: true });
+    await go(path, 'mod', 'init', 'interop');
+    await go(path, 'get', `github.com/a2aproject/a2a-go/v2@v${sdk}`);
+    await build(path);
+  });
+  if (typeof folder === 'string') return folder;
+  // The program may have changed since.
+  await build(folder.path);
+  return peerOf(join(folder.path, 'peer'), []);
 }
 
 /** Our agent on another runtime (`runtime-server.ts`), or why there is none on this machine. */
