@@ -28,12 +28,17 @@ const variables: Readonly<Record<string, string>> = {
   AZURE_API_BASE: 'Default of `api_base`',
   AZURE_API_VERSION: 'Default of `api_version`',
   ANTHROPIC_API_KEY: 'Same, for this provider',
+  COHERE_API_KEY: 'Same, for this provider',
+  DEEPINFRA_API_KEY: 'Same, for this provider',
   DEEPSEEK_API_KEY: 'Same, for this provider',
   GEMINI_API_KEY: 'Same, for this provider',
   GROQ_API_KEY: 'Same, for this provider',
   LITELLM_PROXY_API_KEY: 'Same, for this provider',
   MISTRAL_API_KEY: 'Same, for this provider',
   OPENROUTER_API_KEY: 'Same, for this provider',
+  RASA_LICENSE: 'Same, for this provider',
+  TOGETHERAI_API_KEY: 'Same, for this provider',
+  XAI_API_KEY: 'Same, for this provider',
 };
 
 /** What every program reads, and what stands for a flag. */

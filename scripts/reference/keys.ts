@@ -123,6 +123,7 @@ export const keyTables: readonly KeyTable[] = [
       'nlg.summarize_history': ['', 'Has no effect: the last turns are shown as they are'],
       'nlg.max_historical_turns': ['5', 'How many turns the model sees'],
       'nlg.prompt': ['built in', 'A file with the prompt'],
+      'nlg.prompt_template': ['', 'Another name of `prompt`'],
     },
   },
   {
@@ -209,6 +210,7 @@ export const keyTables: readonly KeyTable[] = [
       'models[].temperature': ['', 'Of the provider'],
       'models[].top_p': ['', 'Of the provider'],
       'models[].timeout': ['', 'Seconds for one call'],
+      'models[].request_timeout': ['', 'Another name of `timeout`, which wins'],
       'models[].max_tokens': ['', 'Longest answer, in tokens'],
       'models[].max_completion_tokens': ['', 'The same, as some providers call it'],
       'models[].reasoning_effort': [

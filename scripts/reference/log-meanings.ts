@@ -127,6 +127,10 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'mcp_tool.failed': 'A step called a tool, which failed',
   'mcp_tool.unknown': 'A step names a tool that its server does not have',
   'models.key_over_plain_http': 'The key of a model goes over the network in the clear',
+  'rephraser.no_model':
+    'Responses should be rephrased and no model is named: they are sent as written',
+  'models.group_left_out':
+    'A group of models that nothing uses cannot be created, for instance without its key',
   'models.keys_ignored': 'A group of models has keys that have no effect here',
   'models.strategy_replaced': 'A way of routing is not known here; another one is used',
   'peers.cancel.failed': 'A cancellation could not be sent to the peer',
@@ -165,6 +169,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'sub_agent.module.failed': 'The module of a sub agent threw',
   'sub_agent.react.failed': 'A ReAct agent failed, or took too long',
   'sub_agent.retry': 'A sub agent is tried again',
+  'sub_agent.python_module_left_out':
+    'The module of a sub agent is a Python class; the agent runs without its hooks',
   'sub_agent.startup_check_failed': 'A sub agent of the project is not there',
   'store.clock_skew':
     "The wall clock of this process is more than a second from the store's; leases and timers are not affected",

@@ -36,7 +36,8 @@ export { Tracker } from './tracker/tracker.ts';
 export type { TranscriptEntry } from './tracker/state.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
 export { buildAssistant, type BuildOptions } from './build/build-assistant.ts';
-export { checkActions } from './build/actions.ts';
+export { checkProject } from './build/check-project.ts';
+export { type Probe, type ProbeOptions, probeServices } from './build/probe-services.ts';
 export {
   type AgentInput,
   type AgentInputSlot,

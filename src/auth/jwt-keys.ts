@@ -77,7 +77,7 @@ export async function loadKeys(
     throw invalid(
       symmetric.length > 0
         ? `${algorithms.join(', ')} needs a secret`
-        : `a secret is for HS256 and HS512`,
+        : `${algorithms.join(', ')} needs a public key; a secret is for HS256 and HS512`,
     );
   }
   if ('secret' in source) return fixed(secretKey(source.secret, algorithms));
@@ -122,8 +122,32 @@ function publicKey(pem: string, algorithms: readonly JwtAlgorithm[]): KeyObject 
     throw invalid('the public key is not a PEM public key or certificate');
   }
   const misfit = algorithms.find((algorithm) => !fits(key, algorithm));
-  if (misfit !== undefined) throw invalid(`the public key does not fit ${misfit}`);
+  if (misfit !== undefined) {
+    throw invalid(
+      `the public key does not fit ${misfit}: it is ${described(key)}, and ${misfit} needs ${neededKeys[misfit]}`,
+    );
+  }
   return key;
+}
+
+const rsa = 'an RSA key of at least 2048 bits';
+const neededKeys: Readonly<Record<JwtAlgorithm, string>> = {
+  HS256: 'a secret',
+  HS512: 'a secret',
+  RS256: rsa,
+  RS512: rsa,
+  PS256: rsa,
+  ES256: 'an EC key on the curve P-256',
+  ES512: 'an EC key on the curve P-521',
+};
+
+function described({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
+  const type = asymmetricKeyType ?? 'unknown';
+  const { namedCurve, modulusLength } = asymmetricKeyDetails ?? {};
+  if (modulusLength !== undefined) return `of type ${type} with ${modulusLength} bits`;
+  return namedCurve === undefined
+    ? `of type ${type}`
+    : `of type ${type} on the curve ${namedCurve}`;
 }
 
 function fits(key: KeyObject, algorithm: JwtAlgorithm): boolean {

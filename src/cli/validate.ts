@@ -1,4 +1,4 @@
-import { checkActions, type LoadedProject, loadProject } from '../assistant/index.ts';
+import { checkProject, type LoadedProject, loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/assistants.ts';
 import type { ProjectFileOptions } from './commands/options.ts';
@@ -32,7 +32,7 @@ export async function loadChecked(
 ): Promise<LoadedProject> {
   using _progress = new Progress('Loading the project');
   const loaded = await loadProject(existingProjectPaths(directory, options), process.env);
-  await checkActions(loaded, process.env);
+  await checkProject(loaded, process.env);
   return loaded;
 }
 

@@ -172,18 +172,26 @@ export class Field {
   }
 
   #expected(what: string): undefined {
-    this.error(`must be ${what}, but is ${describe(this.value)}`);
+    this.error(`must be ${what}, but is ${this.#described()}`);
     return undefined;
+  }
+
+  /** The value as it is written; only its kind where it may be a secret or is long. */
+  #described(): string {
+    const { value, path } = this;
+    if (value === null) return 'empty';
+    if (Array.isArray(value)) return 'a list';
+    if (typeof value === 'object') return 'a mapping';
+    const isSecret =
+      this.file.isInterpolated(path) || path.some((key) => secretName.test(String(key)));
+    if (isSecret) return typeof value === 'string' ? 'another text' : `a ${typeof value}`;
+    const text = typeof value === 'string' && value.length > 60 ? `${value.slice(0, 60)}…` : value;
+    return JSON.stringify(text);
   }
 }
 
-/** The kind of a value, never the value: it may be a secret. */
-function describe(value: JsonValue): string {
-  if (value === null) return 'empty';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a mapping';
-  return typeof value === 'string' ? 'another text' : `a ${typeof value}`;
-}
+/** Keys whose values are secrets, or may be. */
+const secretName = /secret|password|token|credential|api_?key|authorization|cookie/i;
 
 /**
  * A mapping of a document, read key by key. The reader gets every key that exists and then

@@ -29,21 +29,27 @@ test('where others have keys of their own, only what looks like a slip is an err
   ]);
 });
 
-test('values of the wrong kind are reported without being shown', () => {
-  const { section, list } = read('a: hunter2\nb: [1]\nc: 1.5\nd: red\ne: {}\nf: " "\n');
+test('values of the wrong kind are shown, unless they may be secret', () => {
+  const { section, list } = read(
+    'a: ten\nb: [1]\nc: 1.5\nd: red\ne: {}\nf: " "\napi_key_age: hunter2\ntokens: hunter3\n',
+  );
   expect(section.number('a')).toBeUndefined();
   expect(section.text('b')).toBeUndefined();
   expect(section.number('c', { isInteger: true })).toBeUndefined();
   expect(section.get('d')?.oneOf(['blue', 'green'])).toBeUndefined();
   expect(section.list('e')).toEqual([]);
   expect(section.name('f')).toBeUndefined();
+  expect(section.number('api_key_age')).toBeUndefined();
+  expect(section.list('tokens')).toEqual([]);
   expect(list()).toEqual([
-    'a.yml:1:4 a: must be a number, but is another text',
+    'a.yml:1:4 a: must be a number, but is "ten"',
     'a.yml:2:4 b: must be a text, but is a list',
-    'a.yml:3:4 c: must be a whole number, but is a number',
-    'a.yml:4:4 d: must be one of blue, green, but is another text',
+    'a.yml:3:4 c: must be a whole number, but is 1.5',
+    'a.yml:4:4 d: must be one of blue, green, but is "red"',
     'a.yml:5:4 e: must be a list, but is a mapping',
-    'a.yml:6:4 f: must be a text that is not empty, but is another text',
+    'a.yml:6:4 f: must be a text that is not empty, but is " "',
+    'a.yml:7:14 api_key_age: must be a number, but is another text',
+    'a.yml:8:9 tokens: must be a list, but is another text',
   ]);
 });
 

@@ -32,12 +32,12 @@ test('everything that a store can be told', () => {
 });
 
 test.each([
-  ['type: mysql', '1:7 type: must be one of memory, sqlite, postgres, but is another text'],
+  ['type: mysql', '1:7 type: must be one of memory, sqlite, postgres, but is "mysql"'],
   ['type: postgres', '1:1: "url" is missing; write "${DATABASE_URL}"'],
   ['url: postgres://db/x', '1:1 url: "url" does not belong to sqlite; write type: postgres'],
   [
     'task_retention_seconds: -1',
-    '1:25 task_retention_seconds: must be a whole number that is not less than 0, but is a number',
+    '1:25 task_retention_seconds: must be a whole number that is not less than 0, but is -1',
   ],
   ['retention_seconds: 5', '1:1 retention_seconds: unknown key "retention_seconds"'],
 ])('%s is refused, with its place', (text, problem) => {

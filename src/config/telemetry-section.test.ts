@@ -70,11 +70,11 @@ test.each([
   ],
   [
     'prometheus: {access: all}',
-    'endpoints.yml:1:22 prometheus.access: must be one of callers, local, public, but is another text',
+    'endpoints.yml:1:22 prometheus.access: must be one of callers, local, public, but is "all"',
   ],
   [
     'sample_ratio: 2',
-    'endpoints.yml:1:15 sample_ratio: must be a number that is not more than 1, but is a number',
+    'endpoints.yml:1:15 sample_ratio: must be a number that is not more than 1, but is 2',
   ],
   ['otpl: {}', 'endpoints.yml:1:1 otpl: unknown key "otpl"; did you mean "otlp"?'],
 ])('%s is refused with its place', (text, problem) => {

@@ -23,6 +23,8 @@ export interface Source {
 export interface YamlOptions {
   /** For `${NAME}` in values of configuration. @default none: `${NAME}` is text like any other */
   readonly environment?: Environment;
+  /** Top-level keys whose values nothing reads: their variables need not be set. @default none */
+  readonly isUnread?: (key: string) => boolean;
   readonly limits?: Partial<YamlLimits>;
 }
 
@@ -82,7 +84,7 @@ export class YamlFile {
         problems.warn(place, firstSentence(message));
       }
       if (document.errors.length > 0) return broken;
-      const values = new Values(document, options.environment, limits, report);
+      const values = new Values(document, options, limits, report);
       return new YamlFile(source, lines, values.read());
     } catch (error) {
       // The parser walks the text recursively: only nesting beyond all reason ends here.
@@ -181,6 +183,7 @@ type MutableMapping = { [key: string]: JsonValue };
 export class Values {
   readonly #document: Document;
   readonly #environment: Environment | undefined;
+  readonly #isUnread: (key: string) => boolean;
   readonly #limits: YamlLimits;
   readonly #report: Report;
   readonly #spots = new Map<string, Spot>();
@@ -190,12 +193,13 @@ export class Values {
   /** Without an environment, `${NAME}` is text. */
   constructor(
     document: Document,
-    environment: Environment | undefined,
+    { environment, isUnread = () => false }: YamlOptions,
     limits: YamlLimits,
     report: Report,
   ) {
     this.#document = document;
     this.#environment = environment;
+    this.#isUnread = isUnread;
     this.#limits = limits;
     this.#report = report;
   }
@@ -293,7 +297,7 @@ export class Values {
       return written;
     }
     const { text, missing, isReference, isInterpolated } = interpolate(written, this.#environment);
-    for (const name of missing) {
+    for (const name of this.#isUnread(String(path[0])) ? [] : missing) {
       const hint = `set it, or write $\${${name}} for a dollar sign and braces`;
       this.#report(spot.value, `environment variable ${name} is not set`, hint, path);
     }

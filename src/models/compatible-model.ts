@@ -29,7 +29,8 @@ export class CompatibleModel implements LanguageModelV4 {
   readonly #config: ModelConfig;
   readonly #endpoint: Endpoint;
   readonly #fetch: typeof globalThis.fetch | undefined;
-  readonly #timeoutMs: number;
+  /** For one call, where the configuration has one. */
+  readonly timeoutMs: number | undefined;
   #loaded: Promise<LanguageModelV4> | undefined;
 
   constructor(config: ModelConfig, endpoint: Endpoint, fetch?: typeof globalThis.fetch) {
@@ -40,7 +41,8 @@ export class CompatibleModel implements LanguageModelV4 {
     this.#config = config;
     this.#endpoint = endpoint;
     this.#fetch = fetch;
-    this.#timeoutMs = (config.timeout ?? 60) * 1000;
+    const seconds = config.timeout ?? config.request_timeout;
+    this.timeoutMs = seconds === undefined ? undefined : seconds * 1000;
   }
 
   async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
@@ -108,7 +110,7 @@ export class CompatibleModel implements LanguageModelV4 {
   }
 
   #deadline(outer: AbortSignal | undefined): Deadline {
-    const milliseconds = this.#timeoutMs;
+    const milliseconds = this.timeoutMs ?? 60_000;
     const reason = (): Error => timedOut(this.modelId, milliseconds);
     return new Deadline({ signal: outer, milliseconds, reason });
   }

@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provide
 import { expect, test } from 'vitest';
 import { createModel, createModels } from './create-model.ts';
 import { generateText } from './generate-text.ts';
+import { timeoutOf } from './routed-model.ts';
 import { startScriptedModelServer } from './scripted-server.ts';
 
 const question = {
@@ -106,6 +107,19 @@ test('the timeout of a model ends a silent call and frees the connection', async
   const call = generateText(model, { prompt: 'x', retries: 0 });
   await expect(call).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   await expect.poll(() => server.abandoned()).toBe(1);
+});
+
+test('request_timeout is another name of the timeout, which bounds the call of whoever asks', async () => {
+  await using server = await startScriptedModelServer(() => ({ hang: true }));
+  const model = createModel(localGroup(server.url, { request_timeout: 0.02 }));
+  await expect(generateText(model, { prompt: 'hi', retries: 0 })).rejects.toMatchObject({
+    code: 'REQUEST_TIMEOUT',
+  });
+  expect(timeoutOf(model)).toBe(20);
+  expect(timeoutOf(createModel(localGroup(server.url, { timeout: 30, request_timeout: 7 })))).toBe(
+    30_000,
+  );
+  expect(timeoutOf(createModel(localGroup(server.url, {})))).toBeUndefined();
 });
 
 test('a stream that falls silent ends with the timeout', async () => {

@@ -7,11 +7,11 @@ export {
 } from './generate-text.ts';
 export type { OnText } from './stream-text.ts';
 export { readModelGroup } from './model-group.ts';
-export { readModelGroups } from './model-groups.ts';
+export { isSupported, readModel, readModelGroups } from './model-groups.ts';
 export { type AnyLanguageModel, toLanguageModel } from './older-model.ts';
-export { type Endpoint, resolveEndpoint } from './providers.ts';
+export { type Endpoint, isProvider, resolveEndpoint } from './providers.ts';
 export { recordedModel, type RecordedModelOptions, type RecordingMode } from './recorded-model.ts';
-export { offersStructuredOutput } from './routed-model.ts';
+export { offersStructuredOutput, timeoutOf } from './routed-model.ts';
 export {
   type Script,
   type ScriptedAnswer,

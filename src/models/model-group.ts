@@ -18,6 +18,8 @@ const modelConfig = z.looseObject({
   top_p: z.number().optional(),
   /** Seconds for one call. */
   timeout: z.number().positive().optional(),
+  /** Another name of `timeout`, which wins. */
+  request_timeout: z.number().positive().optional(),
   max_tokens: z.int().positive().optional(),
   max_completion_tokens: z.int().positive().optional(),
   reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),

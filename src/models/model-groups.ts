@@ -1,47 +1,94 @@
 import type { Field, Section } from '../config/index.ts';
 import { type JsonObject, type JsonValue, LegateError, isJsonObject } from '../protocol/index.ts';
 import { readModelGroup } from './model-group.ts';
+import { isProvider } from './providers.ts';
 
 const secrets = ['api_key', 'aws_secret_access_key', 'aws_session_token'];
-const numbers = ['temperature', 'top_p', 'timeout', 'max_tokens', 'max_completion_tokens', 'seed'];
+const numbers = [
+  'temperature',
+  'top_p',
+  'timeout',
+  'request_timeout',
+  'max_tokens',
+  'max_completion_tokens',
+  'seed',
+];
+/** Earlier names of keys. */
+const renamed: Readonly<Record<string, string>> = {
+  type: 'provider',
+  _type: 'provider',
+  api_type: 'provider',
+  model_name: 'model',
+  deployment_name: 'deployment',
+  engine: 'deployment',
+};
+
+/** The groups of `model_groups:`. */
+export interface ModelGroups {
+  /** By id, as models are made from them. */
+  readonly groups: ReadonlyMap<string, JsonObject>;
+  /** Ids of groups whose provider can't be asked. */
+  readonly unsupported: ReadonlySet<string>;
+}
 
 /**
  * `model_groups:` by id, as models are made from them.
- * @example const groups = readModelGroups(Field.document(file, problems).list('model_groups'));
+ * @example const { groups } = readModelGroups(Field.document(file, problems).list('model_groups'));
  */
-export function readModelGroups(items: readonly Field[]): ReadonlyMap<string, JsonObject> {
+export function readModelGroups(items: readonly Field[]): ModelGroups {
   const groups = new Map<string, JsonObject>();
+  const unsupported = new Set<string>();
   for (const item of items) {
     const section = item.section();
     const id = section?.require('id')?.name();
-    const models = section?.require('models')?.list();
-    if (section === undefined || id === undefined || models === undefined) continue;
-    const group = {
-      ...(isJsonObject(item.value) && item.value),
-      id,
-      models: models.flatMap(readModel),
-    };
-    if (groups.has(id)) section.get('id')?.error(`a group named "${id}" is there already`);
-    else groups.set(id, group);
-    check(section, group);
+    const fields = section?.require('models')?.list();
+    if (section === undefined || id === undefined || fields === undefined) continue;
+    if (groups.has(id) || unsupported.has(id)) {
+      section.get('id')?.error(`a group named "${id}" is there already`);
+      continue;
+    }
+    const models = fields.flatMap((field): JsonObject[] => {
+      const model = readModel(field.section());
+      return model === undefined ? [] : [model];
+    });
+    const usable = models.filter((model) => isUsable(model));
+    const group = { ...item.object(), id, models: usable };
+    if (models.length > 0 && usable.length === 0) unsupported.add(id);
+    else {
+      groups.set(id, group);
+      check(section, group);
+    }
   }
-  return groups;
+  return { groups, unsupported };
 }
 
-function readModel(item: Field): readonly JsonObject[] {
-  const section = item.section();
-  if (section === undefined) return [];
-  section.require('provider', 'such as openai, azure, ollama or self-hosted');
-  const model: Record<string, JsonValue> = { ...(isJsonObject(item.value) && item.value) };
+/** A model, with today's names of its keys. */
+export function readModel(section: Section | undefined): JsonObject | undefined {
+  if (section === undefined) return undefined;
+  const model: Record<string, JsonValue> = {};
+  for (const [key, { value }] of section.entries()) {
+    const name = renamed[key] ?? key;
+    // Today's name wins over an earlier one.
+    if (name === key || !section.has(name)) model[name] = value;
+  }
+  model['provider'] ??= model['deployment'] === undefined ? 'openai' : 'azure';
   for (const key of secrets) section.secret(key);
   for (const key of numbers) {
     const number = section.number(key);
     if (number !== undefined) model[key] = number;
   }
-  return [model];
+  return model;
 }
 
-/** The rest is for the models to judge. */
+/** Whether a model of the group can be asked; what else is wrong is for the models to judge. */
+export function isSupported({ models }: JsonObject): boolean {
+  return !Array.isArray(models) || models.some((model) => isJsonObject(model) && isUsable(model));
+}
+
+function isUsable({ provider, api_base: apiBase }: JsonObject): boolean {
+  return typeof provider !== 'string' || isProvider(provider, apiBase);
+}
+
 function check(section: Section, group: JsonObject): void {
   try {
     readModelGroup(group);

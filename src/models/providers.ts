@@ -23,6 +23,8 @@ const providers: ReadonlyMap<string, Provider> = new Map(
     azure: { keyVariable: 'AZURE_API_KEY', needsKey: true, structuredOutput: true },
     ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
     'self-hosted': {},
+    // Rasa's own models, at the api_base that projects name.
+    rasa: { keyVariable: 'RASA_LICENSE' },
     'openai-compatible': {},
     hosted_vllm: {},
     litellm_proxy: { keyVariable: 'LITELLM_PROXY_API_KEY' },
@@ -53,6 +55,22 @@ const providers: ReadonlyMap<string, Provider> = new Map(
       needsKey: true,
       structuredOutput: true,
     },
+    deepinfra: {
+      baseUrl: 'https://api.deepinfra.com/v1/openai',
+      keyVariable: 'DEEPINFRA_API_KEY',
+      needsKey: true,
+    },
+    together_ai: {
+      baseUrl: 'https://api.together.xyz/v1',
+      keyVariable: 'TOGETHERAI_API_KEY',
+      needsKey: true,
+    },
+    cohere: {
+      baseUrl: 'https://api.cohere.ai/compatibility/v1',
+      keyVariable: 'COHERE_API_KEY',
+      needsKey: true,
+    },
+    xai: { baseUrl: 'https://api.x.ai/v1', keyVariable: 'XAI_API_KEY', needsKey: true },
     openrouter: {
       baseUrl: 'https://openrouter.ai/api/v1',
       keyVariable: 'OPENROUTER_API_KEY',
@@ -60,6 +78,11 @@ const providers: ReadonlyMap<string, Provider> = new Map(
     },
   }),
 );
+
+/** Whether models of a provider can be asked: a known one, or one with the URL of a compatible server. */
+export function isProvider(name: string, apiBase: unknown): boolean {
+  return providers.has(name) || typeof apiBase === 'string';
+}
 
 /**
  * Where a model is and how to ask it.
@@ -91,7 +114,9 @@ export function resolveEndpoint(
   where: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Endpoint {
-  const provider = providers.get(config.provider);
+  // Behind an api_base there is a compatible server, whatever the provider is called.
+  const provider =
+    providers.get(config.provider) ?? (config.api_base === undefined ? undefined : {});
   if (provider === undefined) {
     throw invalid(
       `${where}: unknown provider "${config.provider}"; known are ${[...providers.keys()].join(', ')}. ` +

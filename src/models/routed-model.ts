@@ -43,6 +43,8 @@ export class RoutedModel implements LanguageModelV4 {
   readonly modelId: string;
   readonly supportedUrls = {};
   readonly supportsStructuredOutputs: boolean;
+  /** The longest of its models'. */
+  readonly timeoutMs: number | undefined;
   readonly #members: readonly Member[];
   readonly #options: Required<RoutedModelOptions>;
 
@@ -50,6 +52,7 @@ export class RoutedModel implements LanguageModelV4 {
     this.modelId = options.id;
     this.#members = models.map((model) => ({ model, consecutiveFailures: 0, cooldownUntil: 0 }));
     this.supportsStructuredOutputs = models.every(offersStructuredOutput);
+    this.timeoutMs = Math.max(0, ...models.map((model) => timeoutOf(model) ?? 0)) || undefined;
     this.#options = {
       strategy: 'fallback',
       allowedFails: 3,
@@ -116,6 +119,11 @@ export class RoutedModel implements LanguageModelV4 {
       (a, b) => Number(a.cooldownUntil > time) - Number(b.cooldownUntil > time),
     );
   }
+}
+
+/** Milliseconds that a model's configuration allows for one call; undefined where it says nothing. */
+export function timeoutOf(model: LanguageModelV4): number | undefined {
+  return 'timeoutMs' in model && typeof model.timeoutMs === 'number' ? model.timeoutMs : undefined;
 }
 
 /**

@@ -40,8 +40,8 @@ connections:
   expect(found).toEqual([
     `${config}:4:3 agent.protcol: unknown key "protcol"; did you mean "protocol"?`,
     `${config}:7:13 configuration.timezone: is not a time zone; write one like Europe/Berlin`,
-    `${config}:8:18 configuration.startup_check: must be one of fail, warn, lazy, but is another text`,
-    `${config}:9:17 configuration.tool_timeout: must be a number that is not less than 0.001, but is a number`,
+    `${config}:8:18 configuration.startup_check: must be one of fail, warn, lazy, but is "never"`,
+    `${config}:9:17 configuration.tool_timeout: must be a number that is not less than 0.001, but is 0`,
     `${config}:10:3 configuration.max_iteration: unknown key "max_iteration"; did you mean "max_iterations"?`,
     `${config}:13:13 connections.mcp_servers[0].name: no MCP server named "hotel"; did you mean "hotels"?`,
     `${config}:15:7 connections.mcp_servers[0].exclude_tools: "include_tools" is there already; keep one of them`,

@@ -131,7 +131,7 @@ async function fromEndpoints(owner: string, id: string): Promise<LanguageModelV4
   const problems = new Problems();
   const source = { file, text: readFileSync(file, 'utf8') };
   const yaml = YamlFile.parse(source, problems, { environment: process.env });
-  const groups = readModelGroups(Field.document(yaml, problems).list('model_groups'));
+  const { groups } = readModelGroups(Field.document(yaml, problems).list('model_groups'));
   const [problem] = problems.errors;
   if (problem !== undefined) throw invalid(`${owner}: ${formatProblem(problem)}`);
   const group = groups.get(id);

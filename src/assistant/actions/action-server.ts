@@ -56,6 +56,7 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   readonly #started = Promise.withResolvers<void>();
   /** Why the last start failed. */
   #failure: string | undefined;
+  #missing: readonly string[] = [];
   #child: ChildProcess | undefined;
   readonly #killChild = (): void => signalGroup(this.#child, 'SIGKILL');
 
@@ -68,6 +69,11 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     process.once('exit', this.#killChild);
     this.#supervision ??= this.#supervise();
     await until(this.#started.promise, signal);
+  }
+
+  /** Actions of the domain that the server does not have. */
+  get missing(): readonly string[] {
+    return this.#missing;
   }
 
   /** Why the server does not run; undefined while it does. */
@@ -172,9 +178,9 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   async #warnOfMissing(origin: string, signal: AbortSignal): Promise<void> {
     const { expected, logger, module } = this.#options;
     const names = await actionsAt(origin, signal);
-    const missing = expected.filter((name) => names?.includes(name) === false);
-    if (missing.length > 0) {
-      logger.warn({ server: module, actions: missing }, 'action.server.actions_missing');
+    this.#missing = expected.filter((name) => names?.includes(name) === false);
+    if (this.#missing.length > 0) {
+      logger.warn({ server: module, actions: this.#missing }, 'action.server.actions_missing');
     }
   }
 

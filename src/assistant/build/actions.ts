@@ -39,18 +39,20 @@ export async function actionsOf(
   if (module !== undefined) runners.push(new InProcessActions(await loadActions(module)));
   if (actionEndpoint?.url !== undefined) runners.push(remote(actionEndpoint, actionEndpoint.url));
   else if (python !== undefined) {
-    const expected = calledActions(project).filter((name) => !firstOf(...runners).has(name));
-    if (expected.length > 0) runners.push(await startPython(project, python, expected, options));
+    const expected = customActions(project).filter((name) => !firstOf(...runners).has(name));
+    if (expected.length > 0) runners.push(await startPython(project, expected, options));
   }
   return runners.length === 0 ? undefined : firstOf(...runners);
 }
 
-async function startPython(
-  { directory, endpoints }: Project,
-  module: string,
+/** Starts the Python action server of a project, which must have one. */
+export async function startPython(
+  project: Project,
   expected: readonly string[],
   { environment, logger }: ActionsOptions,
-): Promise<ActionRunner> {
+): Promise<ActionServer> {
+  const { directory, endpoints } = project;
+  const module = pythonActionsOf(project) ?? 'actions';
   const server = new ActionServer({
     python: await findPython({ directory, environment }),
     module,
@@ -65,7 +67,7 @@ async function startPython(
 }
 
 /** The custom actions that the domain declares. */
-function calledActions({ domain }: Project): readonly string[] {
+export function customActions({ domain }: Project): readonly string[] {
   return [...domain.actions.keys()].filter(
     (name) => !domain.responses.has(name) && !name.startsWith('utter_'),
   );
@@ -102,7 +104,7 @@ export async function checkActions(
 export function pythonActionsOf(project: Project): string | undefined {
   const { python } = findActions(project, new Problems());
   const isNeeded = project.endpoints.actionEndpoint?.url === undefined;
-  return isNeeded && calledActions(project).length > 0 ? python : undefined;
+  return isNeeded && customActions(project).length > 0 ? python : undefined;
 }
 
 interface FoundActions {
@@ -129,7 +131,7 @@ function findActions(project: Project, problems: Problems): FoundActions {
   if (!isTypeScript && module === undefined && place !== undefined && url === undefined) {
     const message = `actions_module: there is no module ${named} in the project`;
     // Without an action to run, the setting of a template is harmless.
-    const severity = calledActions(project).length > 0 ? 'error' : 'warn';
+    const severity = customActions(project).length > 0 ? 'error' : 'warn';
     problems[severity](place, message, { hint: 'write a path such as ./actions/index.ts' });
   }
   return { module, python: undefined };

@@ -1,6 +1,9 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Clock } from '../../agents/index.ts';
 import type { ClientBinding } from '../../client/index.ts';
-import { createModels } from '../../models/index.ts';
+import type { Environment } from '../../config/index.ts';
+import { createModel } from '../../models/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import { guardedFetch, type UrlPolicy } from '../../push/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { Assistant } from '../assistant.ts';
@@ -64,7 +67,7 @@ export async function buildAssistant(
 ): Promise<Assistant> {
   const { logger = defaultLogger, environment = process.env } = options;
   const { config, endpoints, files } = project;
-  const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
+  const models = modelsOf(project, { environment, logger });
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
   const writer = endpoints.nlg?.type === 'server' ? responseServer(endpoints.nlg) : undefined;
   const generator =
@@ -104,7 +107,42 @@ export async function buildAssistant(
   });
 }
 
+/**
+ * The models of the project by group. A group that nothing uses and that can't be created, for instance
+ * without its key, is left out with a warning.
+ */
+function modelsOf(
+  project: Project,
+  options: { readonly environment: Environment; readonly logger: Logger },
+): ReadonlyMap<string, LanguageModelV4> {
+  const models = new Map<string, LanguageModelV4>();
+  const used = usedModelGroups(project);
+  for (const [id, group] of project.endpoints.modelGroups) {
+    try {
+      models.set(id, createModel(group, options));
+    } catch (error) {
+      if (!(error instanceof LegateError) || used.has(id)) throw error;
+      options.logger.warn({ group: id, reason: error.message }, 'models.group_left_out');
+    }
+  }
+  return models;
+}
+
+/** Ids of the model groups that the generator, the rephraser or a sub agent asks. */
+export function usedModelGroups({ config, endpoints, subAgents }: Project): ReadonlySet<string> {
+  const { nlg, modelGroups } = endpoints;
+  const named = [
+    config.generator?.modelGroup,
+    nlg?.type === 'rephrase' ? nlg.modelGroup : undefined,
+    ...[...subAgents.values()].map((agent) =>
+      agent.protocol === 'RASA' ? agent.modelGroup : undefined,
+    ),
+  ].filter((name) => name !== undefined);
+  // The only group is asked also where none is named.
+  return new Set(modelGroups.size === 1 ? [...named, ...modelGroups.keys()] : named);
+}
+
 /** The network policy of `outbound`; undefined without such a section. */
-function outboundPolicy(rules: Endpoints['outbound']): UrlPolicy | undefined {
+export function outboundPolicy(rules: Endpoints['outbound']): UrlPolicy | undefined {
   return rules && { schemes: ['http', 'https'], ...rules };
 }

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { type GeneratedText, generateText } from '../../models/index.ts';
+import { type GeneratedText, generateText, timeoutOf } from '../../models/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import { Deadline } from '../../time/index.ts';
@@ -25,24 +25,29 @@ interface RephraserOptions {
   /** Texts that the configuration refers to. */
   readonly files: ReadonlyMap<string, string>;
   readonly logger: Logger;
-  /** Milliseconds before the response is sent as written. @default 7_000 */
+  /** Milliseconds before the response is sent as written. @default those of the model, else 7_000 */
   readonly timeoutMs?: number;
 }
 
 /** Creates the rephraser, which rewords responses with a model where the project enables it. */
 export function rephraserOf(
   nlg: NlgEndpoint | undefined,
-  { models, files, logger, timeoutMs = 7_000 }: RephraserOptions,
+  { models, files, logger, ...options }: RephraserOptions,
 ): Rephraser | undefined {
   if (nlg?.type !== 'rephrase') return undefined;
   const { modelGroup, maxHistoricalTurns } = nlg;
   const model = modelGroup === undefined ? [...models.values()][0] : models.get(modelGroup);
-  if (model === undefined) {
+  if (model === undefined && modelGroup !== undefined) {
     throw new LegateError(
       'CONFIGURATION_INVALID',
       `nlg: rephrasing needs a model; name one of the model_groups of endpoints.yml in nlg.llm.model_group`,
     );
   }
+  if (model === undefined) {
+    logger.warn({ component: 'rephraser', used: 'responses as written' }, 'rephraser.no_model');
+    return undefined;
+  }
+  const timeoutMs = options.timeoutMs ?? timeoutOf(model) ?? 7_000;
   const ownPrompt = nlg.prompt === undefined ? undefined : files.get(nlg.prompt);
   return {
     rephraseAll: nlg.rephraseAll,

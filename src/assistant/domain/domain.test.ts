@@ -91,13 +91,13 @@ test('mistakes in slots are reported where they stand', () => {
   g: {type: any, mappings: [{type: custom}]}
 `).problems,
   ).toEqual([
-    'domain/0.yml:2:13 slots.a.type: must be one of text, bool, categorical, float, any, list, but is another text',
+    'domain/0.yml:2:13 slots.a.type: must be one of text, bool, categorical, float, any, list, but is "txt"',
     'domain/0.yml:3:3 slots.b: a categorical slot needs "values"; list what it may hold',
     'domain/0.yml:4:3 slots.c: warning: the range is checked only when both min_value and max_value are there',
     'domain/0.yml:4:35 slots.c.initial_value: does not fit a slot of type float',
-    'domain/0.yml:5:3 slots.language: "language" is a slot of the engine; choose another name',
+    'domain/0.yml:5:3 slots.language: warning: slot "language" is left out: the engine has it already',
     'domain/0.yml:6:19 slots.d.mapings: unknown key "mapings"; did you mean "mappings"?',
-    'domain/0.yml:7:6 slots.e: must be a mapping, but is another text',
+    'domain/0.yml:7:6 slots.e: must be a mapping, but is "text"',
     'domain/0.yml:8:38 slots.f.values[1]: "x" is there twice; upper and lower case do not count',
     'domain/0.yml:9:36 slots.g.mappings[0].type: warning: "custom" is deprecated; write controlled',
   ]);
@@ -220,7 +220,7 @@ test('unknown sections and a strange session are reported', () => {
   ).toEqual([
     'domain/0.yml:1:1 slot: unknown key "slot"; did you mean "slots"?',
     'domain/0.yml:2:1 forms: warning: "forms" is left out; write a flow instead',
-    'domain/0.yml:4:28 session_config.session_expiration_time: must be a number that is not less than 0, but is a number',
+    'domain/0.yml:4:28 session_config.session_expiration_time: must be a number that is not less than 0, but is -1',
     'domain/0.yml:6:36 session_config.carry_over_slots_to_new_session: warning: has no effect: no new session starts; set start_session_after_expiry to true',
   ]);
 });

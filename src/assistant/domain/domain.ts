@@ -35,6 +35,9 @@ export function loadDomain(
   return own.over(base);
 }
 
+/** The slot that tells NLU-based and CALM assistants apart. */
+const ROUTING = 'route_session_to_calm';
+
 class DomainReader {
   readonly #problems: Problems;
   readonly #slots = new Map<string, Slot>();
@@ -103,7 +106,11 @@ class DomainReader {
   #readSlots(section: Section | undefined): void {
     for (const [name, field] of section?.entries() ?? []) {
       if (builtinSlots.has(name)) {
-        field.keyError(`"${name}" is a slot of the engine`, { hint: 'choose another name' });
+        const why =
+          name === ROUTING
+            ? 'no NLU-based assistant runs beside this one'
+            : 'the engine has it already';
+        field.keyWarn(`slot "${name}" is left out: ${why}`);
         continue;
       }
       if (!/^[\p{L}\p{N}_-]+$/u.test(name)) {

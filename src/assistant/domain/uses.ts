@@ -1,4 +1,5 @@
 import type { Field, Problems, Section } from '../../config/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
 import type { Domain, Flow, Rejection } from '../model.ts';
 
 /**
@@ -29,7 +30,14 @@ export type Use = {
       readonly server: string | undefined;
       readonly hasExit: boolean;
     }
-  | { readonly kind: 'model_group'; readonly name: string }
+  | {
+      readonly kind: 'model_group';
+      readonly name: string;
+      /** A model that is described where it is used: a group of its own. */
+      readonly inline?: JsonObject;
+      /** What happens when no model of the group can be asked. */
+      readonly instead: string;
+    }
   | { readonly kind: 'mcp_server'; readonly name: string }
   | {
       readonly kind: 'file';
@@ -85,6 +93,7 @@ export interface ValidationScope {
   /** Names of sub agents, and where each is defined. */
   readonly agents: ReadonlyMap<string, Field>;
   readonly mcpServers: ReadonlySet<string>;
+  /** Ids of groups, also of those whose provider can't be asked. */
   readonly modelGroups: ReadonlySet<string>;
   /** False when a file could not be read: then unknown names may stand there. */
   readonly isComplete: boolean;

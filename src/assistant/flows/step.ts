@@ -35,7 +35,7 @@ export function readStepBody(
   section: Section,
   context: StepContext,
 ): StepBody | undefined {
-  const field = section.get(kind);
+  const field = kind === 'noop' ? section.getEvenEmpty(kind) : section.get(kind);
   if (field === undefined) {
     section.field.at(kind).keyError(`"${kind}" is empty`);
     return undefined;
@@ -48,7 +48,7 @@ export function readStepBody(
     case 'set_slots':
       return readSetSlots(field, context);
     case 'noop':
-      if (field.value !== true) field.error('must be true');
+      if (field.value !== true && field.value !== null) field.error('must be true');
       return { kind };
     case 'link': {
       const flow = field.name();

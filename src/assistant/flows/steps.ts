@@ -184,6 +184,9 @@ function readBranch(item: Field, isLast: boolean, context: NextContext): Next['b
   const section = item.section();
   if (section === undefined) return [];
   const otherwise = section.get('else');
+  section
+    .get('next')
+    ?.keyWarn('"next" has no effect here: the step that the branch leads to says what follows it');
   if (otherwise !== undefined) {
     section.finish();
     if (!isLast) item.error('"else" must be the last branch');

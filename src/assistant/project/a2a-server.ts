@@ -49,15 +49,20 @@ function readAuth(section: Section) {
 }
 
 function readJwt(jwt: Section) {
-  const algorithm = jwt.get('algorithm')?.oneOf(jwtAlgorithms) ?? 'RS256';
+  const written = jwt.get('algorithm');
+  const known = written?.oneOf(jwtAlgorithms);
+  // An algorithm that is not known still says which kind of key belongs to it.
+  const name = typeof written?.value === 'string' ? written.value : 'RS256';
+  const isSymmetric = name.toUpperCase().startsWith('HS');
+  const algorithm = known ?? (isSymmetric ? 'HS256' : 'RS256');
   const secret = jwt.get('secret');
   const key = jwt.get('public_key_path');
-  if (algorithm.startsWith('HS')) {
+  if (isSymmetric) {
     jwt.require('secret', 'write "${JWT_SECRET}"');
-    key?.keyError(`${algorithm} is verified with a secret, not with a public key`);
+    key?.keyError(`${name} is verified with a secret, not with a public key`);
   } else {
     jwt.require('public_key_path', 'name a PEM file with the public key');
-    secret?.keyError(`${algorithm} is verified with a public key, not with a secret`);
+    secret?.keyError(`${name} is verified with a public key, not with a secret`);
   }
   return {
     algorithm,

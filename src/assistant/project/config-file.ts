@@ -12,7 +12,8 @@ const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
   ['LlmCommandGenerator', 'v2'],
 ]);
 /** Components that are always part of the pipeline. */
-const builtin = new Set(['MatchingCommandGenerator', 'FlowPolicy']);
+const withoutModel = 'MatchingCommandGenerator';
+const builtin = new Set([withoutModel, 'FlowPolicy']);
 
 /** config.yml. */
 export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
@@ -21,19 +22,27 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
   const pipeline = section.list('pipeline');
   const components = [...pipeline, ...section.list('policies')];
   const named = components.flatMap((item) => {
-    const name = componentName(item);
-    return name === undefined ? [] : [{ item, name }];
+    const path = componentPath(item);
+    return path === undefined ? [] : [{ item, path, name: path.split('.').at(-1) ?? path }];
   });
-  const known = named.filter(({ name }) => generators.has(name));
-  const missing = named.filter(({ name }) => !generators.has(name) && !builtin.has(name));
+  const known = named.filter(({ name, path }) => generators.has(name) || isGenerator(path));
+  const missing = named.filter((one) => !known.includes(one) && !builtin.has(one.name));
   if (missing.length > 0) {
     const names = [...new Set(missing.map(({ name }) => name))].join(', ');
-    missing[0]?.item.warn(`left out, there is no such component here: ${names}`);
+    const hasGenerator = known.length > 0 || named.some(({ name }) => name === withoutModel);
+    const instead = hasGenerator ? undefined : `${withoutModel} reads messages instead`;
+    missing[0]?.item.warn(`left out, there is no such component here: ${names}`, instead);
   }
   for (const { item } of known.slice(1)) {
     item.warn('left out, there is a command generator already', 'keep one of them');
   }
   const [first] = known;
+  if (first !== undefined && !generators.has(first.name)) {
+    first.item.warn(
+      `the class ${first.path} is left out: CompactLLMCommandGenerator reads messages instead, with ` +
+        'its llm and prompt_template',
+    );
+  }
   const config = {
     recipe,
     language: section.name('language') ?? 'en',
@@ -47,10 +56,14 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
   return config;
 }
 
-/** `- name: Component` with options, or just its name; a path of classes counts by its last part. */
-function componentName(item: Field): string | undefined {
-  const name = item.isMapping() ? item.section()?.require('name')?.name() : item.name();
-  return name?.split('.').at(-1);
+/** `- name: Component` with options, or just its name; the name may be the path of a Python class. */
+function componentPath(item: Field): string | undefined {
+  return item.isMapping() ? item.section()?.require('name')?.name() : item.name();
+}
+
+/** A generator by its name: a project's own class, or one of Rasa that has no counterpart. */
+function isGenerator(path: string): boolean {
+  return /CommandGenerator\w*$/.test(path) && !path.endsWith(withoutModel);
 }
 
 const whole = { minimum: 1, isInteger: true };
@@ -67,7 +80,8 @@ function readGenerator(component: string, item: Field, uses: Use[]) {
     component,
     /** The command language that the model is asked to answer in. */
     commands: generators.get(component) ?? 'v2',
-    modelGroup: section && readModelGroupName(section, uses),
+    modelGroup:
+      section && readModelGroupName(section, uses, `${withoutModel} reads messages instead`),
     /** A key of `Project.files`. */
     promptTemplate: readFilePath(
       section?.get('prompt_template') ?? section?.get('prompt'),

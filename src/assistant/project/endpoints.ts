@@ -26,6 +26,18 @@ const absent = [
   'models',
   'action_server',
 ];
+/** Sections that are read; what others hold has no effect. */
+export const endpointSections: ReadonlySet<string> = new Set([
+  'action_endpoint',
+  'nlg',
+  'model_groups',
+  'mcp_servers',
+  'a2a_server',
+  'store',
+  'telemetry',
+  'outbound',
+  'bus',
+]);
 /** Sections that other modules read. */
 const loose = ['bus'];
 
@@ -46,10 +58,13 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
       item.field.at('name').error(`a server named "${name}" is there already`);
     else mcpServers.set(name, server);
   });
+  const { groups, unsupported } = readModelGroups(section.list('model_groups'));
   const endpoints = {
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
     nlg: readNlg(section.section('nlg'), uses),
-    modelGroups: readModelGroups(section.list('model_groups')),
+    modelGroups: groups,
+    /** Ids of groups whose provider can't be asked. */
+    unsupportedModelGroups: unsupported,
     mcpServers,
     a2aServer: section.mapping('a2a_server', readA2aServer),
     store: section.mapping('store', readStore),
@@ -108,13 +123,35 @@ function readActionEndpoint(section: Section | undefined) {
   return endpoint;
 }
 
+const nlgTypes = ['rephrase', 'server'] as const;
+
+/** `type:` of `nlg`, which may be the path of a Python class. */
+function readNlgType(section: Section): (typeof nlgTypes)[number] | 'none' | undefined {
+  const field = section.get('type');
+  const written = field?.name();
+  if (field === undefined || written === undefined) return undefined;
+  const name = written.split('.').at(-1) ?? written;
+  if (name === 'ContextualResponseRephraser') return 'rephrase';
+  if (!written.includes('.')) return written === 'callback' ? 'server' : field.oneOf(nlgTypes);
+  const isRephraser = /rephras/i.test(name);
+  const hasServer = section.has('url');
+  const instead = isRephraser
+    ? 'the built-in rephraser rewords responses instead'
+    : hasServer
+      ? 'the server at its url writes responses instead'
+      : 'responses are sent as written';
+  field.warn(`the class ${written} is left out: ${instead}`);
+  return isRephraser ? 'rephrase' : hasServer ? 'server' : 'none';
+}
+
 function readNlg(section: Section | undefined, uses: Use[]) {
   if (section === undefined) return undefined;
-  const type = section.get('type')?.oneOf(['rephrase', 'server'] as const);
+  const type = readNlgType(section);
+  if (type === 'none') return undefined;
   if (type !== 'rephrase') {
     const url = readUrl(section.require('url', 'or write type: rephrase'));
     const token = section.secret('token');
-    section.finish();
+    section.finishLeniently();
     return url === undefined ? undefined : { type: 'server' as const, url, token };
   }
   section
@@ -125,9 +162,9 @@ function readNlg(section: Section | undefined, uses: Use[]) {
     rephraseAll: section.boolean('rephrase_all') ?? false,
     maxHistoricalTurns:
       section.number('max_historical_turns', { minimum: 0, isInteger: true }) ?? 5,
-    modelGroup: readModelGroupName(section, uses),
+    modelGroup: readModelGroupName(section, uses, 'responses are sent as written'),
     /** A key of `Project.files`. */
-    prompt: readFilePath(section.get('prompt'), 'template', uses),
+    prompt: readFilePath(section.get('prompt') ?? section.get('prompt_template'), 'template', uses),
   };
   section.finishLeniently();
   return nlg;

@@ -162,6 +162,27 @@ test('a2a_server needs a session that goes on, and says so by its code', async (
   );
 });
 
+test.each([
+  ['algorithm: HS384, secret: "${LOANS_TOKEN}"', []],
+  ['algorithm: HS384', ['"secret" is missing; write "${JWT_SECRET}"']],
+  ['algorithm: RS384', ['"public_key_path" is missing; name a PEM file with the public key']],
+  [
+    'algorithm: HS384, secret: "${LOANS_TOKEN}", public_key_path: key.pem',
+    ['HS384 is verified with a secret, not with a public key'],
+  ],
+])('an unknown algorithm still names its kind of key: %s', async (jwt, further) => {
+  const directory = await copy({
+    'endpoints.yml': `a2a_server: {description: x, auth: {type: bearer, jwt: {${jwt}}}}`,
+  });
+  const problems = await problemsOf(directory);
+  const found = problems.filter((one) => one.includes('a2a_server.auth'));
+  const [, algorithm] = /algorithm: (\w+)/.exec(jwt) ?? [];
+  const known = 'HS256, HS512, RS256, RS512, ES256, ES512, PS256';
+  expect(found.map((one) => one.replace(/^\S+ \S+: /, '')).sort()).toEqual(
+    [`must be one of ${known}, but is "${algorithm}"`, ...further].sort(),
+  );
+});
+
 test('mistakes in endpoints are reported, and no secret is shown', async () => {
   const directory = await copy({
     'endpoints.yml': `action_endpoint: {token: hunter2}
@@ -201,13 +222,12 @@ tls: {cert: x}
     'endpoints.yml:10:67 mcp_servers[2].meta_map.from_slots[0].slot: no slot named "custmer"; did you mean "customer"?',
     'endpoints.yml:11:1 a2a_server: "description" is missing; say what the agent is for',
     'endpoints.yml:12:8 a2a_server.url: must be a URL that begins with http:// or https://',
-    'endpoints.yml:13:17 a2a_server.max_contexts: must be a whole number that is not less than 0, but is a number',
-    'endpoints.yml:14:25 a2a_server.task_timeout_seconds: must be a whole number, but is a number',
+    'endpoints.yml:13:17 a2a_server.max_contexts: must be a whole number that is not less than 0, but is -1',
+    'endpoints.yml:14:25 a2a_server.task_timeout_seconds: must be a whole number, but is 1.5',
     'endpoints.yml:15:3 a2a_server.tls: "tls" does not belong here; all routes share one port: use --ssl-certificate and --ssl-keyfile',
-    'endpoints.yml:16:16 a2a_server.auth.type: must be one of bearer, but is another text',
+    'endpoints.yml:16:16 a2a_server.auth.type: must be one of bearer, but is "api_key"',
     'endpoints.yml:16:57 a2a_server.auth.jwt.secret: a secret must not be written into a file; write "${SECRET}"',
     'endpoints.yml:16:66 a2a_server.auth.jwt.public_key_path: HS256 is verified with a secret, not with a public key',
-    'endpoints.yml:17:23 nlg.llm: "model_group" is missing; describe the model under model_groups in endpoints.yml',
     'endpoints.yml:18:1 trackerstore: unknown key "trackerstore"; did you mean "tracker_store"?',
     'endpoints.yml:19:1 tls: "tls" does not belong here; all routes share one port: use --ssl-certificate and --ssl-keyfile',
   ]);
@@ -234,11 +254,11 @@ connections: {mcp_servers: []}
     'sub_agents/appraiser/config.yml:2:63 configuration.auth.token: a secret must not be written into a file; write "${TOKEN}"',
     'sub_agents/appraiser/config.yml:3:1 connections: "connections" belongs to agents with protocol RASA',
     'sub_agents/rate_finder/config.yml:1:1 agent: "description" is missing; say what the agent does',
-    'sub_agents/rate_finder/config.yml:1:39 agent.protocol: must be one of RASA, A2A, but is another text',
+    'sub_agents/rate_finder/config.yml:1:39 agent.protocol: must be one of RASA, A2A, but is "grpc"',
     'sub_agents/rate_finder/config.yml:2:36 configuration.llm.model_group: no model group named "mian"; did you mean "main"?',
     'sub_agents/rate_finder/config.yml:2:60 configuration.prompt_template: there is no such file in the project; write the path from the project folder',
     'sub_agents/rate_finder/config.yml:2:83 configuration.timezone: is not a time zone; write one like Europe/Berlin',
-    'sub_agents/rate_finder/config.yml:2:108 configuration.tool_timeout: must be a number that is not less than 0.001, but is a number',
+    'sub_agents/rate_finder/config.yml:2:108 configuration.tool_timeout: must be a number that is not less than 0.001, but is 0',
     'sub_agents/rate_finder/config.yml:5:14 connections.mcp_servers[0].name: no MCP server named "laons"; did you mean "loans"?',
     'sub_agents/rate_finder/config.yml:5:41 connections.mcp_servers[0].exclude_tools: "include_tools" is there already; keep one of them',
   ]);

@@ -1,6 +1,7 @@
 import {
   type Environment,
   Field,
+  present,
   Problems,
   type Source,
   TextError,
@@ -14,7 +15,8 @@ import type { Domain, Flow } from '../model.ts';
 import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { readConfig } from './config-file.ts';
-import { type Endpoints, readEndpoints } from './endpoints.ts';
+import { endpointSections, type Endpoints, readEndpoints } from './endpoints.ts';
+import { isSupported } from '../../models/index.ts';
 import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
 import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.ts';
@@ -62,15 +64,30 @@ export async function assemble(
 ): Promise<Omit<Project, 'modelId'>> {
   const uses: Use[] = [];
   // A file that is not there reads as an empty one.
-  const parse = (source: Source = { file: '', text: '' }) =>
-    YamlFile.parse(source, problems, { environment });
+  const parse = (source: Source = { file: '', text: '' }, isUnread?: (key: string) => boolean) =>
+    YamlFile.parse(source, problems, { environment, ...present({ isUnread }) });
   const config = readConfig(parse(parts.config), problems, uses);
   const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
   const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
-  const endpointsFile = parse(parts.endpoints);
+  const endpointsFile = parse(parts.endpoints, (key) => !endpointSections.has(key));
   const endpoints = readEndpoints(endpointsFile, problems, uses);
   const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
   uses.push(...loadedDomain.uses, ...loadedFlows.uses);
+  const modelGroups = new Map(endpoints.modelGroups);
+  const unsupported = new Set(endpoints.unsupportedModelGroups);
+  for (const use of uses) {
+    if (use.kind !== 'model_group') continue;
+    if (use.inline !== undefined) {
+      if (isSupported(use.inline)) modelGroups.set(use.name, use.inline);
+      else unsupported.add(use.name);
+    }
+    if (unsupported.has(use.name)) {
+      const hint = 'name a server that offers chat completions with api_base';
+      use.field.warn(`its provider has no counterpart here: ${use.instead}`, hint);
+    }
+  }
+  const isLeftOut = (name: string | undefined) => name !== undefined && unsupported.has(name);
+  const { generator } = config;
   validate({
     domain: loadedDomain.domain,
     flows: loadedFlows.flows,
@@ -79,7 +96,7 @@ export async function assemble(
     uses,
     agents: new Map([...agents].map(([name, { field }]) => [name, field])),
     mcpServers: new Set(endpoints.mcpServers.keys()),
-    modelGroups: new Set(endpoints.modelGroups.keys()),
+    modelGroups: new Set([...modelGroups.keys(), ...unsupported]),
     isComplete:
       loadedDomain.isComplete && loadedFlows.isComplete && !endpointsFile.isBroken && hasAllAgents,
     problems,
@@ -98,11 +115,22 @@ export async function assemble(
   return {
     name: config.assistantId ?? parts.name,
     directory: parts.directory,
-    config,
+    config: { ...config, generator: isLeftOut(generator?.modelGroup) ? undefined : generator },
     domain: loadedDomain.domain,
     flows: loadedFlows.flows,
-    endpoints,
-    credentials: readCredentials(parse(parts.credentials), problems),
+    endpoints: {
+      ...endpoints,
+      modelGroups,
+      unsupportedModelGroups: unsupported,
+      nlg:
+        endpoints.nlg?.type === 'rephrase' && isLeftOut(endpoints.nlg.modelGroup)
+          ? undefined
+          : endpoints.nlg,
+    },
+    credentials: readCredentials(
+      parse(parts.credentials, (key) => !channels.has(key)),
+      problems,
+    ),
     subAgents: new Map([...agents].map(([name, { agent }]) => [name, agent])),
     subAgentsDirectory: parts.subAgentsDirectory,
     files: await readFiles(parts, uses, problems),

@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
 import type { Field, Section } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
+import { readModel } from '../../models/index.ts';
 
 /** An absolute http or https URL without credentials in it. */
 export function readUrl(field: Field | undefined): string | undefined {
@@ -15,21 +17,35 @@ export function readUrl(field: Field | undefined): string | undefined {
   return undefined;
 }
 
-/** `llm: {model_group: name}`. */
-export function readModelGroupName(section: Section, uses: Use[]): string | undefined {
+/**
+ * `llm: {model_group: name}`, or a model described in place, which becomes a group of its own. Answers
+ * the name of the group.
+ */
+export function readModelGroupName(
+  section: Section,
+  uses: Use[],
+  instead: string,
+): string | undefined {
   const llm = section.section('llm');
-  if (llm === undefined) return undefined;
-  const field = llm.get('model_group');
-  const name = field?.name();
-  if (field === undefined || name === undefined) {
-    llm.entries();
-    llm.field.keyError('"model_group" is missing', {
+  const field = llm?.get('model_group') ?? section.get('model_group');
+  if (field !== undefined) {
+    const name = field.name();
+    if (name !== undefined) uses.push({ kind: 'model_group', name, field, instead });
+    llm?.finishLeniently();
+    return name;
+  }
+  const model = llm && readModel(llm);
+  if (llm === undefined || model === undefined) return undefined;
+  if (model['model'] === undefined && model['deployment'] === undefined) {
+    llm.field.keyWarn('left out: it names neither "model_group" nor "model"', {
       hint: 'describe the model under model_groups in endpoints.yml',
     });
     return undefined;
   }
-  uses.push({ kind: 'model_group', name, field });
-  llm.finish();
+  const { place } = llm.field;
+  const name = `${basename(place.position.file)} ${place.path}`;
+  const inline = { id: name, models: [model] };
+  uses.push({ kind: 'model_group', name, field: llm.field, inline, instead });
   return name;
 }
 

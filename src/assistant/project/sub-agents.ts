@@ -97,7 +97,7 @@ function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]
   }
   return {
     protocol: 'RASA',
-    modelGroup: configuration && readModelGroupName(configuration, uses),
+    modelGroup: configuration && readModelGroupName(configuration, uses, 'calls of the agent fail'),
     /** A key of `Project.files`. */
     promptTemplate: readFilePath(configuration?.get('prompt_template'), 'template', uses, folder),
     includeDateTime: configuration?.boolean('include_date_time') ?? true,

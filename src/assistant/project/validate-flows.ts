@@ -51,12 +51,7 @@ function validatePatternId({ patterns, fields }: ValidationScope, id: string): v
 function validatePersisted(scope: ValidationScope, flow: Flow): void {
   if (flow.persistedSlots.length === 0) return;
   const steps = [...flow.steps.values()];
-  const filled = new Set(
-    steps.flatMap((step) => {
-      if (step.kind === 'collect') return [step.slot];
-      return step.kind === 'set_slots' ? step.slots.map(({ slot }) => slot) : [];
-    }),
-  );
+  const filled = filledBy(scope, flow);
   for (const use of scope.uses) {
     if (use.kind !== 'slot' || use.as !== 'persisted_slots' || use.flow !== flow.id) continue;
     if (filled.has(use.name) || !scope.domain.slots.has(use.name)) continue;
@@ -69,6 +64,20 @@ function validatePersisted(scope: ValidationScope, flow: Flow): void {
     placeOf(flow, step.id),
     '"reset_after_flow_ends" and "persisted_slots" exclude each other',
     { hint: 'keep persisted_slots' },
+  );
+}
+
+/** Slots that a flow collects or sets, itself or in a flow that it calls. */
+function filledBy(scope: ValidationScope, flow: Flow, seen = new Set<Flow>()): ReadonlySet<string> {
+  if (seen.has(flow)) return new Set();
+  seen.add(flow);
+  return new Set(
+    [...flow.steps.values()].flatMap((step) => {
+      if (step.kind === 'collect') return [step.slot];
+      if (step.kind === 'set_slots') return step.slots.map(({ slot }) => slot);
+      const called = step.kind === 'call' ? scope.flows.get(step.target) : undefined;
+      return called === undefined ? [] : [...filledBy(scope, called, seen)];
+    }),
   );
 }
 

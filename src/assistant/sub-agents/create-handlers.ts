@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findModule } from '../project/project-folder.ts';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
@@ -55,8 +56,20 @@ export async function createHandlers(
   try {
     checks.push(warnOfTools(project, pool, logger, leaving.signal));
     for (const agent of subAgents.values()) {
-      const module = await loadModule(agent, project);
-      const model = modelOf(agent, options.models, module.run !== undefined);
+      const python = pythonModule(agent, project);
+      if (python !== undefined) {
+        logger.warn({ agent: agent.name, hint: python.hint }, 'sub_agent.python_module_left_out');
+      }
+      const module = python === undefined ? await loadModule(agent, project) : {};
+      const isLeftOut = endpoints.unsupportedModelGroups.has(
+        agent.protocol === 'RASA' ? (agent.modelGroup ?? '') : '',
+      );
+      const model = isLeftOut
+        ? undefined
+        : modelOf(agent, options.models, {
+            isOwn: module.run !== undefined,
+            standard: project.config.generator?.modelGroup,
+          });
       const handler = new AgentHandler({
         agent,
         module,
@@ -88,10 +101,18 @@ async function closeHandlers(handlers: readonly CallHandler[]): Promise<void> {
 function modelOf(
   agent: SubAgent,
   models: ReadonlyMap<string, LanguageModelV4>,
-  isOwn: boolean,
+  {
+    isOwn,
+    standard,
+  }: {
+    /** Whether the agent's module answers itself. */
+    readonly isOwn: boolean;
+    /** The group of the command generator. */
+    readonly standard: string | undefined;
+  },
 ): LanguageModelV4 | undefined {
   if (agent.protocol === 'A2A' || isOwn) return undefined;
-  const { modelGroup } = agent;
+  const { modelGroup = standard } = agent;
   // Without a name the group is unambiguous only when there is just one.
   const only = models.size === 1 ? [...models.values()][0] : undefined;
   const model = modelGroup === undefined ? only : models.get(modelGroup);
@@ -173,6 +194,42 @@ const moduleSchema = z.object({
     .exactOptional(),
   run: hook<NonNullable<SubAgentModule['run']>>(),
 });
+
+/** Hooks of Python classes, with their names here. */
+const pythonHooks: Readonly<Record<string, keyof SubAgentModule>> = {
+  process_input: 'processInput',
+  process_output: 'processOutput',
+  process_agent_output: 'processAgentOutput',
+  process_tool_output: 'processToolOutput',
+  get_custom_tool_definitions: 'tools',
+  run: 'run',
+};
+
+/**
+ * The Python class that a sub agent names as its module, which is left out, with what to write instead.
+ * Undefined where the module is one of TypeScript, or missing.
+ */
+export function pythonModule(
+  agent: SubAgent,
+  { directory, subAgentsDirectory }: Pick<Project, 'directory' | 'subAgentsDirectory'>,
+): { readonly hint: string } | undefined {
+  if (agent.module === undefined) return undefined;
+  const folders = [join(subAgentsDirectory, agent.folder), directory];
+  if (findModule(agent.module, folders) !== undefined) return undefined;
+  const path = agent.module.replace(/\.py$/, '').replaceAll('.', '/');
+  // `package.module.Class`, or the module alone.
+  const file = [dirname(path), path]
+    .flatMap((one) => folders.map((folder) => join(folder, `${one}.py`)))
+    .find((one) => existsSync(one));
+  if (file === undefined) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const defined = Object.entries(pythonHooks).filter(([name]) =>
+    new RegExp(`def\\s+${name}\\s*\\(`).test(text),
+  );
+  const hooks = defined.map(([, name]) => name).join(', ') || 'its hooks';
+  const target = join(subAgentsDirectory, agent.folder, 'agent.ts');
+  return { hint: `write ${hooks} in ${target}, and name it with module: ./agent.ts` };
+}
 
 /** The module of a sub agent: from the agent's folder, or from the project's. */
 export async function loadModule(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { checkActions, type LoadedProject, loadProject } from '../../assistant/index.ts';
+import { checkProject, type LoadedProject, loadProject } from '../../assistant/index.ts';
 import { formatProblem } from '../../config/index.ts';
 import { plain } from '../client/text.ts';
 import type { DoctorCommandOptions } from '../commands/assistants.ts';
@@ -47,7 +47,7 @@ async function loadedProject(
   const files = ['config.yml', 'domain.yml', 'domain'];
   if (!files.some((file) => existsSync(join(directory, file)))) return undefined;
   const project = await loadProject(paths, process.env);
-  await checkActions(project, process.env);
+  await checkProject(project, process.env);
   return project;
 }
 

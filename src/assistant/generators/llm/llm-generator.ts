@@ -1,5 +1,10 @@
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { type GeneratedText, generateText, offersStructuredOutput } from '../../../models/index.ts';
+import {
+  type GeneratedText,
+  generateText,
+  offersStructuredOutput,
+  timeoutOf,
+} from '../../../models/index.ts';
 import { LegateError } from '../../../protocol/index.ts';
 import { type Logger, silentLogger } from '../../../telemetry/index.ts';
 import type { Command } from '../../conversation.ts';
@@ -77,7 +82,7 @@ export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
           generateText(model, {
             prompt,
             signal: input.signal,
-            timeoutMs: options.timeoutMs ?? 7_000,
+            timeoutMs: options.timeoutMs ?? timeoutOf(model) ?? 7_000,
             retries: options.retries ?? 1,
             logger,
             ...(isStructured && {
