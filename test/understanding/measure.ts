@@ -15,9 +15,17 @@ import { meets, parseCorpus, type Reaction, type Utterance } from './corpus.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** The projects with a corpus: the files of each, or the folder they are in. */
+/** A project's folder; disposing of it removes what was written for it. */
+interface ProjectFolder extends Disposable {
+  readonly directory: string;
+}
+
+/** The projects with a corpus. */
 const projects = {
-  bank: () => join(root, 'examples/bank'),
+  bank: (): ProjectFolder => ({
+    directory: join(root, 'examples/bank'),
+    [Symbol.dispose]() {},
+  }),
   restaurant: () =>
     written(templateOf({ kind: 'assistant', name: 'inn', description: 'An inn.' }).files),
   tutorial: () => {
@@ -49,27 +57,23 @@ export async function measure(
   name: ProjectName,
   parts: readonly Part[] = ['tuned', 'kept'],
 ): Promise<readonly Judged[]> {
-  const directory = projects[name]();
-  try {
-    const { project, problems } = await loadProject({ directory }, process.env);
-    problems.throwIfErrors();
-    await using assistant = await buildAssistant(project, {
-      clock: { now: () => now },
-      random: () => 0,
-    });
-    const judged: Judged[] = [];
-    for (const part of parts) {
-      const file = join(import.meta.dirname, part === 'tuned' ? `${name}.txt` : `${name}.kept.txt`);
-      for (const utterance of parseCorpus(readFileSync(file, 'utf8'))) {
-        const reaction = await react(assistant, utterance);
-        const isMet = meets(reaction, utterance.expected);
-        judged.push({ ...utterance, project: name, part, isMet, reaction });
-      }
+  using folder = projects[name]();
+  const { project, problems } = await loadProject({ directory: folder.directory }, process.env);
+  problems.throwIfErrors();
+  await using assistant = await buildAssistant(project, {
+    clock: { now: () => now },
+    random: () => 0,
+  });
+  const judged: Judged[] = [];
+  for (const part of parts) {
+    const file = join(import.meta.dirname, part === 'tuned' ? `${name}.txt` : `${name}.kept.txt`);
+    for (const utterance of parseCorpus(readFileSync(file, 'utf8'))) {
+      const reaction = await react(assistant, utterance);
+      const isMet = meets(reaction, utterance.expected);
+      judged.push({ ...utterance, project: name, part, isMet, reaction });
     }
-    return judged;
-  } finally {
-    if (directory.startsWith(tmpdir())) rmSync(directory, { recursive: true, force: true });
   }
+  return judged;
 }
 
 async function react(assistant: Assistant, { after, text }: Utterance): Promise<Reaction> {
@@ -100,11 +104,16 @@ async function react(assistant: Assistant, { after, text }: Utterance): Promise<
   };
 }
 
-function written(files: Readonly<Record<string, string>>): string {
+function written(files: Readonly<Record<string, string>>): ProjectFolder {
   const directory = mkdtempSync(join(tmpdir(), 'legate-understanding-'));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     writeFileSync(join(directory, path), text);
   }
-  return directory;
+  return {
+    directory,
+    [Symbol.dispose]() {
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
 }
