@@ -75,7 +75,6 @@ describe.each([
   let peer: Peer | string;
   beforeAll(async () => {
     peer = await open();
-    if (typeof peer === 'string') console.error(`skipped: ${peer}`);
   }, 900_000);
   const isLegacy = name.includes('0.3');
 

@@ -48,6 +48,8 @@ export async function goPeer(sdk: string): Promise<Peer | string> {
     copyFileSync(join(import.meta.dirname, 'go/main.go'), join(folder, 'main.go'));
     return go(folder, 'build', '-mod=mod', '-o', 'peer', '.');
   };
+  const found = await go(import.meta.dirname, 'version').catch(() => undefined);
+  if (found === undefined) return 'Go is not installed';
   const folder = await installed(`a2a-go-${sdk}`, async (path) => {
     mkdirSync(path, { recursive: true });
     await go(path, 'mod', 'init', 'interop');

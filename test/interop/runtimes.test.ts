@@ -12,7 +12,6 @@ describe.each([
   let peer: Pick<Peer, 'server'> | string;
   beforeAll(async () => {
     peer = await runtimePeer(name, version);
-    if (typeof peer === 'string') console.error(`skipped: ${peer}`);
   }, 900_000);
 
   test(
