@@ -271,6 +271,26 @@ test('a prompt that is no template is reported', async () => {
   ]);
 });
 
+test('a prompt that fails with the values of a conversation is reported with its line', async () => {
+  const prompt =
+    '{{ current_datetime.strftime("%A") }} {{ active_agent.name }}\n{{ user_message.strftime("%A") }}';
+  const directory = await copy({ 'prompts/commands.jinja2': prompt });
+  expect(await problemsOf(directory)).toEqual([
+    'config.yml:9:22 pipeline[0].prompt_template: prompts/commands.jinja2: template, line 2, column 16: strftime needs a date such as 2026-11-15T10:00',
+  ]);
+});
+
+test('a dollar before braces in responses, flows and prompts is text, whatever the environment has', async () => {
+  const directory = await copy({
+    'domain/prices.yml': 'responses: {utter_price: [{text: "${loan_amount} and ${HOME}"}]}',
+    'prompts/commands.jinja2': 'Costs ${HOME} and ${{ current_slot }}.',
+  });
+  expect(await problemsOf(directory)).toEqual([]);
+  const { project } = await loadProject({ directory }, { ...environment, HOME: '/home/ada' });
+  expect(project.domain.responses.get('utter_price')?.[0]?.text).toBe('${loan_amount} and ${HOME}');
+  expect(project.files.get('prompts/commands.jinja2')).toContain('${HOME}');
+});
+
 test('parts may lie elsewhere; what was named must exist', async () => {
   const directory = await copy();
   const places = {

@@ -20,6 +20,7 @@ import { isSupported } from '../../models/index.ts';
 import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
 import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.ts';
+import { sampleScope } from './sample-scope.ts';
 import { validate } from './validate.ts';
 
 /**
@@ -184,7 +185,7 @@ async function readFiles(
 
 function check({ as, field, path }: Extract<Use, { kind: 'file' }>, text: string): void {
   try {
-    if (as === 'template') compileTemplate(text);
+    if (as === 'template') compileTemplate(text).render(sampleScope);
     else JSON.parse(text);
   } catch (error) {
     if (error instanceof TextError) field.error(`${path}: ${error.message}`);

@@ -5,8 +5,9 @@ import { dateTimeLine } from '../generators/llm/facts.ts';
 import { presentMoment } from '../generators/present-moment.ts';
 import type { ReactAgent } from '../project/sub-agents.ts';
 import { compileTemplate } from '../templates/template.ts';
+import { KeyedList } from '../templates/value.ts';
 import { entriesOfRun, slotValues } from './agent-input.ts';
-import type { AgentInput, StructuredResult } from './model.ts';
+import type { AgentInput, AgentInputSlot, StructuredResult } from './model.ts';
 
 /** The default; a project may set another with `prompt_template`. */
 const template = `You work for an assistant that talks with a user. Your task:
@@ -45,7 +46,8 @@ export function systemPrompt({ agent, call, input, exitSlots, own }: PromptFacts
   return compileTemplate(own ?? template).render({
     description: agent.description,
     slot_names: [...exitSlots],
-    slots,
+    slots: KeyedList.make(input.slots.map(promptSlot)),
+    conversation_history: input.conversationHistory,
     known_slots: known.length === 0 ? null : Object.fromEntries(known),
     current_datetime: agent.includeDateTime
       ? dateTimeLine(presentMoment(call), agent.timezone)
@@ -56,6 +58,11 @@ export function systemPrompt({ agent, call, input, exitSlots, own }: PromptFacts
     restarted: call.mode === 'restart' || call.metadata['restarted'] === true,
     tool_results: results.length === 0 ? null : [...results],
   });
+}
+
+/** As templates of projects know it. */
+function promptSlot({ name, value, type, allowedValues }: AgentInputSlot) {
+  return { name, value, type, allowed_values: allowedValues ?? null };
 }
 
 function lastRequest(value: JsonValue | undefined): string | null {

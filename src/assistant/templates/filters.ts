@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { formatPercent } from './python-format.ts';
 import {
+  KeyedList,
   argument,
   attributeOf,
   type Call,
@@ -200,7 +201,9 @@ const defaultTo: Operation = (value, call) => {
 };
 
 export function pairs(value: Value): readonly Tuple[] {
-  return isJsonObject(value) ? Object.entries(value).map((pair) => Tuple.make(pair)) : [];
+  const named = value instanceof KeyedList ? value.byName : undefined;
+  const entries = named ?? (isJsonObject(value) ? Object.entries(value) : []);
+  return entries.map((pair) => Tuple.make(pair));
 }
 
 export function capitalize(text: string): string {

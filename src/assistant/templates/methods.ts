@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../protocol/index.ts';
 import { capitalize, pad, pairs, replace, strip } from './filters.ts';
-import { formatBraces, strftime } from './python-format.ts';
+import { dayOf, zoneOf } from './date-fields.ts';
+import { dateOf, formatBraces, isoFormat, strftime } from './python-format.ts';
 import {
   argument,
   isEqual,
@@ -75,15 +76,17 @@ const someOf = (options: Value, holds: (option: string) => boolean): boolean =>
 /** Every letter behind something that is no letter. */
 const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => capitalize(word));
 
-/** The methods that templates call on texts, mappings and lists; those of Python. */
+/** The methods that templates call on texts, dates, mappings and lists; those of Python. */
 export const methods: Readonly<Record<string, Operation>> = {
   capitalize: (value) => capitalize(toText(value)),
   casefold: (value) => toText(value).toLowerCase(),
   center: (value, call) => pad(value, call, 'both'),
+  copy: (value) => value,
   count,
   /** Of `loop`. */
   cycle: (value, call) =>
     call.positional[toNumber(member(value, 'index0'), 0) % Math.max(1, call.positional.length)],
+  date: (value) => strftime(toText(value), '%Y-%m-%d'),
   endswith: (value, call) => someOf(call.positional[0], (end) => toText(value).endsWith(end)),
   find: (value, call) => toText(value).indexOf(toText(call.positional[0])),
   format: (value, call) => formatBraces(toText(value), call),
@@ -93,7 +96,11 @@ export const methods: Readonly<Record<string, Operation>> = {
   isalpha: all(/^\p{L}+$/u),
   isdigit: all(/^\p{Nd}+$/u),
   islower: (value) => /\p{Ll}/u.test(toText(value)) && !/\p{Lu}/u.test(toText(value)),
-  isoformat: (value) => toText(value),
+  isdecimal: all(/^\p{Nd}+$/u),
+  isnumeric: all(/^\p{N}+$/u),
+  isoformat: (value) => isoFormat(toText(value)),
+  /** Monday is 1. */
+  isoweekday: (value) => dayOf(dateOf(toText(value), 'isoweekday')).getUTCDay() || 7,
   isspace: all(/^\s+$/),
   isupper: (value) => /\p{Lu}/u.test(toText(value)) && !/\p{Ll}/u.test(toText(value)),
   items: pairs,
@@ -116,6 +123,7 @@ export const methods: Readonly<Record<string, Operation>> = {
     return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
   },
   replace,
+  rfind: (value, call) => toText(value).lastIndexOf(toText(call.positional[0])),
   rjust: (value, call) => pad(value, call, 'right'),
   rsplit,
   rstrip: (value, call) => strip(value, call.positional[0], 'end'),
@@ -132,8 +140,12 @@ export const methods: Readonly<Record<string, Operation>> = {
     toText(value).replace(/\p{L}/gu, (letter) =>
       letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase(),
     ),
+  time: (value) => strftime(toText(value), '%H:%M:%S'),
   title,
+  tzname: (value) => zoneOf(dateOf(toText(value), 'tzname')) || null,
   upper: (value) => toText(value).toUpperCase(),
+  /** Of a date; Monday is 0. */
+  weekday: (value) => (dayOf(dateOf(toText(value), 'weekday')).getUTCDay() + 6) % 7,
   values: (value) => (isJsonObject(value) ? Object.values(value) : []),
   zfill: (value, call) => pad(value, call, 'right', '0'),
 };

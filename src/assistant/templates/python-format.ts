@@ -1,3 +1,4 @@
+import { type DateFields, dateFields, dayOf, months, weekdays, zoneOf } from './date-fields.ts';
 import { attributeOf, type Call, toText, type Value } from './value.ts';
 
 /** `'Hi {}, {0} and {name.first}'.format(...)`, without format specifications. */
@@ -49,55 +50,51 @@ function convert(kind: string, value: Value, precision: number | undefined): str
   throw new RangeError(`format does not know %${kind}; it knows s, d and f`);
 }
 
-const weekdays = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
-const months =
-  'January February March April May June July August September October November December'.split(
-    ' ',
-  );
-
-const iso =
-  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d))?)?(?:\.\d+)? ?(?<zone>\S*)$/;
-/** As prompts get it: `Sunday, 15 November 2026, 10:00 (UTC)`. */
-const line =
-  /^\w+, (?<day>\d{1,2}) (?<monthName>\w+) (?<year>\d{4}), (?<hour>\d\d):(?<minute>\d\d) \((?<zone>\S+)\)$/;
-
 /**
  * A date and time as Python's `strftime` writes it, with English names. What is not a date, or a
  * conversion that does not exist, is a `RangeError`.
  */
 export function strftime(text: string, format: string): string {
-  const groups = (iso.exec(text) ?? line.exec(text))?.groups;
-  if (groups === undefined) throw new RangeError('strftime needs a date such as 2026-11-15T10:00');
-  const { month, monthName = '', zone = '' } = groups;
-  const number = (name: string) => Number(groups[name] ?? 0);
-  const monthIndex = month === undefined ? months.indexOf(monthName) : Number(month) - 1;
-  // Only to count days: the fields are those of the date's own time zone.
-  const date = new Date(Date.UTC(number('year'), monthIndex, number('day')));
-  if (Number.isNaN(date.getTime())) throw new RangeError('strftime needs a date that exists');
-  const dayOfYear = (date.getTime() - Date.UTC(number('year'), 0, 1)) / 86_400_000 + 1;
-  const hour = number('hour');
+  const fields = dateOf(text, 'strftime');
+  const { year, month, hour } = fields;
+  const date = dayOf(fields);
+  const dayOfYear = (date.getTime() - Date.UTC(year, 0, 1)) / 86_400_000 + 1;
   const two = (value: number) => String(value).padStart(2, '0');
   const codes: Readonly<Record<string, string>> = {
     '%': '%',
     A: weekdays[date.getUTCDay()] ?? '',
-    B: months[monthIndex] ?? '',
+    B: months[month - 1] ?? '',
     H: two(hour),
     I: two(hour % 12 === 0 ? 12 : hour % 12),
-    M: two(number('minute')),
-    S: two(number('second')),
-    Y: String(number('year')),
-    Z: zone === 'Z' ? 'UTC' : zone,
+    M: two(fields.minute),
+    S: two(fields.second),
+    Y: String(year),
+    Z: zoneOf(fields),
     a: (weekdays[date.getUTCDay()] ?? '').slice(0, 3),
-    b: (months[monthIndex] ?? '').slice(0, 3),
-    d: two(number('day')),
+    b: (months[month - 1] ?? '').slice(0, 3),
+    d: two(fields.day),
     j: String(dayOfYear).padStart(3, '0'),
-    m: two(monthIndex + 1),
+    m: two(month),
     p: hour < 12 ? 'AM' : 'PM',
-    y: two(number('year') % 100),
+    y: two(year % 100),
   };
   return format.replace(/%(-?)([a-zA-Z%])/g, (written, strip: string, code: string) => {
     const value = Object.hasOwn(codes, code) ? codes[code] : undefined;
     if (value === undefined) throw new RangeError(`strftime does not know ${written}`);
     return strip === '' ? value : value.replace(/^0+(?=\d)/, '');
   });
+}
+
+/** @throws {RangeError} when the text is no date. */
+export function dateOf(text: string, method: string): DateFields {
+  const fields = dateFields(text);
+  if (fields !== undefined) return fields;
+  throw new RangeError(`${method} needs a date such as 2026-11-15T10:00`);
+}
+
+/** `2026-11-15T10:00:00+00:00`; a zone that is only a name has no offset to write. */
+export function isoFormat(text: string): string {
+  if (/^\d{4}-/.test(text)) return text;
+  const day = strftime(text, '%Y-%m-%dT%H:%M:%S');
+  return zoneOf(dateOf(text, 'isoformat')) === 'UTC' ? `${day}+00:00` : day;
 }

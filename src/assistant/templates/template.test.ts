@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TemplateScope } from './rendering.ts';
 import { compileTemplate, evaluateExpression } from './template.ts';
+import { KeyedList } from './value.ts';
 
 const scope: TemplateScope = {
   slots: { name: 'ann lee', amount: 12.5, empty: null, tags: ['b', 'a', 'B'], ok: true },
@@ -305,4 +306,31 @@ test('whatever the text, compiling and rendering fail with a TextError or not at
     }),
     { numRuns: 2_000 },
   );
+});
+
+test.each([
+  ['now.tzname()', 'UTC'],
+  ['now.year', '2026'],
+  ['now.hour + 1', '11'],
+  ['now.date()', '2026-11-15'],
+  ['now.time()', '10:00:00'],
+  ['now.weekday()', '6'],
+  ['now.isoweekday()', '7'],
+  ['now.isoformat()', '2026-11-15T10:00:00+00:00'],
+  ['"Sunday".year', ''],
+])('dates of prompts know %s', (expression, expected) => {
+  const now = 'Sunday, 15 November 2026, 10:00 (UTC)';
+  expect(compileTemplate(`{{ ${expression} }}`).render({ now })).toBe(expected);
+});
+
+test.each([
+  ['{% for slot in slots %}{{ slot.name }}={{ slot.value }};{% endfor %}', 'a=1;b=None;'],
+  ['{{ slots.a }} {{ slots.b }} {{ slots.c is defined }} {{ slots | length }}', '1 None False 2'],
+  ['{% for name, value in slots.items() %}{{ name }}{{ value }}{% endfor %}', 'a1bNone'],
+])('slots of prompts are a list, and known by name: %s', (template, expected) => {
+  const slots = KeyedList.make([
+    { name: 'a', value: 1 },
+    { name: 'b', value: null },
+  ]);
+  expect(compileTemplate(template).render({ slots })).toBe(expected);
 });

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import { dateFields } from './date-fields.ts';
 
 /** What expressions work on: JSON, and undefined for what is not there. */
 export type Value = JsonValue | undefined;
@@ -32,6 +33,38 @@ export class Tuple extends Array<JsonValue> {
   }
 }
 
+/** A list whose items are known by name, too: `for slot in slots` and `slots.amount`. */
+export class KeyedList extends Array<JsonValue> {
+  readonly #values: ReadonlyMap<string, JsonValue>;
+
+  private constructor(values: ReadonlyMap<string, JsonValue>) {
+    super();
+    this.#values = values;
+  }
+
+  /** Items with a name and a value. */
+  static make(
+    items: readonly (JsonObject & { readonly name: string; readonly value: JsonValue })[],
+  ): KeyedList {
+    const list = new KeyedList(new Map(items.map(({ name, value }) => [name, value])));
+    for (const item of items) list.push(item);
+    return list;
+  }
+
+  named(name: string): JsonValue | undefined {
+    return this.#values.get(name);
+  }
+
+  get byName(): readonly (readonly [string, JsonValue])[] {
+    return [...this.#values];
+  }
+
+  // What is made from it is a list.
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+}
+
 /** Names that lead to JavaScript's own machinery; as data they do not exist. */
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -58,8 +91,17 @@ export function member(value: Value, key: Value): Value {
   if (isJsonObject(value)) {
     return !forbidden.has(key) && Object.hasOwn(value, key) ? value[key] : undefined;
   }
-  if (value instanceof Tuple) return value.named(key);
+  if (value instanceof Tuple || value instanceof KeyedList) return value.named(key);
+  if (typeof value === 'string') return dateField(value, key);
   return isList(value) && /^-?\d+$/.test(key) ? member(value, Number(key)) : undefined;
+}
+
+const dateAttributes = ['year', 'month', 'day', 'hour', 'minute', 'second', 'microsecond'] as const;
+
+/** `current_datetime.year`: dates are texts here. */
+function dateField(text: string, key: string): number | undefined {
+  const name = dateAttributes.find((attribute) => attribute === key);
+  return name === undefined ? undefined : dateFields(text)?.[name];
 }
 
 /** Deep, and strict about types: `1` is not `true` and not `"1"`. */

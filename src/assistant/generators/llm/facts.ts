@@ -20,8 +20,10 @@ export type PromptFacts = {
   readonly current_slot_allowed_values: readonly JsonValue[] | null;
   readonly user_message: string;
   readonly current_datetime: string | null;
-  readonly active_agent: string | null;
-  readonly completed_agents: readonly string[];
+  /** The sub agent that waits for the user. */
+  readonly active_agent: AgentFacts | null;
+  /** Those of the active flow that ended. */
+  readonly completed_agents: readonly AgentFacts[];
 };
 
 export type FlowFacts = {
@@ -29,8 +31,10 @@ export type FlowFacts = {
   readonly description: string;
   readonly slots: readonly Omit<SlotFacts, 'value'>[];
   /** The sub agents that the flow calls. */
-  readonly agent_info: readonly { readonly name: string; readonly description: string }[];
+  readonly agent_info: readonly AgentFacts[];
 };
+
+export type AgentFacts = { readonly name: string; readonly description: string };
 
 export type SlotFacts = {
   readonly name: string;
@@ -47,6 +51,7 @@ export function gatherFacts(
 ): PromptFacts {
   const { includeDateTime = true, timezone = 'UTC', maxCharacters = 420 } = options;
   const asked = input.activeCollect;
+  const { active, completed } = input.agents;
   const running = input.callingFlow ?? input.activeFlow;
   const questions = running === undefined ? [] : fillable(input, running);
   return {
@@ -63,8 +68,8 @@ export function gatherFacts(
     current_slot_allowed_values: asked === undefined ? null : allowedValues(asked.slot),
     user_message: sanitise(input.text, maxCharacters),
     current_datetime: includeDateTime ? dateTimeLine(presentMoment(input), timezone) : null,
-    active_agent: input.agents.active ?? null,
-    completed_agents: input.agents.completed,
+    active_agent: active === undefined ? null : agentFacts(input, active),
+    completed_agents: completed.map((name) => agentFacts(input, name)),
   };
 }
 
@@ -85,11 +90,14 @@ function flowFacts(input: GeneratorInput, flow: Flow): FlowFacts {
     name: flow.id,
     description: sanitise(flow.description, 1_000),
     slots: fillable(input, flow).map(slotFacts),
-    agent_info: [...new Set(agents.map((step) => step.target))].map((name) => ({
-      name,
-      description: sanitise(input.agents.descriptions?.get(name) ?? '', 1_000),
-    })),
+    agent_info: [...new Set(agents.map((step) => step.target))].map((name) =>
+      agentFacts(input, name),
+    ),
   };
+}
+
+function agentFacts({ agents }: GeneratorInput, name: string): AgentFacts {
+  return { name, description: sanitise(agents.descriptions?.get(name) ?? '', 1_000) };
 }
 
 function fillable(input: GeneratorInput, flow: Flow): readonly FlowQuestion[] {

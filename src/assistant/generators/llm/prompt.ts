@@ -66,10 +66,13 @@ function commandList(
     ['hand over', 'the user asks for a human'],
   ];
   if (facts.active_agent !== null) {
-    list.push(['continue agent', `the message is for the agent ${facts.active_agent}, who waits`]);
+    list.push([
+      'continue agent',
+      `the message is for the agent ${facts.active_agent.name}, who waits`,
+    ]);
   }
   if (facts.completed_agents.length > 0) {
-    const names = facts.completed_agents.join(', ');
+    const names = facts.completed_agents.map(({ name }) => name).join(', ');
     list.push(['restart agent NAME', `the user wants an agent to do its work anew (${names})`]);
   }
   return list;
@@ -90,7 +93,7 @@ function rules(facts: PromptFacts, commands: CommandLanguage): string {
   ];
   if (facts.active_agent !== null) {
     list.unshift(
-      `The agent ${facts.active_agent} talks with the user: as long as the message can be an answer to it, write "continue agent" and nothing else.`,
+      `The agent ${facts.active_agent.name} talks with the user: as long as the message can be an answer to it, write "continue agent" and nothing else.`,
     );
   }
   return list.map((rule, index) => `${index + 1}. ${rule}`).join('\n');
@@ -137,7 +140,7 @@ function situation(facts: PromptFacts): string {
               allowed_values: facts.current_slot_allowed_values,
             }),
           },
-    ...(facts.active_agent !== null && { agent_that_waits: facts.active_agent }),
+    ...(facts.active_agent !== null && { agent_that_waits: facts.active_agent.name }),
   };
   return [
     'The state of the assistant:',
