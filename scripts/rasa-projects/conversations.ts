@@ -1,0 +1,112 @@
+import {
+  type ActionRunner,
+  type CaseResult,
+  type Project,
+  runTests,
+  type TestCase,
+} from '../../src/assistant/index.ts';
+import { parseCommands } from '../../src/assistant/generators/llm/parse-commands.ts';
+import { silentLogger } from '../../src/telemetry/index.ts';
+import { possibleAnswers } from './answers.ts';
+
+/** Conversations that are tried for one test before it counts as failed. */
+const MAX_ATTEMPTS = 300;
+
+interface Question {
+  /** The step whose message the model was asked about. */
+  readonly step: number;
+  /** How many answers there are to choose from. */
+  readonly answers: number;
+}
+
+interface Attempt {
+  readonly result: CaseResult;
+  readonly questions: readonly Question[];
+  /** The step that failed. */
+  readonly failedAt: number;
+}
+
+/**
+ * Runs a test with the first series of answers that meets its expectations, and with the one that
+ * gets furthest when none does.
+ */
+export async function converse(
+  project: Project,
+  test: TestCase,
+  actions: ActionRunner | undefined,
+): Promise<CaseResult> {
+  let choices: readonly number[] = [];
+  let best: Attempt | undefined;
+  for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
+    const attempt = await tryOnce(project, test, { choices, actions });
+    if (attempt.result.failures.length === 0) return attempt.result;
+    if (best === undefined || isBetter(attempt, best)) best = attempt;
+    const next = nextChoices(attempt, choices);
+    if (next === undefined) break;
+    choices = next;
+  }
+  if (best === undefined) throw new Error(`${test.name} was not run`);
+  return best.result;
+}
+
+/** Changes the last answer that the failed step depends on; the one before when there is no other. */
+function nextChoices(
+  { questions, failedAt }: Attempt,
+  choices: readonly number[],
+): readonly number[] | undefined {
+  const asked = questions.filter(({ step }) => step <= failedAt);
+  const taken = asked.map((_, at) => choices[at] ?? 0);
+  for (let at = taken.length - 1; at >= 0; at -= 1) {
+    const following = (taken[at] ?? 0) + 1;
+    if (following < (asked[at]?.answers ?? 0)) return [...taken.slice(0, at), following];
+  }
+  return undefined;
+}
+
+function isBetter(one: Attempt, other: Attempt): boolean {
+  if (one.failedAt !== other.failedAt) return one.failedAt > other.failedAt;
+  return one.result.failures.length < other.result.failures.length;
+}
+
+async function tryOnce(
+  project: Project,
+  test: TestCase,
+  {
+    choices,
+    actions,
+  }: {
+    readonly choices: readonly number[];
+    readonly actions: ActionRunner | undefined;
+  },
+): Promise<Attempt> {
+  const questions: Question[] = [];
+  let from = 0;
+  const { results } = await runTests(project, [test], {
+    build: {
+      ...(actions !== undefined && { actions }),
+      callHandlers: [],
+      logger: silentLogger,
+      generator: {
+        name: 'derived',
+        async generate(input) {
+          const step = test.steps.findIndex(
+            ({ text }, at) => at >= from && text.trim() === input.text,
+          );
+          from = step + 1;
+          const answers = possibleAnswers(input, test.steps.slice(step));
+          const answer = answers[choices[questions.length] ?? 0] ?? '';
+          questions.push({ step, answers: answers.length });
+          return parseCommands(answer, { flows: input.allFlows, domain: input.domain });
+        },
+      },
+    },
+  });
+  const [result] = results;
+  if (result === undefined) throw new Error(`${test.name} was not run`);
+  const { failedAt } = result;
+  return {
+    result,
+    questions,
+    failedAt: failedAt === undefined ? test.steps.length : test.steps.indexOf(failedAt),
+  };
+}
