@@ -1,7 +1,8 @@
-import { type Field, present, type Section } from '../../config/index.ts';
+import { type Field, present, type Section, TextError } from '../../config/index.ts';
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Button } from '../conversation.ts';
 import type { ResponseVariation } from '../model.ts';
+import { sampleScope } from '../templates/sample-scope.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { readCondition, type Use } from './uses.ts';
 
@@ -17,6 +18,7 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
   if (section === undefined) return [];
   const metadata = section.object('metadata');
   const isJinja = metadata?.['template'] === 'jinja';
+  checkPrompt(section.section('metadata')?.get('rephrase_prompt'));
   const text = section.get('text');
   const variation = present({
     id: section.text('id'),
@@ -45,6 +47,16 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
     field.error('says nothing', 'give it a text or custom');
   }
   return [variation];
+}
+
+/** Prompts have many lines: the problem says which. */
+function checkPrompt(field: Field | undefined): void {
+  try {
+    compileTemplate(field?.text() ?? '').render(sampleScope);
+  } catch (error) {
+    if (!(error instanceof TextError)) throw error;
+    field?.error(error.message);
+  }
 }
 
 function readValues(field: Field | undefined): readonly JsonValue[] | undefined {

@@ -280,6 +280,16 @@ test('a prompt that fails with the values of a conversation is reported with its
   ]);
 });
 
+test('a prompt of a response that fails is reported with its line', async () => {
+  const directory = await copy({
+    'domain/chat.yml':
+      'responses:\n  utter_chat:\n    - text: Hi\n      metadata:\n        rephrase: true\n        rephrase_prompt: |\n          Say {{ history }}\n          {{ current_input | shout }}\n',
+  });
+  expect(await problemsOf(directory)).toEqual([
+    'domain/chat.yml:6:26 responses.utter_chat[0].metadata.rephrase_prompt: template, line 2, column 20: no filter named shout',
+  ]);
+});
+
 test('a dollar before braces in responses, flows and prompts is text, whatever the environment has', async () => {
   const directory = await copy({
     'domain/prices.yml': 'responses: {utter_price: [{text: "${loan_amount} and ${HOME}"}]}',

@@ -13,6 +13,7 @@ import type { Use } from '../domain/uses.ts';
 import { loadFlows } from '../flows/flow.ts';
 import type { Domain, Flow } from '../model.ts';
 import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
+import { sampleScope } from '../templates/sample-scope.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { readConfig } from './config-file.ts';
 import { endpointSections, type Endpoints, readEndpoints } from './endpoints.ts';
@@ -20,7 +21,6 @@ import { isSupported } from '../../models/index.ts';
 import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
 import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.ts';
-import { sampleScope } from './sample-scope.ts';
 import { validate } from './validate.ts';
 
 /**

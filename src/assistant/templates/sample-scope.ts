@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { TemplateScope } from '../templates/rendering.ts';
-import { KeyedList } from '../templates/value.ts';
+import type { TemplateScope } from './rendering.ts';
+import { KeyedList } from './value.ts';
 
 const agent: JsonObject = { name: 'hotel_desk', description: 'Finds "hotels".' };
 
