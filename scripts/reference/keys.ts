@@ -76,6 +76,30 @@ export const keyTables: readonly KeyTable[] = [
     },
   },
   {
+    title: 'config.yml: EnterpriseSearchPolicy',
+    files: ['src/assistant/project/search-policy.ts'],
+    intro: 'An entry of `policies` ([guide](../guides/search.md)).',
+    keys: {
+      name: ['required', '`EnterpriseSearchPolicy`'],
+      vector_store: ['', 'The documents'],
+      'vector_store.type': ['`faiss`', 'Another store is a warning'],
+      'vector_store.source': ['`./docs`', 'The folder of documents'],
+      'vector_store.threshold': ['0', 'Least similarity of an embedded passage'],
+      embeddings: ['', 'Finds passages by their meaning'],
+      'embeddings.model_group': ['', 'Of endpoints.yml'],
+      prompt_template: ['built in', 'A file'],
+      prompt: ['', 'See `prompt_template`'],
+      citation_enabled: ['true', 'The answer names its sources'],
+      use_generative_llm: ['true', '`false`: the best passage is the answer'],
+      check_relevancy: ['true', 'The model says when the passages hold no answer'],
+      max_messages_in_query: ['1', 'How many of the last messages of the user are searched for'],
+      include_date_time: ['', 'No effect'],
+      timezone: ['', 'No effect'],
+      trace_prompt_tokens: ['', 'No effect'],
+      max_history: ['', 'No effect'],
+    },
+  },
+  {
     title: 'endpoints.yml',
     intro:
       'Values may be `${NAME}`, from the environment. Secrets must be. `tracker_store`, `lock_store` and other blocks of Rasa that have no counterpart are left out with a warning.',
@@ -93,6 +117,12 @@ export const keyTables: readonly KeyTable[] = [
       ],
       telemetry: ['off', 'Metrics and traces, see below'],
       outbound: ['calls go anywhere', 'Where calls to sub agents and MCP servers may go'],
+      search: ['', 'Searches in place of the documents of `EnterpriseSearchPolicy`'],
+      'search.module': [
+        'required',
+        'A module that exports `search` ([guide](../guides/search.md))',
+      ],
+      vector_store: ['', 'Left out with a warning: see `search`'],
       a2a_server: ['off', 'Makes the assistant an agent, see below'],
       model_groups: ['none', 'Language models, see below'],
       mcp_servers: ['none', 'Tools, see below'],
@@ -195,7 +225,7 @@ export const keyTables: readonly KeyTable[] = [
   },
   {
     title: 'endpoints.yml: `model_groups`',
-    files: ['src/assistant/project/model-groups.ts', 'src/models/model-group.ts'],
+    files: ['src/models/model-groups.ts', 'src/models/model-group.ts'],
     keys: {
       id: ['required', 'The name by which components ask for it'],
       models: ['required', 'One or several that stand in for each other'],

@@ -185,6 +185,14 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'tasks.maintenance.failed': 'Old tasks or missed notices could not be looked after; tried again',
   'tasks.notice.failed':
     'What another replica did to a task could not be read; found at the next event',
+  'search.cache_failed':
+    'The vectors of documents could not be saved; they are embedded again at the next start',
+  'search.cache_unreadable':
+    'The saved vectors of documents are damaged; documents are embedded again',
+  'search.embedded': 'Passages of documents were embedded; unchanged ones are not sent again',
+  'search.embedding_failed': 'The embedding model failed; documents are found by their words',
+  'search.model_failed': 'The model failed to answer from documents; the best passage was sent',
+  'search.ready': 'The documents of a project are indexed',
   'tasks.supersede.failed': 'An older question of the conversation could not be ended',
   'tasks.turn.not_started': 'A turn could not be started; the next look finds it again',
   'tracker.no_log':

@@ -8,6 +8,7 @@ import type { CallHandler } from './executor/call-handler.ts';
 import type { History } from './executor/dialogue.ts';
 import type { Domain, Flow } from './model.ts';
 import type { Rephraser, ResponseWriter } from './responses/responder.ts';
+import type { Knowledge } from './search/knowledge.ts';
 
 /**
  * What an assistant is made of.
@@ -33,6 +34,8 @@ export interface AssistantOptions {
   readonly rephraser?: Rephraser;
   /** Generates responses outside of the domain, for example with an NLG server. @default none */
   readonly writer?: ResponseWriter;
+  /** Answers questions from documents (`action_trigger_search`). @default none */
+  readonly knowledge?: Knowledge;
   /** Maximum length of a user message, in characters. @default 420 */
   readonly maxCharacters?: number;
   /** Maximum number of steps in one turn; the turn stops with an error beyond it. @default 1000 */

@@ -264,6 +264,7 @@ export class Assistant implements AsyncDisposable {
       actions: options.actions ?? noActions,
       callHandlers: options.callHandlers ?? [],
       agentDescriptions: options.agentDescriptions ?? new Map(),
+      knowledge: options.knowledge,
       channel: request.channel ?? 'rest',
       userMessage: request.text,
       metadata: request.metadata ?? {},

@@ -67,6 +67,7 @@ export {
 export { loadPacked, packProject } from './project/pack.ts';
 export { type LoadedProject, loadProject, type Project } from './project/load-project.ts';
 export { type ProjectPlaces } from './project/project-folder.ts';
+export type { KnowledgePassage, KnowledgeSearch } from './search/knowledge.ts';
 export { createGenerator, type CreateGeneratorOptions } from './generators/create-generator.ts';
 export { llmGenerator } from './generators/llm/llm-generator.ts';
 export { type MatchingReport, matchingReport, reportText } from './generators/matching/report.ts';

@@ -1,4 +1,5 @@
 export { createModel, createModels, type CreateModelOptions } from './create-model.ts';
+export { createEmbedder, type Embedder } from './embedding-model.ts';
 export {
   generateText,
   type GeneratedText,

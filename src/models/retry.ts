@@ -1,5 +1,5 @@
 import { backoff, retry } from '../time/index.ts';
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { counter, endSpan, histogram, inSpan, type Logger, startSpan } from '../telemetry/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { describeFailure } from './failure.ts';
@@ -36,9 +36,10 @@ const maxRetryAfterMs = 60_000;
 export async function retryModel<
   Answer extends { readonly usage: { readonly input: number; readonly output: number } },
 >(
-  model: LanguageModelV4,
+  model: LanguageModelV4 | EmbeddingModelV4,
   options: ModelRetryOptions,
   ask: (attempt: number) => Promise<Answer>,
+  operation: 'chat' | 'embeddings' = 'chat',
 ): Promise<Answer> {
   const { modelId } = model;
   const startedAt = options.now();
@@ -49,7 +50,7 @@ export async function retryModel<
   const span = startSpan('legate.model', {
     kind: 'client',
     attributes: {
-      'gen_ai.operation.name': 'chat',
+      'gen_ai.operation.name': operation,
       'gen_ai.provider.name': model.provider,
       'gen_ai.request.model': modelId,
     },
@@ -72,7 +73,7 @@ export async function retryModel<
 }
 
 async function attempts<Answer>(
-  model: LanguageModelV4,
+  model: LanguageModelV4 | EmbeddingModelV4,
   options: ModelRetryOptions,
   ask: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {

@@ -23,6 +23,8 @@ const maxWords = 64;
 const kinWeight = 0.6;
 const shortestStem = 4;
 const maxEndingLength = 3;
+/** Documents that a query may look at by its words; the most frequent words beyond it are left out. */
+const maxLooks = 1_000;
 /** A document with all words of the query side by side scores so many times more. */
 const phraseWeight = 2;
 
@@ -43,6 +45,8 @@ interface Indexed<T> {
 export class SearchIndex<T> {
   readonly #textOf: (document: T) => string;
   readonly #indexed: Indexed<T>[] = [];
+  /** How many documents have each word. */
+  readonly #having = new Map<string, number>();
   readonly #search = new MiniSearch<Indexed<T>>({
     fields: ['words'],
     tokenize: (words) => words.split(' ').slice(1, -1),
@@ -59,7 +63,9 @@ export class SearchIndex<T> {
   }
 
   add(document: T): void {
-    const words = spaced(wordsOf(this.#textOf(document)));
+    const said = wordsOf(this.#textOf(document));
+    for (const word of new Set(said)) this.#having.set(word, (this.#having.get(word) ?? 0) + 1);
+    const words = spaced(said);
     const indexed = { id: this.#indexed.length, words, document };
     this.#indexed.push(indexed);
     this.#search.add(indexed);
@@ -68,10 +74,15 @@ export class SearchIndex<T> {
   /** Best first; documents without a match are left out. */
   search(query: string): readonly Ranked<T>[] {
     const said = wordsOf(query).slice(0, maxWords);
-    const words = [...new Set(said)];
+    const words = this.#telling([...new Set(said)]);
     if (words.length === 0) return [];
     const stems = new Map(words.flatMap((word) => stemsOf(word).map((stem) => [stem, word])));
-    const phrases = said.slice(1).map((word, at) => spaced([said[at] ?? '', word]));
+    const isTelling = new Set(words);
+    const phrases = said
+      .slice(1)
+      .map((word, at) => [said[at] ?? '', word])
+      .filter((pair) => pair.every((word) => isTelling.has(word)))
+      .map(spaced);
     const found = this.#search.search(queryOf(words, [...stems.keys()]), {
       boostDocument: (id) => {
         const text = this.#indexed[Number(id)]?.words ?? '';
@@ -89,6 +100,23 @@ export class SearchIndex<T> {
     });
     const sorted = ranked.toSorted((one, other) => other.score - one.score);
     return sorted.map((each) => ({ ...each, relative: each.score / (sorted[0]?.score ?? 1) }));
+  }
+
+  /** The rarest words first, as far as the work allows; words that every document has tell nothing. */
+  #telling(words: readonly string[]): readonly string[] {
+    const rarest = words.toSorted((one, other) => this.#countOf(one) - this.#countOf(other));
+    let room = maxLooks;
+    const kept = new Set(
+      rarest.filter((word, at) => {
+        room -= this.#countOf(word);
+        return at === 0 || room >= 0;
+      }),
+    );
+    return words.filter((word) => kept.has(word));
+  }
+
+  #countOf(word: string): number {
+    return this.#having.get(word) ?? 0;
   }
 }
 

@@ -12,6 +12,7 @@ import type { CallHandler } from '../executor/call-handler.ts';
 import { createGenerator } from '../generators/create-generator.ts';
 import type { Endpoints } from '../project/endpoints.ts';
 import type { Project } from '../project/load-project.ts';
+import { createKnowledge } from '../search/create-knowledge.ts';
 import { createHandlers } from '../sub-agents/create-handlers.ts';
 import { actionsOf } from './actions.ts';
 import { rephraserOf, responseServer } from './nlg.ts';
@@ -73,6 +74,7 @@ export async function buildAssistant(
   const generator =
     options.generator ??
     createGenerator(config.generator, { models, files, logger, language: config.language });
+  const knowledge = await createKnowledge(project, { models, environment, logger });
   const policy = outboundPolicy(endpoints.outbound);
   const { fetch = policy && guardedFetch(policy), sleep } = options;
   const bindings = options.bindings?.(policy);
@@ -92,6 +94,7 @@ export async function buildAssistant(
     ...(actions !== undefined && { actions }),
     ...(rephraser !== undefined && { rephraser }),
     ...(writer !== undefined && { writer }),
+    ...(knowledge !== undefined && { knowledge }),
     callHandlers,
     agentDescriptions: new Map(
       [...project.subAgents.values()].map(({ name, description }) => [name, description]),
@@ -128,11 +131,12 @@ function modelsOf(
   return models;
 }
 
-/** Ids of the model groups that the generator, the rephraser or a sub agent asks. */
+/** Ids of the model groups that the generator, the search, the rephraser or a sub agent asks. */
 export function usedModelGroups({ config, endpoints, subAgents }: Project): ReadonlySet<string> {
   const { nlg, modelGroups } = endpoints;
   const named = [
     config.generator?.modelGroup,
+    config.search?.modelGroup,
     nlg?.type === 'rephrase' ? nlg.modelGroup : undefined,
     ...[...subAgents.values()].map((agent) =>
       agent.protocol === 'RASA' ? agent.modelGroup : undefined,

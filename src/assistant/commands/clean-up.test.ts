@@ -120,6 +120,7 @@ function situation(
     startable: new Set(['transfer', 'authenticate', 'balance']),
     collect: activeCollect({ domain: bank, flows }, stack),
     agents: agentsView(stack),
+    hasKnowledge: false,
   };
 }
 

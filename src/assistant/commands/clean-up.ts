@@ -15,6 +15,8 @@ export interface Situation {
   readonly startable: ReadonlySet<string>;
   readonly collect: ActiveCollect | undefined;
   readonly agents: AgentsView;
+  /** Whether the project has documents to search. */
+  readonly hasKnowledge: boolean;
 }
 
 export interface CleanUpOptions {

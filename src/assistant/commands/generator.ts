@@ -47,6 +47,8 @@ export interface GeneratorInput {
   readonly allFlows: ReadonlyMap<string, Flow>;
   readonly domain: Domain;
   readonly agents: AgentsView;
+  /** Whether the project has documents to search. @default false */
+  readonly hasKnowledge?: boolean | undefined;
   /** The value of slot `language`. */
   readonly language: string | undefined;
   /** Receives the flows that were part of a prompt; the log keeps their ids. */

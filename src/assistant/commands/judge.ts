@@ -31,7 +31,7 @@ export function judgeFlowCommand(
         ? { command: 'cannot handle', reason: 'cannot_handle_chitchat' }
         : command;
     case 'knowledge answer':
-      return needs('pattern_search', 'action_trigger_search', situation)
+      return !situation.hasKnowledge && needs('pattern_search', 'action_trigger_search', situation)
         ? { command: 'cannot handle', reason: 'cannot_handle_no_relevant_answer' }
         : command;
     case 'continue agent':
@@ -77,7 +77,10 @@ function judgeClarify(
 
 /** Whether a pattern needs an action that the project doesn't provide. */
 function needs(pattern: string, action: string, { flows, domain }: Situation): boolean {
-  const steps = [...(flows.get(pattern)?.steps.values() ?? [])];
+  const flow = flows.get(pattern);
+  // The built-in pattern says itself that there is nothing to search.
+  if (flow === undefined || flow.position.file.startsWith('legate/')) return false;
+  const steps = [...flow.steps.values()];
   const usesAction = steps.some((step) => step.kind === 'action' && step.action === action);
   return usesAction && !domain.actions.has(action);
 }

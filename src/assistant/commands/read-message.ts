@@ -50,6 +50,7 @@ export async function readMessage(
     startable: new Set(startable.map((flow) => flow.id)),
     collect: activeCollect(dialogue, tracker.stack),
     agents: agentsView(tracker.stack),
+    hasKnowledge: dialogue.options.knowledge !== undefined,
   };
   const { isPayload } = understood;
   const seeds = newSeeds(dialogue, known, understood.commands);
@@ -235,6 +236,7 @@ function generate(
     allFlows: dialogue.flows,
     domain,
     agents: agentsView(tracker.stack, options.agentDescriptions),
+    hasKnowledge: options.knowledge !== undefined,
     language: typeof language === 'string' ? language : undefined,
     signal: options.signal,
     clock: options.clock,

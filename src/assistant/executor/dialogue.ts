@@ -12,6 +12,7 @@ import type {
 import { compileCondition } from '../conditions/condition.ts';
 import { type Domain, type Flow, START, type Step } from '../model.ts';
 import { promptJson, type PromptNote } from '../prompt-note.ts';
+import type { Knowledge } from '../search/knowledge.ts';
 import type { Responder } from '../responses/responder.ts';
 import { activeSegment, isInner, replaceFrame, withoutPattern } from '../stack/stack.ts';
 import { botUttered, objectOf } from '../tracker/events.ts';
@@ -33,6 +34,8 @@ export interface DialogueOptions {
   readonly actions: ActionRunner;
   readonly callHandlers: readonly CallHandler[];
   readonly agentDescriptions: ReadonlyMap<string, string>;
+  /** Undefined for a project without documents. */
+  readonly knowledge: Knowledge | undefined;
   readonly channel: string;
   readonly userMessage: string;
   /** Of the message. */

@@ -263,6 +263,33 @@ function cannotHandle(reason: string): DefaultAction {
   };
 }
 
+/** Answers the user's message from documents, or says that nothing was found. */
+async function searchDocuments(dialogue: Dialogue): Promise<void> {
+  const { options, tracker } = dialogue;
+  const { knowledge, userMessage: question, signal, logger, clock } = options;
+  if (knowledge === undefined) {
+    tracker.apply(actionExecuted(NO_KNOWLEDGE));
+    return dialogue.respond(NO_KNOWLEDGE, {});
+  }
+  const answer = await knowledge.answer({
+    question,
+    transcript: tracker.state.transcript,
+    slots: tracker.slots,
+    signal,
+    logger,
+    noting: { onPrompt: (note) => dialogue.notePrompt(note), clock },
+  });
+  if (answer === undefined) {
+    dialogue.pushPattern('pattern_cannot_handle', { reason: 'cannot_handle_no_relevant_answer' });
+    return;
+  }
+  const { text, sources } = answer;
+  await dialogue.say({ text, metadata: { utter_source: SEARCH, sources: [...sources] } });
+}
+
+const NO_KNOWLEDGE = 'utter_no_knowledge_base';
+const SEARCH = 'EnterpriseSearchPolicy';
+
 /** Built-in actions; a custom action of the same name replaces one. */
 export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string, DefaultAction>([
   ['action_run_slot_rejections', runSlotRejections],
@@ -277,7 +304,7 @@ export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string
   ['action_clean_stack', cleanStack],
   ['action_hangup', hangUp],
   ['action_default_fallback', cannotHandle('cannot_handle_default')],
-  ['action_trigger_search', cannotHandle('cannot_handle_no_relevant_answer')],
+  ['action_trigger_search', searchDocuments],
   ['action_trigger_chitchat', cannotHandle('cannot_handle_chitchat')],
   ['action_handoff_metric', nothing],
   ['action_deactivate_loop', nothing],

@@ -68,6 +68,7 @@ test('whatever the files say, a project is assembled with problems and nothing i
           ],
           subAgentsDirectory: 'sub_agents',
           file: () => Promise.resolve(undefined),
+          documents: () => Promise.resolve([]),
         };
         const project = await assemble(parts, { V: '7' }, problems);
         expect(project.domain.slots.size).toBeGreaterThan(10);

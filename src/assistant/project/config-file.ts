@@ -1,6 +1,7 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
+import { readSearchPolicy } from './search-policy.ts';
 
 /** Generators that ask a model, and the command language of each. */
 const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
@@ -13,7 +14,8 @@ const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
 ]);
 /** Components that are always part of the pipeline. */
 const withoutModel = 'MatchingCommandGenerator';
-const builtin = new Set([withoutModel, 'FlowPolicy']);
+const searchPolicy = 'EnterpriseSearchPolicy';
+const builtin = new Set([withoutModel, 'FlowPolicy', searchPolicy]);
 
 /** config.yml. */
 export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
@@ -43,6 +45,7 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
         'its llm and prompt_template',
     );
   }
+  const search = named.find(({ name }) => name === searchPolicy);
   const config = {
     recipe,
     language: section.name('language') ?? 'en',
@@ -50,6 +53,8 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
     assistantId: section.name('assistant_id'),
     /** Undefined for the generator that needs no model. */
     generator: first && readGenerator(first.name, first.item, uses),
+    /** Undefined for a project without documents to search. */
+    search: search && readSearchPolicy(search.item, uses),
   };
   section.get('importers')?.keyWarn('"importers" is left out');
   section.finishLeniently();

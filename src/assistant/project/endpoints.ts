@@ -18,7 +18,6 @@ import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 const replaced = ['tracker_store', 'lock_store', 'timer_store'];
 const absent = [
   'event_broker',
-  'vector_store',
   'tracing',
   'metrics',
   'interaction_handling',
@@ -71,6 +70,8 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
     telemetry: section.mapping('telemetry', readTelemetry),
     /** Undefined where calls may go anywhere. */
     outbound: section.mapping('outbound', readOutbound),
+    /** A module that answers searches in place of the project's documents. */
+    search: section.mapping('search', readSearch),
     /** Sections that their owners read themselves. */
     sections,
   };
@@ -78,6 +79,11 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
   for (const key of replaced) {
     section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'configure "store" instead' });
   }
+  section
+    .get('vector_store')
+    ?.keyWarn('"vector_store" is left out: the documents of the project are searched', {
+      hint: 'write a module that asks the store, and name it: "search: {module: ./search.ts}"',
+    });
   const left = absent.map((key) => section.get(key)).filter((field) => field !== undefined);
   if (left.length > 0) {
     const names = left.map((field) => `"${String(field.path[0])}"`).join(', ');
@@ -85,6 +91,12 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
   }
   section.finishLeniently();
   return endpoints;
+}
+
+function readSearch(section: Section) {
+  const module = section.require('module')?.name();
+  section.finish();
+  return module === undefined ? undefined : { module };
 }
 
 export type Endpoints = ReturnType<typeof readEndpoints>;

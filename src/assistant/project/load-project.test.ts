@@ -127,7 +127,7 @@ pipeline:
   - SearchReadyLLMCommandGenerator
 policies:
   - FlowPolicy
-  - name: EnterpriseSearchPolicy
+  - name: IntentlessPolicy
     vector_store: {type: faiss}
 `,
     'credentials.yml': 'rest:\nslack: {slack_token: x}\ntelegram: {}\n',
@@ -145,7 +145,7 @@ model_groups: [{id: main, models: [{provider: ollama, model: m}]}]
   expect(project.config.generator).toMatchObject({ commands: 'v3', modelGroup: undefined });
   expect(project.endpoints.store).toMatchObject({ type: 'memory' });
   expect(await problemsOf(directory)).toEqual([
-    'config.yml:3:5 pipeline[0]: warning: left out, there is no such component here: WhitespaceTokenizer, DIETClassifier, EnterpriseSearchPolicy',
+    'config.yml:3:5 pipeline[0]: warning: left out, there is no such component here: WhitespaceTokenizer, DIETClassifier, IntentlessPolicy',
     'credentials.yml:2:1 slack: warning: left out, there is no such channel here: slack, telegram',
     'endpoints.yml:2:1 tracker_store: warning: "tracker_store" is left out; configure "store" instead',
     'endpoints.yml:3:1 lock_store: warning: "lock_store" is left out; configure "store" instead',

@@ -8,6 +8,7 @@ import {
   YamlFile,
 } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
+import type { TextDocument } from '../../search/index.ts';
 import { loadDomain } from '../domain/domain.ts';
 import type { Use } from '../domain/uses.ts';
 import { loadFlows } from '../flows/flow.ts';
@@ -20,6 +21,7 @@ import { endpointSections, type Endpoints, readEndpoints } from './endpoints.ts'
 import { isSupported } from '../../models/index.ts';
 import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
+import type { SearchConfig } from './search-policy.ts';
 import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.ts';
 import { validate } from './validate.ts';
 
@@ -53,7 +55,7 @@ export async function loadProject(
   const problems = new Problems();
   const parts = await readFolder(places, problems);
   const project = await assemble(parts, environment, problems);
-  const entries = toEntries(parts, project.files);
+  const entries = toEntries(parts, project.files, project.documents);
   return { project: { ...project, modelId: fingerprint(entries) }, problems, entries };
 }
 
@@ -135,7 +137,25 @@ export async function assemble(
     subAgents: new Map([...agents].map(([name, { agent }]) => [name, agent])),
     subAgentsDirectory: parts.subAgentsDirectory,
     files: await readFiles(parts, uses, problems),
+    documents:
+      config.search === undefined || endpoints.search !== undefined
+        ? []
+        : await documentsOf(parts, config.search, problems),
   };
+}
+
+async function documentsOf(
+  parts: ProjectParts,
+  { source, place }: SearchConfig,
+  problems: Problems,
+): Promise<readonly TextDocument[]> {
+  const documents = await parts.documents(source, problems);
+  if (documents.length === 0) {
+    problems.warn(place, `there are no documents to search in ${source}`, {
+      hint: 'name their folder: "vector_store: {source: ./docs}"',
+    });
+  }
+  return documents;
 }
 
 function readSubAgents(
@@ -237,4 +257,6 @@ export interface Project {
   readonly subAgentsDirectory: string;
   /** Texts that the project refers to: prompts and agent cards. */
   readonly files: ReadonlyMap<string, string>;
+  /** The texts that `EnterpriseSearchPolicy` searches. */
+  readonly documents: readonly TextDocument[];
 }

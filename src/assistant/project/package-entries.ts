@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Source } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import type { TextDocument } from '../../search/index.ts';
 import { type Part, type ProjectParts, readInside } from './project-folder.ts';
 
 /**
@@ -11,6 +12,7 @@ import { type Part, type ProjectParts, readInside } from './project-folder.ts';
 export function toEntries(
   parts: ProjectParts,
   files: ReadonlyMap<string, string>,
+  documents: readonly TextDocument[],
 ): readonly TarEntry[] {
   const entry = (path: string, text: string) => ({ path, content: Buffer.from(text, 'utf8') });
   return [
@@ -19,8 +21,12 @@ export function toEntries(
     ...parts.data.map(({ name, text }) => entry(`data/${name}`, text)),
     ...parts.subAgents.map(({ name, text }) => entry(`sub_agents/${name}/config.yml`, text)),
     ...[...files].map(([path, text]) => entry(`files/${encodeURIComponent(path)}`, text)),
+    ...documents.map(({ source, text }) => entry(`${documentsFolder}/${source}`, text)),
   ].sort((left, right) => (left.path < right.path ? -1 : 1));
 }
+
+/** Documents are packed as their texts: a package needs no reader of PDF. */
+const documentsFolder = 'documents';
 
 /** The parts of a packed project; problems in them are reported under `package:path`. */
 export function fromEntries(
@@ -51,6 +57,7 @@ export function fromEntries(
     })),
     // Code is not packed.
     subAgentsDirectory: join(outside.directory, 'sub_agents'),
+    documents: async () => under(documentsFolder).map(({ name, text }) => ({ source: name, text })),
     // What only endpoints.yml refers to lies where endpoints.yml does.
     file: async (path, problems) =>
       texts.get(`files/${encodeURIComponent(path)}`) ??

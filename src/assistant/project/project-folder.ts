@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Problems, Source } from '../../config/index.ts';
+import type { TextDocument } from '../../search/index.ts';
+import { readDocuments } from '../search/documents.ts';
 
 /** Larger files are not read, in bytes: no project text is that long. */
 const maximumSize = 16_000_000;
@@ -52,6 +54,8 @@ export interface ProjectParts {
   readonly subAgents: readonly Part[];
   /** The folder of these folders. */
   readonly subAgentsDirectory: string;
+  /** The documents of a folder of the project, for search. */
+  documents(source: string, problems: Problems): Promise<readonly TextDocument[]>;
   /** Reads another text of the project; undefined when there is none at that path. */
   file(path: string, problems: Problems): Promise<string | undefined>;
 }
@@ -86,6 +90,7 @@ export async function readFolder(places: ProjectPlaces, problems: Problems): Pro
     credentials: await single(places.credentials, 'credentials.yml'),
     subAgents: await folder.agents(agents),
     subAgentsDirectory: agents,
+    documents: (source, problems) => readDocuments(directory, source, problems),
     file: (path, problems) => {
       const ofAgent = places.subAgents !== undefined && path.startsWith('sub_agents/');
       return ofAgent

@@ -35,6 +35,7 @@ async function check(
       subAgents: [],
       subAgentsDirectory: 'sub_agents',
       file: () => Promise.resolve(undefined),
+      documents: () => Promise.resolve([]),
     },
     {},
     problems,

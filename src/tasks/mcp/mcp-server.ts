@@ -136,7 +136,7 @@ function ownEngine(
   return {
     get: () =>
       (starting ??= Engine.start({
-        // Whoever called a turn whose process died has gone with it.
+        // The caller of a turn whose process died is disconnected: a further run has no reader.
         agent: { ...agent, inputModes: ['*/*'], onInterrupted: 'fail' },
         store,
         ...present({ logger }),

@@ -191,6 +191,7 @@ export class Turn {
 
   /** Whether the project answers questions by its own means. */
   get hasKnowledge(): boolean {
+    if (this.input.hasKnowledge === true) return true;
     const search = this.input.allFlows.get('pattern_search');
     return search !== undefined && !search.position.file.startsWith('legate/');
   }

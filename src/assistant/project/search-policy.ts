@@ -1,0 +1,85 @@
+import type { Field, Section } from '../../config/index.ts';
+import type { Use } from '../domain/uses.ts';
+import { readFilePath, readModelGroupName } from './readers.ts';
+
+/** The store that indexes a folder of documents. */
+const local = 'faiss';
+
+/** `EnterpriseSearchPolicy` of config.yml. */
+export function readSearchPolicy(item: Field, uses: Use[]) {
+  const section = item.isMapping() ? item.section() : undefined;
+  section?.get('name');
+  const store = section?.section('vector_store');
+  const embeddings = section?.section('embeddings');
+  const policy = {
+    /** Where the policy stands, for warnings. */
+    place: item.place,
+    /** The folder of documents, from the project's folder. */
+    source: readSource(store),
+    /** Least similarity of an embedded passage. */
+    threshold: store?.number('threshold', { minimum: 0 }) ?? 0,
+    modelGroup: section && readModelGroupName(section, uses, 'answers are the passages themselves'),
+    embeddingGroup: readEmbeddingGroup(embeddings, uses),
+    /** A key of `Project.files`. */
+    promptTemplate: readFilePath(
+      section?.get('prompt_template') ?? section?.get('prompt'),
+      'template',
+      uses,
+    ),
+    hasCitations: section?.boolean('citation_enabled') ?? true,
+    isGenerative: section?.boolean('use_generative_llm') ?? true,
+    checksRelevancy: section?.boolean('check_relevancy') ?? true,
+    maxMessagesInQuery:
+      section?.number('max_messages_in_query', { minimum: 1, isInteger: true }) ?? 1,
+  };
+  for (const key of ['include_date_time', 'timezone', 'trace_prompt_tokens', 'max_history'])
+    section?.get(key);
+  store?.finishLeniently();
+  embeddings?.finishLeniently();
+  section?.finishLeniently();
+  return policy;
+}
+
+/** The folder of documents; another store than the local one is a warning. */
+function readSource(store: Section | undefined): string {
+  const type = store?.name('type') ?? local;
+  if (type !== local) {
+    store
+      ?.get('type')
+      ?.warn(
+        `the vector store "${type}" is not asked: the documents of "source" are searched instead`,
+        'write a module that asks it, and name it under "search" in endpoints.yml',
+      );
+  }
+  return store?.name('source') ?? './docs';
+}
+
+const foundByWords = 'documents are found by their words';
+
+function readEmbeddingGroup(embeddings: Section | undefined, uses: Use[]): string | undefined {
+  const field = embeddings?.get('model_group');
+  const name = field?.name();
+  if (field !== undefined && name !== undefined) {
+    uses.push({ kind: 'model_group', name, field, instead: foundByWords });
+  } else {
+    embeddings?.field.keyWarn(`"embeddings" without a model_group: ${foundByWords}`, {
+      hint: 'describe the model under model_groups in endpoints.yml, and name the group',
+    });
+  }
+  return name;
+}
+
+export type SearchConfig = ReturnType<typeof readSearchPolicy>;
+
+/** For a search module without a policy. */
+export const defaultSearch: Omit<SearchConfig, 'place'> = {
+  source: './docs',
+  threshold: 0,
+  modelGroup: undefined,
+  embeddingGroup: undefined,
+  promptTemplate: undefined,
+  hasCitations: true,
+  isGenerative: true,
+  checksRelevancy: true,
+  maxMessagesInQuery: 1,
+};

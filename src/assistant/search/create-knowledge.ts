@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { z } from 'zod';
+import { createEmbedder } from '../../models/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { PassageIndex, passagesOf, wordsOf } from '../../search/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { languageFor } from '../generators/words/languages.ts';
+import type { Project } from '../project/load-project.ts';
+import { findModule } from '../project/project-folder.ts';
+import { defaultSearch } from '../project/search-policy.ts';
+import {
+  type Knowledge,
+  knowledgeOf,
+  type KnowledgePassage,
+  type KnowledgeSearch,
+} from './knowledge.ts';
+import { cachedEmbed } from './vector-cache.ts';
+
+export interface KnowledgeOptions {
+  /** By the ids of their groups. */
+  readonly models: ReadonlyMap<string, LanguageModelV4>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+}
+
+/** Passages that cover less of the question are no answer to it, where no model can judge. */
+const leastFit = 0.15;
+
+/**
+ * The search of a project: by a module of its own, or in its documents. Undefined when the project has
+ * neither.
+ */
+export async function createKnowledge(
+  project: Project,
+  { models, environment, logger }: KnowledgeOptions,
+): Promise<Knowledge | undefined> {
+  const { config, endpoints, documents, files } = project;
+  if (config.search === undefined && endpoints.search === undefined) return undefined;
+  const policy = config.search ?? defaultSearch;
+  const group = policy.modelGroup ?? config.generator?.modelGroup;
+  const model = group === undefined || !policy.isGenerative ? undefined : models.get(group);
+  const search =
+    endpoints.search === undefined
+      ? await documentSearch(project, { environment, logger, isJudged: model !== undefined })
+      : await moduleSearch(endpoints.search.module, project.directory);
+  if (search === undefined) return undefined;
+  logger.info({ documents: documents.length }, 'search.ready');
+  const template =
+    policy.promptTemplate === undefined ? undefined : files.get(policy.promptTemplate);
+  return knowledgeOf({
+    config: policy,
+    search,
+    model,
+    promptTemplate: template,
+  });
+}
+
+async function documentSearch(
+  { config, endpoints, documents, directory }: Project,
+  {
+    environment,
+    logger,
+    isJudged,
+  }: Pick<KnowledgeOptions, 'environment' | 'logger'> & {
+    /** A model decides whether passages answer the question. */
+    readonly isJudged: boolean;
+  },
+): Promise<KnowledgeSearch | undefined> {
+  const policy = config.search ?? defaultSearch;
+  if (documents.length === 0) return undefined;
+  const passages = documents.flatMap(passagesOf);
+  const group = endpoints.modelGroups.get(policy.embeddingGroup ?? '');
+  const index = await buildIndex();
+  const { fillers, weak } = languageFor(config.language);
+  return async (query, { limit, signal }) => {
+    const telling = wordsOf(query).filter((word) => !fillers.has(word) && !weak.has(word));
+    const asked = index.isEmbedded || telling.length === 0 ? query : telling.join(' ');
+    const found = await index.search(asked, { limit, signal });
+    const least = index.isEmbedded ? policy.threshold : isJudged ? 0 : leastFit;
+    return found.filter(({ score }) => score >= least).map(({ passage }) => passage);
+  };
+
+  async function buildIndex(): Promise<PassageIndex> {
+    if (group === undefined) return PassageIndex.build(passages);
+    const embedder = createEmbedder(group, { environment, logger });
+    const file = join(directory, '.legate', 'search-vectors');
+    const cached = cachedEmbed(embedder, { file, logger });
+    try {
+      return await PassageIndex.build(passages, {
+        embedPassages: cached,
+        embedQuery: (texts, about) => embedder.embed(texts, about),
+      });
+    } catch (error) {
+      logger.warn(
+        { group: policy.embeddingGroup, error, used: 'words' },
+        'search.embedding_failed',
+      );
+      return PassageIndex.build(passages);
+    }
+  }
+}
+
+const moduleSchema = z.object({
+  search: z.custom<(...values: Parameters<KnowledgeSearch>) => unknown>(
+    (value) => typeof value === 'function',
+  ),
+});
+
+const found = z.array(
+  z.object({
+    text: z.string().min(1),
+    source: z.string().default('search'),
+    title: z.string().optional(),
+  }),
+);
+
+async function moduleSearch(named: string, directory: string): Promise<KnowledgeSearch> {
+  const path = findModule(named, [directory]);
+  if (path === undefined)
+    throw invalid(`there is no module ${named}; write a path such as ./search.ts`);
+  const module = moduleSchema.safeParse({ ...(await import(pathToFileURL(path).href)) });
+  if (!module.success) throw invalid(`${named} exports no function "search"`);
+  return async (query, context): Promise<readonly KnowledgePassage[]> => {
+    const passages = found.safeParse(await module.data.search(query, context));
+    if (passages.success) return passages.data.slice(0, context.limit);
+    throw new LegateError(
+      'INTERNAL',
+      `search of ${named} must return a list of {text, source}: ${passages.error.issues[0]?.message}`,
+    );
+  };
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', `endpoints.yml: search: ${message}`);
+}
