@@ -109,11 +109,6 @@ export function smallTalkTopic(message: string, domain?: Domain): string | undef
     if (topic !== undefined) found.push(topic);
     else if (wordsOf(withoutClosing(withoutOpening(clause))) !== '') return whole;
   }
-  return foremost(found);
-}
-
-/** Of several topics the one that the message is answered by. */
-function foremost(found: readonly string[]): string | undefined {
   return smallTalk().priority.find((topic) => found.includes(topic)) ?? found[0];
 }
 
@@ -135,13 +130,14 @@ function topicOf(folded: string, topics: readonly Topic[]): string | undefined {
   }
   const texts = rests.flatMap((rest) => [wordsOf(withoutClosing(rest)), wordsOf(rest)]);
   const bare = texts.map((text) => text.replaceAll(fillers, '').trim());
-  // "Cool thx": what stands at the end may say more than what is left without it.
-  return foremost(
-    [...new Set([...texts, ...bare])].flatMap((text) => {
-      const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text));
-      return found?.name ?? [];
-    }),
-  );
+  let reaction: string | undefined;
+  for (const text of new Set([...texts, ...bare])) {
+    const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text))?.name;
+    // "Cool thx": what stands at the end may say more than what is left without it.
+    if (found === 'reaction') reaction = found;
+    else if (found !== undefined) return found;
+  }
+  return reaction;
 }
 
 /** The phrases of `small_talk` in the project's domain: they come before the built-in ones. */

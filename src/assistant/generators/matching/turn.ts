@@ -14,7 +14,7 @@ import { type Fill, fillUnasked } from './fill.ts';
 import { Reading } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
-import { dayAt } from './values/dates.ts';
+import { type Day, dayAt } from './values/dates.ts';
 import { currencyIn } from './values/numbers.ts';
 import { saysSlot } from './values/yes-no.ts';
 
@@ -40,6 +40,8 @@ export class Turn {
   #profiles: readonly SlotProfile[] | undefined;
   #asked: SlotProfile | undefined;
   #requested: Requested | undefined;
+  #today: Day | undefined;
+  #corrected: Message | undefined;
 
   constructor(input: GeneratorInput, options: MatchingOptions) {
     this.input = input;
@@ -60,11 +62,11 @@ export class Turn {
   /** A fresh reading of the message or a part of it: nothing is taken yet. */
   read(message: Message = this.message): Reading {
     const { timeZone = 'UTC', dateOrder = 'day-month' } = this.#options;
-    const today = dayAt(presentMoment(this.input), timeZone);
+    this.#today ??= dayAt(presentMoment(this.input), timeZone);
     const { domain } = this.input;
     const language = this.input.language ?? this.#options.language;
     return new Reading(message, {
-      today,
+      today: this.#today,
       dateOrder,
       language,
       currency: currencyOf(domain),
@@ -121,6 +123,11 @@ export class Turn {
 
   /** The message with its mistyped words put right. */
   get corrected(): Message {
+    this.#corrected ??= this.#correct();
+    return this.#corrected;
+  }
+
+  #correct(): Message {
     const { tokens, text, language } = this.message;
     let corrected = text;
     for (const { folded, start, end } of tokens.toReversed()) {

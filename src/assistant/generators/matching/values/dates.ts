@@ -93,8 +93,13 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
+/** What every reader needs one of: most messages have none. */
+const mayHaveDate =
+  /\d|day|to(?:night|m+or+ow)|tmrw|week|month|year|fortnight|morning|afternoon|evening|\b(?:sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/;
+
 /** Every date of a message, as ISO text (`2026-11-20`), in its order. */
 export function findDates(message: Message, options: DateOptions): Found<string>[] {
+  if (!mayHaveDate.test(message.folded)) return [];
   const found: Found<string>[] = [];
   for (const [pattern, read] of readers) {
     const days = readAll(message.folded, pattern, ([, ...groups]) => {
