@@ -49,6 +49,7 @@ test.each([
   ['bye bye have a nice evening', 'farewell'],
   // The clause that says most counts, also when it could be taken for politeness.
   ['cool thx', 'thanks'],
+  ["that's great thanks", 'thanks'],
   ['ok good, thank you', 'thanks'],
   // Fillers stand anywhere.
   ['this is just so incredibly annoying', 'complaint'],

@@ -130,14 +130,14 @@ function topicOf(folded: string, topics: readonly Topic[]): string | undefined {
   }
   const texts = rests.flatMap((rest) => [wordsOf(withoutClosing(rest)), wordsOf(rest)]);
   const bare = texts.map((text) => text.replaceAll(fillers, '').trim());
-  let reaction: string | undefined;
+  let kept: string | undefined;
   for (const text of new Set([...texts, ...bare])) {
     const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text))?.name;
     // "Cool thx": what stands at the end may say more than what is left without it.
-    if (found === 'reaction') reaction = found;
+    if (found === 'reaction' || found === 'praise') kept ??= found;
     else if (found !== undefined) return found;
   }
-  return reaction;
+  return kept;
 }
 
 /** The phrases of `small_talk` in the project's domain: they come before the built-in ones. */
