@@ -2,12 +2,15 @@ import { Command, CommanderError } from 'commander';
 import { callsAgents, catalogue } from './commands/catalogue.ts';
 import { isServer } from './commands/declare.ts';
 import { packageVersion } from './commands/version.ts';
+import { fromRasa } from './rasa-habits.ts';
 
 /**
  * The `legate` command. The code of a subcommand is loaded when it runs, so that help is fast.
  * Standard output carries the result and nothing else; diagnostics go to standard error.
  */
-export async function main(args: readonly string[]): Promise<void> {
+export async function main(given: readonly string[]): Promise<void> {
+  const { args, warning } = fromRasa(given);
+  if (warning !== undefined) console.error(`legate: ${warning}`);
   const program = new Command('legate')
     .description('Build, serve and call agents over the Agent-to-Agent (A2A) protocol.')
     .version(packageVersion(), '-v, --version', 'print the version')

@@ -1,4 +1,4 @@
-import { checkProject, type LoadedProject, loadProject } from '../assistant/index.ts';
+import { checkProject, type LoadedProject, loadProject, type Project } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/assistants.ts';
 import type { ProjectFileOptions } from './commands/options.ts';
@@ -14,15 +14,32 @@ export async function validateProject(
   const { all, errors, warnings } = problems;
   if (options.json === true) console.log(JSON.stringify(all, undefined, 2));
   else for (const problem of all) console.log(formatProblem(problem));
-  const isFine = isAcceptable(problems, options.failOnWarnings);
+  const isLive = options.live !== true || (await examine(project, options));
+  const isFine = isAcceptable(problems, options.failOnWarnings) && isLive;
   const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`;
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern).length;
   console.error(
     isFine
       ? `${count(flows, 'flow')}: no errors, ${count(warnings.length, 'warning')}`
-      : `${count(errors.length, 'error')}, ${count(warnings.length, 'warning')}`,
+      : `${count(errors.length, 'error')}, ${count(warnings.length, 'warning')}${isLive ? '' : ', and services that cannot be used'}`,
   );
   if (!isFine) process.exitCode = 1;
+}
+
+/** Tries what the project connects to and prints the result; false when something can't be used. */
+async function examine(
+  project: Project,
+  { json = false }: ValidateCommandOptions,
+): Promise<boolean> {
+  const { examineProject } = await import('./doctor/examine-project.ts');
+  const { lineOf } = await import('./doctor/doctor.ts');
+  let isFine = true;
+  for await (const { diagnosis } of examineProject(project)) {
+    if (diagnosis.outcome === 'failed') isFine = false;
+    if (!json) console.log(lineOf(diagnosis));
+    else if (diagnosis.outcome !== 'passed') console.error(lineOf(diagnosis));
+  }
+  return isFine;
 }
 
 /** A project with all its problems. */

@@ -174,6 +174,7 @@ options apply to URLs only. The inspector needs the token in the printed link.`,
 const validateOptions = {
   ...projectFiles,
   failOnWarnings: flag('treat warnings as errors'),
+  live: flag('also try the action server, MCP servers, sub agents and models'),
   json: flag('print a JSON list'),
 };
 export type ValidateCommandOptions = OptionsOf<typeof validateOptions>;
@@ -185,7 +186,11 @@ export function validateCommand(): Command {
     options: validateOptions,
     notes: `Each line reads  file:line:column path: problem; fix
 Exits with 1 if there are errors.`,
-    examples: ['legate validate', 'legate validate examples/bank --json'],
+    examples: [
+      'legate validate',
+      'legate validate examples/bank --json',
+      'legate validate --live               with everything that it connects to',
+    ],
     run: async () => (await import('../validate.ts')).validateProject,
   });
 }
@@ -255,8 +260,8 @@ export function doctorCommand(): Command {
     summary: 'check the environment of a server and say how to fix problems',
     operands: [directory()],
     options: doctorOptions,
-    notes: `Checks Node, configuration, store, broker, models, port, clock and card, and says how to fix each
-problem. Changes nothing. Exits with 1 if it finds an error.`,
+    notes: `Checks Node, configuration, store, broker, models, action server, MCP servers, sub agents, port, clock
+and card, and says how to fix each problem. Changes nothing. Exits with 1 if it finds an error.`,
     examples: [
       'legate doctor',
       'legate doctor examples/bank --port 8080',

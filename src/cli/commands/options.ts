@@ -60,8 +60,8 @@ export function logLevel(standard: LogLevel) {
 
 /** Paths of the parts of a project, where they differ from the defaults. */
 export const projectFiles = {
-  config: value('file', 'configuration file (default: config.yml)'),
-  domain: value('path', 'domain file or folder (default: domain.yml and domain/)'),
+  config: value('file', 'configuration file (default: config.yml)', { short: 'c' }),
+  domain: value('path', 'domain file or folder (default: domain.yml and domain/)', { short: 'd' }),
   data: values('path', 'files or folders with flows (default: data/)'),
   endpoints: value('file', 'endpoints file (default: endpoints.yml)'),
   credentials: value('file', 'credentials file (default: credentials.yml)'),

@@ -6,6 +6,7 @@ import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { postgres } from '../../../test/support/postgres.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { serve } from '../../http/index.ts';
+import { startHttpSample } from '../../mcp/testing/http-server.ts';
 import { startScriptedModelServer } from '../../models/index.ts';
 import { migrateStore, openStore } from '../../store/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
@@ -215,3 +216,58 @@ test('a Node that is too old is told to be', () => {
   expect(examineNode('22.18.0')).toMatchObject({ outcome: 'passed' });
   expect(examineNode('24.0.0')).toMatchObject({ outcome: 'passed' });
 });
+
+test(
+  'everything that a project connects to is tried, by doctor and by validate --live',
+  patient,
+  async () => {
+    await using mcp = await startHttpSample();
+    const actions = createServer((request, response) => {
+      const body = request.url === '/actions' ? [{ name: 'action_water' }] : { status: 'ok' };
+      response.end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => actions.listen(0, '127.0.0.1', resolve));
+    const { port } = actions.address() as AddressInfo;
+    await using agent = await serve(triedAgent, { port: 0 });
+    await using folder = await greenhouseFolder({
+      'endpoints.yml': `
+action_endpoint: {url: "http://127.0.0.1:${port}/webhook"}
+mcp_servers:
+  - {name: sums, url: "${mcp.url}"}
+  - {name: gone, url: "http://127.0.0.1:9/mcp"}
+`,
+      'sub_agents/helper/config.yml': `
+agent: {name: helper, protocol: A2A, description: Helps.}
+configuration: {agent_card: "${agent.url}/.well-known/agent-card.json"}
+`,
+      'sub_agents/away/config.yml': `
+agent: {name: away, protocol: A2A, description: Is away.}
+configuration: {agent_card: "http://127.0.0.1:9/card.json"}
+`,
+      'sub_agents/adder/config.yml': `
+agent: {name: adder, description: Adds.}
+connections: {mcp_servers: [{name: sums, include_tools: [add, subtract]}]}
+`,
+    });
+    const { code, of } = await examined(folder.directory);
+    expect(code).toBe(1);
+    expect(of('Action server')).toMatchObject({
+      outcome: 'failed',
+      found: expect.stringMatching(/^it has no .*action_report/),
+    });
+    expect(of('MCP server sums')).toMatchObject({
+      outcome: 'failed',
+      found: 'no tool named "subtract"',
+    });
+    expect(of('MCP server gone')).toMatchObject({ outcome: 'failed' });
+    expect(of('Sub agent helper')).toMatchObject({ outcome: 'passed', found: 'answers' });
+    expect(of('Sub agent away')).toMatchObject({ outcome: 'failed' });
+    expect(of('Sub agent adder')).toMatchObject({ outcome: 'passed' });
+    const { out, ...validated } = await legate(['validate', folder.directory, '--live']);
+    expect(validated).toMatchObject({ code: 1, err: expect.stringContaining('cannot be used') });
+    expect(out).toContain('failed   MCP server sums: no tool named "subtract"');
+    expect(out).toContain('passed   Sub agent helper: answers');
+    actions.closeAllConnections();
+    actions.close();
+  },
+);

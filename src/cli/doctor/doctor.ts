@@ -9,6 +9,7 @@ import { projectPaths } from '../project-files.ts';
 import { Progress } from '../progress.ts';
 import { type Diagnosis, failed, passed, skipped, warning } from './diagnosis.ts';
 import { examineClock, examineNode, examinePort } from './examine-machine.ts';
+import { examineProject } from './examine-project.ts';
 import { examineBroker, examineConfiguredStore, examineModels } from './examine-services.ts';
 
 /** Checks everything that a server needs, and prints how to fix problems. */
@@ -25,8 +26,11 @@ export async function doctor(directory: string, options: DoctorCommandOptions): 
   for (const diagnosis of configuration(project)) add(diagnosis);
   add(await examineConfiguredStore(directory, options.endpoints));
   add(await examineBroker(directory, options.endpoints));
-  const groups = project?.project.endpoints.modelGroups ?? new Map();
-  const models = await examineModels(groups, process.env);
+  const services =
+    project === undefined
+      ? examineModels(new Map(), process.env)
+      : Array.fromAsync(examineProject(project.project));
+  const models = await services;
   for (const { diagnosis } of models) add(diagnosis);
   for (const diagnosis of await examinePort(options.port)) add(diagnosis);
   const seen = models.flatMap(({ server, skewMs }) =>
@@ -74,7 +78,8 @@ function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> 
 
 const colours = { passed: 'green', failed: 'red', warning: 'yellow', skipped: 'gray' } as const;
 
-function lineOf({ what, outcome, found, fix }: Diagnosis): string {
+/** A line for people. */
+export function lineOf({ what, outcome, found, fix }: Diagnosis): string {
   const mark = styleText(colours[outcome], outcome.padEnd(7), { stream: process.stdout });
   const remedy = fix === undefined ? '' : `\n         fix: ${plain(fix)}`;
   return `${mark}  ${plain(`${what}: ${found}`)}${remedy}`;

@@ -135,7 +135,7 @@ export async function examineBroker(
 }
 
 /** The diagnosis, and the clock skew against the server. */
-interface ModelDiagnosis {
+export interface ModelDiagnosis {
   readonly diagnosis: Diagnosis;
   readonly skewMs?: number;
   readonly server?: string;

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { fromRasa } from './rasa-habits.ts';
+
+test.each([
+  ['data validate --fail-on-warnings', 'validate --fail-on-warnings'],
+  ['data validate -vv', 'validate'],
+  ['run -v', 'run --log-level info'],
+  ['run --enable-api --debug --cors *', 'run --enable-api --log-level debug --cors *'],
+  ['run -vv -c config/a.yml -d domain', 'run --log-level debug -c config/a.yml -d domain'],
+  ['shell --debug --conversation-id ada', 'shell --log-level debug --debug --sender ada'],
+  ['test e2e tests --e2e-results', 'test e2e tests --output-results tests'],
+  [
+    'test e2e tests --e2e-results out --quiet',
+    'test e2e tests --output-results out --log-level error',
+  ],
+  ['test e2e tests --e2e-results=out', 'test e2e tests --output-results out'],
+])('%s is read as %s', (typed, read) => {
+  expect(fromRasa(typed.split(' '))).toEqual({ args: read.split(' ') });
+});
+
+test('options of Rasa without a counterpart are left out with one warning', () => {
+  expect(fromRasa('train --force --num-threads 4 -c a.yml'.split(' '))).toEqual({
+    args: ['train', '-c', 'a.yml'],
+    warning: 'no effect here: --force, --num-threads',
+  });
+});
+
+test.each(['init x --force', 'send http://a hello --debug', '-v', 'data', 'doctor'])(
+  '%s is not changed',
+  (typed) => {
+    expect(fromRasa(typed.split(' '))).toEqual({ args: typed.split(' ') });
+  },
+);
