@@ -33,7 +33,7 @@ export interface ModelGroups {
 
 /**
  * `model_groups:` by id, as models are made from them.
- * @example const { groups } = readModelGroups(Field.document(file, problems).list('model_groups'));
+ * @example const { groups } = readModelGroups(fields);
  */
 export function readModelGroups(items: readonly Field[]): ModelGroups {
   const groups = new Map<string, JsonObject>();
