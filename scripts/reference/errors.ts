@@ -63,6 +63,7 @@ const meanings: Readonly<Record<ErrorCode, readonly [string, string]>> = {
   ROUTE_NOT_FOUND: ['There is nothing at this path', ''],
   METHOD_NOT_ALLOWED: ['Not with this HTTP method', 'See `Allow`'],
   REQUEST_TIMEOUT: ['It took too long', ''],
+  CONTEXT_TOO_LONG: ['A language model was asked more than it can read at once', ''],
   CONFIGURATION_INVALID: [
     'A file, an option or a flag is wrong; the message says which and what would be right',
     '',

@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
-import { LegateError } from '../protocol/index.ts';
+import { type ErrorCode, LegateError } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 
 /** What went wrong with a model call, and whether asking again can help. */
@@ -38,7 +38,7 @@ export function describeFailure(
   }
   const api = apiError(thrown);
   if (api === undefined) {
-    const text = thrown instanceof Error ? thrown.message : 'unknown failure';
+    const text = messageIn(thrown);
     const error = new LegateError(
       'UNAVAILABLE',
       `model ${asked.modelId} failed: ${shorten(text)}`,
@@ -50,19 +50,27 @@ export function describeFailure(
     return { error, isRetryable: thrown instanceof TypeError };
   }
   const askedMs = retryAfter(api, now);
-  const error = new LegateError(
-    api.statusCode === 429 ? 'RATE_LIMITED' : 'UNAVAILABLE',
-    toMessage(api, asked),
-    {
-      cause: thrown,
-      ...(askedMs !== undefined && { retryAfter: Math.ceil(askedMs / 1000) }),
-    },
-  );
+  const error = new LegateError(codeOf(api), toMessage(api, asked), {
+    cause: thrown,
+    ...(askedMs !== undefined && { retryAfter: Math.ceil(askedMs / 1000) }),
+  });
   return {
     error,
     isRetryable: api.isRetryable,
     ...(askedMs !== undefined && { retryAfterMs: askedMs }),
   };
+}
+
+/** In the words of the providers: each has its own, and a status that says too little. */
+const tooLong =
+  /context[_ -]?(?:length|window|size)|(?:prompt|input|request)(?: token count)?(?: is)? too (?:long|large)|too many (?:input )?tokens|maximum (?:number of |allowed )?(?:input )?tokens|exceeds? the (?:maximum|available|model'?s?) (?:\w+ )?(?:context|tokens?)|input token count/i;
+
+function codeOf({ statusCode, message, responseBody = '' }: APICallError): ErrorCode {
+  if (statusCode === 429) return 'RATE_LIMITED';
+  const isRequest = statusCode === 400 || statusCode === 413 || statusCode === 422;
+  const isLong =
+    isRequest && (tooLong.test(message) || /context_length_exceeded/.test(responseBody));
+  return isLong ? 'CONTEXT_TOO_LONG' : 'UNAVAILABLE';
 }
 
 function toMessage({ statusCode, message }: APICallError, model: FailedModel): string {
@@ -89,6 +97,24 @@ function retryAfter(error: APICallError, now: number): number | undefined {
   const milliseconds = Number(headers['retry-after-ms'] ?? Number.NaN);
   if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
   return retryAfterMs(headers['retry-after'], now);
+}
+
+/** The words of an error of any form: error parts of streams may be strings or plain objects. */
+function messageIn(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown;
+  if (typeof thrown === 'object' && thrown !== null) {
+    if ('message' in thrown && typeof thrown.message === 'string') return thrown.message;
+    if ('error' in thrown) return messageIn(thrown.error);
+  }
+  return 'unknown failure';
+}
+
+/** A provider reported a failure in the midst of its answer: it is transient like a broken connection. */
+export function failedMidway(thrown: unknown, model: string): unknown {
+  if (thrown instanceof LegateError || apiError(thrown) !== undefined) return thrown;
+  const message = `model ${model} failed in its answer: ${shorten(messageIn(thrown))}`;
+  const code = tooLong.test(message) ? 'CONTEXT_TOO_LONG' : 'UNAVAILABLE';
+  return new LegateError(code, message, { cause: thrown });
 }
 
 function shorten(text: string): string {

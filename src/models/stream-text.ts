@@ -8,6 +8,7 @@ import type {
 } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
 import { Deadline, until } from '../time/index.ts';
+import { failedMidway } from './failure.ts';
 import { createReasoningFilter, stripReasoning } from './reasoning.ts';
 
 /**
@@ -42,7 +43,7 @@ export async function streamText(
   const opened = model.doStream({ ...call, abortSignal: silence.signal });
   const { stream } = await until(opened, silence.signal);
   const reader = stream.getReader();
-  const answer = new StreamedAnswer();
+  const answer = new StreamedAnswer(model.modelId);
   const batch = new TextBatch(onText);
   try {
     for (;;) {
@@ -54,7 +55,7 @@ export async function streamText(
     }
     batch.add(answer.end());
     await batch.flush();
-    const result = answer.result(model.modelId);
+    const result = answer.result();
     // A closing tag may mark earlier text as reasoning: then the text is sent again from its start.
     const text = stripReasoning(answer.text);
     if (text !== '' && text !== batch.text.trimEnd()) await onText(text, true);
@@ -105,12 +106,17 @@ class TextBatch {
 
 /** The parts of a stream, put together. */
 class StreamedAnswer {
+  readonly #model: string;
   readonly #filter = createReasoningFilter();
   readonly #reasoning = new Map<string, LanguageModelV4Reasoning>();
   readonly #content: LanguageModelV4Content[] = [];
   #end: Pick<LanguageModelV4GenerateResult, 'finishReason' | 'usage'> | undefined;
   /** As the model wrote it, with thoughts in tags. */
   text = '';
+
+  constructor(model: string) {
+    this.#model = model;
+  }
 
   /** Returns the text that may be shown. */
   add(part: LanguageModelV4StreamPart): string {
@@ -137,7 +143,7 @@ class StreamedAnswer {
         this.#end = { finishReason: part.finishReason, usage: part.usage };
         return '';
       case 'error':
-        throw part.error;
+        throw failedMidway(part.error, this.#model);
       default:
         return '';
     }
@@ -148,9 +154,11 @@ class StreamedAnswer {
     return this.#filter.end();
   }
 
-  result(model: string): LanguageModelV4GenerateResult {
-    if (this.#end === undefined) {
-      throw new LegateError('UNAVAILABLE', `model ${model} broke off its answer`);
+  result(): LanguageModelV4GenerateResult {
+    // Adapters make up a finish without a reason where the provider closed the stream without one.
+    const { unified, raw } = this.#end?.finishReason ?? {};
+    if (this.#end === undefined || (unified === 'other' && raw === undefined)) {
+      throw new LegateError('UNAVAILABLE', `model ${this.#model} broke off its answer`);
     }
     const text: LanguageModelV4Content[] =
       this.text === '' ? [] : [{ type: 'text', text: this.text }];

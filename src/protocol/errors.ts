@@ -105,6 +105,9 @@ export const errorTable = {
   METHOD_NOT_ALLOWED: { jsonRpc: -32600, http: 405, grpc: 'UNIMPLEMENTED', exit: 1 },
   REQUEST_TIMEOUT: { jsonRpc: -32066, http: 408, grpc: 'DEADLINE_EXCEEDED', exit: 5 },
 
+  /** A language model was asked more than it can read at once. */
+  CONTEXT_TOO_LONG: { jsonRpc: -32067, http: 413, grpc: 'RESOURCE_EXHAUSTED', exit: 1 },
+
   /** These never cross a wire: they end a command or a start-up. */
   CONFIGURATION_INVALID: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
   STORE_FAILED: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 1 },

@@ -85,6 +85,8 @@ export class EventCheck {
   readonly #maxSize: number;
   /** Artifacts whose last chunk has come; unset while there is none. */
   #sealed: Set<string> | undefined;
+  /** Artifacts that came in chunks, of which the last has not come; unset while there is none. */
+  #open: Set<string> | undefined;
   /** Artifacts of this turn; undefined where there can be no others. */
   readonly #own: Set<string> | undefined;
 
@@ -109,6 +111,8 @@ export class EventCheck {
       }
       this.#checkParts(artifact.parts, `artifact ${artifactId}`);
       if (isChunk && event.lastChunk) (this.#sealed ??= new Set()).add(artifactId);
+      if (isChunk && !event.lastChunk) (this.#open ??= new Set()).add(artifactId);
+      else this.#open?.delete(artifactId);
       if (this.#own === undefined || this.#own.has(artifactId)) return undefined;
       this.#own.add(artifactId);
       return isChunk && event.append ? artifactId : undefined;
@@ -130,6 +134,12 @@ export class EventCheck {
       default:
         throw broken(`unknown kind of event ${JSON.stringify(event.kind)}`);
     }
+  }
+
+  /** The end of the turn; one that failed names the artifacts that are not whole. */
+  marked(end: TurnEnd): TurnEnd {
+    if (end.kind !== 'failed' || this.#open === undefined || this.#open.size === 0) return end;
+    return { ...end, metadata: { ...end.metadata, incomplete_artifacts: [...this.#open] } };
   }
 
   #checkParts(parts: readonly Part[], where: string): void {

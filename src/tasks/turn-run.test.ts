@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { agent, type Agent, type Turn, working } from '../agents/index.ts';
-import { message, type Task } from '../protocol/index.ts';
+import { agent, type Agent, chunk, type Turn, working } from '../agents/index.ts';
+import { artifact, message, type Task } from '../protocol/index.ts';
+import { silentLogger } from '../telemetry/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../store/index.ts';
 import { type Call, Engine, type EngineOptions, type SendOutcome } from './index.ts';
 
@@ -203,4 +204,17 @@ test('a stream says once that the agent works', async () => {
 test('a turn that ends at once writes nothing but its end', async () => {
   const engine = await start(agent({ name: 'quick' }, () => 'done'));
   expect(await statesOf(engine, 'go')).toEqual(['TASK_STATE_COMPLETED']);
+});
+
+test('a failed task names the artifacts that are not whole', async () => {
+  const breaking = agent({ name: 'breaking' }, async function* () {
+    yield artifact('whole', { artifactId: 'whole' });
+    yield chunk('sealed', 'x', { last: true });
+    yield 'Half an';
+    throw new Error('out of paper');
+  });
+  const engine = await start(breaking, { logger: silentLogger });
+  const { metadata, status } = taskOf(await engine.send({ message: message('go') }, call));
+  expect(status.state).toBe('TASK_STATE_FAILED');
+  expect(metadata).toMatchObject({ incomplete_artifacts: ['answer'] });
 });

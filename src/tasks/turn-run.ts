@@ -419,11 +419,12 @@ export class TurnRun implements Run {
       return { kind: 'message', message, next: await written };
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
-    const end = decideEnd(said, this.#control.cause, {
+    const decided = decideEnd(said, this.#control.cause, {
       settings,
       broke: this.#broke,
       logger: this.#view.logger,
     });
+    const end = this.#check.marked(decided);
     const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
       ...endWrites(this, end.context, kept),

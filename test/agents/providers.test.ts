@@ -6,7 +6,14 @@ import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { llmAgent, type ModelSource, Runner, tool } from '../../src/index.ts';
+import {
+  llmAgent,
+  type JsonObject,
+  type ModelSource,
+  Runner,
+  silentLogger,
+  tool,
+} from '../../src/index.ts';
 import { startScriptedModelServer } from '../../src/models/index.ts';
 import {
   anthropicMessages,
@@ -15,6 +22,7 @@ import {
   type ProviderEndpoint,
   type Said,
   startProvider,
+  type Wire,
 } from '../support/provider-endpoint.ts';
 
 afterEach(() => {
@@ -133,4 +141,52 @@ test.each([
   const make = () => llmAgent({ name: 'a', model: name });
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION_INVALID' }));
   expect(make).toThrow(why);
+});
+
+/** Streams these events, then closes cleanly; the next call is answered whole. */
+const brokenThenWhole = (broken: readonly JsonObject[]): readonly Wire[] => [
+  () => broken,
+  (said) => [
+    { choices: [{ index: 0, delta: { content: said } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  ],
+];
+const half = { choices: [{ index: 0, delta: { content: 'Half an' } }] };
+
+test.each([
+  ['an error in the midst of a stream', [half, { error: { message: 'overloaded', code: 529 } }]],
+  ['a stream that ends without a finish', [half]],
+])('%s is retried, and the answer replaces its half', async (_name, broken) => {
+  const wires = brokenThenWhole(broken);
+  let calls = 0;
+  const wire: Wire = (said) => wires[calls++]?.(said) ?? [];
+  await using endpoint = await startProvider(wire, ['unused', 'A whole answer.']);
+  const entry = { provider: 'openai-compatible', model: 'm', api_base: endpoint.url };
+  const model = { id: 'group', models: [entry] };
+  const agent = llmAgent({ name: 'a', model, modelRetries: 1, random: () => 0 });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  const result = await runner.start({ message: 'Go' }).result();
+  expect([result.text, endpoint.calls.length]).toEqual(['A whole answer.', 2]);
+});
+
+test('the words of a provider that fails in its answer are kept', async () => {
+  const failed = { error: { message: 'the cluster is on fire' } };
+  await using endpoint = await startProvider(() => [half, failed], ['unused']);
+  const entry = { provider: 'openai-compatible', model: 'm', api_base: endpoint.url };
+  const agent = llmAgent({ name: 'a', model: { id: 'g', models: [entry] }, modelRetries: 0 });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  const { state, error } = await runner.start({ message: 'Go' }).result();
+  expect(state).toBe('failed');
+  expect(String(error)).toContain('the cluster is on fire');
+});
+
+test('a prompt that is too long fails with a code of its own', async () => {
+  const message = "This model's maximum context length is 8192 tokens.";
+  await using server = await startScriptedModelServer([{ error: { status: 400, message } }]);
+  const entry = { provider: 'openai-compatible', model: 'm', api_base: server.url };
+  const agent = llmAgent({ name: 'a', model: { id: 'g', models: [entry] } });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  const { error, metadata } = await runner.start({ message: 'Go' }).result();
+  expect(error).toMatchObject({ code: 'CONTEXT_TOO_LONG' });
+  expect(metadata).toMatchObject({ error_type: 'context_length' });
 });

@@ -74,14 +74,39 @@ test('tools run side by side, and their results lead to the answer', async () =>
   expect(model.requests[1]?.promptText).toContain('{"from":"two"}');
 });
 
-test('text beside calls is told as a status, and the answer starts anew', async () => {
+test('text beside calls is shown once, in order, and nothing that was seen is replaced', async () => {
   const model = scriptedModel([
     { text: 'Let me see.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
     'It is 3.',
   ]);
   const said = await new Conversation(llmAgent({ name: 'a', model, tools: [add] })).say('1+2?');
-  expect(said.events).toContainEqual({ kind: 'working', parts: [{ text: 'Let me see.' }] });
-  expect(said.text).toBe('It is 3.');
+  expect(said.text).toBe('Let me see.\n\nIt is 3.');
+  const appends = said.events.flatMap((event) => ('append' in event ? [event.append] : []));
+  expect(appends).toEqual([false, true]);
+});
+
+test('text beside calls may be replaced by the answer', async () => {
+  const model = scriptedModel([
+    { text: 'Let me see.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
+    'It is 3.',
+  ]);
+  const agent = llmAgent({ name: 'a', model, tools: [add], showsFillers: false });
+  expect((await new Conversation(agent).say('1+2?')).text).toBe('It is 3.');
+});
+
+test('text before a confirmation stays before the answer of the next turn', async () => {
+  const pay = tool({ name: 'pay', description: 'Pays.', needsConfirmation: true, run: () => 'ok' });
+  const model = scriptedModel([
+    { text: 'I will pay.', toolCalls: [{ name: 'pay', input: {} }] },
+    'It is paid.',
+  ]);
+  const conversation = new Conversation(llmAgent({ name: 'a', model, tools: [pay] }));
+  const { taskId } = await conversation.say('Pay');
+  const { events } = await conversation.say('yes', { taskId });
+  expect(events[0]).toMatchObject({
+    append: true,
+    artifact: { parts: [{ text: '\n\nIt is paid.' }] },
+  });
 });
 
 test('what is wrong with a call is told to the model, which may do better', async () => {
@@ -427,5 +452,16 @@ test('data, text files and images reach the model in a form it can read', async 
         { type: 'text', text: '[file  at http://169.254.169.254/]' },
       ],
     },
+  ]);
+});
+
+test('an answer that was cut at the limit of output tokens is marked and logged', async () => {
+  const model = scriptedModel([{ text: 'Once upon a', finishReason: 'length' }]);
+  const conversation = new Conversation(llmAgent({ name: 'a', model }));
+  const { text, end } = await conversation.say('A tale');
+  expect([text, end.kind, end.metadata?.['finish_reason']]).toEqual([
+    'Once upon a',
+    'completed',
+    'length',
   ]);
 });

@@ -140,8 +140,10 @@ export class LlmRun {
     return {
       calls: this.#calls(tools),
       limits: { iterations: settings.maxIterations, tokens: settings.maxTokens },
-      ask: (entries, iteration) =>
-        caller.ask(toPrompt(system, [...history, ...entries]), iteration),
+      ask: (entries, iteration) => {
+        const prompt = toPrompt(system, [...history, ...entries]);
+        return caller.ask(prompt, iteration, this.#textBefore());
+      },
       onAnswer: (answer) => this.#conclude(answer),
       onCalls: (answer) => this.#onCalls(answer),
       onPause: (calls, text) => this.#pause(calls, text),
@@ -195,8 +197,17 @@ export class LlmRun {
     const target = isJsonObject(call?.input) ? call.input['agent_name'] : undefined;
     if (typeof target === 'string' && this.#targets.some(({ name }) => name === target))
       return { kind: 'transfer', target };
-    if (text !== '' && this.#settings.showsFillers) await this.#emit(working(text));
+    const isShown = this.#schema === undefined;
+    if (text !== '' && this.#settings.showsFillers && !isShown) await this.#emit(working(text));
     return undefined;
+  }
+
+  /** The text that the answer's artifact has already: of earlier steps of the task. */
+  #textBefore(): string {
+    const texts = this.#state.entries.flatMap((each) =>
+      each.role === 'assistant' && each.text !== undefined ? [each.text] : [],
+    );
+    return this.#settings.showsFillers ? texts.join('\n\n') : '';
   }
 
   async #afterCalls(results: readonly CallResult[], text: string): Promise<Next | undefined> {
@@ -244,11 +255,14 @@ export class LlmRun {
   async #conclude({ text, finishReason }: ModelAnswer): Promise<Next | undefined> {
     if (text === '' && finishReason === 'content-filter')
       return this.#failed('content_filter', 'The model refused to answer.');
-    if (this.#schema === undefined) return this.#completed(text);
+    const isCut = finishReason === 'length';
+    if (isCut) this.#turn.logger.warn({ agent: this.#settings.name }, 'agents.model.truncated');
+    const mark = isCut ? { finish_reason: 'length' } : {};
+    if (this.#schema === undefined) return this.#completed(text, mark);
     const output = await readOutput(text, this.#schema);
     if (output.ok) {
       await this.#emit(artifact(data(output.value), { artifactId: this.#settings.artifactId }));
-      return this.#completed(output.value);
+      return this.#completed(output.value, mark);
     }
     this.#repairs += 1;
     if (this.#repairs > maxRepairs) {

@@ -39,14 +39,23 @@ export interface ModelCallerOptions {
  */
 export class ModelCaller {
   readonly #options: ModelCallerOptions;
+  /** Text of earlier answers, with what separates it from this one. */
+  #before = '';
+  /** Whether this answer has shown text. */
+  #hasShown = false;
 
   constructor(options: ModelCallerOptions) {
     this.#options = options;
   }
 
-  /** One answer, the one of this number in its task. */
-  async ask(prompt: LanguageModelV4Prompt, number: number): Promise<ModelAnswer> {
+  /**
+   * One answer, the one of this number in its task. `before` is the text in the answer's artifact that
+   * it continues.
+   */
+  async ask(prompt: LanguageModelV4Prompt, number: number, before = ''): Promise<ModelAnswer> {
     const { journal } = this.#options.turn;
+    this.#before = before;
+    this.#hasShown = false;
     const key = `model ${number}`;
     const journaled = await journal?.read(key);
     if (journaled !== undefined) {
@@ -107,11 +116,20 @@ export class ModelCaller {
     }
   }
 
-  /** Text goes into the answer's artifact; an answer with a schema is shown once it is checked. */
+  /**
+   * Text goes into the answer's artifact, after that of earlier answers; an answer with a schema is
+   * shown once it is checked. Only an answer that starts anew after a failure replaces what was seen.
+   */
   readonly #show: OnText = (text, isStart) => {
     const { settings, schema, emit } = this.#options;
     if (text === '' || schema !== undefined) return;
-    return emit(chunk(settings.artifactId, text, { append: !isStart }));
+    const isAnew = this.#hasShown && isStart;
+    this.#hasShown = true;
+    if (!isStart) return emit(chunk(settings.artifactId, text, { append: true }));
+    const append = !isAnew && this.#before !== '';
+    const separator = this.#before === '' || /\s$/.test(this.#before) ? '' : '\n\n';
+    const content = `${append ? '' : this.#before}${separator}${text}`;
+    return emit(chunk(settings.artifactId, content, { append }));
   };
 
   #call(prompt: LanguageModelV4Prompt): LanguageModelV4CallOptions {
@@ -128,6 +146,7 @@ export class ModelCaller {
 }
 
 const errorTypes: Readonly<Record<string, string>> = {
+  CONTEXT_TOO_LONG: 'context_length',
   RATE_LIMITED: 'model_rate_limited',
   REQUEST_TIMEOUT: 'model_timeout',
 };

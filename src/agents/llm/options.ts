@@ -95,7 +95,10 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly artifactId?: string;
   /** Whether text is shown as it arrives. @default true */
   readonly streams?: boolean;
-  /** Whether text beside tool calls is also published as a status of the task. @default true */
+  /**
+   * Whether text beside tool calls stays before the answer, in its artifact; false: the answer replaces
+   * it. With `output` it is published as a status of the task. @default true
+   */
   readonly showsFillers?: boolean;
   /** Temperature and the like, as the model takes them. */
   readonly settings?: ModelSettings;
