@@ -1,4 +1,4 @@
-import type { EndKind, TurnEnd, TurnEvent } from '../agents/index.ts';
+import type { ArtifactChunk, EndKind, TurnEnd, TurnEvent } from '../agents/index.ts';
 import {
   data,
   isJsonObject,
@@ -110,8 +110,7 @@ export class EventCheck {
         throw broken(`there is no artifact ${artifactId} to append to`);
       }
       this.#checkParts(artifact.parts, `artifact ${artifactId}`);
-      if (isChunk && event.lastChunk) (this.#sealed ??= new Set()).add(artifactId);
-      if (isChunk && !event.lastChunk) (this.#open ??= new Set()).add(artifactId);
+      if (isChunk) this.#trackChunk(event);
       else this.#open?.delete(artifactId);
       if (this.#own === undefined || this.#own.has(artifactId)) return undefined;
       this.#own.add(artifactId);
@@ -134,6 +133,12 @@ export class EventCheck {
       default:
         throw broken(`unknown kind of event ${JSON.stringify(event.kind)}`);
     }
+  }
+
+  #trackChunk({ artifact: { artifactId }, lastChunk }: ArtifactChunk): void {
+    if (!lastChunk) return void (this.#open ??= new Set()).add(artifactId);
+    (this.#sealed ??= new Set()).add(artifactId);
+    this.#open?.delete(artifactId);
   }
 
   /** The end of the turn; one that failed names the artifacts that are not whole. */

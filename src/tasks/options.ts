@@ -82,6 +82,11 @@ export interface EngineOptions {
   pollIntervalMs?: number;
   /** Refuses tokens made by others; give all replicas the same. @default random */
   pageTokenKey?: string;
+  /**
+   * Whether callers see why an agent failed, in its own words: for development, for the words may hold
+   * secrets. @default false
+   */
+  showErrors?: boolean;
   /** Where lines go. @default warnings and errors on standard error */
   logger?: Logger;
   /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
@@ -113,6 +118,7 @@ const defaults = {
   maxAttempts: 3,
   leaseMs: 15_000,
   pollIntervalMs: 1_000,
+  showErrors: false,
   logger: defaultLogger,
 } as const satisfies Partial<EngineOptions>;
 

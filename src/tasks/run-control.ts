@@ -38,7 +38,15 @@ export function endAfter(
     return engineEnd('failed', 'invalid_agent_response', error.message);
   }
   if (!isStopped) logger.error({ error }, 'tasks.agent.failed');
-  return engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
+  const end = engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
+  return { ...end, error };
+}
+
+/** The end of a failed turn with the words of its error, for developers. */
+export function withReason(end: TurnEnd): TurnEnd {
+  const { kind, error, parts = [] } = end;
+  if (kind !== 'failed' || !(error instanceof Error)) return end;
+  return { ...end, parts: [...parts, { text: error.message }] };
 }
 
 /** The cause of a stop overrules what the agent said, but keeps its words and its state. */

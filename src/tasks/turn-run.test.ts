@@ -218,3 +218,15 @@ test('a failed task names the artifacts that are not whole', async () => {
   expect(status.state).toBe('TASK_STATE_FAILED');
   expect(metadata).toMatchObject({ incomplete_artifacts: ['answer'] });
 });
+
+test.each([
+  [false, ['The agent failed while working on this task.']],
+  [true, ['The agent failed while working on this task.', 'out of paper']],
+])('with showErrors: %s, callers are told: %s', async (showErrors, expected) => {
+  const breaking = agent({ name: 'breaking' }, () => {
+    throw new Error('out of paper');
+  });
+  const engine = await start(breaking, { logger: silentLogger, showErrors });
+  const { status } = taskOf(await engine.send({ message: message('go') }, call));
+  expect(status.message?.parts.flatMap(({ text }) => text ?? [])).toEqual(expected);
+});

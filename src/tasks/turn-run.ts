@@ -29,7 +29,7 @@ import {
 import type { Hub } from './log-reader.ts';
 import { type LiveTask, sealedArtifacts } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
-import { decideEnd, endAfter, RunControl, type StopCause } from './run-control.ts';
+import { decideEnd, endAfter, RunControl, type StopCause, withReason } from './run-control.ts';
 import { retryWhileUnavailable, type Timer } from './scheduler.ts';
 import { supersede } from './append-end.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
@@ -424,7 +424,7 @@ export class TurnRun implements Run {
       broke: this.#broke,
       logger: this.#view.logger,
     });
-    const end = this.#check.marked(decided);
+    const end = this.#check.marked(settings.showErrors ? withReason(decided) : decided);
     const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
       ...endWrites(this, end.context, kept),

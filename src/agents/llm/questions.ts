@@ -133,7 +133,6 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
   }
 
   const text = textOf(message).trim();
-  const left = asking.filter(({ id }) => !changes.has(id));
   // Beside data, text is a remark; alone, it is the answer.
   if (changes.size > 0) return finish(calls, changes, text);
   const isFree =
@@ -141,14 +140,25 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
   if (given.length > 0 && text === '' && !isFree) {
     return open('This answers no open question: please answer each with its callId.');
   }
-  const pressed = left.find(({ id }) => text === `yes ${id}` || text === `no ${id}`);
-  if (pressed?.ask.request === 'confirmation') {
-    const isConfirmed = text.startsWith('yes');
-    changes.set(pressed.id, isConfirmed ? answered(pressed, { isConfirmed }) : denied(pressed));
-    return finish(calls, changes, '');
+  return readText(message, calls, asking);
+}
+
+/** Reads a message without data: its text answers all open questions. */
+function readText(
+  message: Message,
+  calls: readonly CallState[],
+  asking: readonly Asking[],
+): Answered {
+  const text = textOf(message).trim();
+  const open = (note: string): Answered => ({ calls, resuming: [], remarks: [], note });
+  const decided = (call: CallState, isConfirmed: boolean): CallState =>
+    isConfirmed ? answered(call, { isConfirmed }) : denied(call);
+  const confirmations = asking.filter(({ ask }) => ask.request === 'confirmation');
+  const pressed = confirmations.find(({ id }) => text === `yes ${id}` || text === `no ${id}`);
+  if (pressed !== undefined) {
+    return finish(calls, new Map([[pressed.id, decided(pressed, text.startsWith('yes'))]]), '');
   }
   const { meaning, saysMore } = readConsent(text);
-  const confirmations = left.filter(({ ask }) => ask.request === 'confirmation');
   if (meaning === 'yes' && confirmations.length > 1) {
     return open('Several calls wait for confirmation: please answer each with its callId.');
   }
@@ -157,16 +167,16 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
       'Please answer yes or no. To have something else done, say no and what you want instead.',
     );
   }
+  const changes = new Map<string, CallState>();
   let isUnderstood = !saysMore;
-  for (const call of left) {
+  for (const call of asking) {
     const { ask } = call;
     if (ask.request === 'confirmation') {
-      const isConfirmed = meaning === 'yes';
-      changes.set(call.id, isConfirmed ? answered(call, { isConfirmed }) : denied(call));
+      changes.set(call.id, decided(call, meaning === 'yes'));
     } else if (ask.request === 'credential') {
       changes.set(call.id, answered(call, { consents: (call.consents ?? 0) + 1 }));
       isUnderstood = true;
-    } else if (left.length === 1) {
+    } else if (asking.length === 1) {
       changes.set(call.id, answered(call, { output: { type: 'value', value: resultOf(message) } }));
       isUnderstood = true;
     }
