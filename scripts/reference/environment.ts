@@ -5,6 +5,7 @@ const variables: Readonly<Record<string, string>> = {
   LOG_LEVEL:
     'Log level: `debug`, `info`, `warn`, `error` or `silent`; same as `--log-level`. Also the level of programs that set no logger (default: `warn`)',
   LOG_FORMAT: '`json` or `pretty` (default: `pretty` in a terminal, else `json`)',
+  NODE_ENV: '`production`: `legate dev` and `legate shell` do not tell callers why an agent failed',
   LEGATE_STORE: 'Store of commands that need one; same as `--store`',
   DATABASE_URL: 'Database of `legate db`',
   AMQP_URL: 'RabbitMQ URL, unless `--bus-url` or `bus:` sets one',

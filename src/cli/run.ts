@@ -43,6 +43,7 @@ function serveOptions(options: RunCommandOptions) {
   return {
     ...listenOptions(options),
     ...present({ noticeMs: options.notice, drainMs: options.drain }),
+    ...(options.showErrors === true && { showErrors: true }),
     ...(options.inspect === true && { inspect: inspectorOptions(options) }),
     logger: createLogger(options.logLevel),
   };

@@ -22,10 +22,29 @@ const help = `/slots    show slot values              /stack    show active flow
  * prompt; in a pipe it prints only the messages of the assistant.
  */
 export async function shell(target: string, options: ShellCommandOptions): Promise<void> {
+  if (options.agentCard === undefined && isModule(target)) return moduleShell(target, options);
   const agent = options.agentCard ?? (isAgent(target) ? target : undefined);
   if (agent === undefined) return assistantShell(target, options);
   const { remoteShell } = await import('./remote-shell.ts');
   return remoteShell(agent, options);
+}
+
+/** `agent.ts`, or `agents.ts#bob` for one of several exports. */
+function isModule(text: string): boolean {
+  const [file = ''] = text.split('#', 1);
+  return /\.[cm]?[jt]s$/.test(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Serves the agent on loopback for as long as the conversation takes; nothing is stored. */
+async function moduleShell(module: string, options: ShellCommandOptions): Promise<void> {
+  const { loadAgent } = await import('./load-agent.ts');
+  const { serveAgent } = await import('./serving.ts');
+  const { remoteShell } = await import('./remote-shell.ts');
+  const logger = createLogger(options.logLevel);
+  const { agent } = await loadAgent(module, { logger });
+  const showErrors = process.env['NODE_ENV'] !== 'production';
+  await using started = await serveAgent(agent, { store: { type: 'memory' }, logger, showErrors });
+  await remoteShell(started.url, options);
 }
 
 /** A URL, an agent card, or a host; existing folders are projects, whatever their names look like. */

@@ -84,6 +84,7 @@ const runOptions = {
     'on SIGTERM, answer 503 at /ready for this long before closing the port (default: 5 if /ready is polled, otherwise 0)',
     { parse: milliseconds },
   ),
+  showErrors: flag('tell callers why an agent failed, in its own words; for development'),
   drain: value('seconds', 'then let turns in flight end for this long (default: 20)', {
     parse: milliseconds,
   }),
@@ -104,6 +105,28 @@ export function runCommand(): Command {
       'legate run -m models --enable-api -t secret  the newest packed model with the HTTP API',
     ],
     run: async () => (await import('../run.ts')).run,
+  });
+}
+
+const devOptions = {
+  port: port(5005),
+  inspectToken,
+  open: negated('do not open a browser'),
+  logLevel: logLevel('warn'),
+};
+export type DevCommandOptions = OptionsOf<typeof devOptions>;
+
+export function devCommand(): Command {
+  return command('dev', {
+    summary:
+      'serve an agent or an assistant while you write it: reloads on change, opens the inspector',
+    isServer: true,
+    operands: [directory('module that exports an agent, or assistant folder')],
+    options: devOptions,
+    notes: `Starts again when a file beside the module, or in the folder, changes. Conversations are stored and
+continue. Listens on this machine only; callers see why an agent failed, unless NODE_ENV is production.`,
+    examples: ['legate dev agent.ts', 'legate dev examples/bank --no-open'],
+    run: async () => (await import('../dev.ts')).dev,
   });
 }
 
@@ -130,13 +153,14 @@ export function shellCommand(): Command {
   return command('shell', {
     summary: 'chat with an assistant or any agent in the terminal',
     aliases: ['chat'],
-    operands: [directory('assistant folder, or any A2A agent')],
+    operands: [directory('assistant folder, module that exports an agent, or any A2A agent')],
     options: shellOptions,
     notes: `Each line is one message. /stop or end of input ends the conversation, /restart starts a new one, /help
 lists all commands. Nothing is stored. Name an agent as for "legate send"; the connection options can
 also be set as A2ACLI_<FLAG> in the environment or in a .env file.`,
     examples: [
       'legate shell examples/bank',
+      'legate shell agent.ts',
       'legate shell http://localhost:8000',
       'A2ACLI_BEARER=… legate shell agent.example --transport grpc',
       'echo "what is my balance?" | legate shell examples/bank',

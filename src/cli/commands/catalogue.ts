@@ -14,6 +14,7 @@ export function catalogue(): readonly Command[] {
     'Assistants:': [
       assistants.initCommand(),
       assistants.runCommand(),
+      assistants.devCommand(),
       assistants.shellCommand(),
       assistants.inspectCommand(),
       assistants.validateCommand(),

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { legate, patient, start } from './testing/legate-process.ts';
+
+const agentSaying = (answer: string) => `import { agent } from 'legate';
+export const polite = agent({ name: 'polite' }, async ({ session }) => {
+  const count = Number((await session.get('count')) ?? 0) + 1;
+  session.set('count', count);
+  return ${answer} + ' ' + count;
+});
+`;
+const failing = `import { agent } from 'legate';
+export const failing = agent({ name: 'failing' }, () => { throw new Error('out of paper'); });
+`;
+
+async function moduleWith(code: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'legate-dev-'));
+  const file = join(folder, 'agent.ts');
+  await writeFile(file, code);
+  return {
+    folder,
+    file,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function freePort(): Promise<string> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return String(typeof address === 'object' ? address?.port : '');
+}
+
+test('the shell talks to the agent of a module', patient, async () => {
+  await using module = await moduleWith(agentSaying("'Hello'"));
+  const { code, out } = await legate(['shell', module.file], { input: 'hi\nagain\n' });
+  expect([code, out]).toEqual([0, 'Hello 1\nHello 2\n']);
+});
+
+test(
+  'the shell shows why the agent of a module failed, except in production',
+  patient,
+  async () => {
+    await using module = await moduleWith(failing);
+    const [plain, production] = await Promise.all([
+      legate(['shell', module.file], { input: 'hi\n' }),
+      legate(['shell', module.file], { input: 'hi\n', env: { NODE_ENV: 'production' } }),
+    ]);
+    expect(plain.out).toContain('out of paper');
+    expect(production.out).not.toContain('out of paper');
+    expect(production.err).toContain('out of paper');
+  },
+);
+
+test(
+  'dev serves the inspector, reloads on change and keeps the conversation',
+  patient,
+  async () => {
+    await using module = await moduleWith(agentSaying("'Hello'"));
+    const port = await freePort();
+    const running = start(['dev', module.file, '--port', port], { directory: module.folder });
+    const send = async () => {
+      const url = `http://localhost:${port}`;
+      const { out } = await legate(['send', url, 'hi', '--context-id', 'mine']);
+      return out;
+    };
+    try {
+      await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+      const inspector = /^Inspector: +(\S+)$/m.exec(running.out)?.[1];
+      expect(inspector).toContain(`:${port}/inspect/?token=`);
+      expect(await send()).toContain('Hello 1');
+      await writeFile(module.file, 'export const broken = ;');
+      await expect.poll(() => running.err, { timeout: 60_000 }).toContain('Waiting for a change');
+      await writeFile(module.file, agentSaying("'Goodbye'"));
+      await expect.poll(() => running.out.split('Stop:'), { timeout: 60_000 }).toHaveLength(3);
+      expect(await send()).toContain('Goodbye 2');
+      expect(running.out.split(inspector ?? '')).toHaveLength(3);
+    } finally {
+      running.child.kill('SIGTERM');
+    }
+    expect((await running.ended).code).toBe(0);
+  },
+);
