@@ -95,6 +95,7 @@ export {
   sequential,
   type SequentialOptions,
   type Session,
+  type StepSettings,
   type StoredArtifact,
   type Tool,
   tool,

@@ -21,6 +21,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'action.slot.invalid': 'An action set a slot to a value that it cannot hold',
   'action.slot.unknown': 'An action set a slot that the domain does not have',
   'agents.agent.failed': 'An agent threw; the caller is told no details',
+  'agents.model.history_cut':
+    'A prompt was longer than the model can read: older turns of the conversation were left out',
   'agents.model.truncated':
     'A language model stopped at its limit of output tokens: the answer is cut (`finish_reason: length`)',
   'agents.model.failed': 'A language model did not answer, after all attempts',

@@ -36,7 +36,7 @@ export type { ModelSource } from './llm/model-source.ts';
 export type { ToolCallInfo } from './tool-loop/call-runner.ts';
 export { type ModelAnswer, toFunctionTool, toModelAnswer, toPrompt } from './tool-loop/prompt.ts';
 export { runToolLoop } from './tool-loop/tool-loop.ts';
-export type { LlmAgentOptions, LlmCallbacks, ModelSettings } from './llm/options.ts';
+export type { LlmAgentOptions, LlmCallbacks, ModelSettings, StepSettings } from './llm/options.ts';
 export { noUsage, type Usage } from './usage.ts';
 export { mcpTool, mcpTools, type McpToolsOptions, withSafeNames } from './mcp/mcp-tools.ts';
 export {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ScriptedReply, scriptedModel } from '../../models/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import { tool } from '../tools/tool.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { llmAgent } from './llm-agent.ts';
@@ -464,4 +465,57 @@ test('an answer that was cut at the limit of output tokens is marked and logged'
     'completed',
     'length',
   ]);
+});
+
+test('a prompt that is too long is asked again without the older turns, with a mark', async () => {
+  const tooLong = { error: { status: 400, message: 'maximum context length is 100 tokens' } };
+  const model = scriptedModel(['one', 'two', 'three', 'four', tooLong, tooLong, 'five', tooLong]);
+  const conversation = new Conversation(llmAgent({ name: 'a', model }));
+  for (const said of ['first', 'second', 'third', 'fourth']) await conversation.say(said);
+  expect((await conversation.say('fifth')).text).toBe('five');
+  const [whole, half, rest] = model.requests.slice(4).map(({ promptText }) => promptText);
+  expect(whole).toContain('first');
+  expect(half).toContain('Earlier messages of this conversation were left out.');
+  expect(half).toContain('fourth');
+  expect(half).not.toContain('first');
+  expect(rest).toContain('fifth');
+});
+
+test('prepareStep chooses model, tools and tool choice of each step', async () => {
+  const other = tool({ name: 'other', description: 'Other.', run: () => 1 });
+  const [first, second] = [scriptedModel([calls(['add', { a: 1, b: 2 }])]), scriptedModel(['3'])];
+  const seen: unknown[] = [];
+  const agent = llmAgent({
+    name: 'a',
+    model: first,
+    tools: [add, other],
+    prepareStep: ({ step }) =>
+      step === 0 ? { tools: ['add'], toolChoice: { tool: 'add' } } : { model: second, tools: [] },
+    beforeModel: ({ toolChoice }) => void seen.push(toolChoice),
+  });
+  expect((await new Conversation(agent).say('1+2?')).text).toBe('3');
+  expect(first.requests.map(({ tools }) => tools)).toEqual([['add']]);
+  expect(second.requests.map(({ tools }) => tools)).toEqual([[]]);
+  expect(seen).toEqual([{ type: 'tool', toolName: 'add' }, undefined]);
+});
+
+test('onModelError may answer in place of a model that failed', async () => {
+  const model = scriptedModel([{ error: { status: 401, message: 'wrong key' } }]);
+  const onModelError = (error: unknown) =>
+    error instanceof LegateError ? { answer: `Sorry: ${error.code}` } : undefined;
+  const { text, end } = await new Conversation(llmAgent({ name: 'a', model, onModelError })).say(
+    'Hi',
+  );
+  expect([text, end.kind]).toEqual(['Sorry: UNAVAILABLE', 'completed']);
+});
+
+test('the history is limited by an estimate of its tokens', async () => {
+  const model = scriptedModel(['one', 'two', 'three']);
+  const agent = llmAgent({ name: 'a', model, historyTokens: 100 });
+  const conversation = new Conversation(agent);
+  await conversation.say('x'.repeat(500));
+  await conversation.say('short');
+  await conversation.say('last');
+  expect(model.requests[2]?.promptText).toContain('short');
+  expect(model.requests[2]?.promptText).not.toContain('xxx');
 });

@@ -8,7 +8,7 @@ import { failure, isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import type { CallPolicy } from '../tool-loop/call-runner.ts';
 import type { CallState, LoopState } from '../tool-loop/call-state.ts';
-import { type CallResult, loadHistory, toLog } from '../tool-loop/conversation.ts';
+import { type CallResult, loadHistory, toLog, withoutOldest } from '../tool-loop/conversation.ts';
 import { type ModelAnswer, toPrompt } from '../tool-loop/prompt.ts';
 import { type LoopPolicy, runToolLoop } from '../tool-loop/tool-loop.ts';
 import { type ValueSchema, valueSchema } from '../tools/schema.ts';
@@ -18,7 +18,7 @@ import type { ProgressEvent } from '../turn-output.ts';
 import { addUsage, noUsage, usageMetadata, usageOf } from '../usage.ts';
 import { delegationOf, handOver, transferName, transferTool } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
-import { ModelCaller, ModelCallError } from './model-caller.ts';
+import { isTooLong, ModelCaller, ModelCallError } from './model-caller.ts';
 import type { LlmSettings } from './options.ts';
 import { askingEnd, readAnswers } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
@@ -28,6 +28,8 @@ import { formatInstruction, readOutput, responseFormat } from './structured-outp
 const maxCalls = 128;
 const maxTransfers = 8;
 const maxRepairs = 2;
+/** An estimate that holds for most languages and models. */
+const charactersPerToken = 4;
 
 /** What follows a step: the end, or a transfer to another agent. */
 type Next = TurnEnd | { readonly kind: 'transfer'; readonly target: string };
@@ -131,7 +133,8 @@ export class LlmRun {
     const settings = this.#settings;
     const turn = this.#turn;
     const tools = await this.#resolveTools();
-    const history = await loadHistory(turn, settings.name, settings.historyTurns);
+    const { name, historyTurns, historyTokens } = settings;
+    let history = await loadHistory(turn, name, historyTurns, historyTokens * charactersPerToken);
     const model = await settings.model();
     const system = await this.#instruction(model);
     const streaming = { signal: this.#deadline.signal, emit: this.#emit };
@@ -140,9 +143,21 @@ export class LlmRun {
     return {
       calls: this.#calls(tools),
       limits: { iterations: settings.maxIterations, tokens: settings.maxTokens },
-      ask: (entries, iteration) => {
-        const prompt = toPrompt(system, [...history, ...entries]);
-        return caller.ask(prompt, iteration, this.#textBefore());
+      ask: async (entries, iteration) => {
+        const ask = () => {
+          const prompt = toPrompt(system, [...history, ...entries]);
+          return caller.ask(prompt, iteration, this.#textBefore());
+        };
+        for (;;) {
+          try {
+            return await ask();
+          } catch (error) {
+            const shorter = isTooLong(error) ? withoutOldest(history) : history;
+            if (shorter.length >= history.length) throw error;
+            turn.logger.warn({ agent: settings.name }, 'agents.model.history_cut');
+            history = shorter;
+          }
+        }
       },
       onAnswer: (answer) => this.#conclude(answer),
       onCalls: (answer) => this.#onCalls(answer),

@@ -17,7 +17,8 @@ import {
 import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
 import { noUsage } from '../usage.ts';
-import type { LlmSettings } from './options.ts';
+import { modelLoader } from './model-source.ts';
+import type { LlmSettings, StepSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
 
 const journaledAnswer = new StoredFormat({ name: 'journal entry', schema: modelAnswer });
@@ -63,34 +64,48 @@ export class ModelCaller {
       await this.#show(answer.text, true);
       return answer;
     }
-    const answer = await this.#answer(prompt);
+    const answer = await this.#answer(prompt, number);
     await journal?.write(key, journaledAnswer.encode(answer).value);
     return answer;
   }
 
-  async #answer(prompt: LanguageModelV4Prompt): Promise<ModelAnswer> {
+  async #answer(prompt: LanguageModelV4Prompt, number: number): Promise<ModelAnswer> {
     const { settings, turn } = this.#options;
-    const call = this.#call(prompt);
+    const step = (await settings.prepareStep?.({ step: number, prompt }, turn)) ?? {};
+    const model = await this.#modelOf(step);
+    const call = this.#call(prompt, model, step);
     const change = await settings.beforeModel?.(call, turn);
-    if (change !== undefined && 'answer' in change) {
-      await this.#show(change.answer, true);
-      return {
-        text: change.answer,
-        thoughts: [],
-        calls: [],
-        finishReason: 'stop',
-        usage: noUsage,
-      };
+    if (change !== undefined && 'answer' in change) return this.#instead(change.answer);
+    let answer: ModelAnswer;
+    try {
+      answer = await this.#generate(model, change?.call ?? call);
+    } catch (error) {
+      if (!(error instanceof ModelCallError) || isTooLong(error)) throw error;
+      const instead = await settings.onModelError?.(error.cause, turn);
+      if (instead === undefined) throw error;
+      return this.#instead(instead.answer);
     }
-    const answer = await this.#generate(change?.call ?? call);
     if (settings.afterModel === undefined) return answer;
     const final = (await settings.afterModel(answer, turn)) ?? answer;
     await this.#show(final.text, true);
     return final;
   }
 
-  async #generate(call: LanguageModelV4CallOptions): Promise<ModelAnswer> {
-    const { settings, turn, model, schema, signal } = this.#options;
+  #modelOf({ model }: StepSettings): LanguageModelV4 | Promise<LanguageModelV4> {
+    const { settings } = this.#options;
+    return model === undefined
+      ? this.#options.model
+      : modelLoader(`prepareStep of agent "${settings.name}"`, model)();
+  }
+
+  /** An answer in place of the model's. */
+  async #instead(text: string): Promise<ModelAnswer> {
+    await this.#show(text, true);
+    return { text, thoughts: [], calls: [], finishReason: 'stop', usage: noUsage };
+  }
+
+  async #generate(model: LanguageModelV4, call: LanguageModelV4CallOptions): Promise<ModelAnswer> {
+    const { settings, turn, schema, signal } = this.#options;
     const { modelTimeoutMs, modelRetries: retries, random } = settings;
     const { abortSignal: _, ...asked } = call;
     const isStreamed = settings.streams && schema === undefined;
@@ -132,17 +147,32 @@ export class ModelCaller {
     return emit(chunk(settings.artifactId, content, { append }));
   };
 
-  #call(prompt: LanguageModelV4Prompt): LanguageModelV4CallOptions {
-    const { settings, model, schema } = this.#options;
+  #call(
+    prompt: LanguageModelV4Prompt,
+    model: LanguageModelV4,
+    step: StepSettings,
+  ): LanguageModelV4CallOptions {
+    const { settings, schema } = this.#options;
     const format = schema === undefined ? undefined : responseFormat(model, schema);
-    const tools = [...this.#options.tools.values()].map(toFunctionTool);
+    const tools = [...this.#options.tools.values()]
+      .filter(({ name }) => step.tools?.includes(name) ?? true)
+      .map(toFunctionTool);
+    const { toolChoice } = step;
     return {
       ...settings.settings,
+      ...step.settings,
       prompt,
       ...(tools.length > 0 && { tools }),
+      ...(toolChoice !== undefined && { toolChoice: toToolChoice(toolChoice) }),
       ...(format !== undefined && { responseFormat: format }),
     };
   }
+}
+
+function toToolChoice(
+  choice: NonNullable<StepSettings['toolChoice']>,
+): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool };
 }
 
 const errorTypes: Readonly<Record<string, string>> = {
@@ -169,4 +199,13 @@ export class ModelCallError extends Error {
     const seconds = this.cause instanceof LegateError ? this.cause.retryAfter : undefined;
     return seconds === undefined ? {} : { retry_after: seconds };
   }
+}
+
+/** Whether a model was asked more than it can read at once. */
+export function isTooLong(error: unknown): boolean {
+  return (
+    error instanceof ModelCallError &&
+    error.cause instanceof LegateError &&
+    error.cause.code === 'CONTEXT_TOO_LONG'
+  );
 }

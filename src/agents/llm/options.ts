@@ -1,4 +1,4 @@
-import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Agent, Turn } from '../agent.ts';
 import type { OptionNames } from '../check-options.ts';
@@ -28,6 +28,21 @@ export type ModelSettings = Pick<
 >;
 
 /**
+ * How one answer of the model is asked for, where it differs from the agent's options.
+ * @example const first: StepSettings = { tools: ['search'], toolChoice: 'required' };
+ */
+export interface StepSettings {
+  /** @default the agent's */
+  readonly model?: ModelSource;
+  /** Names of the tools that are offered. @default all */
+  readonly tools?: readonly string[];
+  /** Whether the model may call tools, must, must not, or must call one of this name. @default 'auto' */
+  readonly toolChoice?: 'auto' | 'required' | 'none' | { readonly tool: string };
+  /** Merged over the agent's. */
+  readonly settings?: ModelSettings;
+}
+
+/**
  * Looks at each step of the loop, and may change it.
  * @example
  * const callbacks: LlmCallbacks = {
@@ -38,6 +53,16 @@ export type ModelSettings = Pick<
  * };
  */
 export interface LlmCallbacks {
+  /** Chooses model, tools and settings of each step; `step` counts the answers of the task from 0. */
+  readonly prepareStep?: (
+    step: { readonly step: number; readonly prompt: LanguageModelV4Prompt },
+    turn: Turn,
+  ) => MaybePromise<StepSettings | undefined>;
+  /** A model failed after all attempts: may answer in its place. */
+  readonly onModelError?: (
+    error: unknown,
+    turn: Turn,
+  ) => MaybePromise<{ readonly answer: string } | undefined>;
   /** May answer in place of the model, or change what it is asked. */
   readonly beforeModel?: (
     call: LanguageModelV4CallOptions,
@@ -108,6 +133,8 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly maxTokens?: number;
   /** Earlier turns of the conversation that the model is shown; 0 for none. @default 20 */
   readonly historyTurns?: number;
+  /** Most tokens of those turns, estimated as four characters each; older turns are left out. @default 50_000 */
+  readonly historyTokens?: number;
   /** Tools that run at one time. @default 8 */
   readonly maxParallelTools?: number;
   /** Attempts after the first to get an answer from the model. @default 2 */
@@ -144,6 +171,7 @@ export const llmOptionNames: OptionNames<LlmAgentOptions> = {
   maxIterations: true,
   maxTokens: true,
   historyTurns: true,
+  historyTokens: true,
   maxParallelTools: true,
   modelRetries: true,
   modelTimeoutMs: true,
@@ -152,6 +180,8 @@ export const llmOptionNames: OptionNames<LlmAgentOptions> = {
   random: true,
   credentials: true,
   stopWhen: true,
+  prepareStep: true,
+  onModelError: true,
   beforeModel: true,
   afterModel: true,
   beforeTool: true,
@@ -176,6 +206,7 @@ export function resolveOptions(options: LlmAgentOptions) {
     maxIterations: options.maxIterations ?? 16,
     maxTokens: options.maxTokens ?? 0,
     historyTurns: options.historyTurns ?? 20,
+    historyTokens: options.historyTokens ?? 50_000,
     maxParallelTools: options.maxParallelTools ?? 8,
     modelRetries: options.modelRetries ?? 2,
     modelTimeoutMs: options.modelTimeoutMs ?? 120_000,

@@ -65,8 +65,6 @@ const loggedTurn = new StoredFormat({
   schema: z.array(entry).readonly(),
 });
 
-/** Of all turns that are read. */
-const maxCharacters = 200_000;
 const maxLoggedResultLength = 4_000;
 
 /**
@@ -92,6 +90,8 @@ export async function loadHistory(
   turn: Turn,
   agent: string,
   turns: number,
+  /** Of all turns that are read. */
+  maxCharacters = 200_000,
 ): Promise<readonly Entry[]> {
   if (turns === 0) return [];
   const logged = await turn.state.log({ last: turns });
@@ -107,6 +107,17 @@ export async function loadHistory(
     kept.push(visible);
   }
   return kept.toReversed().flat();
+}
+
+const cutMark = '[Earlier messages of this conversation were left out.]';
+
+/** The newer half of a history, from a message of the user on, with a mark of what was left out. */
+export function withoutOldest(history: readonly Entry[]): readonly Entry[] {
+  const half = Math.ceil(history.length / 2);
+  const at = history.findIndex(({ role }, index) => index >= half && role === 'user');
+  const kept = at < 0 ? [] : history.slice(at);
+  if (kept.length < 2) return [];
+  return [{ role: 'user', parts: [{ text: cutMark }] }, ...kept];
 }
 
 /** A turn for the log: without thoughts, with files by their names only, and long results cut. */
