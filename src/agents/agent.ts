@@ -43,7 +43,11 @@ export interface Agent {
    * @default 'task'
    */
   readonly replies?: 'task' | 'message';
-  /** How a turn is handled after its process died. @default 'fail' */
+  /**
+   * What becomes of a turn whose process died: it fails, or runs again with its journal. As a step of
+   * a workflow, only an agent that says `fail` fails. @default 'fail'; 'run-again' for agents that
+   * journal what they do: `llmAgent`, `sequential`, `parallel`, `loop` and `route`
+   */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
    * A new task in a context takes over from the context's older input-required task, which stays so with

@@ -1,6 +1,7 @@
 import type { AgentSkill, Artifact, JsonObject, Part } from '../protocol/index.ts';
 import { toParts } from '../protocol/index.ts';
 import { checkOptions, type OptionNames } from './check-options.ts';
+import { type Children, inFrame } from './turn-frame.ts';
 import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
 
 /**
@@ -61,7 +62,14 @@ export function agent(options: AgentOptions, run: AgentFunction): Agent {
   const skills = (options.skills ?? [options.name]).map((skill) =>
     typeof skill === 'string' ? { id: skill, name: skill, description, tags: [skill] } : skill,
   );
-  return { ...options, description, skills, take: (turn) => eventsOf(run, turn) };
+  const children: Children = { agents: new Map() };
+  return {
+    abandon: async (turn) => children.abandon?.(turn),
+    ...options,
+    description,
+    skills,
+    take: (turn) => inFrame(turn, children, eventsOf(run, turn)),
+  };
 }
 
 async function* eventsOf(run: AgentFunction, turn: Turn): AsyncGenerator<TurnEvent> {

@@ -75,5 +75,7 @@ export {
 export { onlyTools, type ToolSet, type ToolSource } from './tools/tool-set.ts';
 export { exitLoop, loop, type LoopOptions, type LoopResult } from './workflow/loop.ts';
 export { parallel, type ParallelOptions } from './workflow/parallel.ts';
+export { route, type RouteOptions } from './workflow/route.ts';
+export { type ChildResult, runChild, type RunChildOptions } from './run-child.ts';
 export { sequential, type SequentialOptions } from './workflow/sequential.ts';
 export { TurnOutput, type ProgressEvent } from './turn-output.ts';

@@ -30,7 +30,7 @@ export function llmAgent(options: LlmAgentOptions): Agent {
   const settings = resolveOptions(options);
   checkNames(settings);
   const { name, description, skills, inputModes, outputModes } = options;
-  const { serialise, onInterrupted, supersedes } = options;
+  const { serialise, onInterrupted = 'run-again', supersedes } = options;
   const card = { name, description, skills, inputModes, outputModes };
   const made: Agent = {
     ...agent(present({ ...card, serialise, onInterrupted, supersedes }), async function* (turn) {

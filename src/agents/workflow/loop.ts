@@ -35,6 +35,11 @@ export interface LoopOptions extends AgentOptions {
   readonly maxIterations?: number;
   /** Asked after each round: true ends the loop. */
   readonly until?: (result: LoopResult, turn: Turn) => boolean | Promise<boolean>;
+  /**
+   * What a step gets: what the step before it made, or the caller's message and what all steps made
+   * so far. @default 'previous'
+   */
+  readonly passes?: 'previous' | 'all';
   /** Shows the artifacts of all steps of all rounds, instead of the result alone. @default 'result' */
   readonly shows?: 'result' | 'all';
 }
@@ -44,6 +49,7 @@ const optionNames: OptionNames<LoopOptions> = {
   steps: true,
   maxIterations: true,
   until: true,
+  passes: true,
   shows: true,
 };
 
@@ -55,6 +61,8 @@ const checkpointFormat = new StoredFormat({
     at: z.number(),
     /** What the step before it made. */
     made: z.array(part).readonly(),
+    /** The caller's message and what all steps made, where steps get it. */
+    all: z.array(part).readonly().exactOptional(),
     result: z.array(artifact).readonly(),
   }),
 });
@@ -66,7 +74,14 @@ const checkpointFormat = new StoredFormat({
  * @example loop({ name: 'polish', steps: [writer, critic], maxIterations: 4 })
  */
 export function loop(options: LoopOptions): Agent {
-  const { steps, maxIterations = 8, until, shows = 'result', ...rest } = options;
+  const {
+    steps,
+    maxIterations = 8,
+    until,
+    shows = 'result',
+    passes = 'previous',
+    ...rest
+  } = options;
   checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, steps);
   if (!Number.isInteger(maxIterations) || maxIterations < 1) {
@@ -78,6 +93,7 @@ export function loop(options: LoopOptions): Agent {
     const run = await WorkflowRun.open(turn, checkpointFormat);
     const { checkpoint } = run;
     let made = checkpoint?.made ?? turn.message.parts;
+    const given = new Passed(passes, made, checkpoint?.all);
     let result = checkpoint?.result ?? [];
     let isFirst = true;
     const finish = function* (iteration: number, more: JsonObject): Generator<TurnEvent> {
@@ -91,14 +107,21 @@ export function loop(options: LoopOptions): Agent {
         const key = `${step.name}/${iteration}`;
         const events = run.step(step, {
           key,
-          message: isFirst ? turn.message : stepMessage(turn, key, made),
+          message: isFirst ? turn.message : stepMessage(turn, key, given.parts),
           isContinuation: isFirst && checkpoint !== undefined,
           shows: shows === 'all' ? 'own' : 'none',
         });
         isFirst = false;
         const { end, artifacts, parts } = yield* events;
         if (isPause(end)) {
-          yield run.pause(end, { iteration, at: index, made, result, usage: run.usage });
+          yield run.pause(end, {
+            ...given.saved,
+            iteration,
+            at: index,
+            made,
+            result,
+            usage: run.usage,
+          });
           return;
         }
         if (end.kind !== 'completed') {
@@ -112,6 +135,7 @@ export function loop(options: LoopOptions): Agent {
           return;
         }
         made = parts;
+        given.add(parts);
       }
       if (
         (await until?.({ parts: made, text: textOf({ parts: made }), iteration }, turn)) === true
@@ -124,9 +148,33 @@ export function loop(options: LoopOptions): Agent {
   }
 
   return {
-    ...agent(rest, take),
+    ...agent({ onInterrupted: 'run-again', ...rest }, take),
     abandon: (turn) => WorkflowRun.abandon(turn, checkpointFormat, ({ at }) => [steps[at]]),
   };
+}
+
+/** What the next step gets. */
+class Passed {
+  readonly #passes: 'previous' | 'all';
+  #parts: readonly Part[];
+
+  constructor(passes: 'previous' | 'all', made: readonly Part[], all = made) {
+    this.#passes = passes;
+    this.#parts = passes === 'all' ? all : made;
+  }
+
+  get parts(): readonly Part[] {
+    return this.#parts;
+  }
+
+  /** For a checkpoint, which has what the last step made anyway. */
+  get saved(): { readonly all?: readonly Part[] } {
+    return this.#passes === 'all' ? { all: this.#parts } : {};
+  }
+
+  add(made: readonly Part[]): void {
+    this.#parts = this.#passes === 'all' ? [...this.#parts, ...made] : made;
+  }
 }
 
 /** The artifacts of a step; without any, the parts of its end. */

@@ -117,7 +117,7 @@ export function parallel(options: ParallelOptions): Agent {
   }
 
   return {
-    ...agent(rest, take),
+    ...agent({ onInterrupted: 'run-again', ...rest }, take),
     abandon: (turn) =>
       WorkflowRun.abandon(turn, checkpointFormat, ({ outcomes }) =>
         branches.filter(({ name }) => isPause(outcomes[name] ?? { kind: 'completed' })),

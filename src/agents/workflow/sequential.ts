@@ -83,7 +83,7 @@ export function sequential(options: SequentialOptions): Agent {
   }
 
   return {
-    ...agent(rest, take),
+    ...agent({ onInterrupted: 'run-again', ...rest }, take),
     abandon: (turn) => WorkflowRun.abandon(turn, checkpointFormat, ({ at }) => [steps[at]]),
   };
 }

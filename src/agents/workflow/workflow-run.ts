@@ -10,7 +10,7 @@ import { StoredFormat } from '../../store/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd } from '../agent.ts';
 import { childTurn, inBranch } from '../child-turn.ts';
 import { working } from '../define.ts';
-import { drive, isPause } from '../drive.ts';
+import { drive, failure, isPause } from '../drive.ts';
 import { artifact, jsonObject, part, SavedTasks } from '../stored.ts';
 import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import { addUsage, noUsage, type Usage, usage, usageMetadata, usageOf } from '../usage.ts';
@@ -35,7 +35,7 @@ export const storedEnd = z.object({
     .exactOptional(),
 });
 
-const stepResult = z.object({
+export const stepResult = z.object({
   end: storedEnd,
   artifacts: z.array(artifact).readonly(),
   parts: z.array(part).readonly(),
@@ -56,6 +56,8 @@ export interface StepOptions {
   readonly branch?: number;
   /** Distinguishes runs of the same step within a turn. @default the step's name */
   readonly key?: string;
+  /** Shown to callers in place of the step's name. */
+  readonly label?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -86,9 +88,10 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   static async open<Checkpoint extends z.infer<typeof checkpointBase>>(
     turn: Turn,
     format: StoredFormat<Checkpoint>,
-    isContinued = turn.isContinuation,
+    options: { readonly isContinued?: boolean; readonly value?: JsonObject | undefined } = {},
   ): Promise<WorkflowRun<Checkpoint>> {
-    const { checkpoints, children } = (await turn.state.load()) ?? {};
+    const { isContinued = turn.isContinuation, value = await turn.state.load() } = options;
+    const { checkpoints, children } = value ?? {};
     return new WorkflowRun(turn, new SavedTasks(format, checkpoints, children), isContinued);
   }
 
@@ -97,8 +100,9 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     turn: Turn,
     format: StoredFormat<Checkpoint>,
     waiting: (checkpoint: Checkpoint) => readonly (Agent | undefined)[],
+    value?: JsonObject,
   ): Promise<Pick<TurnEnd, 'context'> | undefined> {
-    const run = await WorkflowRun.open(turn, format, true);
+    const run = await WorkflowRun.open(turn, format, { isContinued: true, value });
     if (run.checkpoint === undefined) return undefined;
     const { children } = run.#saved;
     for (const step of waiting(run.checkpoint)) {
@@ -114,14 +118,21 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   async *step(agent: Agent, options: StepOptions): AsyncGenerator<ProgressEvent, StepResult> {
     const { turn } = this;
     const { name } = agent;
-    const { message, isContinuation, key = name, signal } = options;
-    yield working(undefined, { agent: name });
+    const { message, isContinuation, key = name, label = name, signal } = options;
+    yield working(undefined, { agent: label });
     const journaled = await turn.journal?.read(`step ${key}`);
     if (journaled !== undefined) {
       const result = journaledStep.decode(journaled, key);
       this.#keep(name, result.end);
-      for (const each of result.artifacts) yield* shown(each, name, options);
+      for (const each of result.artifacts) yield* shown(each, label, options);
       return result;
+    }
+    const isRepeated =
+      agent.onInterrupted === 'fail' &&
+      !((await turn.journal?.claim(`start ${key}`, true)) ?? true);
+    if (isRepeated) {
+      const end = failure('interrupted', `The agent ${name} was interrupted.`);
+      return { end, artifacts: [], parts: [] };
     }
     const child = childTurn(turn, {
       name,
@@ -137,7 +148,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     let next = await events.next();
     try {
       for (; next.done !== true; next = await events.next()) {
-        yield* shown(next.value, name, options);
+        yield* shown(next.value, label, options);
       }
     } finally {
       // A consumer that leaves early ends the step.

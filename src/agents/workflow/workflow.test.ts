@@ -449,3 +449,49 @@ test('a consumer that leaves early ends the running step', async () => {
   }
   expect(isClosed).toBe(true);
 });
+
+test('agents that journal what they do run again after a crash unless they are told to fail', () => {
+  const model = scriptedModel([]);
+  const step = wrapper('step');
+  const workflows = [
+    llmAgent({ name: 'w', model }),
+    sequential({ name: 'w', steps: [step] }),
+    parallel({ name: 'w', branches: [step] }),
+    loop({ name: 'w', steps: [step] }),
+  ];
+  expect(workflows.map(({ onInterrupted }) => onInterrupted)).toEqual(
+    workflows.map(() => 'run-again'),
+  );
+  expect(step.onInterrupted).toBeUndefined();
+  expect(llmAgent({ name: 'w', model, onInterrupted: 'fail' }).onInterrupted).toBe('fail');
+});
+
+test('a step that was interrupted runs again, unless it says that it fails', async () => {
+  for (const [onInterrupted, kind, turns] of [
+    [undefined, 'completed', 2],
+    ['fail', 'failed', 1],
+  ] as const) {
+    let count = 0;
+    const step = agent(
+      { name: 'step', ...(onInterrupted && { onInterrupted }) },
+      async function* () {
+        count += 1;
+        yield working('on it');
+      },
+    );
+    const line = sequential({ name: 'line', steps: [wrapper('first'), step] });
+    const conversation = new Conversation(line);
+    const turn = { taskId: 't', messageId: 'm' };
+    const dying = conversation.say('x', {
+      ...turn,
+      onEvent: (event) => {
+        if ('kind' in event && event.kind === 'working' && event.parts?.[0]?.text === 'on it') {
+          throw new Error('crash');
+        }
+      },
+    });
+    await expect(dying).rejects.toThrow('crash');
+    const { end } = await conversation.say('x', { ...turn, attempt: 2 });
+    expect([end.kind, count]).toEqual([kind, turns]);
+  }
+});
