@@ -26,6 +26,8 @@ import type { CommandHandler } from './command.ts';
 export interface Agent {
   /** Never changes: its tasks are stored under it. */
   readonly name: string;
+  /** Shown in the card in place of the name. @default the name */
+  readonly title?: string;
   readonly description: string;
   readonly skills: readonly AgentSkill[];
   /** Media types understood, for the card and for admission. @default ['text/plain', 'application/json'] */
@@ -57,6 +59,11 @@ export interface Agent {
   readonly supersedes?: boolean;
   /** Typed calls that are queued in the agent's conversations (`Engine.command`). @default none */
   readonly commands?: readonly CommandHandler[];
+  /**
+   * Learns what the agent says of itself (`title`, `description`, `skills`) where that comes from
+   * elsewhere. Called before a card is made of it and before a model is offered it. Never rejects.
+   */
+  prepare?(signal?: AbortSignal): Promise<void>;
   /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
   take(turn: Turn): AsyncIterable<TurnEvent>;
   /**

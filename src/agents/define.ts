@@ -15,13 +15,14 @@ import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './
  * };
  */
 export type AgentOptions = Pick<Agent, 'name'> &
-  Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon'>> & {
+  Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon' | 'prepare'>> & {
     /** Full skills, or just their ids. @default one skill named like the agent */
     skills?: readonly (AgentSkill | string)[];
   };
 
 export const agentOptionNames: OptionNames<AgentOptions> = {
   name: true,
+  title: true,
   description: true,
   skills: true,
   inputModes: true,
@@ -56,7 +57,7 @@ export type AgentFunction = (turn: Turn) => Generated | Promise<Emitted | void> 
  */
 export function agent(options: AgentOptions, run: AgentFunction): Agent {
   // Another agent may be given as options, to wrap it.
-  const names = { ...agentOptionNames, take: true, abandon: true } as const;
+  const names = { ...agentOptionNames, take: true, abandon: true, prepare: true } as const;
   checkOptions(`agent "${options.name}"`, options, names);
   const description = options.description ?? options.name;
   const skills = (options.skills ?? [options.name]).map((skill) =>

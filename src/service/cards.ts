@@ -43,7 +43,7 @@ export function cardOf(agent: Agent, options: CardOptions): AgentCard {
   const { rpcPath = '/', ...rest } = more;
   const rpcUrl = rpcPath === '/' ? url : `${url}${rpcPath}`;
   return {
-    name: agent.name,
+    name: agent.title ?? agent.name,
     description: agent.description,
     supportedInterfaces: [
       { url: rpcUrl, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

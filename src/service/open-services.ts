@@ -132,6 +132,7 @@ async function openService(
 ): Promise<Service> {
   const { store, push, scheduler, ...common } = shared;
   const { auth = new Authenticator({ verifiers: [] }), skillScopes = {}, limits } = options;
+  await agent.prepare?.();
   const cards = await openCards(agent, options, { auth, hasPush: push !== undefined });
   const extensions = cards.current.capabilities.extensions ?? [];
   const engine = await Engine.start({
@@ -167,7 +168,13 @@ async function openCards(
   options: AgentOptions,
   { auth, hasPush }: { readonly auth: Authenticator; readonly hasPush: boolean },
 ): Promise<Cards> {
-  const { url = 'http://localhost', rpcPath = '/', staticCard, extendedCard, cardKeys: keys } = options;
+  const {
+    url = 'http://localhost',
+    rpcPath = '/',
+    staticCard,
+    extendedCard,
+    cardKeys: keys,
+  } = options;
   const { skillScopes = {}, unversionedCard: unversioned = 'superset' } = options;
   const { capabilities, ...rest } = options.card ?? {};
   if (extendedCard !== undefined && Object.keys(auth.securitySchemes() ?? {}).length === 0) {

@@ -4,11 +4,13 @@ import { afterEach, expect, test } from 'vitest';
 import {
   type Agent,
   agent,
+  agentTool,
   authRequired,
   chunk,
   completed,
   failed,
   inputRequired,
+  llmAgent,
   rejected,
   remoteAgent,
   reply,
@@ -20,7 +22,9 @@ import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../src/au
 import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
+import { scriptedModel } from '../../src/models/index.ts';
 import { type AgentCard, artifact, data, message, type Task } from '../../src/protocol/index.ts';
+import { Runner } from '../../src/tasks/index.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -501,4 +505,38 @@ test('a turn that runs again takes up the task it had begun, which a shutdown le
   const said = await second;
   expect(said.text).toBe('the result');
   expect(runs).toHaveLength(1);
+});
+
+test('a remote agent that is served, offered as a tool or as a sub agent is described by its card', async () => {
+  const skills = [{ id: 'de', name: 'German', description: 'To German', tags: ['language'] }];
+  const inner = await start(
+    agent({ name: 'translator', description: 'Translates.', skills }, async () => 'Hallo'),
+  );
+  const outer = await start(remoteAgent(inner.url));
+  const card = (await connect(outer.url)).card;
+  expect(card).toMatchObject({ name: 'translator', description: 'Translates.', skills });
+
+  const scripted = scriptedModel(['Hi']);
+  let offered = '';
+  const model: typeof scripted = {
+    ...scripted,
+    doStream(call) {
+      offered = JSON.stringify(call.tools);
+      return scripted.doStream(call);
+    },
+  };
+  const desk = llmAgent({
+    name: 'desk',
+    model,
+    tools: [agentTool(remoteAgent(inner.url))],
+    subAgents: [remoteAgent(inner.url, { name: 'sub' })],
+  });
+  await new Runner({ agent: desk }).run({ message: 'Hello' });
+  expect(offered).toContain('- sub: Translates.');
+  expect(offered.match(/Translates\./g)).toHaveLength(2);
+});
+
+test('a remote agent that cannot be reached is served all the same, by the name of its host', async () => {
+  const outer = await start(remoteAgent('http://127.0.0.1:1'));
+  expect((await connect(outer.url)).card.name).toBe('127.0.0.1:1');
 });

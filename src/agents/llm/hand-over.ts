@@ -8,7 +8,7 @@ import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import type { LlmSettings } from './options.ts';
 import type { SavedState } from './saved-state.ts';
 
-type Target = Pick<Agent, 'name' | 'description'>;
+type Target = Pick<Agent, 'name' | 'title' | 'description'>;
 
 /** Lets an agent that received a conversation transfer it to another agent. */
 interface Delegation {
@@ -31,7 +31,12 @@ export const transferName = 'transfer_to_agent';
 
 /** The tool by which a model transfers the conversation; the loop handles the call itself. */
 export function transferTool(targets: readonly Target[]): Tool {
-  const list = targets.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
+  const list = targets
+    .map(({ name, title = name, description }) => {
+      const label = title === name ? name : `${name} (${title})`;
+      return `- ${label}: ${description}`;
+    })
+    .join('\n');
   return tool({
     name: transferName,
     description: `Hands the conversation to another agent, who then answers the user. The agents:\n${list}`,

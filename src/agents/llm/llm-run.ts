@@ -258,6 +258,8 @@ export class LlmRun {
     const found = await resolveTools(this.#settings.tools, this.#turn);
     const targets = this.#targets;
     if (targets.length === 0) return found;
+    const { signal } = this.#turn;
+    await Promise.all(this.#settings.subAgents.map(async (each) => each.prepare?.(signal)));
     if (found.has(transferName)) {
       const message = `agent "${this.#settings.name}": the name "${transferName}" is taken by the tool that hands the conversation on`;
       throw new LegateError('CONFIGURATION_INVALID', message);

@@ -14,6 +14,7 @@ import { traceHeaders } from '../../telemetry/index.ts';
 import { checkOptions, type OptionNames } from '../check-options.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
+import { Deadline } from '../../time/index.ts';
 import { LazyClient } from './lazy-client.ts';
 
 /**
@@ -84,7 +85,7 @@ const optionNames: OptionNames<RemoteAgentOptions> = {
 export interface RemoteAgent extends Agent {
   /** Known once there was a connection. */
   readonly card: AgentCard | undefined;
-  /** Fetches the card now instead of with the first turn. */
+  /** Fetches the card now, and rejects where that fails. `serve` and LLM agents fetch it by themselves. */
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
   /** Sends a message outside of any turn and waits for the answer. */
   ask(input: Sendable, options?: StreamOptions): Promise<Answer>;
@@ -94,6 +95,9 @@ export interface RemoteAgent extends Agent {
    */
   close(): Promise<void>;
 }
+
+/** How long a card may take before the agent is described without it, in milliseconds. */
+const prepareMs = 3_000;
 
 /**
  * Any A2A agent as a local one: in any binding and version, streaming or polled. Its questions are
@@ -141,6 +145,9 @@ export function remoteAgent(
 
   return {
     name,
+    get title() {
+      return labelOf();
+    },
     get description() {
       return options.description ?? lazy.current?.card.description ?? name;
     },
@@ -161,6 +168,11 @@ export function remoteAgent(
       return lazy.current?.card;
     },
     ...(options.onInterrupted !== undefined && { onInterrupted: options.onInterrupted }),
+    async prepare(signal) {
+      using deadline = new Deadline({ ...present({ signal }), milliseconds: prepareMs });
+      // A peer that can't be reached now is known by its address; a turn reports why.
+      await lazy.get(deadline.signal).catch(() => undefined);
+    },
     take,
     abandon,
     connect: async ({ signal } = {}) => (await lazy.get(signal)).card,

@@ -57,7 +57,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
       if ('kind' in event && event.kind === 'working') await context.emit(event);
     }
   };
-  return tool({
+  const made = tool({
     name: agent.name.replaceAll(/[^\w-]/g, '_').slice(0, 64),
     description: agent.description,
     input,
@@ -79,6 +79,15 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
       await agent.abandon?.(childTurn(turn, { name: 'call', value: valueIn(state) }));
     },
   });
+  if (agent.prepare === undefined) return made;
+  return {
+    ...made,
+    // A remote agent says more of itself once it was reached.
+    get description() {
+      return options.description ?? agent.description;
+    },
+    prepare: async (signal) => agent.prepare?.(signal),
+  };
 }
 
 interface Call {

@@ -33,7 +33,11 @@ export async function resolveTools(
   turn: Turn,
 ): Promise<ReadonlyMap<string, Tool>> {
   const lists = await Promise.all(
-    sources.map(async (source) => ('tools' in source ? source.tools(turn) : [source])),
+    sources.map(async (source) => {
+      if ('tools' in source) return source.tools(turn);
+      await source.prepare?.(turn.signal);
+      return [source];
+    }),
   );
   const found = new Map<string, Tool>();
   for (const each of lists.flat()) {

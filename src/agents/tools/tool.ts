@@ -98,6 +98,8 @@ export interface Tool<Context = ToolContext> {
   /** Milliseconds. */
   readonly timeoutMs: number | undefined;
   readonly credentials: CredentialRequirement | undefined;
+  /** Learns the description where it comes from elsewhere; called before a model is offered the tool. */
+  prepare?(signal?: AbortSignal): Promise<void>;
   /** Whether a call must be confirmed, and the words to ask with. */
   confirmation(input: unknown, context: Context): Promise<string | boolean>;
   parse(input: JsonValue): Promise<Parsed>;
