@@ -3,7 +3,6 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  type JsonWebKey,
   type KeyObject,
 } from 'node:crypto';
 import { createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet } from 'jose';
@@ -131,12 +130,17 @@ export interface SigningKey {
  * const keys = (await answer.json()) as PublicKeySet;
  */
 export interface PublicKeySet {
-  readonly keys: readonly (JsonWebKey & {
+  readonly keys: readonly (PublicJwk & {
     readonly kid: string;
     readonly alg: SigningAlgorithm;
     readonly use: 'sig';
   })[];
 }
+
+/** Members of a public key (RFC 7518, 6). */
+type PublicJwk = {
+  readonly [Name in 'crv' | 'e' | 'kty' | 'n' | 'x' | 'y']?: string;
+};
 
 interface SigningKeyOptions {
   /** @default the key's thumbprint (RFC 7638) */

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Block, blocksOf } from './markdown.ts';
 import { type Newcomer, newcomer, root } from './packed.ts';
+import { problemsOf, relativeLinks, typeErrors } from './published.ts';
 import { giveInput } from '../../src/cli/testing/input.ts';
 
 /** One folder and one installation for all pages, as one person would have them. */
@@ -151,9 +152,33 @@ test('the package has the inspector and all that is read at run time, and no tes
       'package/LICENSE',
     ]),
   );
-  const unwanted = /\.(?:test|contract)\.|\/testing\/|__fixtures__|^package\/(?:src|test|docs)\//;
+  const unwanted =
+    /\.(?:test|contract)\.|\/testing\/|__fixtures__|\.legate|^package\/(?:src|test)\//;
   expect(files.filter((file) => unwanted.test(file))).toEqual([]);
+  // Of the documentation it has what the README links to, and no other image.
+  const readme = await readFile(join(root, 'README.md'), 'utf8');
+  const linked = relativeLinks(readme).map((target) => `package/${target}`);
+  expect(linked.filter((path) => !files.some((file) => `${file}/`.startsWith(`${path}/`)))).toEqual(
+    [],
+  );
+  const images = files.filter((file) => file.startsWith('package/docs/') && !file.endsWith('.md'));
+  expect(images).toEqual(linked.filter((path) => path.endsWith('.png')));
 });
+
+test('publint and "are the types wrong" find nothing wrong with the package', async () => {
+  expect(await problemsOf(me.tarball)).toEqual([]);
+}, 60_000);
+
+test('the types of the package hold with every library checked, for Node 22 to 26', async () => {
+  const project = join(me.directory, 'types');
+  await mkdir(project);
+  await using reader = new Reader(project);
+  const body = `npm init -y\nnpm pkg set type=module\nnpm install ${me.tarball}`;
+  await reader.follow([{ language: 'sh', info: '', title: undefined, body }]);
+  for (const types of ['types-node-22', '@types/node', 'types-node-26']) {
+    expect([types, await typeErrors(project, types)]).toEqual([types, '']);
+  }
+}, 120_000);
 
 test('whoever follows the tutorial gets what it promises', async () => {
   await using reader = new Reader(me.checkout);

@@ -30,6 +30,8 @@ const parts = [
   'README.md',
   'LICENSE',
   'CHANGELOG.md',
+  'ARCHITECTURE.md',
+  'docs',
   'bin',
   'inspector',
   'scripts',
