@@ -127,7 +127,7 @@ class DomainReader {
   #readResponses(section: Section | undefined): void {
     for (const [name, field] of section?.entries() ?? []) {
       if (!name.startsWith('utter_')) {
-        field.keyError('the name of a response begins with "utter_"', {
+        field.keyWarn('the name of a response begins with "utter_"', {
           hint: `write utter_${name}`,
         });
       }
