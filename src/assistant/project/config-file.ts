@@ -12,9 +12,9 @@ const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
   // Legate's own name.
   ['LlmCommandGenerator', 'v2'],
 ]);
-/** Components that are always part of the pipeline. */
 const withoutModel = 'MatchingCommandGenerator';
 const searchPolicy = 'EnterpriseSearchPolicy';
+/** Components besides generators that ask a model. */
 const builtin = new Set([withoutModel, 'FlowPolicy', searchPolicy]);
 
 /** config.yml. */

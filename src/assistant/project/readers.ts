@@ -25,8 +25,8 @@ export function readModelGroupName(
   section: Section,
   uses: Use[],
   instead: string,
+  llm = section.section('llm'),
 ): string | undefined {
-  const llm = section.section('llm');
   const field = llm?.get('model_group') ?? section.get('model_group');
   if (field !== undefined) {
     const name = field.name();

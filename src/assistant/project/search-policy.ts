@@ -2,6 +2,8 @@ import type { Field, Section } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readFilePath, readModelGroupName } from './readers.ts';
 
+/** What happens without the embedding model. */
+const foundByWords = 'documents are found by their words';
 /** The store that indexes a folder of documents. */
 const local = 'faiss';
 
@@ -18,8 +20,8 @@ export function readSearchPolicy(item: Field, uses: Use[]) {
     source: readSource(store),
     /** Least similarity of an embedded passage. */
     threshold: store?.number('threshold', { minimum: 0 }) ?? 0,
-    modelGroup: section && readModelGroupName(section, uses, 'answers are the passages themselves'),
-    embeddingGroup: readEmbeddingGroup(embeddings, uses),
+    modelGroup: section && readModelGroupName(section, uses, 'the best passage is the answer'),
+    embeddingGroup: embeddings && readModelGroupName(embeddings, uses, foundByWords, embeddings),
     /** A key of `Project.files`. */
     promptTemplate: readFilePath(
       section?.get('prompt_template') ?? section?.get('prompt'),
@@ -52,21 +54,6 @@ function readSource(store: Section | undefined): string {
       );
   }
   return store?.name('source') ?? './docs';
-}
-
-const foundByWords = 'documents are found by their words';
-
-function readEmbeddingGroup(embeddings: Section | undefined, uses: Use[]): string | undefined {
-  const field = embeddings?.get('model_group');
-  const name = field?.name();
-  if (field !== undefined && name !== undefined) {
-    uses.push({ kind: 'model_group', name, field, instead: foundByWords });
-  } else {
-    embeddings?.field.keyWarn(`"embeddings" without a model_group: ${foundByWords}`, {
-      hint: 'describe the model under model_groups in endpoints.yml, and name the group',
-    });
-  }
-  return name;
 }
 
 export type SearchConfig = ReturnType<typeof readSearchPolicy>;

@@ -84,19 +84,25 @@ async function documentSearch(
 
   async function buildIndex(): Promise<PassageIndex> {
     if (group === undefined) return PassageIndex.build(passages);
-    const embedder = createEmbedder(group, { environment, logger });
-    const file = join(directory, '.legate', 'search-vectors');
-    const cached = cachedEmbed(embedder, { file, logger });
-    try {
-      return await PassageIndex.build(passages, {
-        embedPassages: cached,
-        embedQuery: (texts, about) => embedder.embed(texts, about),
-      });
-    } catch (error) {
+    const failed = (error: unknown): void =>
       logger.warn(
         { group: policy.embeddingGroup, error, used: 'words' },
         'search.embedding_failed',
       );
+    try {
+      const embedder = createEmbedder(group, { environment, logger });
+      const file = join(directory, '.legate', 'search-vectors');
+      return await PassageIndex.build(passages, {
+        embedPassages: cachedEmbed(embedder, { file, logger }),
+        embedQuery: (texts, about) =>
+          embedder.embed(texts, about).catch((error: unknown) => {
+            about.signal?.throwIfAborted();
+            failed(error);
+            return [];
+          }),
+      });
+    } catch (error) {
+      failed(error);
       return PassageIndex.build(passages);
     }
   }

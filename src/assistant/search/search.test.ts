@@ -178,7 +178,7 @@ export const search = async (query, { slots, limit }) =>
   expect((await house.say('What is a moon rock?')).status.state).toBe('rejected');
 });
 
-test('bad documents are named and skipped; remote stores and models without a group warn', async () => {
+test('bad documents are named and skipped; remote stores warn', async () => {
   await using folder = await greenhouseFolder({
     ...documents,
     'docs/broken.pdf': '%PDF-1.4 broken',
@@ -201,7 +201,6 @@ test('bad documents are named and skipped; remote stores and models without a gr
     /empty\.md.*skipped: it has no text/,
     /sheet\.xlsx.*skipped: only \.md/,
     /the vector store "milvus" is not asked/,
-    /"embeddings" without a model_group/,
     /"vector_store" is left out/,
   ]) {
     expect(told).toMatch(words);
