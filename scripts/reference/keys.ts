@@ -383,6 +383,7 @@ export const keyTables: readonly KeyTable[] = [
       custom: ['', 'Anything, as data'],
       elements: ['none', 'Cards of a carousel'],
       metadata: ['', '`rephrase`, `template`, and your own'],
+      'metadata.rephrase_prompt': ['', 'The prompt with which this response is rephrased'],
       translation: ['none', 'Texts by language'],
       allow_interruptions: ['', 'Read and left alone: there is no voice channel'],
     },
