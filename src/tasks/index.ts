@@ -7,7 +7,6 @@ export { type EngineOptions, type PushHooks, retentionOf } from './options.ts';
 export { type Scheduler, storeScheduler, systemScheduler, type Timer } from './scheduler.ts';
 export { TurnStopped } from './run-control.ts';
 export {
-  type McpEndpoint,
   mcpEndpoint,
   type McpHandler,
   mcpHandler,
