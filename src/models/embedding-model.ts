@@ -1,4 +1,5 @@
 import { defaultLogger } from '../telemetry/index.ts';
+import { Deadline } from '../time/index.ts';
 import type { CreateModelOptions } from './create-model.ts';
 import { readModelGroup } from './model-group.ts';
 import { resolveEndpoint } from './providers.ts';
@@ -58,8 +59,12 @@ export function createEmbedder(config: unknown, options: CreateModelOptions = {}
         const values = texts.slice(at, at + batch);
         const retrying = { retries: 2, signal, logger, now, random: options.random ?? Math.random };
         const ask = async () => {
-          const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-          const { embeddings, usage } = await model.doEmbed({ values, abortSignal });
+          const reason = () => new DOMException('the embedding model is too slow', 'TimeoutError');
+          using deadline = new Deadline({ signal, milliseconds: timeoutMs, reason });
+          const { embeddings, usage } = await model.doEmbed({
+            values,
+            abortSignal: deadline.signal,
+          });
           return { embeddings, usage: { input: usage?.tokens ?? 0, output: 0 } };
         };
         const { embeddings } = await retryModel(model, retrying, ask, 'embeddings');

@@ -62,7 +62,10 @@ export function readModelGroups(items: readonly Field[]): ModelGroups {
   return { groups, unsupported };
 }
 
-/** A model, with today's names of its keys. */
+/**
+ * A model, with today's names of its keys.
+ * @example const model = readModel(section); // { provider: 'azure', deployment: 'gpt-5' }
+ */
 export function readModel(section: Section | undefined): JsonObject | undefined {
   if (section === undefined) return undefined;
   const model: Record<string, JsonValue> = {};
@@ -80,7 +83,10 @@ export function readModel(section: Section | undefined): JsonObject | undefined 
   return model;
 }
 
-/** Whether a model of the group can be asked; what else is wrong is for the models to judge. */
+/**
+ * Whether a model of the group can be asked; what else is wrong is for the models to judge.
+ * @example if (!isSupported(group)) warn('none of its providers can be asked');
+ */
 export function isSupported({ models }: JsonObject): boolean {
   return !Array.isArray(models) || models.some((model) => isJsonObject(model) && isUsable(model));
 }

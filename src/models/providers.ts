@@ -79,7 +79,10 @@ const providers: ReadonlyMap<string, Provider> = new Map(
   }),
 );
 
-/** Whether models of a provider can be asked: a known one, or one with the URL of a compatible server. */
+/**
+ * Whether models of a provider can be asked: a known one, or one with the URL of a compatible server.
+ * @example isProvider('mine', 'http://localhost:8000/v1') // true
+ */
 export function isProvider(name: string, apiBase: unknown): boolean {
   return providers.has(name) || typeof apiBase === 'string';
 }

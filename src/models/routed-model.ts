@@ -121,7 +121,10 @@ export class RoutedModel implements LanguageModelV4 {
   }
 }
 
-/** Milliseconds that a model's configuration allows for one call; undefined where it says nothing. */
+/**
+ * Milliseconds that a model's configuration allows for one call; undefined where it says nothing.
+ * @example const timeoutMs = timeoutOf(model) ?? 7_000;
+ */
 export function timeoutOf(model: LanguageModelV4): number | undefined {
   return 'timeoutMs' in model && typeof model.timeoutMs === 'number' ? model.timeoutMs : undefined;
 }

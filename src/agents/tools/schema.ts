@@ -102,8 +102,8 @@ interface ValibotConverter {
 
 /** JSON Schema as the AI SDK types it. */
 export function toJsonSchema7(schema: JsonObject): LanguageModelV4FunctionTool['inputSchema'] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- models check their schemas themselves
-  return schema as LanguageModelV4FunctionTool['inputSchema'];
+  // Models check their schemas themselves.
+  return schema;
 }
 
 /** Schemas of arktype are functions. */

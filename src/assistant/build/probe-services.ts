@@ -26,7 +26,10 @@ export interface Probe {
   readonly fix?: string;
 }
 
-/** How services are tried. */
+/**
+ * How services are tried.
+ * @example const options: ProbeOptions = { environment: process.env };
+ */
 export interface ProbeOptions extends Pick<BuildOptions, 'fetch' | 'bindings'> {
   /** @default process.env */
   readonly environment?: Environment;

@@ -222,10 +222,9 @@ export function pythonModule(
     .flatMap((one) => folders.map((folder) => join(folder, `${one}.py`)))
     .find((one) => existsSync(one));
   if (file === undefined) return undefined;
-  const text = readFileSync(file, 'utf8');
-  const defined = Object.entries(pythonHooks).filter(([name]) =>
-    new RegExp(`def\\s+${name}\\s*\\(`).test(text),
-  );
+  const methods = readFileSync(file, 'utf8').matchAll(/\bdef\s+(\w+)\s*\(/g);
+  const named = new Set(Array.from(methods, ([, name]) => name));
+  const defined = Object.entries(pythonHooks).filter(([name]) => named.has(name));
   const hooks = defined.map(([, name]) => name).join(', ') || 'its hooks';
   const target = join(subAgentsDirectory, agent.folder, 'agent.ts');
   return { hint: `write ${hooks} in ${target}, and name it with module: ./agent.ts` };

@@ -117,7 +117,12 @@ test('half a line at the end of an answer that was cut is not used', async () =>
 });
 
 test.each([
-  ['fails', { error: { status: 400, message: 'too many tokens' } }, 'UNAVAILABLE'],
+  ['fails', { error: { status: 400, message: 'no such parameter' } }, 'UNAVAILABLE'],
+  [
+    'gets too long a prompt',
+    { error: { status: 400, message: 'too many tokens' } },
+    'CONTEXT_TOO_LONG',
+  ],
   [
     'is busy too long',
     { error: { status: 429, headers: { 'retry-after': '60' } } },

@@ -73,26 +73,30 @@ function besides(turn: Turn, message: Message, { profile }: Mention): Command[] 
 const deniedFirst =
   /^(?:(?:no|sorry|oh|wait|actually|oops|hm+)\b[\s,]*)*(?:(?:it|that|this)(?:'s| is) )?not (?!(?:really|now|yet|sure|at all|today|quite|correct|right)\b)[^,]{1,30},\s*/i;
 
+/** "Bob, not Ann", "not the Ann one, Bob": a denied phrase, up to its comma. */
+const deniedPhrase =
+  /,?\s*\b(?:and )?not (?:(?:to|for|from|at|the|my|an?) )*([^,]{1,60})(?:,(?: and)?|$)/gi;
+
 /** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann", "not Ann, Bob": what stays is Bob. */
 function withoutOldValue(turn: Turn): string {
-  const old = turn.filled.map((profile) => escaped(wordsOf(turn.valueOf(profile))));
-  const denied = new RegExp(
-    `,?\\s*\\b(?:and )?not (?:to |for |from |at |the |my |a |an )*(?:${old.join('|')})(?: (?!but\\b)\\w+)?(?:,(?: and)?|$)`,
-    'i',
-  );
+  const old = turn.filled.map((profile) => wordsOf(turn.valueOf(profile)).toLowerCase());
+  // At most one word may follow the value: "not the red one".
+  const isOld = (phrase: string): boolean =>
+    old.some((value) => {
+      const rest = phrase.startsWith(value) ? phrase.slice(value.length) : undefined;
+      return rest !== undefined && /^(?: (?!but\b)\w+)?$/.test(rest);
+    });
   return turn.message.text
     .replace(deniedFirst, '')
-    .replace(denied, ' ')
+    .replaceAll(deniedPhrase, (whole, phrase: string) =>
+      isOld(phrase.toLowerCase()) ? ' ' : whole,
+    )
     .trim()
     .replace(/\bnot (?:to |for |from )?[^,]{1,60}?,? but\b/i, '')
     .replace(
       /,? (?:instead of|rather than|and not|not(?! (?:the |really |quite )?(?:right|correct|what))) [^,.]{1,60}$/i,
       '',
     );
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.*+?{}()[\]|/]/g, '\\$&');
 }
 
 interface Mention {
