@@ -1,3 +1,3 @@
-export { type Embed, type FoundPassage, indexedText, PassageIndex } from './passage-index.ts';
+export { type Embed, PassageIndex } from './passage-index.ts';
 export { type Passage, passagesOf, type TextDocument } from './passages.ts';
 export { rank, SearchIndex, wordsOf } from './search-index.ts';
