@@ -12,6 +12,7 @@ import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 /** Longer answers are no values of the wrong form, but something else. */
 const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;
 
+const isWhen = /^(?:date|time|date-time)$/;
 const confirming = /confirm|correct|proceed|approve|accept|agree|final|submit|continue/;
 
 /** The value for the slot that was asked for, when the message has one of its form. */
@@ -98,7 +99,8 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
       return [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
     }
     default:
-      return turn.isPatternQuestion
+      // "Yes" to when is asked again.
+      return turn.isPatternQuestion || (isWhen.test(asked.kind) && isBareYesNo(message))
         ? undefined
         : [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
   }

@@ -115,3 +115,134 @@ test('hesitation and cancelling are understood', async () => {
   expect(chat.slot('confirmed')).toBeNull();
   expect((await after(before, 'abbrechen')).outcome.cancelledFlows).toHaveLength(1);
 });
+
+const table = project({
+  flows: `flows:
+  tisch:
+    name: Tischreservierung
+    description: Einen Tisch reservieren.
+    examples: [einen Tisch reservieren]
+    steps:
+      - collect: guests
+        description: number of people
+      - collect: reservation_date
+      - collect: reservation_time
+      - collect: outside
+      - collect: name
+      - action: utter_done
+`,
+  domain: `
+slots:
+  guests: {type: float}
+  reservation_date: {type: text}
+  reservation_time: {type: text}
+  outside: {type: bool}
+  name: {type: text}
+responses:
+  utter_ask_guests: [{text: "Wie viele?"}]
+  utter_ask_reservation_date: [{text: "Welcher Tag?"}]
+  utter_ask_reservation_time: [{text: "Um wie viel Uhr?"}]
+  utter_ask_outside: [{text: "Draußen?"}]
+  utter_ask_name: [{text: "Auf welchen Namen?"}]
+  utter_done: [{text: "Fertig."}]
+`,
+});
+
+/** What a slot was set to, in the order of the answers. */
+async function atTable(slot: string, ...messages: readonly string[]): Promise<unknown[]> {
+  const chat = new Conversation(table, { generator: matchingGenerator({ language: 'de' }) });
+  for (const text of messages) await chat.send({ text });
+  return chat.log.filter(({ name }) => name === slot).map((event) => event['value']);
+}
+
+test.each([
+  ['meine Mutter', 'meine Mutter'],
+  ['der Vermieter', 'der Vermieter'],
+  ['Frau Groß', 'Frau Groß'],
+  ['An Familie Weiß-Köhler', 'Familie Weiß-Köhler'],
+  ['das Haus am See', 'das Haus am See'],
+])('%s is kept as it was written', async (text, recipient) => {
+  expect((await after('ich möchte Geld überweisen', text)).slot('recipient')).toBe(recipient);
+});
+
+test.each([
+  ['zweitausendfünfhundert', 2500],
+  ['einundzwanzigtausenddreihundert', 21_300],
+  ['hundertfünf', 105],
+  ['ein Dutzend', 12],
+  ['5k', 5000],
+])('%s is the number %d', async (text, amount) => {
+  expect((await after('Geld überweisen', 'Bob', text)).slot('amount')).toBe(amount);
+});
+
+test.each([
+  ['zu zweit', 2],
+  ['wir sind zu dritt', 3],
+  ['meine Frau und ich', 2],
+  ['nur ich', 1],
+  ['ein Dutzend', 12],
+  ['vier Erwachsene und zwei Kinder', 6],
+])('%s are %d people', async (text, guests) => {
+  expect(await atTable('guests', 'einen Tisch reservieren', text)).toContain(guests);
+});
+
+test.each([
+  ['19 Uhr', '19:00'],
+  ['um 19 Uhr', '19:00'],
+  ['um 19 Uhr 30', '19:30'],
+  ['19.30 Uhr', '19:30'],
+  ['19.30', '19:30'],
+  ['halb acht', '07:30'],
+  ['halb acht abends', '19:30'],
+  ['viertel nach sieben', '07:15'],
+  ['sieben Uhr abends', '19:00'],
+])('%s is the time %s', async (text, time) => {
+  const said = await atTable('reservation_time', 'Tisch für 4 reservieren', 'morgen', text);
+  expect(said).toContain(time);
+});
+
+test('a yes is no time of day', async () => {
+  const said = await atTable('reservation_time', 'Tisch für 4 reservieren', 'morgen', 'ja');
+  expect(said).not.toContain('yes');
+  expect(said).not.toContain('ja');
+});
+
+test.each([
+  ['heute in einer Woche', '2025-06-22'],
+  ['am ersten Juli', '2025-07-01'],
+  ['am einundzwanzigsten Juni', '2025-06-21'],
+  ['am 3. Mai', '2026-05-03'],
+])('%s is the day %s', async (text, day) => {
+  expect(await atTable('reservation_date', 'Tisch für 4 reservieren', text)).toContain(day);
+});
+
+test('a first message fills the guests, the day and the time', async () => {
+  const request = 'Tisch für 4 morgen um 19 Uhr';
+  expect(await atTable('guests', request)).toContain(4);
+  expect(await atTable('reservation_date', request)).toContain('2025-06-16');
+  expect(await atTable('reservation_time', request)).toContain('19:00');
+});
+
+test.each([
+  ['drinnen', false],
+  ['lieber drinnen', false],
+  ['draußen', true],
+  ['auf der Terrasse', true],
+  ['doch', true],
+  ['na klar', true],
+  ['na sicher', true],
+])('%s says whether outside: %s', async (text, value) => {
+  const said = await atTable('outside', 'Tisch für 4 morgen um 19 Uhr', text);
+  expect(said).toContain(value);
+});
+
+test.each(['na ja', 'weiß nicht so recht'])('%s is neither yes nor no', async (text) => {
+  const said = await atTable('outside', 'Tisch für 4 morgen um 19 Uhr', text);
+  expect(said.filter((value) => value !== null)).toEqual([]);
+});
+
+test.each(['mach das', 'na klar'])('%s confirms', async (text) => {
+  const chat = await after('überweise 20 Euro an Bob', text);
+  const set = chat.log.filter(({ name }) => name === 'confirmed').map((event) => event['value']);
+  expect(set).toContain(true);
+});

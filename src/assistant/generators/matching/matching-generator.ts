@@ -32,11 +32,20 @@ export function matchingGenerator(options: MatchingOptions = {}): CommandGenerat
     name: 'matching',
     async generate(input) {
       const turn = new Turn(input, options);
-      const commands = decide(turn);
+      const commands = decide(turn).map((command) => asTyped(turn, command));
       input.onCandidates?.(explainedCandidates(turn, commands));
       return commands;
     },
   };
+}
+
+/** A text as it was typed, where the message was read by its English form. */
+function asTyped({ message, input }: Turn, command: Command): Command {
+  if (message.typedOf === undefined || command.command !== 'set slot') return command;
+  const { value, name } = command;
+  const isListed = input.domain.slots.get(name)?.values?.includes(value) === true;
+  if (typeof value !== 'string' || isListed) return command;
+  return { ...command, value: message.typedOf(value) };
 }
 
 function checkTimeZone(timeZone: string | undefined): void {

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import { readSpecial } from '../../commands/special.ts';
-import { fold, type Message, messageOf } from '../words/words.ts';
+import { fold, type Message, messageOf, readMessage } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
 import { afterCancel, bareText } from './phrases.ts';
@@ -160,25 +160,29 @@ export function typedButton(turn: Turn): Message | readonly Command[] | undefine
     buttons.unshift(...(entry.buttons ?? []));
   }
   if (buttons.length === 0) return undefined;
-  const said = fold(message.text).replace(/[.!?]+$/, '');
+  const said = new Set([message.text, turn.verbatim].map(titleText));
   // A bare number may be the answer itself.
-  const isNumber = /^\d+$/.test(said) && turn.asked?.kind !== 'category';
+  const isNumber = /^\d+$/.test(message.text) && turn.asked?.kind !== 'category';
   const place = isNumber ? undefined : choiceByPlace(message, buttons.length);
   const button =
-    buttons.find((one) => fold(one.title.trim()).replace(/[.!?]+$/, '') === said) ??
+    buttons.find((one) => said.has(titleText(one.title))) ??
     (place === undefined ? undefined : buttons[place]);
   if (button === undefined) return undefined;
   const { asked } = turn;
   const special = readSpecial(button.payload, { domain: input.domain, flows: input.allFlows });
   const isText = asked?.slot.type === 'text' || asked?.slot.type === 'any';
-  const title = messageOf(button.title, message.language);
+  const title = readMessage(button.title, message.language);
   // "Cancel" cancels, also where a button of that title says no.
   const isRead = afterCancel(title) !== undefined || findAnswer(turn, title) !== undefined;
   if (special?.kind === 'commands' && (isText || !isRead)) return special.commands;
   if (isText && special === undefined) {
-    const payload = messageOf(button.payload, message.language);
+    const payload = readMessage(button.payload, message.language);
     return findAnswer(turn, payload) ?? [setSlot(asked, button.payload)];
   }
   const text = special === undefined ? button.payload : button.title;
-  return text === message.text ? undefined : messageOf(text, message.language);
+  return text === message.text ? undefined : readMessage(text, message.language);
+}
+
+function titleText(title: string): string {
+  return fold(title.trim()).replace(/[.!?]+$/, '');
 }

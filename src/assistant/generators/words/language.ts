@@ -1,19 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-
-/** How numbers are said: words in the order of their values. */
-const numbersSchema = z.object({
-  ones: z.array(z.string()),
-  teens: z.array(z.string()),
-  tens: z.array(z.string()),
-  /** Of `{one}` and `{ten}`: 25 is "fuenf-und-zwanzig" in German. */
-  joined: z.string(),
-  /** 1 before another word. */
-  one: z.string(),
-  hundred: z.string(),
-  thousand: z.string(),
-});
+import { type Glossed, glossOf, glossSchema } from './gloss.ts';
 
 /** What the matching of flows knows of a language: lists of words in a YAML file, data only. */
 const dataSchema = z.object({
@@ -61,12 +49,7 @@ const dataSchema = z.object({
   endings: z.array(z.tuple([z.string(), z.number()])),
   /** The file of a language whose fillers and prepositions count, too: those that a gloss leads to. */
   base: z.string().optional(),
-  /**
-   * What is read by way of its English form: small words, dates, yes and no, what steers a conversation.
-   * `word, several words: english`, one a line. A language with a gloss needs no readers of its own.
-   */
-  gloss: z.string().optional(),
-  numbers: numbersSchema.optional(),
+  ...glossSchema.shape,
 });
 type WordData = z.infer<typeof dataSchema>;
 
@@ -92,8 +75,8 @@ export interface Language {
   /** Every word that is spelled right: none of them is a typing mistake. */
   readonly known: ReadonlySet<string>;
   stem(word: string): string;
-  /** A text with what the language has a gloss for in English. */
-  gloss(text: string): string;
+  /** A text with what the language has a gloss for in English; undefined for a language without one. */
+  readonly gloss: ((text: string) => Glossed) | undefined;
 }
 
 export interface Compound {
@@ -185,67 +168,6 @@ function withBase(data: WordData, base: Language): WordData {
     auxiliaries: `${[...base.auxiliaries].join(' ')} ${data.auxiliaries}`,
     pronouns: `${[...base.pronouns].join(' ')} ${data.pronouns}`,
   };
-}
-
-function glossOf({ gloss = '', numbers }: WordData): (text: string) => string {
-  const entries = new Map(numbers === undefined ? [] : numberWords(numbers));
-  for (const line of lines(gloss)) {
-    const at = line.lastIndexOf(':');
-    for (const phrase of line.slice(0, at).split(',')) {
-      entries.set(folded(phrase.trim()), line.slice(at + 1).trim());
-    }
-  }
-  if (entries.size === 0) return (text) => text;
-  const phrases = [...entries.keys()].toSorted((one, two) => two.length - one.length);
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${phrases.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
-  return (text) => {
-    const plain = folded(text);
-    // Letters that fold to several would shift what follows.
-    if (plain.length !== text.length)
-      return plain.replace(pattern, (found) => entries.get(found) ?? found);
-    let result = '';
-    let from = 0;
-    for (const match of plain.matchAll(pattern)) {
-      result += text.slice(from, match.index) + (entries.get(match[0]) ?? match[0]);
-      from = match.index + match[0].length;
-    }
-    return result + text.slice(from);
-  };
-}
-
-/** Every number word from 1 to 9,000 that is said in one word, with its digits. */
-function* numberWords(numbers: z.infer<typeof numbersSchema>): Generator<[string, string]> {
-  const { ones, teens, tens, joined, one, hundred, thousand } = numbers;
-  const small = new Map<number, string>();
-  for (const [at, word] of ones.entries()) small.set(at + 1, word);
-  for (const [at, word] of teens.entries()) small.set(at + 10, word);
-  for (const [at, ten] of tens.entries()) {
-    small.set(20 + 10 * at, ten);
-    for (const [index, word] of ones.entries()) {
-      const unit = index === 0 ? one : word;
-      small.set(21 + 10 * at + index, joined.replace('{one}', unit).replace('{ten}', ten));
-    }
-  }
-  for (const [value, word] of small) yield [word, String(value)];
-  for (const [word, scale] of [
-    [hundred, 100],
-    [thousand, 1_000],
-  ] as const) {
-    yield [word, String(scale)];
-    yield [`${one}${word}`, String(scale)];
-    for (const [at, unit] of ones.entries()) {
-      if (at > 0) yield [`${unit}${word}`, String((at + 1) * scale)];
-      for (const ten of [10, 20, 50]) {
-        const head = at === 0 ? one : unit;
-        yield [`${head}${word}${small.get(ten) ?? ''}`, String((at + 1) * scale + ten)];
-      }
-    }
-  }
-}
-
-/** Lower case without accents. */
-function folded(text: string): string {
-  return text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
 }
 
 /** Each word of a group stands for every other. */

@@ -33,6 +33,8 @@ export interface Message {
   readonly folded: string;
   readonly tokens: readonly Token[];
   readonly language: Language;
+  /** For a message that is read by its English form: what was typed for a stretch of `text`. */
+  readonly typedOf?: (value: string) => string;
 }
 
 /** Longer messages are cut before any work: cost is bounded by this, not by the sender. */
@@ -50,7 +52,9 @@ export function readMessage(raw: string, language: Language = english): Message 
     .replaceAll(/[\u2013\u2014]/g, '-')
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return messageOf(language.gloss(text), language);
+  const glossed = language.gloss?.(text);
+  if (glossed === undefined) return messageOf(text, language);
+  return { ...messageOf(glossed.text, language), typedOf: glossed.typedOf };
 }
 
 /** A part of a message as one of its own. */
@@ -58,9 +62,9 @@ export function messageOf(text: string, language: Language = english): Message {
   const folded = foldSameLength(text);
   const tokens: Token[] = [];
   for (const match of folded.matchAll(/[\p{L}\p{N}]+(?:'[\p{L}]+)?/gu)) {
-    const word = match[0];
     const start = match.index;
-    const end = start + word.length;
+    const end = start + match[0].length;
+    const word = match[0].replaceAll('ß', 'ss');
     const isContent = !language.fillers.has(word) && !/^\d+$/.test(word) && !/^\p{L}$/u.test(word);
     tokens.push({
       text: text.slice(start, end),

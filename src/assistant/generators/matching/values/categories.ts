@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../../protocol/index.ts';
 import {
   isNearly,
   type Message,
-  messageOf,
+  readMessage,
   type Token,
   wordsOf as wordsIn,
 } from '../../words/words.ts';
@@ -28,7 +28,7 @@ export function findCategories(
 ): Found<JsonValue>[] {
   const candidates = values
     .filter((value) => value !== null)
-    .map((value) => ({ value, tokens: messageOf(wordsOf(value), message.language).tokens }))
+    .map((value) => ({ value, tokens: readMessage(wordsOf(value), message.language).tokens }))
     .filter((candidate) => candidate.tokens.length > 0)
     .toSorted((one, two) => two.tokens.length - one.tokens.length);
   const exact = findAll(message, candidates, (one, two) => singular(one) === singular(two));

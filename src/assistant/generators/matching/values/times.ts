@@ -3,13 +3,17 @@ import { type Found, free, readAll } from './found.ts';
 import { spokenNumber } from './numbers.ts';
 
 const clock =
-  /\b(?:at )?(?:([01]?\d|2[0-3])[:h]([0-5]\d)(?: ?(am|pm|a\.m\.|p\.m\.))?|(1[0-2]|0?[1-9]) ?(am|pm|a\.m\.|p\.m\.|o'clock)|([01]?\d|2[0-3]) h(?:ours)?)(?![\w:])/g;
+  /\b(?:at )?(?:([01]?\d|2[0-3])[:h]([0-5]\d)(?: ?(am|pm|a\.m\.|p\.m\.|o'clock))?|(1[0-2]|0?[1-9]) ?(am|pm|a\.m\.|p\.m\.)|([01]?\d|2[0-3]) ?(?:h(?:ours)?|o'clock(?: ([0-5]\d))?))(?![\w:])/g;
+/** "15.30" is an amount as well: a time after "at", or before what only times have. */
+const pointed =
+  /\bat ([01]?\d|2[0-3])\.([0-5]\d)(?![\w.])|\b([01]?\d|2[0-3])\.([0-5]\d) ?(?:(am|pm)\b|o'clock|h\b)/g;
 const named: readonly (readonly [RegExp, string])[] = [
   [/\b(?:at )?(?:noon|midday)\b/g, '12:00'],
   [/\b(?:at )?midnight\b/g, '00:00'],
 ];
 
-const spoken = /\b(?:at )?(half past|quarter past|quarter to) (\d{1,2}|[a-z]+)\b(?: ?(am|pm))?/g;
+const spoken =
+  /\b(?:at )?(half past|half to|quarter past|quarter to) (\d{1,2}|[a-z]+)\b(?: ?(am|pm))?/g;
 const spokenHour = /\b(?:at )?([a-z]+) (o'clock|am|pm|a\.m\.|p\.m\.)(?![\w:])/g;
 /** "At 10", and no amount or address after it. */
 const bareHour =
@@ -20,10 +24,17 @@ const partOfDay = /\b(?:at )?(\d{1,2}|[a-z]+) (?:in the (morning|afternoon|eveni
 /** Every time of day of a message, as `HH:MM`, in its order. */
 export function findTimes({ folded }: Message): Found<string>[] {
   const surest = [
-    ...readAll(folded, spoken, (match) => inPart(spokenTime(match), folded.slice(match.index))),
-    ...readAll(folded, spokenHour, ([, word = '', half]) => hourText(word, half)),
+    ...readAll(folded, spoken, (match) => inPart(spokenTime(match), match)),
+    ...readAll(folded, spokenHour, (match) => inPart(hourText(match[1] ?? '', match[2]), match)),
+    ...readAll(folded, pointed, pointedTime),
   ];
-  const sure = [...surest, ...free(readAll(folded, clock, clockTime), surest)];
+  const sure = [
+    ...surest,
+    ...free(
+      readAll(folded, clock, (match) => inPart(clockTime(match), match)),
+      surest,
+    ),
+  ];
   const parts = free(
     readAll(folded, partOfDay, ([, word = '', part = 'night']) => hourText(word, part)),
     sure,
@@ -43,9 +54,20 @@ export function findTimes({ folded }: Message): Found<string>[] {
 function clockTime(match: RegExpExecArray): string | undefined {
   const hour = Number(match[1] ?? match[4] ?? match[6]);
   const half = (match[3] ?? match[5] ?? '').replaceAll('.', '');
-  if (half !== '' && half !== "o'clock" && hour > 12) return undefined;
+  return inHalf(hour, Number(match[2] ?? match[7] ?? 0), half);
+}
+
+function inHalf(hour: number, minutes: number, half: string): string | undefined {
+  const isHalf = half === 'am' || half === 'pm';
+  if (isHalf && hour > 12) return undefined;
   const shifted = half === 'pm' ? (hour % 12) + 12 : half === 'am' ? hour % 12 : hour;
-  return clockText(shifted * 60 + Number(match[2] ?? 0));
+  return clockText(shifted * 60 + minutes);
+}
+
+function pointedTime([, hour, minutes, other, more, half = '']: RegExpExecArray):
+  | string
+  | undefined {
+  return inHalf(Number(hour ?? other), Number(minutes ?? more), half);
 }
 
 /** An hour alone, as the answer to "at what time?". */
@@ -53,7 +75,9 @@ export function hourAlone({ folded, tokens }: Message): Found<string>[] {
   const word = folded
     .replace(/^(?:at|around|about|maybe|say)\s+/, '')
     .replace(/[.!?]+$|\s+please$/, '');
-  const value = hourText(word.trim());
+  const written = /^([01]?\d|2[0-3])\.([0-5]\d)$/.exec(word.trim());
+  const value =
+    written === null ? hourText(word.trim()) : inHalf(Number(written[1]), Number(written[2]), '');
   const [first, last] = [tokens[0], tokens.at(-1)];
   if (value === undefined || first === undefined || last === undefined) return [];
   return [{ value, start: first.start, end: last.end }];
@@ -70,8 +94,9 @@ function hourText(word: string, part?: string): string | undefined {
 }
 
 /** "half past two in the afternoon" */
-function inPart(time: string | undefined, rest: string): string | undefined {
-  if (time === undefined || !/^[^.,]{0,30}\bin the (?:afternoon|evening)\b/.test(rest)) return time;
+function inPart(time: string | undefined, { input, index }: RegExpExecArray): string | undefined {
+  const isLater = /^[^.,]{0,30}\bin the (?:afternoon|evening)\b/.test(input.slice(index));
+  if (time === undefined || !isLater) return time;
   const hour = Number(time.slice(0, 2));
   return hour < 12 ? `${String(hour + 12)}${time.slice(2)}` : time;
 }
@@ -80,7 +105,7 @@ function inPart(time: string | undefined, rest: string): string | undefined {
 function spokenTime([, phrase = '', word = '', half]: RegExpExecArray): string | undefined {
   const hour = /^\d/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? 0);
   if (hour < 1 || hour > 23) return undefined;
-  const minutes = { 'half past': 30, 'quarter past': 15 }[phrase] ?? -15;
+  const minutes = { 'half past': 30, 'half to': -30, 'quarter past': 15 }[phrase] ?? -15;
   const shift = half === 'pm' && hour < 12 ? 12 : 0;
   return clockText((hour + shift) * 60 + minutes);
 }
