@@ -1,6 +1,7 @@
 import { checksPage } from './checks.ts';
 import { cliPage } from './cli.ts';
 import { configurationPage } from './configuration.ts';
+import { rasaKeysPage } from './from-rasa.ts';
 import { errorsPage } from './errors.ts';
 import { eventsPage } from './events.ts';
 import { telemetryPage } from './telemetry.ts';
@@ -15,6 +16,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     'configuration.md': configurationPage(),
     'errors.md': errorsPage(),
     'events.md': eventsPage(),
+    'rasa-keys.md': await rasaKeysPage(),
     'telemetry.md': telemetryPage(),
   };
   return new Map(Object.entries(pages).map(([name, text]) => [name, `${notice}\n\n${text}\n`]));

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { mismatches, readersWithoutTable } from '../../scripts/reference/configuration.ts';
 import { environmentMismatches } from '../../scripts/reference/environment.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
+import { rasaKeys, rowOf, untriedKeys } from '../../scripts/reference/from-rasa.ts';
 import { optionTables } from '../../scripts/reference/options.ts';
 import { withModuleGraph } from '../../scripts/reference/modules.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
@@ -57,6 +58,31 @@ test('the reference is what the code says; else: npm run reference', async () =>
     const written = await readFile(join(root, 'docs/reference', name), 'utf8');
     expect(written, `docs/reference/${name} is stale: npm run reference`).toBe(text);
   }
+});
+
+const keysOfRasa = await rasaKeys();
+const writtenKeys = await readFile(join(root, 'docs/reference/rasa-keys.md'), 'utf8');
+
+test.each(keysOfRasa.map((one) => [one.file, one.key, one.treatment, one] as const))(
+  '%s: %s is %s, as its page says',
+  (file, _key, _treatment, one) => {
+    const ofFile = writtenKeys.split(`\n## ${file}\n`)[1]?.split('\n## ')[0] ?? '';
+    expect(ofFile.split('\n')).toContain(rowOf(one));
+  },
+);
+
+test('every key that the loader reads is tried, and none of Rasa but tls keeps a project from loading', () => {
+  expect(untriedKeys(keysOfRasa)).toEqual([]);
+  expect(untriedKeys(keysOfRasa.filter(({ key }) => key !== 'slots.*.values'))).toEqual([
+    'domain.yml: slots.*.values',
+  ]);
+  const refused = keysOfRasa.filter(({ treatment }) => treatment === 'error');
+  expect(refused.map(({ key }) => key)).toEqual(['a2a_server.tls']);
+});
+
+test('what has no effect is said to have none by the page of all keys', () => {
+  const silent = keysOfRasa.filter(({ treatment }) => treatment === 'no effect').map(rowOf);
+  expect(silent.filter((row) => !/left alone|no effect\b.*\| .*no effect/i.test(row))).toEqual([]);
 });
 
 test('the log events that operators of Rasa have alerts for are logged', () => {

@@ -20,7 +20,7 @@ const builtin = new Set([withoutModel, 'FlowPolicy', searchPolicy]);
 /** config.yml. */
 export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
   const section = Field.document(file, problems);
-  const recipe = section.name('recipe');
+  section.get('recipe');
   const pipeline = section.list('pipeline');
   const components = [...pipeline, ...section.list('policies')];
   const named = components.flatMap((item) => {
@@ -47,7 +47,6 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
   }
   const search = named.find(({ name }) => name === searchPolicy);
   const config = {
-    recipe,
     language: section.name('language') ?? 'en',
     additionalLanguages: section.names('additional_languages'),
     assistantId: section.name('assistant_id'),
