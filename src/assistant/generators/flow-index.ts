@@ -273,15 +273,15 @@ export class FlowIndex {
       const stem = corrected === undefined ? word.stem : this.#language.stem(corrected);
       const by = corrected === undefined ? 'word' : 'spelling';
       const isOwn = this.#isSaid(stem, without);
+      const opposites = this.#language.opposites.get(stem) ?? [];
       const matches: Match[] = isOwn ? [{ stem, by }] : [];
       for (const synonym of this.#synonyms.get(stem) ?? []) {
-        if (!this.#postings.has(synonym)) continue;
+        if (!this.#postings.has(synonym) || opposites.includes(synonym)) continue;
         // Where one flow sends, what another moves is not meant; cash and money are the same in each.
         if (isOwn && kindOf(stem, this.#language) === 'generic') continue;
         matches.push({ stem: synonym, by: isOwn ? 'neighbour' : 'synonym' });
       }
       const role = isTail ? 'tail' : roleOf(message, word, stem);
-      const opposites = this.#language.opposites.get(stem) ?? [];
       words.push({
         folded: word.folded,
         start: word.start,

@@ -37,7 +37,10 @@ export function roleOf(message: Message, word: Word, stem: string): WordRole {
   if (kind !== 'topic') return kind;
   if (language.light.has(stem)) return 'light';
   const text = message.text.slice(word.start, word.end);
-  const isName = word.at > 0 && /^\p{Lu}/u.test(text) && !/^\p{Lu}+$/u.test(message.text);
+  // "My PIN" is a word that the language knows.
+  const isShort = /^\p{Lu}{2,}$/u.test(text) && language.known.has(word.folded);
+  const isName =
+    word.at > 0 && /^\p{Lu}/u.test(text) && !isShort && !/^\p{Lu}+$/u.test(message.text);
   if (isName) return 'name';
   const isAtNumber =
     /^[\s,$€£]*\d/.test(message.text.slice(word.end)) ||

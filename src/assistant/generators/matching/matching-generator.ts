@@ -154,8 +154,14 @@ function filledOthers(turn: Turn): readonly Command[] | undefined {
   );
 }
 
-/** "No idea" is no answer. */
+/** "No idea" is no answer, "ok" to nothing in particular a friendly noise. */
 function unsure(turn: Turn): readonly Command[] | undefined {
+  if (
+    turn.asked === undefined &&
+    /^(?:ok|okay|okey|k|alright|all right)[.!\s]*$/.test(turn.message.folded)
+  ) {
+    return [{ command: 'chitchat', topic: 'reaction' }];
+  }
   return turn.asked?.kind !== 'free' && isUnsure(turn.message) ? cannotHandle : undefined;
 }
 

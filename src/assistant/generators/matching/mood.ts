@@ -2,12 +2,13 @@ import type { Flow } from '../../model.ts';
 import type { Candidate } from '../candidate.ts';
 import { type Message, messageOf, wordsOf } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
+import { tellingOf } from './telling.ts';
 
 /**
  * How a message speaks of what it names. Only a plain one asks for it; `how-to` wants to know how it is
- * done, `question` what would come of it or what it costs, `look-up` to see what is there.
+ * done, `question` what would come of it or what it costs, `look-up` to see what is there; `told` tells of it.
  */
-export type Mood = 'plain' | 'how-to' | 'question' | 'look-up';
+export type Mood = 'plain' | 'how-to' | 'question' | 'look-up' | 'told';
 
 const howTo =
   /^(?:so |and )?(?:how (?:do|can|could|would|should|might|does) (?:i|we|one|you|someone)\b|how to\b|what (?:do|should|must) (?:i|we) (?:do|need|have)\b|where (?:do|can|could) (?:i|we)\b|what(?:'s| is) the (?:best |easiest )?(?:way|process|procedure)\b|is there (?:a|any) way to\b)|\b(?:tell|show|explain)(?: to)?(?: me)? how (?:to|i|do|can|one)\b|\b(?:explain|understand)(?: to me)? how\b|\bhow .{1,30} works?\b|\bhow it works\b/;
@@ -17,15 +18,23 @@ const supposing =
 const condition =
   /(?<!\b(?:wonder|wondering|know|see|ask|asking|check|tell me|sure)) (?:if|when) (?:i|we|my)\b.*\?\s*$/;
 /** Asks about something; what changes it is not wanted. */
-const openQuestion = /^(?:so |and )?(?:what|which|who)\b(?! about\b)/;
+const openQuestion =
+  /^(?:so |and )?(?:(?:what|which|who)\b(?! about\b)|(?:when|where)\b(?!(?:'s| is| was) my\b| (?:can|could|may) (?:i|we|you)\b| (?:do|are|have|would) you\b))/;
 const factQuestion = /^(?:so |and )?(?:how|what|when|is|are|does|do|will|would|which)\b/;
 /** What questions about a thing are about, where the flow is not. */
 const facts =
   /^(?:cost|costs|fee|fees|charge|charges|charged|price|prices|take|takes|expensive|interest|rate|rates|safe|secure|risk|risks|refund|refunded|rule|rules|policy|difference|conditions?|requirements?|works?|long)$/;
 
+const moods = { told: 'told', possible: 'question', considered: 'how-to' } as const;
+
 export function moodOf(message: Message, candidate: Candidate): Mood {
   const mood = readMood(message, candidate);
-  if (mood === 'plain') return isLookUp(message, candidate) ? 'look-up' : mood;
+  if (mood === 'plain') {
+    if (isReading(candidate.flow) || isAnswering(candidate.flow)) return mood;
+    const telling = tellingOf(message, candidate);
+    if (telling !== undefined) return moods[telling];
+    return isLookUp(message, candidate) ? 'look-up' : mood;
+  }
   // An example that asks the same way is there for such questions.
   const isExample = readMood(messageOf(candidate.phrase, message.language), candidate) === mood;
   return isExample ? 'plain' : mood;
@@ -71,8 +80,8 @@ export function wishesToDo({ folded, language }: Message): boolean {
 }
 
 /** "List my bookings" makes none: a flow that changes something is not meant, unless it says so itself. */
-function isLookUp(message: Message, { flow, isContained, phrase }: Candidate): boolean {
-  if (isReading(flow) || isAnswering(flow) || isContained) return false;
+function isLookUp(message: Message, { isContained, phrase }: Candidate): boolean {
+  if (isContained) return false;
   const wantsToSee = (text: Message): boolean => {
     const bare = withoutOpeners(text);
     const { folded } = bare;
@@ -83,7 +92,21 @@ function isLookUp(message: Message, { flow, isContained, phrase }: Candidate): b
 }
 
 const negation =
-  /^(?:not|don't|dont|doesn't|doesnt|didn't|didnt|isn't|isnt|aren't|wasn't|wasnt|never|without|no)$/;
+  /^(?:not|don't|dont|doesn't|doesnt|didn't|didnt|isn't|isnt|aren't|wasn't|wasnt|weren't|haven't|havent|hasn't|hasnt|hadn't|won't|wont|wouldn't|shouldn't|never|nobody|none|nothing|without|no|neither|nor)$/;
+/** "I never asked you to block it". */
+const saying = new Set([
+  'ask',
+  'dar',
+  'tell',
+  'say',
+  'order',
+  'request',
+  'agre',
+  'allow',
+  'instruct',
+  'plan',
+  'intend',
+]);
 /** "It does not work", "I do not find it" say what is wrong; they take nothing back. */
 const failing = new Set([
   'work',
@@ -104,7 +127,9 @@ export function isNegated(message: Message, candidate: Candidate): boolean {
   return words.some((word, at) => {
     // "No air" is a compound, and what the flow is about.
     if (!negation.test(word.folded) || word.end - word.start > word.folded.length) return false;
-    const next = words.slice(at + 1, at + 6).find((one) => one.isContent);
+    const next = words
+      .slice(at + 1, at + 7)
+      .find((one) => one.isContent && !(saying.has(one.stem) && !starts.has(one.start)));
     if (next === undefined || failing.has(next.stem) || !starts.has(next.start)) return false;
     // "No fee account": the flow itself says no.
     return !candidate.phrase

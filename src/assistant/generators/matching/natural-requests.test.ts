@@ -29,6 +29,77 @@ test.each([
 });
 
 test.each([
+  ["I haven't frozen my card", 'cannot handle'],
+  ['my debit card has not been stolen', 'cannot handle'],
+  ["my card hasn't gone missing", 'cannot handle'],
+  ['nobody has frozen my card', 'cannot handle'],
+  ['I never told you to freeze my card', 'cannot handle'],
+  ['I never said you should freeze my card', 'cannot handle'],
+  ["don't you dare freeze my card", 'cannot handle'],
+  ['no need to transfer any money', 'cannot handle'],
+  ['stop freezing my card', 'cannot handle'],
+  ['quit sending money to Bob', 'cannot handle'],
+  ['rather than freezing my card', 'cannot handle'],
+  ['instead of freezing my card, replace it', 'start replace_card'],
+  ['freeze my card instead of replacing it', 'start freeze_card'],
+])('what is denied does not start: %s', async (text, expected) => {
+  expect(await said({ text })).toBe(expected);
+});
+
+test.each([
+  ['I already froze my card', 'offer freeze_card'],
+  ['my card is frozen', 'offer freeze_card'],
+  ['I sent 50 euros to Bob this morning', 'offer transfer_money'],
+  ["we've transferred the money to Ann", 'offer transfer_money'],
+  ['I booked an appointment last week', 'offer book_appointment'],
+  ['I was about to send money to Ann', 'offer transfer_money'],
+  ['we had to send money to Ann', 'offer transfer_money'],
+  ['my sister wants to freeze her card', 'offer freeze_card'],
+  ['my dad needs to freeze his card', 'offer freeze_card'],
+  ['my boss will send me money', 'offer transfer_money'],
+  ['thank you for sending the money to Bob', 'offer transfer_money'],
+  ['I regret freezing my card', 'offer freeze_card'],
+  ['I want to know if my card is frozen', 'offer freeze_card'],
+  ["I'll send money to Ann later", 'offer transfer_money'],
+  ['I wonder if you could freeze my card', 'start freeze_card'],
+  ['I might need to freeze my card', 'offer freeze_card'],
+  ['before we freeze my card, is there another way?', 'offer freeze_card'],
+  ['in case I freeze my card, who helps me?', 'offer freeze_card'],
+  ['I want my card frozen', 'start freeze_card'],
+  ['have my card frozen', 'start freeze_card'],
+  ['before I travel I want to freeze my card', 'start freeze_card'],
+  ['I have frozen my card already, now I need a new one', 'start replace_card'],
+  ['my wife lost her card, please freeze it', 'start freeze_card'],
+])('what is told, intended or of somebody else is offered at most: %s', async (text, expected) => {
+  expect(await said({ text })).toBe(expected);
+});
+
+test.each([
+  ['did you transfer the money to Ann?', 'offer transfer_money'],
+  ['have you sent Ann the money yet?', 'offer transfer_money'],
+  ['has Bob been paid?', 'offer transfer_money'],
+  ['were my cards frozen?', 'offer freeze_card'],
+  ['when will my replacement card arrive?', 'knowledge answer'],
+  ['where did you send my money?', 'knowledge answer'],
+  ['could my card get stolen?', 'knowledge answer'],
+  ['will my card be frozen?', 'knowledge answer'],
+  ['would it help to freeze my card?', 'knowledge answer'],
+  ['can someone freeze my card?', 'start freeze_card'],
+  ['will you send 20 to Tom?', 'start transfer_money; amount=20; recipient="Tom"'],
+  ['what is my balance', 'start check_balance'],
+])('a question about it changes nothing: %s', async (text, expected) => {
+  expect(await said({ text })).toBe(expected);
+});
+
+test.each([
+  ['change my PIN', 'cannot handle'],
+  ['can you lend me a hand?', 'chitchat'],
+  ['ok', 'chitchat'],
+])('no flow is meant: %s', async (text, expected) => {
+  expect(await said({ text })).toBe(expected);
+});
+
+test.each([
   ['I want to sell my card', 'cannot handle'],
   ['can you sell me a card', 'cannot handle'],
   ['sell my card', 'cannot handle'],

@@ -83,7 +83,11 @@ export function bareText(message: Message): string {
 /** Greetings and politeness off the beginning; the rest as it was typed. */
 export function withoutOpeners(message: Message): Message {
   const opening = message.text.length - withoutOpening(message.folded).length;
-  return opening === 0 ? message : messageOf(message.text.slice(opening), message.language);
+  // "No need to": there "no" answers nothing.
+  const isDenial = /\bno (?:need|one|longer)\b/.test(message.folded.slice(0, opening + 6));
+  return opening === 0 || isDenial
+    ? message
+    : messageOf(message.text.slice(opening), message.language);
 }
 
 /**

@@ -28,7 +28,7 @@ export function byValuesAlone(message: Message, options: RequestOptions): Flow |
 
 /** "4 people tonight", "we are six": where only one flow counts people, it is meant. */
 const people =
-  /\b(?:people|persons?|ppl|pax|of us|party of|group of|adults?)\b|^(?:we are|we're|we will be|we'll be) \w+[.! ]*$/;
+  /\b(?:people|persons?|ppl|pax|of us|party of|group of|adults?)\b|^(?:we are|we're|we will be|we'll be) \w+(?:[.! ]*$|,? (?:can|could|may) we come\b)/;
 
 const mostPlainWords = 8;
 /** Projects with more flows have too many that a pair of values fits. */

@@ -45,6 +45,8 @@ export const leastConfidence = 0.55;
 const leastTopical = 0.5;
 /** A flow whose score is nearer to the best one than this is as likely. */
 export const closeness = 0.8;
+/** The same for a message of one word: "money" may mean any flow that says it. */
+const closenessOfWord = 0.5;
 const mostOptions = 3;
 const mostRequests = 3;
 /** Separators looked at: nobody asks for more in one message. */
@@ -87,9 +89,10 @@ export function findRequests(message: Message, options: RequestOptions): Request
   return { kind: 'start', requests: [{ flow: filled, part: message, candidate }] };
 }
 
-/** "I don't want to send money" asks for nothing. */
-const unwanted = /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b/;
-const clauseEnd = /\s*[,.;!?]+\s+|\s+(?:but|so)\s+/gi;
+/** "I don't want to send money", "stop blocking my card" ask for nothing. */
+const unwanted =
+  /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b|\bno need (?:to|for)\b|\b(?:instead of|rather than|stop|quit|without) \w+ing\b/;
+const clauseEnd = /\s*[,.;!?]+\s+|\s+(?:but|so)\s+|\s+(?=(?:instead of|rather than) \w+ing\b)/gi;
 
 /** "I don't want to freeze it, I just need a new card": what is asked for beside what is not wanted. */
 function wantedInstead(message: Message, options: RequestOptions): Requested {
@@ -134,11 +137,14 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
   if (mood !== 'plain' && !(mood === 'how-to' && isAnswering(best.flow))) {
     return { kind: options.isStartable(best.flow) ? 'offer' : 'guarded', flow: best.flow };
   }
+  const isWord = message.tokens.length === 1;
+  const near = isWord ? closenessOfWord : closeness;
+  // "Money" is all that counts of "how much money do I have", and less than that.
+  const isSame = (one: Candidate): boolean =>
+    one.isExact === best.isExact || (isWord && best.phrase.includes(' '));
   const close = meant.filter(
     (one) =>
-      one.isExact === best.isExact &&
-      one.score >= best.score * closeness &&
-      one.confidence >= best.confidence - 0.25,
+      isSame(one) && one.score >= best.score * near && one.confidence >= best.confidence - 0.25,
   );
   // What is meant but not allowed now must not turn into its neighbour.
   if (close.length === 1) {
@@ -242,17 +248,22 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
     const left = messageOf(message.text.slice(0, match.index), message.language);
     const right = messageOf(message.text.slice(match.index + match[0].length), message.language);
     const first = clearRequest(left, options)[0];
-    const second = clearRequest(
-      first === undefined ? right : withTopic(right, first.candidate),
-      options,
-    )[0];
+    const about = first?.candidate ?? toldOf(left, right, options);
+    const second = clearRequest(about === undefined ? right : withTopic(right, about), options)[0];
     if (second === undefined || !standsAlone(second, options)) continue;
     if (first === undefined) {
       const isAnswer = left.tokens.every((token) => !token.isContent);
-      if (isAnswer) return [second];
+      if (isAnswer || about !== undefined) return [second];
     } else if (first.flow.id !== second.flow.id) return [first, second];
   }
   return undefined;
+}
+
+/** "I blocked my card already, now I need a new one": what is told in front of a request. */
+function toldOf(left: Message, right: Message, { index }: RequestOptions): Candidate | undefined {
+  if (!opensAsRequest(right) && !/^now\b/.test(right.folded)) return undefined;
+  const [about] = index.rank(left);
+  return about !== undefined && moodOf(left, about) === 'told' ? about : undefined;
 }
 
 /** Two words of its flow, two of its values, or what it is about and a word of asking: "tell me my balance". */

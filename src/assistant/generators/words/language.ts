@@ -31,6 +31,10 @@ const dataSchema = z.object({
   /** With a pronoun after it, what stands before the verb of a request: "can you sell". */
   auxiliaries: z.string().default(''),
   pronouns: z.string().default(''),
+  /** Verbs of what happens to people, not of what they do: "I lost it" asks for help, "I paid it" does not. */
+  happenings: z.string().default(''),
+  /** Forms of the past that don't end like one: "paid", "sent". */
+  past: z.string().default(''),
   /** Words that mean nearly the same, a group a line. */
   synonyms: z.string(),
   /** Words that exclude each other: `one / other`, a pair a line; each side may have several. */
@@ -67,6 +71,8 @@ export interface Language {
   readonly infinitive: ReadonlySet<string>;
   readonly auxiliaries: ReadonlySet<string>;
   readonly pronouns: ReadonlySet<string>;
+  readonly happenings: ReadonlySet<string>;
+  readonly past: ReadonlySet<string>;
   /** Stems that mean nearly the same as a stem, without itself. */
   readonly synonyms: ReadonlyMap<string, readonly string[]>;
   readonly opposites: ReadonlyMap<string, readonly string[]>;
@@ -148,6 +154,8 @@ export function readLanguage(file: string): Language {
     infinitive: new Set(wordsIn(data.infinitive)),
     auxiliaries: new Set(wordsIn(data.auxiliaries)),
     pronouns: new Set(wordsIn(data.pronouns)),
+    happenings: stemSet(data.happenings),
+    past: new Set(wordsIn(data.past)),
     synonyms,
     opposites,
     compounds,
