@@ -72,4 +72,6 @@ export { createGenerator, type CreateGeneratorOptions } from './generators/creat
 export { llmGenerator } from './generators/llm/llm-generator.ts';
 export { type MatchingReport, matchingReport, reportText } from './generators/matching/report.ts';
 export { matchingGenerator } from './generators/matching/matching-generator.ts';
+export { readNumbers, type SaidNumber } from './generators/matching/values/numbers.ts';
+export { type TimeUnit } from './generators/matching/values/units.ts';
 export { type MatchingOptions } from './generators/matching/turn.ts';

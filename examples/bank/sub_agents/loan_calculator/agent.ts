@@ -1,4 +1,4 @@
-import type { SubAgentModule } from '../../../../src/assistant/index.ts';
+import { readNumbers, type SubAgentModule } from '../../../../src/assistant/index.ts';
 import { monthlyRate } from '../../savings/rates.ts';
 
 /** More than any bank has. */
@@ -8,24 +8,30 @@ const tooMuch = 1_000_000_000;
 export const run: SubAgentModule['run'] = ({ id, userMessage, metadata }) => {
   const isAnswer =
     metadata['resumed_after_interruption'] !== true && metadata['restarted'] !== true;
-  const said = isAnswer
-    ? Number(/\d+/.exec(userMessage.replaceAll(/(?<=\d),(?=\d{3})/g, ''))?.[0] ?? Number.NaN)
-    : Number.NaN;
-  const isYears = /\byears?\b/.test(userMessage);
+  const said = isAnswer ? readNumbers(userMessage) : [];
+  const unclear = said.find(({ alternative }) => alternative !== undefined);
+  const known = metadata['amount'];
+  if (unclear !== undefined) {
+    const responseMessage = `Do you mean ${unclear.value} or ${unclear.alternative}?`;
+    return { id, status: 'input_required', responseMessage, metadata };
+  }
+  const time = said.find(({ unit }) => unit === 'month' || unit === 'year');
+  const [number] = said.filter(({ unit }) => unit === undefined);
   // A bare number after the amount is the time that was asked for.
-  const isMonths = isYears || /month/.test(userMessage) || typeof metadata['amount'] === 'number';
-  const number = isYears ? 12 * said : said;
-  const amount = isMonths || Number.isNaN(number) ? metadata['amount'] : number;
-  if (typeof amount !== 'number') {
+  const isTime = typeof known === 'number' && time === undefined;
+  const amount = typeof known === 'number' ? known : number?.value;
+  if (amount === undefined) {
     const responseMessage = 'How much do you want to borrow, in euros?';
     return { id, status: 'input_required', responseMessage };
   }
   if (amount > tooMuch) throw new Error(`no bank lends ${amount} euros`);
-  if (!isMonths || Number.isNaN(number)) {
+  const count = isTime ? number?.value : time?.value;
+  if (count === undefined) {
     const responseMessage = 'Over how many months?';
     return { id, status: 'input_required', responseMessage, metadata: { amount } };
   }
-  const rate = monthlyRate(amount, number);
-  const responseMessage = `${amount} euros over ${number} months cost ${rate} euros a month.`;
+  const months = Math.round(time?.unit === 'year' ? 12 * count : count);
+  const rate = monthlyRate(amount, months);
+  const responseMessage = `${amount} euros over ${months} months cost ${rate} euros a month.`;
   return { id, status: 'completed', responseMessage };
 };

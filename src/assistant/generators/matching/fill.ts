@@ -3,7 +3,7 @@ import { type Message, messageOf } from '../words/words.ts';
 import { findCapitals, findNames, findObject } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
-import type { Found } from './values/found.ts';
+import { findEmails, type Found, free } from './values/found.ts';
 import type { FoundNumber } from './values/numbers.ts';
 
 /** A slot and the value that the message has for it. */
@@ -114,6 +114,10 @@ function announced(
       .replace(/\s+(?:on|at|in|for|by|and)$/i, '');
     return value === '' ? undefined : { value, start: match.index, end };
   }
+  const [address] = free(findEmails(reading.message), reading.taken).filter((one) =>
+    isAnnounced(reading.message, one, profile),
+  );
+  if (address !== undefined) return address;
   const taken = [...reading.taken, ...reading.values];
   const own = new Set([...flowWords(profile), ...profile.names]);
   const isOwn = (found: Found<string>): boolean =>

@@ -1,11 +1,13 @@
 import { english } from '../words/english.ts';
-import { type Message, overlaps, type Span, type Token } from '../words/words.ts';
+import { fold, type Message, overlaps, type Span, type Token } from '../words/words.ts';
 import type { Found } from './values/found.ts';
 
 /** Words that end a name. */
 const stops = new Set(
   `and or then but because so now today tomorrow please instead not using if when while which that is
-   are was asap immediately thanks thank via worth saying as plus also my the`.split(/\s+/),
+   are was asap immediately thanks thank thx thanx tnx ty cheers pls plz via worth saying as plus also my the`.split(
+    /\s+/,
+  ),
 );
 const determiners = new Set('my the a an our your his her their this that some'.split(' '));
 /** "my brother Bob" is Bob. */
@@ -37,6 +39,7 @@ const givingVerbs = new Set(
     english.stem(word),
   ),
 );
+const title = /^(?:mr|mrs|ms|mx|dr|prof|st|sr|rev|hr|fr)$/;
 const mostWords = 5;
 
 /** The names that stand after one of some prepositions, in the message's order. */
@@ -81,7 +84,9 @@ export function findCapitals(message: Message, taken: readonly Span[]): Found<st
     const isName = /^\p{Lu}\p{Ll}/u.test(token.text) && !message.language.fillers.has(token.folded);
     if (!isName || taken.some((span) => overlaps(span, token))) continue;
     const last = found.at(-1);
-    if (last !== undefined && message.text.slice(last.end, token.start) === ' ') {
+    const gap = last === undefined ? '' : message.text.slice(last.end, token.start);
+    const isTitled = gap === '. ' && title.test(fold(last?.value ?? ''));
+    if (last !== undefined && (gap === ' ' || isTitled)) {
       last.end = token.end;
       last.value = message.text.slice(last.start, token.end);
     } else if (!/[.!?]\s*$/.test(message.text.slice(0, token.start))) {
@@ -149,7 +154,7 @@ function nameFrom(
     const gap = previous === undefined ? '' : message.text.slice(previous.end, token.start);
     const isEnd =
       words.length === mostWords ||
-      /[,.;!?"]/.test(gap) ||
+      /[,.;!?"]/.test(title.test(previous?.folded ?? '') ? gap.replace('.', '') : gap) ||
       taken.some((span) => overlaps(span, token)) ||
       /^\d/.test(token.folded);
     if (isEnd) break;
@@ -184,7 +189,8 @@ function isInfinitive(message: Message, index: number): boolean {
 
 const leadIn =
   /^(?:(?:it|that|this|he|she|they)(?:'s| is| are| was)|its|(?:my|the|his|her|their)(?: [\w-]+){1,3} (?:is|would be|should be)|i(?:'m| am)|call me|make (?:it|that)|let's (?:say|go with|do|take)|i(?:'d| would) (?:like|say|go with|choose|prefer)(?: to)?|i (?:choose|pick|take|want|mean|meant|need|think|guess)(?: it's| to)?|i(?:'ll| will) (?:take|go with|have)|how about|what about|maybe|probably|perhaps|just|please|ok(?:ay)?|sure|well|um+|uh+|oh|so|actually|sorry|(?:yes|yeah|no)(?=,))(?=[\s,:])[\s,:]+/i;
-const tail = /[\s,]+(?:please|pls|thanks|thank you|thx|instead|i think|i guess)[\s.!]*$/i;
+const tail =
+  /[\s,]+(?:please|pls|plz|thanks|thank you|thx|cheers|instead|i think|i guess)[\s.!]*$/i;
 
 /**
  * A short answer without what people put around it: "It's Bob, please." is "Bob".

@@ -8,7 +8,7 @@ import { findNumbers, type FoundNumber } from './values/numbers.ts';
 import { findBoth, findPeople, isPeopleWord } from './values/people.ts';
 import { findPeriods, type Period } from './values/periods.ts';
 import { findTimes, hourAlone } from './values/times.ts';
-import { converted, unitAt } from './values/units.ts';
+import { converted, findDurations } from './values/units.ts';
 
 interface ReadingOptions {
   readonly today: Day;
@@ -195,7 +195,8 @@ export class Reading {
       return undefined;
     const [one] = this.#candidates(profile, true);
     if (one === undefined) return undefined;
-    if (one.isAmbiguous) return { hint: 'separator', low: one.value, high: one.value * 1_000 };
+    if (one.alternative !== undefined)
+      return { hint: 'separator', low: one.value, high: one.alternative };
     const { currency } = this.#options;
     return currency === undefined || !this.#isForeign(one, profile)
       ? undefined
@@ -207,12 +208,17 @@ export class Reading {
     // A slot for some of them alone counts those: "adults" of "2 adults and 3 children".
     if (profile.isPeople && !message.tokens.some(({ stem }) => profile.names.has(stem))) {
       const [people] = free(findPeople(message), this.#taken);
-      if (people !== undefined)
-        return [{ ...people, isMoney: false, isAmbiguous: false, isWeak: false }];
+      if (people !== undefined) return [{ ...people, isMoney: false, isWeak: false }];
     }
-    const all = [...this.numbers, ...findBoth(message)];
+    const all = [...this.numbers, ...this.#durations(profile), ...findBoth(message)];
     const plain = all.filter((one) => isAsked || !one.isWeak || this.#counts(one, profile));
     return plain.length > 0 || !isAsked ? plain : this.allNumbers;
+  }
+
+  /** "A year and a half", for a slot that counts such a unit. */
+  #durations({ unit }: SlotProfile): FoundNumber[] {
+    if (unit === undefined) return [];
+    return free(findDurations(this.message), [...this.#taken, ...this.dates, ...this.numbers]);
   }
 
   /** "One flat tyre": the word after it is the slot's. */
@@ -231,8 +237,8 @@ export class Reading {
 
   /** The number in the slot's unit; undefined for another currency, an unclear one, or no such unit. */
   #taking(one: FoundNumber, profile: SlotProfile): FoundNumber | undefined {
-    if (one.isAmbiguous || this.#isForeign(one, profile)) return undefined;
-    const unit = unitAt(this.message.text, one.end);
+    if (one.alternative !== undefined || this.#isForeign(one, profile)) return undefined;
+    const { unit } = one;
     if (profile.unit === undefined || unit === undefined || unit === profile.unit) return one;
     const value = converted(one.value, unit, profile.unit);
     return value === undefined ? undefined : { ...one, value };

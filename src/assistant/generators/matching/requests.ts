@@ -61,7 +61,7 @@ const leastFilled = 0.45;
 const shownConfidence = 0.6;
 
 const strongSeparator =
-  /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally|but(?: rather)?)\b[\s,]*|\s+plus\s+/gi;
+  /[.!?;]+\s+|[\s,]+oh,? (?:and|also)\b[\s,]*|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally|but(?: rather)?)\b[\s,]*|\s+plus\s+/gi;
 const weakSeparator = /\s*,(?!\d{3}\b)\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
 
 /** Finds what a message asks to start: one flow, several in one sentence, or a choice between some. */

@@ -6,6 +6,7 @@ import { isChangeWord } from './corrections.ts';
 import { choiceByPlace } from './pattern-answers.ts';
 import { isQuestion, opensAsRequest } from './phrases.ts';
 import type { Request } from './requests.ts';
+import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, startFlow, type Turn } from './turn.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
@@ -51,6 +52,7 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
   // "I cannot send money" is a story, where one is asked for.
   const isStory =
     question.kind === 'free' && /\b(?:cannot|can't|couldn't|unable|not|n't)\b/.test(part.folded);
+  if (question.kind === 'category' && namesOnly(turn, question)) return false;
   if (candidate.isExact) return !isStory;
   // "Send it" is about what is asked, whatever else can be sent.
   if (!candidate.isTopical && readYesNo(message) !== undefined) return false;
@@ -77,10 +79,23 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
   }
 }
 
+/** "Visa" to which card: another word for what is asked, and no request for what has to do with it. */
+function namesOnly({ message, index }: Turn, { names }: SlotProfile): boolean {
+  const words = message.tokens.filter((token) => token.isContent);
+  return (
+    words.length > 0 &&
+    message.tokens.length <= 4 &&
+    words.every(
+      ({ stem }) => names.has(stem) || index.synonymsOf(stem).some((other) => names.has(other)),
+    )
+  );
+}
+
 /** Several flows are meant alike. */
 export function unclear(turn: Turn): readonly Command[] | undefined {
   const { requested, asked: question, message } = turn;
   if (requested.kind !== 'unclear') return undefined;
+  if (question?.kind === 'category' && namesOnly(turn, question)) return undefined;
   const isText = question?.kind === 'free' || question?.kind === 'name';
   if (isText && !opensAsRequest(message) && !isQuestion(message)) return undefined;
   if (isBareChange(turn)) return undefined;

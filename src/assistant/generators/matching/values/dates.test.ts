@@ -45,6 +45,7 @@ test.each([
   ['the 31st', ['2026-12-31']],
   ['from 2026-11-20 to 2026-11-25', ['2026-11-20', '2026-11-25']],
   ['from friday to sunday', ['2026-11-20', '2026-11-15']],
+  ['between 20 and 25 november', ['2026-11-20', '2026-11-25']],
   ['2026-02-30', []],
   ['31 February', []],
   ['I may come', []],
@@ -83,6 +84,10 @@ test.each([
   ['50 euros', []],
   ['25:00', []],
   ['half past seven', ['07:30']],
+  ['at 15.30', ['15:30']],
+  ['7.30 pm', ['19:30']],
+  ['send 15.30 euros', []],
+  ["7 o'clock in the evening", ['19:00']],
   ['quarter to 8 pm', ['19:45']],
   ['half past nothing', []],
 ])('time: %s', (text, expected) => {

@@ -27,6 +27,14 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   [/\b(\d{1,2})\/(\d{1,2})(?![/\d])/g, dayAndMonth],
   [/\b(\d{1,2})\.(\d{1,2})\.(?!\d)/g, dayAndMonth],
   [
+    // "Between 1 and 15 October": the month is said once.
+    new RegExp(
+      `\\b(\\d{1,2})(?:st|nd|rd|th)?\\.?(?= ?(?:and|to|until|till|-) ?(?:the )?\\d{1,2}(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?(?: (\\d{4}))?)`,
+      'g',
+    ),
+    ([day, month, year], options) => named(day, month, year, options),
+  ],
+  [
     new RegExp(
       `\\b(\\d{1,2}|first)(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?,?(?: (\\d{4}))?`,
       'g',

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readMessage } from '../../words/words.ts';
-import { findNumbers } from './numbers.ts';
+import { findNumbers, readNumbers } from './numbers.ts';
 
 const values = (text: string, language?: string): number[] =>
   findNumbers(readMessage(text), language).map((one) => one.value);
@@ -44,6 +44,10 @@ test.each([
   ['five twenty', [5, 20]],
   ['50 2', [50, 2]],
   ['between 10 and 20', [10, 20]],
+  ['two and a half years', [2.5]],
+  ['2 and a half', [2.5]],
+  ['two years and a half', [2.5]],
+  ['about 5k', [5000]],
   ['5km away', []],
   ['room B12', []],
   ['no numbers here', []],
@@ -82,4 +86,27 @@ test('any number that is written plainly is read back', () => {
 
 test('numbers that nobody means are no numbers', () => {
   expect(values('9'.repeat(400))).toEqual([]);
+});
+
+test.each([
+  ['10.000', 10, 10_000],
+  ['four or five', 4, 5],
+  ['5-6', 5, 6],
+  ['5 - 6 people', 5, 6],
+  ['2 or maybe 3', 2, 3],
+])('%s is unclear: %d or %d', (text, value, alternative) => {
+  expect(readNumbers(text)).toEqual([{ value, alternative, isMoney: false }]);
+});
+
+test.each(['24-7', 'from 50 to 60', '5 and 6', '2026-11-20'])('%s is no range', (text) => {
+  expect(readNumbers(text).every(({ alternative }) => alternative === undefined)).toBe(true);
+});
+
+test.each([
+  ['5000 euros over 24 months', [5000, undefined], [24, 'month']],
+  ['5k over a year and a half', [5000, undefined], [1.5, 'year']],
+  ['half a year', [0.5, 'year']],
+  ['1.5 years', [1.5, 'year']],
+])('%s has numbers with their units of time', (text, ...expected) => {
+  expect(readNumbers(text).map(({ value, unit }) => [value, unit])).toEqual(expected);
 });

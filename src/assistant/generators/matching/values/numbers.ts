@@ -1,13 +1,16 @@
-import type { Message } from '../../words/words.ts';
-import type { Found } from './found.ts';
+import { type Message, readMessage } from '../../words/words.ts';
+import { type Found, free } from './found.ts';
+import { findDurations, type TimeUnit, unitAt } from './units.ts';
 
 export interface FoundNumber extends Found<number> {
   /** Written with a currency: an amount of money. */
   readonly isMoney: boolean;
   /** The currency it is written with, as an ISO code; "50" has none. */
   readonly currency?: string;
-  /** "10.000": ten, or ten thousand. */
-  readonly isAmbiguous: boolean;
+  /** What else may be meant: ten thousand for "10.000", five for "four or five". */
+  readonly alternative?: number;
+  /** The unit of time that it counts. */
+  readonly unit?: TimeUnit;
   /** A word such as "one" that is often no number at all. */
   readonly isWeak: boolean;
 }
@@ -26,9 +29,86 @@ const decimalComma =
  * `1,200.50`, `1.200,50`, `1 200`, `5k`, `2.5 million`, `-3`, `fifty`, `half a million`.
  */
 export function findNumbers(message: Message, language?: string): FoundNumber[] {
-  return [...inDigits(message, language), ...inWords(message)].toSorted(
-    (one, two) => one.start - two.start,
-  );
+  const { text } = message;
+  const found = [...inDigits(message, language), ...inWords(message)]
+    .toSorted((one, two) => one.start - two.start)
+    .map((one) => withHalf(one, text));
+  return withRanges(found, text);
+}
+
+/** "2 and a half years", "two years and a half", with the unit. */
+function withHalf(one: FoundNumber, text: string): FoundNumber {
+  const unit = unitAt(text, one.end);
+  const more = /^(?: and a half\b|( [a-z]+) and a half\b)/i.exec(text.slice(one.end));
+  const isMore = more !== null && (more[1] === undefined || unit !== undefined);
+  const end = one.end + (isMore ? more[0].length : 0);
+  const counted = unit ?? (isMore ? unitAt(text, end) : undefined);
+  return {
+    ...one,
+    value: isMore ? one.value + 0.5 : one.value,
+    end,
+    ...(counted !== undefined && { unit: counted }),
+  };
+}
+
+/** "Four or five" and "5-6" are one number that is not clear yet. */
+function withRanges(found: readonly FoundNumber[], text: string): FoundNumber[] {
+  const ranged: FoundNumber[] = [];
+  for (const one of found) {
+    const last = ranged.at(-1);
+    const isOther =
+      last !== undefined &&
+      last.alternative === undefined &&
+      last.value < one.value &&
+      /^\s?(?:,? ?or(?: maybe| perhaps)?|-)\s?$/i.test(text.slice(last.end, one.start));
+    if (isOther) {
+      ranged[ranged.length - 1] = { ...last, ...one, ...rangeOf(last, one.value, one.end) };
+      continue;
+    }
+    const high = one.value < 0 ? null : /^-(\d{1,4})(?![\d/.-]|\p{L})/u.exec(text.slice(one.end));
+    const isRange = high !== null && Number(high[1]) > one.value;
+    ranged.push(
+      isRange ? { ...one, ...rangeOf(one, Number(high[1]), one.end + high[0].length) } : one,
+    );
+  }
+  return ranged;
+}
+
+function rangeOf(
+  { value, start, isMoney }: FoundNumber,
+  alternative: number,
+  end: number,
+): Pick<FoundNumber, 'value' | 'start' | 'end' | 'alternative' | 'isMoney'> {
+  return { value, alternative, start, end, isMoney };
+}
+
+/** A number that was said. */
+export interface SaidNumber {
+  readonly value: number;
+  /** What else may be meant: ten thousand for "10.000". */
+  readonly alternative?: number;
+  /** The unit of time that it counts. */
+  readonly unit?: TimeUnit;
+  readonly isMoney: boolean;
+}
+
+/**
+ * The numbers of a text in its order, as the matching generator reads them for slots: in digits and
+ * words, with their units of time. For actions and sub agents in code that read messages themselves.
+ * @example readNumbers('5k over a year and a half') // 5000, and 1.5 with the unit 'year'
+ */
+export function readNumbers(text: string, language?: string): readonly SaidNumber[] {
+  const message = readMessage(text);
+  const numbers = findNumbers(message, language);
+  const all: readonly FoundNumber[] = [...numbers, ...free(findDurations(message), numbers)];
+  return all
+    .toSorted((one, two) => one.start - two.start)
+    .map(({ value, alternative, unit, isMoney }) => ({
+      value,
+      isMoney,
+      ...(alternative !== undefined && { alternative }),
+      ...(unit !== undefined && { unit }),
+    }));
 }
 
 function inDigits(message: Message, language: string | undefined): FoundNumber[] {
@@ -46,13 +126,15 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
     const factor = isWhole && scale !== undefined ? (scaleOf(scale.toLowerCase()) ?? 1) : 1;
     const start = match.index;
     const end = isWhole ? start + whole.length : start + (sign ?? '').length + first.length;
+    const isUnclear =
+      isWhole && /^\d{1,3}\.\d{3}$/.test(first) && !decimalComma.test(language ?? '');
     const amount = (sign === '-' ? -1 : 1) * value * factor;
     found.push({
       value: Number(amount.toPrecision(15)),
       start,
       end,
       ...moneyAt(message.text, start, end),
-      isAmbiguous: isWhole && /^\d{1,3}\.\d{3}$/.test(first) && !decimalComma.test(language ?? ''),
+      ...(isUnclear && { alternative: value * 1_000 }),
       isWeak: false,
     });
     for (const more of isWhole ? [] : laterParts(message, parts, start + (sign ?? '').length)) {
@@ -102,7 +184,6 @@ function laterParts(message: Message, parts: readonly string[], from: number): F
         start,
         end: start + part.length,
         isMoney: false,
-        isAmbiguous: false,
         isWeak: false,
       });
     }
@@ -153,7 +234,6 @@ function inWords(message: Message): FoundNumber[] {
       start: isNegative ? (message.tokens[index - 1]?.start ?? first.start) : first.start,
       end: last.end,
       ...moneyAt(message.text, first.start, last.end),
-      isAmbiguous: false,
       isWeak: spoken.length === 1 && first.folded === 'one',
     });
     index += spoken.length - 1;

@@ -14,32 +14,41 @@ export function isPeopleWord(word: string): boolean {
   return people.test(word);
 }
 
-/** "4 adults and 2 kids", "me and five friends": the sum of those who are counted, and of who speaks. */
+const joint = /^(?:\s*(?:,|and|&|plus|with|\+|my|our|his|her|the))+\s*$/;
+
+/** "4 adults and 2 kids", "me, my wife and our 2 kids": the sum of those who are named one after the other. */
 function findGroups(message: Message): Found<number>[] {
   const { tokens, folded } = message;
   const numbers = findNumbers(message);
-  const counted = tokens.flatMap((token, at) => {
-    if (!people.test(token.folded)) return [];
+  const named = tokens.flatMap((token, at): Found<number>[] => {
+    const { start, end, folded: word } = token;
+    if (/^(?:me|i|myself)$/.test(word)) return [{ value: 1, start, end }];
     const before = tokens[at - 1];
-    const number = numbers.find((one) => one.end === before?.end);
-    const isOne = number === undefined && /^an?$/.test(before?.folded ?? '');
-    const value = isOne ? 1 : number?.value;
-    return value === undefined ? [] : [{ value, start: before?.start ?? 0, end: token.end }];
+    const number = numbers.find((one) => one.end === before?.end && one.alternative === undefined);
+    if (people.test(word) && number !== undefined)
+      return [{ value: number.value, start: number.start, end }];
+    const isOne = /^an?$/.test(before?.folded ?? '') && people.test(word);
+    // "My sister is coming too" tells about those who were counted.
+    const isSubject = /^(?:is|will|wants|would|comes|has|can)$/.test(tokens[at + 1]?.folded ?? '');
+    const isRelated =
+      /^(?:my|our|his|her)$/.test(before?.folded ?? '') && relation.test(word) && !isSubject;
+    return isOne || isRelated ? [{ value: 1, start: before?.start ?? start, end }] : [];
   });
-  const [first] = counted;
-  const last = counted.at(-1);
-  if (first === undefined || last === undefined) return [];
-  const self = /\b(?:me|i|myself)(?: and|,|\s*&| plus| with) (?:my )?$/.exec(
-    folded.slice(0, first.start),
-  );
-  const isJoined = counted.every((one, at) => {
-    const next = counted[at + 1];
-    const between = next === undefined ? ' and ' : folded.slice(one.end, next.start);
-    return /^(?:\s*(?:,|and|&|plus|with|\+))+\s*$/.test(between);
+  const runs: Found<number>[][] = [];
+  for (const one of named) {
+    const run = runs.at(-1);
+    const last = run?.at(-1);
+    const isJoined = last !== undefined && joint.test(folded.slice(last.end, one.start));
+    if (isJoined) run?.push(one);
+    else runs.push([one]);
+  }
+  return runs.flatMap((run) => {
+    const [first, ...others] = run;
+    const last = others.at(-1);
+    if (first === undefined || last === undefined) return [];
+    const value = run.reduce((sum, one) => sum + one.value, 0);
+    return [{ value, start: first.start, end: last.end }];
   });
-  if (!isJoined || (counted.length === 1 && self === null)) return [];
-  const value = counted.reduce((sum, one) => sum + one.value, self === null ? 0 : 1);
-  return [{ value, start: self === null ? first.start : self.index, end: last.end }];
 }
 
 /** How many come, of a message that counts them by name: "me and my wife" are two. */
@@ -74,6 +83,5 @@ export function findBoth({ tokens }: Message): FoundNumber[] {
       end,
       isMoney: false,
       isWeak: true,
-      isAmbiguous: false,
     }));
 }

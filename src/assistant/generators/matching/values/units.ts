@@ -1,3 +1,6 @@
+import type { Message } from '../../words/words.ts';
+import { type Found, readAll } from './found.ts';
+
 /** Units of time that convert into each other. */
 export type TimeUnit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 
@@ -14,6 +17,24 @@ const sizes: Readonly<Record<TimeUnit, readonly [family: 'clock' | 'calendar', s
 const plural = /\b(minute|hour|day|week|month|year)s\b/;
 const unitAfter = /^\s?-?(minute|min|hour|hr|day|week|month|year|yr)s?\b/i;
 const short: Readonly<Record<string, TimeUnit>> = { min: 'minute', hr: 'hour', yr: 'year' };
+
+const duration = /\b(half )?an? (minute|hour|day|week|month|year)( and a half)?\b/g;
+
+/** Times without a number: "a year and a half", "half a year", "a month". */
+export function findDurations({ folded }: Message): FoundDuration[] {
+  const found = readAll(folded, duration, ([, half, word, more]) => {
+    const unit = isUnit(word);
+    const value = half === undefined ? (more === undefined ? 1 : 1.5) : 0.5;
+    return unit === undefined ? undefined : { value, unit, isMoney: false, isWeak: false };
+  });
+  return found.map(({ value, start, end }) => ({ ...value, start, end }));
+}
+
+interface FoundDuration extends Found<number> {
+  readonly unit: TimeUnit;
+  readonly isMoney: boolean;
+  readonly isWeak: boolean;
+}
 
 /** The unit that a slot counts: "how many months", "duration in days". */
 export function unitIn(text: string): TimeUnit | undefined {

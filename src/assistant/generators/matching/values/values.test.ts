@@ -130,6 +130,10 @@ test.each([
   ['2 adults, 2 kids and a baby', 5],
   ['me and my wife', 2],
   ['just me', 1],
+  ['me and my wife and our 2 kids', 4],
+  ['my wife, my two kids and I', 4],
+  ['me, my wife and 3 friends', 5],
+  ['I want a table for 4 adults and 2 kids', 6],
   ['4 people', undefined],
   ['4 people at table 2', undefined],
 ])('people who are counted by name: %s', (text, expected) => {
