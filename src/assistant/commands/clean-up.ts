@@ -162,8 +162,10 @@ function strongest(
   return clarify === undefined ? commands.slice(0, 1) : [clarify];
 }
 
-function isWeak({ command }: Command): boolean {
-  return command === 'clarify' || command === 'cannot handle';
+/** A value that is not clear is told beside what was understood: the question for it says why. */
+function isWeak(one: Command): boolean {
+  if (one.command !== 'cannot handle') return one.command === 'clarify';
+  return one.reason !== 'cannot_handle_unclear_value';
 }
 
 /** Commands that don't take the message from a waiting agent. */

@@ -9,7 +9,7 @@ import { patternAnswer, typedButton } from './pattern-answers.ts';
 import { isOpenQuestion, isQuestion, isUnsure } from './phrases.ts';
 import { byPlace, notStarted, requestedElsewhere, unclear } from './starting.ts';
 import { agentTurn, cancelled, steered } from './steering.ts';
-import { type MatchingOptions, setSlot, Turn } from './turn.ts';
+import { type MatchingOptions, setSlot, Turn, unclearValue } from './turn.ts';
 import { afterYesNo } from './values/yes-no.ts';
 
 /**
@@ -131,7 +131,7 @@ function answered(turn: Turn): readonly Command[] | undefined {
 function unclearNumber(turn: Turn): readonly Command[] | undefined {
   const info = turn.asked === undefined ? undefined : turn.read().unclearNumber(turn.asked);
   if (info === undefined) return undefined;
-  return [{ command: 'cannot handle', reason: 'cannot_handle_unclear_value', info: { ...info } }];
+  return [unclearValue(info)];
 }
 
 /** Values for other slots of the flow: "60 euros" when asked to confirm. */

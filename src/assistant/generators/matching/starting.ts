@@ -7,7 +7,7 @@ import { choiceByPlace } from './pattern-answers.ts';
 import { isQuestion, opensAsRequest } from './phrases.ts';
 import type { Request } from './requests.ts';
 import type { SlotProfile } from './slot-profile.ts';
-import { setSlot, startFlow, type Turn } from './turn.ts';
+import { setSlot, startFlow, type Turn, unclearValue } from './turn.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /** "The second one" of the flows that were offered. */
@@ -156,6 +156,15 @@ function startAll(
   return requests.flatMap((request) => {
     const part = hasAll && requests.length === 1 ? turn.message : request.part;
     const fills = turn.fillsOf(request.flow, part);
-    return [startFlow(request.flow), ...fills.map((fill) => setSlot(fill.profile, fill.value))];
+    const sets = fills.map((fill) => setSlot(fill.profile, fill.value));
+    return [startFlow(request.flow), ...sets, ...unclearIn(turn, request.flow, part)];
   });
+}
+
+/** "Send 10.000 to Bob": the question for the amount says why it is asked. */
+function unclearIn(turn: Turn, flow: Flow, part: Message): Command[] {
+  const [numbers, ...others] = turn.profilesOf(flow).filter(({ kind }) => kind === 'number');
+  if (numbers === undefined || others.length > 0) return [];
+  const info = turn.read(part).unclearNumber(numbers);
+  return info === undefined ? [] : [unclearValue(info)];
 }

@@ -11,7 +11,7 @@ import { languageFor } from '../words/languages.ts';
 import { type Message, messageOf, readMessage } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
 import { type Fill, fillUnasked } from './fill.ts';
-import { Reading } from './reading.ts';
+import { Reading, type UnclearNumber } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
 import { type Day, dayAt } from './values/dates.ts';
@@ -272,6 +272,10 @@ const currencyOf = oncePer(({ responses }: Domain) => {
 
 export function setSlot(profile: SlotProfile, value: JsonValue): Command {
   return { command: 'set slot', name: profile.slot.name, value, by: 'matching' };
+}
+
+export function unclearValue(info: UnclearNumber): Command {
+  return { command: 'cannot handle', reason: 'cannot_handle_unclear_value', info: { ...info } };
 }
 
 export function startFlow(flow: Flow): Command {
