@@ -246,3 +246,12 @@ test.each(['mach das', 'na klar'])('%s confirms', async (text) => {
   const set = chat.log.filter(({ name }) => name === 'confirmed').map((event) => event['value']);
   expect(set).toContain(true);
 });
+
+test.each(['wie reserviere ich einen Tisch?', 'wie kann ich einen Tisch reservieren?'])(
+  '%s reserves no table',
+  async (text) => {
+    const chat = new Conversation(table, { generator: matchingGenerator({ language: 'de' }) });
+    await chat.send({ text });
+    expect(chat.flowEvents).toEqual([]);
+  },
+);
