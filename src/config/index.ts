@@ -12,4 +12,10 @@ export {
 } from './problem.ts';
 export { readStore, type StoreSettings } from './store-section.ts';
 export { readTelemetry, type TelemetrySettings } from './telemetry-section.ts';
-export { type Environment, type Source, YamlFile, type YamlOptions } from './yaml-file.ts';
+export {
+  type Environment,
+  type OnUnset,
+  type Source,
+  YamlFile,
+  type YamlOptions,
+} from './yaml-file.ts';

@@ -12,7 +12,14 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { JsonValue } from '../protocol/index.ts';
-import { formatPath, type Path, type Place, type Position, type Problems } from './problem.ts';
+import {
+  formatPath,
+  type Path,
+  type Place,
+  type Position,
+  type Problem,
+  type Problems,
+} from './problem.ts';
 
 /** A text and the name to report it under; the name need not be a file that exists. */
 export interface Source {
@@ -20,11 +27,17 @@ export interface Source {
   readonly text: string;
 }
 
+/** Reports a variable that is not set, or doesn't, where nothing reads the value. */
+export type OnUnset = (path: Path, report: (severity: Problem['severity']) => void) => void;
+
 export interface YamlOptions {
   /** For `${NAME}` in values of configuration. @default none: `${NAME}` is text like any other */
   readonly environment?: Environment;
-  /** Top-level keys whose values nothing reads: their variables need not be set. @default none */
-  readonly isUnread?: (key: string) => boolean;
+  /**
+   * Decides what becomes of a variable that is not set, by the path of its value.
+   * @default it is an error
+   */
+  readonly onUnset?: OnUnset;
   readonly limits?: Partial<YamlLimits>;
 }
 
@@ -59,10 +72,10 @@ export class YamlFile {
     const limits = { ...defaultLimits, ...options.limits };
     const lines = new LineCounter();
     const broken = new YamlFile(source, lines, undefined);
-    const report = (offset: number, message: string, hint?: string, path: Path = []) => {
-      problems.error({ position: broken.#position(offset), path: formatPath(path) }, message, {
-        hint,
-      });
+    const report: Report = (offset, message, hint, path = [], severity = 'error') => {
+      const place = { position: broken.#position(offset), path: formatPath(path) };
+      if (severity === 'error') problems.error(place, message, { hint });
+      else problems.warn(place, message, { hint });
     };
     if (source.text.length > limits.length) {
       report(0, `longer than ${limits.length} characters`, 'split the file');
@@ -175,7 +188,13 @@ export interface Spot {
   readonly variables?: 'whole' | 'part';
 }
 
-type Report = (offset: number, message: string, hint?: string, path?: Path) => void;
+type Report = (
+  offset: number,
+  message: string,
+  hint?: string,
+  path?: Path,
+  severity?: Problem['severity'],
+) => void;
 
 type MutableMapping = { [key: string]: JsonValue };
 
@@ -183,7 +202,7 @@ type MutableMapping = { [key: string]: JsonValue };
 export class Values {
   readonly #document: Document;
   readonly #environment: Environment | undefined;
-  readonly #isUnread: (key: string) => boolean;
+  readonly #onUnset: OnUnset;
   readonly #limits: YamlLimits;
   readonly #report: Report;
   readonly #spots = new Map<string, Spot>();
@@ -193,13 +212,13 @@ export class Values {
   /** Without an environment, `${NAME}` is text. */
   constructor(
     document: Document,
-    { environment, isUnread = () => false }: YamlOptions,
+    { environment, onUnset = (_, report) => report('error') }: YamlOptions,
     limits: YamlLimits,
     report: Report,
   ) {
     this.#document = document;
     this.#environment = environment;
-    this.#isUnread = isUnread;
+    this.#onUnset = onUnset;
     this.#limits = limits;
     this.#report = report;
   }
@@ -297,9 +316,12 @@ export class Values {
       return written;
     }
     const { text, missing, isReference, isInterpolated } = interpolate(written, this.#environment);
-    for (const name of this.#isUnread(String(path[0])) ? [] : missing) {
+    for (const name of missing) {
       const hint = `set it, or write $\${${name}} for a dollar sign and braces`;
-      this.#report(spot.value, `environment variable ${name} is not set`, hint, path);
+      const message = `environment variable ${name} is not set`;
+      this.#onUnset(path, (severity) => {
+        this.#report(spot.value, message, hint, path, severity);
+      });
     }
     const variables = isInterpolated && ({ variables: isReference ? 'whole' : 'part' } as const);
     this.#spots.set(path.join('\0'), { ...spot, ...(variables || { text }) });

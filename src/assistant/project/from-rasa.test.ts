@@ -206,6 +206,27 @@ test('variables of sections that nothing reads need not be set', async () => {
   expect(read).toEqual([expect.stringContaining('environment variable TOKEN is not set')]);
 });
 
+test('a variable of a model group that nothing uses is a warning when it is not set', async () => {
+  const files = (group: string) => ({
+    'config.yml': `assistant_id: shop\npipeline: [{name: CompactLLMCommandGenerator, llm: {model_group: ${group}}}]\n`,
+    'endpoints.yml': `
+model_groups:
+  - {id: local, models: [{provider: ollama, model: m}]}
+  - {id: spare, models: [{provider: openai, model: m, api_key: "\${SPARE_KEY}"}]}
+`,
+  });
+  const unused = await load(files('local'));
+  expect(unused.problems).toEqual([
+    expect.stringContaining('warning: environment variable SPARE_KEY is not set'),
+  ]);
+  expect(unused.isBuilt).toBe(true);
+  const used = await load(files('spare'));
+  expect(used.problems).toContainEqual(
+    expect.stringContaining('api_key: environment variable SPARE_KEY is not set'),
+  );
+  expect(used.isBuilt).toBe(false);
+});
+
 const agent = (module: string) => ({
   'sub_agents/finder/config.yml': `
 agent: {name: finder, description: Finds a hotel.}

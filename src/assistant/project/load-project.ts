@@ -1,6 +1,7 @@
 import {
   type Environment,
   Field,
+  type OnUnset,
   present,
   Problems,
   type Source,
@@ -67,14 +68,16 @@ export async function assemble(
 ): Promise<Omit<Project, 'modelId'>> {
   const uses: Use[] = [];
   // A file that is not there reads as an empty one.
-  const parse = (source: Source = { file: '', text: '' }, isUnread?: (key: string) => boolean) =>
-    YamlFile.parse(source, problems, { environment, ...present({ isUnread }) });
+  const parse = (source: Source = { file: '', text: '' }, onUnset?: OnUnset) =>
+    YamlFile.parse(source, problems, { environment, ...present({ onUnset }) });
   const config = readConfig(parse(parts.config), problems, uses);
   const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
   const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
-  const endpointsFile = parse(parts.endpoints, (key) => !endpointSections.has(key));
-  const endpoints = readEndpoints(endpointsFile, problems, uses);
   const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
+  const unset: Parameters<OnUnset>[] = [];
+  const endpointsFile = parse(parts.endpoints, (...one) => unset.push(one));
+  reportUnset(unset, Field.root(endpointsFile, problems), uses);
+  const endpoints = readEndpoints(endpointsFile, problems, uses);
   uses.push(...loadedDomain.uses, ...loadedFlows.uses);
   const modelGroups = new Map(endpoints.modelGroups);
   const unsupported = new Set(endpoints.unsupportedModelGroups);
@@ -131,7 +134,9 @@ export async function assemble(
           : endpoints.nlg,
     },
     credentials: readCredentials(
-      parse(parts.credentials, (key) => !channels.has(key)),
+      parse(parts.credentials, ([key], report) => {
+        if (channels.has(String(key))) report('error');
+      }),
       problems,
     ),
     subAgents: new Map([...agents].map(([name, { agent }]) => [name, agent])),
@@ -142,6 +147,27 @@ export async function assemble(
         ? []
         : await documentsOf(parts, config.search, problems),
   };
+}
+
+/** Variables that are not set: errors, but of model groups that nothing uses, and of sections that nothing reads. */
+function reportUnset(
+  unset: readonly Parameters<OnUnset>[],
+  endpoints: Field,
+  uses: readonly Use[],
+): void {
+  const nlg = endpoints.at('nlg');
+  const groups = endpoints.at('model_groups');
+  const used = new Set([
+    ...uses.map((use) => (use.kind === 'model_group' ? use.name : undefined)),
+    nlg.at('llm').at('model_group').value,
+    nlg.at('model_group').value,
+  ]);
+  for (const [[key, index = 0], report] of unset) {
+    // The only group is asked also where none is named.
+    const isUsed = groups.at(1).value === null || used.has(groups.at(index).at('id').value);
+    if (key === 'model_groups') report(isUsed ? 'error' : 'warning');
+    else if (endpointSections.has(String(key))) report('error');
+  }
 }
 
 async function documentsOf(
