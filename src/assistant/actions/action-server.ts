@@ -204,7 +204,9 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
         const level = isTraceback || line.startsWith('Traceback') ? 'error' : levelOf(line);
         isTraceback = isPart || line.startsWith('Traceback');
         if (level === 'error' && !isTraceback) last = line;
-        if (level === 'error') logger.error({ server, line }, 'action.server.log');
+        // Python complains about being stopped.
+        if (this.#closing.signal.aborted) logger.debug({ server, line }, 'action.server.log');
+        else if (level === 'error') logger.error({ server, line }, 'action.server.log');
         else if (level === 'warn') logger.warn({ server, line }, 'action.server.log');
         else logger.info({ server, line }, 'action.server.log');
       });

@@ -73,6 +73,11 @@ createServer((request, response) => {
   });
 }).listen(Number(args[args.indexOf('-p') + 1]), '127.0.0.1');
 `;
+const complaining = `process.on('SIGTERM', () => {
+  console.error('Traceback (most recent call last):\\nRuntimeError: stopped');
+  process.exit(0);
+});
+`;
 const stub = `#!/bin/sh\nexec ${process.execPath} server.mjs "$@"\n`;
 const typescript = `export const rate = {
   name: 'action_rate',
@@ -149,6 +154,18 @@ test('a Python action server is started, serves the project, and is stopped with
   await actions?.close?.();
   expect(isAlive(Number.parseInt(start, 10))).toBe(false);
   expect(lines.some(({ event }) => event === 'action.server.exited')).toBe(false);
+});
+
+test('what a Python action server prints when it is stopped is no error', async () => {
+  await using folder = await shop({ ...python, 'server.mjs': server + complaining }, stub);
+  const { lines, ...given } = options();
+  const actions = await actionsOf(folder.project, given);
+  const stopping: unknown[] = [];
+  const debug = (fields: unknown) => void stopping.push(fields);
+  Object.assign(given.logger, { debug });
+  await actions?.close?.();
+  expect(stopping).toContainEqual({ server: 'actions', line: 'RuntimeError: stopped' });
+  expect(lines.some(({ fields }) => String(fields['line']).includes('stopped'))).toBe(false);
 });
 
 test('a Python action server that crashes is started again, on any port', async () => {
