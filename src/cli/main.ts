@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { callsAgents, catalogue } from './commands/catalogue.ts';
 import { isServer } from './commands/declare.ts';
 import { packageVersion } from './commands/version.ts';
-import { fromRasa } from './rasa-habits.ts';
+import { fromRasa } from './commands/rasa-habits.ts';
 
 /**
  * The `legate` command. The code of a subcommand is loaded when it runs, so that help is fast.

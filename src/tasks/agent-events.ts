@@ -1,4 +1,4 @@
-import type { ArtifactChunk, EndKind, TurnEnd, TurnEvent } from '../agents/index.ts';
+import type { EndKind, TurnEnd, TurnEvent } from '../agents/index.ts';
 import {
   data,
   isJsonObject,
@@ -110,8 +110,6 @@ export class EventCheck {
         throw broken(`there is no artifact ${artifactId} to append to`);
       }
       this.#checkParts(artifact.parts, `artifact ${artifactId}`);
-      if (isChunk) this.#trackChunk(event);
-      else this.#open?.delete(artifactId);
       if (this.#own === undefined || this.#own.has(artifactId)) return undefined;
       this.#own.add(artifactId);
       return isChunk && event.append ? artifactId : undefined;
@@ -135,8 +133,12 @@ export class EventCheck {
     }
   }
 
-  #trackChunk({ artifact: { artifactId }, lastChunk }: ArtifactChunk): void {
-    if (!lastChunk) return void (this.#open ??= new Set()).add(artifactId);
+  /** Notes which artifacts are whole. For events that were accepted: a refused one changes nothing. */
+  accept(event: TurnEvent): void {
+    if ('artifactId' in event) return void this.#open?.delete(event.artifactId);
+    if (!('kind' in event) || event.kind !== 'chunk') return;
+    const { artifactId } = event.artifact;
+    if (!event.lastChunk) return void (this.#open ??= new Set()).add(artifactId);
     (this.#sealed ??= new Set()).add(artifactId);
     this.#open?.delete(artifactId);
   }

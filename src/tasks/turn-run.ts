@@ -282,6 +282,7 @@ export class TurnRun implements Run {
         const event = result.value;
         const earlier = this.#check.check(event, this.#writer.task);
         if (earlier !== undefined) await this.#control.guard(this.#refuseSealed(earlier));
+        this.#check.accept(event);
         if (isTurnEnd(event)) return event;
         if ('kind' in event && event.kind === 'message') {
           return this.#mayReply ? event : { ...event, kind: 'completed' };

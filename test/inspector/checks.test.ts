@@ -173,7 +173,7 @@ describe('cards', () => {
     ],
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
-    skills: [{ id: 's', name: 's', description: 's', tags: [] }],
+    skills: [{ id: 's', name: 's', description: 's', tags: ['t'] }],
     signatures: [],
   };
   const errors = (part: object): readonly string[] =>

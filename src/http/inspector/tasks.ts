@@ -5,7 +5,7 @@ import { type Task, taskNotFound, taskStates } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
 import { callOfRequest } from '../request.ts';
-import { sendEvents } from '../sse.ts';
+import { frame, sendEvents } from '../sse.ts';
 import {
   type ApiCall,
   audited,
@@ -105,7 +105,7 @@ async function streamEvents(inspection: Inspection, call: ApiCall): Promise<void
     },
   );
   await sendEvents(response, stream, {
-    encode: (event) => event.body.text,
+    encode: (event) => frame(event, event.body.text),
     encodeError: ({ message }) => `event: error\ndata: ${JSON.stringify({ message })}\n\n`,
     logger: service.logger,
     keepAliveMs: service.limits.keepAliveMs,
