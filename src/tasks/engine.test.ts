@@ -588,7 +588,6 @@ describeStores('task engine', (openPlace) => {
 
   test('a reader that falls behind catches up from the store and misses nothing', async () => {
     const chatty = agent({ name: 'chatty' }, async function* () {
-      yield working();
       yield chunk('a', '0');
       for (let index = 1; index < 1_000; index += 1) {
         yield chunk('a', String(index), { append: true });
@@ -599,7 +598,7 @@ describeStores('task engine', (openPlace) => {
     const stream = await engine.stream({ message: message('x') }, call);
     await expect.poll(() => engine.runningTurns).toBe(0);
     const sequences = (await Array.fromAsync(stream)).map(({ sequence }) => sequence);
-    expect(sequences).toEqual(Array.from({ length: 1_003 }, (_, index) => index + 1));
+    expect(sequences).toEqual(Array.from({ length: 1_002 }, (_, index) => index + 1));
   });
 
   test('§3.1.4 lists are newest first, paged by a token that only fits its own list', async () => {

@@ -158,54 +158,6 @@ test('a stream begins with the first event of an agent that might have answered 
   resolve();
 });
 
-/** Answers when it is told to; says nothing before. */
-function quiet(): { agent: Agent; end: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const made = agent({ name: 'quiet' }, async () => {
-    await promise;
-    return 'done';
-  });
-  return { agent: made, end: resolve };
-}
-
-/** The states of a stream's status updates. */
-async function statesOf(engine: Engine, text: string): Promise<readonly string[]> {
-  const states: string[] = [];
-  for await (const { body } of await engine.stream({ message: message(text) }, call)) {
-    if ('statusUpdate' in body.value) states.push(body.value.statusUpdate.status.state);
-  }
-  return states;
-}
-
-test('a task works from the start of its turn, though its agent says nothing', async () => {
-  const { agent: busy, end } = quiet();
-  const engine = await start(busy);
-  const { id } = await sendAtOnce(engine, 'go', 'a');
-  const stateOf = async () => (await engine.getTask({ id }, call)).value.status.state;
-  await expect.poll(stateOf).toBe('TASK_STATE_WORKING');
-  end();
-  await expect.poll(stateOf).toBe('TASK_STATE_COMPLETED');
-});
-
-test('a stream says once that the agent works', async () => {
-  const { agent: busy, end } = quiet();
-  const twice = agent({ name: 'twice' }, async function* (turn) {
-    yield* busy.take(turn);
-    yield working();
-  });
-  const engine = await start(twice);
-  const states = statesOf(engine, 'go');
-  const state = async () => (await engine.listTasks({}, call)).tasks[0]?.status.state;
-  await expect.poll(state).toBe('TASK_STATE_WORKING');
-  end();
-  expect(await states).toEqual(['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']);
-});
-
-test('a turn that ends at once writes nothing but its end', async () => {
-  const engine = await start(agent({ name: 'quick' }, () => 'done'));
-  expect(await statesOf(engine, 'go')).toEqual(['TASK_STATE_COMPLETED']);
-});
-
 test('a failed task names the artifacts that are not whole', async () => {
   const breaking = agent({ name: 'breaking' }, async function* () {
     yield artifact('whole', { artifactId: 'whole' });

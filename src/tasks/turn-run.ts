@@ -30,7 +30,7 @@ import type { Hub } from './log-reader.ts';
 import { type LiveTask, sealedArtifacts } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { decideEnd, endAfter, RunControl, type StopCause, withReason } from './run-control.ts';
-import { retryWhileUnavailable, type Timer } from './scheduler.ts';
+import { retryWhileUnavailable } from './scheduler.ts';
 import { supersede } from './append-end.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 import { TurnView } from './turn-view.ts';
@@ -96,9 +96,6 @@ export interface TurnRunOptions {
   readonly insteadOfAgent?: TurnEnd;
 }
 
-/** How long a turn has taken when its task says that it is being worked on, in milliseconds. */
-const workingAfterMs = 20;
-
 /**
  * One turn while it runs in this process.
  *
@@ -129,10 +126,6 @@ export class TurnRun implements Run {
   #isAtWork = false;
   /** The turn may find open questions of other tasks: it starts a task, or continues a superseded one. */
   readonly #takesOver: boolean;
-  /** The engine said so before the agent did. */
-  #isAhead = false;
-  /** Says so once the turn has taken a while: one that ends at once needs no further write. */
-  #atWork: Timer | undefined;
   #firstEvent: (() => void) | undefined;
   #span: Span | undefined;
   /** The ends of older questions are stored. */
@@ -266,9 +259,6 @@ export class TurnRun implements Run {
       if (this.#view.isContinuation) {
         if (!this.#isAtWork) this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
-      } else {
-        const { scheduler } = this.#options.settings;
-        this.#atWork = scheduler.after(workingAfterMs, () => this.#sayWorking());
       }
       if (this.#takesOver && this.#agent.supersedes === true) await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
@@ -299,7 +289,6 @@ export class TurnRun implements Run {
     } catch (error) {
       return this.#endOf(error);
     } finally {
-      this.#atWork?.cancel();
       // Lets the agent clean up; it had its grace time, so nobody waits for it.
       if (!isDone) {
         iterator?.return?.().catch((error: unknown) => {
@@ -353,25 +342,12 @@ export class TurnRun implements Run {
         },
       });
     } else if (event.kind === 'working') {
-      const isBare = event.parts === undefined && event.metadata === undefined;
-      if (!isBare || !this.#isAhead) this.#status('TASK_STATE_WORKING', event);
-      this.#isAtWork = true;
-      this.#isAhead = false;
+      this.#status('TASK_STATE_WORKING', event);
     }
     this.#writer.schedule();
     this.#hasSpoken = true;
     this.#firstEvent?.();
     this.#firstEvent = undefined;
-  }
-
-  #sayWorking(): void {
-    // A task that a plain message may still replace is shown to nobody.
-    if (this.#isAtWork || this.#mayReply || this.#control.cause !== undefined) return;
-    this.#isAtWork = true;
-    this.#isAhead = true;
-    if (this.#writer.task.status.state === 'TASK_STATE_WORKING') return;
-    this.#status('TASK_STATE_WORKING', {});
-    this.#writer.schedule();
   }
 
   #status(state: TaskState, said: Pick<TurnEnd, 'parts' | 'metadata'>): void {
