@@ -467,7 +467,10 @@ export const keyTables: readonly KeyTable[] = [
       'configuration.module': ['', 'Code of your own'],
       'configuration.timeout': ['', 'Seconds for one answer'],
       'configuration.max_retries': ['3', 'Of errors that may pass'],
-      'configuration.startup_check': ['`fail` for `A2A`, else `warn`', '`fail`, `warn` or `lazy`'],
+      'configuration.startup_check': [
+        '`warn`; an agent elsewhere that refuses our credentials is `fail`',
+        'When it does not answer at the start: `fail`: the assistant does not start. `warn`: a log line. `lazy`: it is not tried',
+      ],
       'configuration.agent_card': ['required for `A2A`', 'A URL, or a file'],
       'configuration.auth': ['none', 'See authentication'],
       'configuration.max_polling_time': ['60', 'Seconds'],

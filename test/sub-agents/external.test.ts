@@ -586,10 +586,10 @@ test('closing a project cancels the tasks of aborted messages first', async () =
 
 test('the start fails, warns or goes on when the agent is not there', async () => {
   const gone = 'http://127.0.0.1:9';
-  await expect(talkTo(gone)).rejects.toThrow(
+  await expect(talkTo(gone, ', startup_check: fail')).rejects.toThrow(
     /sub agent finder does not answer: .*startup_check to warn or lazy/,
   );
-  await using warned = await talkTo(gone, ', startup_check: warn');
+  await using warned = await talkTo(gone);
   await expect
     .poll(() => warned.logged.map(({ event }) => event), { timeout: 10_000 })
     .toContain('sub_agent.startup_check_failed');

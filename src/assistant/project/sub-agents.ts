@@ -25,7 +25,7 @@ export function readSubAgent(folder: string, file: YamlFile, problems: Problems,
     name: name ?? folder,
     description,
     folder,
-    ...readLimits(configuration, protocol === 'A2A' ? 'fail' : 'warn'),
+    ...readLimits(configuration, protocol === 'A2A' ? undefined : 'warn'),
   };
   const parts = { section, configuration, connections };
   const read =
@@ -47,12 +47,15 @@ export type ExternalAgent = Extract<SubAgent, { protocol: 'A2A' }>;
 /** A model in a loop with tools. */
 export type ReactAgent = Extract<SubAgent, { protocol: 'RASA' }>;
 
-function readLimits(section: Section | undefined, startupCheck: (typeof startupChecks)[number]) {
+function readLimits(section: Section | undefined, startupCheck: 'warn' | undefined) {
   return {
     module: section?.name('module'),
     timeout: section?.number('timeout', { minimum: 0 }),
     maxRetries: section?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
-    /** Whether an agent that does not answer keeps the assistant from starting. */
+    /**
+     * Whether an agent that does not answer keeps the assistant from starting. Undefined: only one
+     * that refuses us does, and one that is not there yet is a warning.
+     */
     startupCheck: section?.get('startup_check')?.oneOf(startupChecks) ?? startupCheck,
   };
 }

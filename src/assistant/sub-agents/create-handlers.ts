@@ -13,6 +13,7 @@ import type { CallHandler } from '../executor/call-handler.ts';
 import type { Project } from '../project/load-project.ts';
 import type { SubAgent } from '../project/sub-agents.ts';
 import { AgentHandler } from './agent-handler.ts';
+import { isPassing } from './external-output.ts';
 import { McpPool, toolHandler } from './mcp.ts';
 import type { SubAgentModule, SubAgentTool } from './model.ts';
 import type { Sleep } from './outcome.ts';
@@ -84,6 +85,7 @@ export async function createHandlers(
       handlers.push(handler);
       const { startupCheck } = agent;
       if (startupCheck === 'fail') await mustAnswer(agent, handler);
+      else if (startupCheck === undefined) await mustAnswer(agent, handler, logger);
       else if (startupCheck === 'warn')
         checks.push(warnUnless(agent, handler, logger, leaving.signal));
     }
@@ -125,10 +127,15 @@ function modelOf(
   throw new LegateError('CONFIGURATION_INVALID', `sub agent ${agent.name} needs a model; ${hint}`);
 }
 
-async function mustAnswer(agent: SubAgent, handler: AgentHandler): Promise<void> {
+/** With a logger, an agent that may come back is a warning. */
+async function mustAnswer(agent: SubAgent, handler: AgentHandler, logger?: Logger): Promise<void> {
   try {
     await handler.check();
   } catch (error) {
+    if (logger !== undefined && isPassing(error)) {
+      logger.warn({ agent: agent.name, error }, 'sub_agent.startup_check_failed');
+      return;
+    }
     throw new LegateError(
       'UNAVAILABLE',
       `sub agent ${agent.name} does not answer: ${error instanceof Error ? error.message : 'unknown failure'}; start it, or set configuration.startup_check to warn or lazy`,
