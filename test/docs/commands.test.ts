@@ -82,7 +82,7 @@ test('scripts of npm and rows of the benchmark that pages name are there', () =>
   const wrong: string[] = [];
   for (const page of pages) {
     for (const line of typedIn(readFileSync(join(root, page), 'utf8'))) {
-      const [, script] = /npm (?:run )?([a-z:]+)/.exec(line) ?? [];
+      const [, script] = /npm (?:run )?([a-z:-]+)/.exec(line) ?? [];
       const isOwn = script === undefined || /^(?:ci|init|install|pkg|pack)$/.test(script);
       if (!isOwn && scripts[script] === undefined) wrong.push(`${page}: ${line}`);
       const [, row] = /bench -- --only ([a-z-]+)/.exec(line) ?? [];
