@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { documentText } from './document-text.ts';
 
 const read = (name: string, text: string) => documentText(name, Buffer.from(text));
@@ -39,8 +39,13 @@ test.each([
   await expect(documentText(name, content)).rejects.toThrow(reason);
 });
 
-test('a broken PDF says why', async () => {
-  await expect(documentText('a.pdf', Buffer.from('%PDF-1.4 broken'))).rejects.toThrow(/PDF/);
+test('a broken PDF says why, and nothing is printed', async () => {
+  const print = vi.spyOn(console, 'log');
+  const warn = vi.spyOn(console, 'warn');
+  await expect(
+    documentText('a.pdf', Buffer.from('%PDF-1.4\n1 0 obj (unterminated')),
+  ).rejects.toThrow(/PDF/);
+  expect([...print.mock.calls, ...warn.mock.calls]).toEqual([]);
 });
 
 /** A PDF with one line of text. */

@@ -144,7 +144,7 @@ function characterOf(
 /** Loaded with the first PDF only. */
 async function pdfText(content: Uint8Array): Promise<string> {
   const { extractText, getDocumentProxy } = await import('unpdf');
-  const document = await getDocumentProxy(Uint8Array.from(content));
+  const document = await getDocumentProxy(Uint8Array.from(content), { verbosity: 0 });
   try {
     const { text } = await extractText(document, { mergePages: false });
     return text.join('\n\n');
