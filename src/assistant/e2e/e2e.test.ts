@@ -451,3 +451,14 @@ test('the assertion slot_was_set without a value holds for a slot that was empti
   expect(await failuresOf(step)).toEqual([]);
   expect(await failuresOf(step.replace(', value: null', ''))).toEqual([]);
 });
+
+test('what an earlier run wrote beside its tests is not taken for tests', async () => {
+  await using folder = await greenhouseFolder({
+    'tests/a.yml': 'test_cases: [{test_case: one, steps: [{user: hi}, {utter: utter_watered}]}]\n',
+    'tests/passed.yml': 'test_cases: [{test_case: two, file: "tests/b.yml:1"}]\n',
+    'tests/failed.yml': 'test_cases: [{test_case: one, file: "tests/a.yml:1", failures: []}]\n',
+  });
+  const found = await findTests(folder.path('tests'), folder.directory, {});
+  expect(found.cases.map(({ name }) => name)).toEqual(['one']);
+  expect(found.problems.all).toEqual([]);
+});

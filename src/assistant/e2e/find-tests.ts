@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Environment, type Problem, Problems, suggest, YamlFile } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import { defaultActionNames } from '../executor/run-action.ts';
 import type { Project } from '../project/load-project.ts';
 import type { NameUse, TestCase } from './checks.ts';
@@ -45,6 +45,7 @@ export async function findTests(
   const cases: TestCase[] = [];
   for (const file of files) {
     const yaml = YamlFile.parse({ file, text: await readFile(file, 'utf8') }, problems);
+    if (info.isDirectory() && isReport(yaml.value)) continue;
     const inherited = await sharedIn(dirname(resolve(file)));
     cases.push(...(readTestFile(yaml, inherited, problems) ?? []));
   }
@@ -68,6 +69,14 @@ export async function findTests(
     );
   }
   return { cases: chosen, problems: about };
+}
+
+/** Whether a file is what an earlier run wrote beside its tests: `test e2e --e2e-results`. */
+function isReport(value: JsonValue): boolean {
+  const cases = isJsonObject(value) ? value['test_cases'] : undefined;
+  const isResult = (one: JsonValue) =>
+    isJsonObject(one) && typeof one['file'] === 'string' && !('steps' in one);
+  return Array.isArray(cases) && cases.length > 0 && cases.every(isResult);
 }
 
 /**
