@@ -251,7 +251,7 @@ export async function rasaKeysPage(): Promise<string> {
     '# Keys of Rasa projects',
     'What `legate` makes of each key, found by loading a project with the key and without it.',
     [
-      '- **supported**: the key changes what the assistant does.',
+      '- **supported**: the key is read: the loaded project differs without it.',
       '- **warning**: the project runs, and `legate validate` says what happens instead.',
       '- **partly**: the key is supported, but for values such as the one that the warning names.',
       '- **no effect**: the key is accepted without a warning.',
