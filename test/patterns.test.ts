@@ -19,6 +19,7 @@ const builtIn = new Set([
   'assistant/generators/matching/values/dates.ts',
   'assistant/generators/matching/values/numbers.ts',
   'assistant/generators/matching/values/periods.ts',
+  'assistant/generators/words/gloss.ts',
   'assistant/generators/words/language.ts',
   'assistant/small-talk/small-talk.ts',
   'assistant/templates/methods.ts',

@@ -2,13 +2,13 @@ import type { Flow } from '../../model.ts';
 import type { Candidate } from '../candidate.ts';
 import { type Message, messageOf, wordsOf } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
-import { tellingOf } from './telling.ts';
+import { statementOf } from './statements.ts';
 
 /**
  * How a message speaks of what it names. Only a plain one asks for it; `how-to` wants to know how it is
  * done, `question` what would come of it or what it costs, `look-up` to see what is there; `told` tells of it.
  */
-export type Mood = 'plain' | 'how-to' | 'question' | 'look-up' | 'told';
+export type Mood = 'plain' | 'how-to' | 'question' | 'look-up' | 'reported';
 
 const howTo =
   /^(?:so |and )?(?:how (?:do|can|could|would|should|might|does) (?:i|we|one|you|someone)\b|how to\b|what (?:do|should|must) (?:i|we) (?:do|need|have)\b|where (?:do|can|could) (?:i|we)\b|what(?:'s| is) the (?:best |easiest )?(?:way|process|procedure)\b|is there (?:a|any) way to\b)|\b(?:tell|show|explain)(?: to)?(?: me)? how (?:to|i|do|can|one)\b|\b(?:explain|understand)(?: to me)? how\b|\bhow .{1,30} works?\b|\bhow it works\b/;
@@ -25,14 +25,14 @@ const factQuestion = /^(?:so |and )?(?:how|what|when|is|are|does|do|will|would|w
 const facts =
   /^(?:cost|costs|fee|fees|charge|charges|charged|price|prices|take|takes|expensive|interest|rate|rates|safe|secure|risk|risks|refund|refunded|rule|rules|policy|difference|conditions?|requirements?|works?|long)$/;
 
-const moods = { told: 'told', possible: 'question', considered: 'how-to' } as const;
+const moods = { reported: 'reported', possible: 'question', considered: 'how-to' } as const;
 
 export function moodOf(message: Message, candidate: Candidate): Mood {
   const mood = readMood(message, candidate);
   if (mood === 'plain') {
     if (isReading(candidate.flow) || isAnswering(candidate.flow)) return mood;
-    const telling = tellingOf(message, candidate);
-    if (telling !== undefined) return moods[telling];
+    const statement = statementOf(message, candidate);
+    if (statement !== undefined) return moods[statement];
     return isLookUp(message, candidate) ? 'look-up' : mood;
   }
   // An example that asks the same way is there for such questions.

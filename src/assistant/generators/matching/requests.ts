@@ -263,7 +263,7 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
 function toldOf(left: Message, right: Message, { index }: RequestOptions): Candidate | undefined {
   if (!opensAsRequest(right) && !/^now\b/.test(right.folded)) return undefined;
   const [about] = index.rank(left);
-  return about !== undefined && moodOf(left, about) === 'told' ? about : undefined;
+  return about !== undefined && moodOf(left, about) === 'reported' ? about : undefined;
 }
 
 /** Two words of its flow, two of its values, or what it is about and a word of asking: "tell me my balance". */

@@ -82,7 +82,10 @@ function rangeOf(
   return { value, alternative, start, end, isMoney };
 }
 
-/** A number that was said. */
+/**
+ * A number that was said.
+ * @example const years: SaidNumber = { value: 3, unit: 'year', isMoney: false };
+ */
 export interface SaidNumber {
   readonly value: number;
   /** What else may be meant: ten thousand for "10.000". */

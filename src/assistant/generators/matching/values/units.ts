@@ -1,7 +1,10 @@
 import type { Message } from '../../words/words.ts';
 import { type Found, readAll } from './found.ts';
 
-/** Units of time that convert into each other. */
+/**
+ * Units of time that convert into each other.
+ * @example const unit: TimeUnit = 'month';
+ */
 export type TimeUnit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 
 /** In minutes, or in months: the two do not convert into each other. */

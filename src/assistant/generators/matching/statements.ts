@@ -3,11 +3,11 @@ import { type Message, messageOf } from '../words/words.ts';
 import { opensAsRequest, withoutOpeners } from './phrases.ts';
 
 /**
- * Messages that speak of what a flow does and don't ask for it: `told` of what is done, intended or somebody
+ * Messages that speak of what a flow does and don't ask for it: `reported` of what is done, intended or somebody
  * else's ("I paid Bob last week", "has Anna been paid?"), `possible` of what may happen ("can it be stolen?"),
  * `considered` of what may be wanted at another time ("before I block it").
  */
-export type Telling = 'told' | 'possible' | 'considered';
+export type Statement = 'reported' | 'possible' | 'considered';
 
 const intended =
   /^(?:i|we) (?:was|were) (?:going|about|supposed|planning) to\b|^(?:i|we|you) had to\b|\bnot (?:right now|now|yet|today)[.!\s]*$|^(?:i|we)(?:'ll| will)\b.*\b(?:later|another time|some ?day|one day)[.!\s]*$/;
@@ -42,15 +42,15 @@ const wishBefore =
   /\b(?:want|wants|wanted|need|needs|like|get|having|prefer|(?:has|have|ought) to be|should be|must be|please)\b|^have\b|^(?:can|could|would|may) (?:an?|some|one)\b|\bhave (?:my|the|our|it)\b/;
 
 /** How a message speaks of what a flow does, unless it asks for it or the flow has an example that speaks so. */
-export function tellingOf(message: Message, candidate: Candidate): Telling | undefined {
+export function statementOf(message: Message, candidate: Candidate): Statement | undefined {
   const bare = withoutOpeners(message);
-  const telling = wordingOf(bare, candidate) ?? pastOf(message, candidate);
-  if (telling === undefined) return undefined;
+  const statement = wordingOf(bare, candidate) ?? pastOf(message, candidate);
+  if (statement === undefined) return undefined;
   const example = messageOf(candidate.phrase, message.language);
-  return wordingOf(example, candidate) === telling ? undefined : telling;
+  return wordingOf(example, candidate) === statement ? undefined : statement;
 }
 
-function wordingOf(bare: Message, { explained }: Candidate): Telling | undefined {
+function wordingOf(bare: Message, { explained }: Candidate): Statement | undefined {
   const { folded, language } = bare;
   if (undecided.test(folded)) return 'considered';
   if (possibility.test(folded) || advice.test(folded) || mayHappen(bare)) return 'possible';
@@ -62,9 +62,9 @@ function wordingOf(bare: Message, { explained }: Candidate): Telling | undefined
     const isInClause = explained.some(({ word }) => clause.includes(word));
     return isInClause && !wanting.test(clause) ? 'considered' : undefined;
   }
-  if ([intended, others, embedded, judgedAct].some((one) => one.test(folded))) return 'told';
+  if ([intended, others, embedded, judgedAct].some((one) => one.test(folded))) return 'reported';
   const isTold = done.test(folded) || pastQuestion.test(folded);
-  return isTold && !opensAsRequest(bare) ? 'told' : undefined;
+  return isTold && !opensAsRequest(bare) ? 'reported' : undefined;
 }
 
 /** "Can I lose my card?" */
@@ -74,7 +74,7 @@ function mayHappen({ folded, language }: Message): boolean {
 }
 
 /** "I paid Bob": the first of the flow's words of doing is in the past. What happens to people may be: "I lost it". */
-function pastOf(message: Message, { explained, phrase }: Candidate): Telling | undefined {
+function pastOf(message: Message, { explained, phrase }: Candidate): Statement | undefined {
   const { folded, tokens, language } = message;
   const { generic, happenings, determiners, past } = language;
   const isPast = ({ word }: Explained): boolean =>
@@ -90,5 +90,5 @@ function pastOf(message: Message, { explained, phrase }: Candidate): Telling | u
     .toLowerCase()
     .split(/[\s.,!?]+/)
     .includes(verb.word);
-  return isState || isAdjective || isWish || isSaidSo ? undefined : 'told';
+  return isState || isAdjective || isWish || isSaidSo ? undefined : 'reported';
 }
