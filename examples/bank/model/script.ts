@@ -55,6 +55,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   'freeze my card': ['start flow freeze_card'],
   'freeze my credit card': ['start flow freeze_card', 'set slot card credit'],
   'replace my card': ['start flow replace_card'],
+  'I need a new debit card': ['start flow replace_card', 'set slot card debit'],
   'the credit card': ['set slot card credit'],
   'add a contact': ['start flow add_contact'],
   'show my contacts': ['start flow list_contacts'],
