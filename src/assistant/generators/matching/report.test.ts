@@ -26,6 +26,16 @@ test('the report has flows without examples, and examples that others do not sup
   expect(reportText(report)).toContain('hats -> caps: "my head is cold"');
 });
 
+test('the table of confusions counts every example once', () => {
+  const report = matchingReport(shop.flows, shop.domain);
+  const counts = [...report.confusions.values()].flatMap((outcomes) => [...outcomes.values()]);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(report.tried);
+  expect(report.confusions.get('hats')?.get('caps')).toBe(1);
+  const right = [...report.confusions].map(([flow, outcomes]) => outcomes.get(flow) ?? 0);
+  expect(right.reduce((sum, count) => sum + count, 0)).toBe(report.right);
+  expect(reportText(report)).toMatch(/1 hats +\d/);
+});
+
 test('the log has the candidates of a message, and why each won or lost', async () => {
   const chat = new Conversation(shop, { generator: matchingGenerator() });
   await chat.send({ text: 'I want a hat' });

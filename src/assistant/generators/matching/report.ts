@@ -19,10 +19,15 @@ export interface MatchingReport {
     /** The flow that would start instead; undefined for none. */
     readonly started: string | undefined;
   }[];
+  /** How often the examples of a flow (first key) led to what: a flow's id, `asks which` or `nothing`. */
+  readonly confusions: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Examples that were tried, and those that started their flow. */
   readonly tried: number;
   readonly right: number;
 }
+
+const asksWhich = 'asks which';
+const nothing = 'nothing';
 
 /**
  * Tries each example on the others: it is left out of the index, and should still start its flow.
@@ -38,8 +43,14 @@ export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain)
     { readonly flows: readonly string[]; readonly example: string }
   >();
   const confused: MatchingReport['confused'][number][] = [];
+  const confusions = new Map<string, Map<string, number>>();
   let tried = 0;
+  let right = 0;
   for (const flow of own) {
+    const outcomes = new Map<string, number>();
+    if (flow.examples.length > 0) confusions.set(flow.id, outcomes);
+    const count = (outcome: string): void =>
+      void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     for (const example of flow.examples) {
       tried += 1;
       const found = findRequests(readMessage(example), {
@@ -51,10 +62,13 @@ export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain)
       if (found.kind === 'unclear') {
         const ids = found.flows.map(({ id }) => id);
         competing.set(ids.toSorted().join(' '), { flows: ids, example });
+        count(asksWhich);
         continue;
       }
       const started = found.kind === 'start' ? found.requests[0]?.flow.id : undefined;
-      if (started !== flow.id) confused.push({ flow: flow.id, example, started });
+      count(started ?? nothing);
+      if (started === flow.id) right += 1;
+      else confused.push({ flow: flow.id, example, started });
     }
   }
   const unclear = [...competing.values()];
@@ -62,8 +76,9 @@ export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain)
     withoutExamples: own.filter((flow) => flow.examples.length === 0).map(({ id }) => id),
     competing: unclear,
     confused,
+    confusions,
     tried,
-    right: tried - confused.length - unclear.length,
+    right,
   };
 }
 
@@ -93,5 +108,25 @@ export function reportText(report: MatchingReport): string {
       .filter((one) => one.started === undefined)
       .map(({ flow, example }) => `${flow}: "${example}"`),
   );
+  section(
+    'What examples led to when they were left out (a row for their flow; columns by the numbers of the rows):',
+    tableOf(report.confusions),
+  );
   return lines.join('\n');
+}
+
+function tableOf(confusions: MatchingReport['confusions']): string[] {
+  const ids = [...confusions.keys()];
+  const width = Math.max(0, ...ids.map((id) => id.length)) + 4;
+  const line = (title: string, cells: readonly (string | number)[]): string =>
+    `${title.padEnd(width)}${cells.map((cell) => String(cell).padStart(4)).join('')}`.trimEnd();
+  const head = line('', [...ids.map((_, index) => index + 1), ' asks', ' none']);
+  const rows = ids.map((id, index) =>
+    line(`${String(index + 1).padStart(2)} ${id}`, [
+      ...ids.map((other) => confusions.get(id)?.get(other) ?? '.'),
+      ` ${String(confusions.get(id)?.get(asksWhich) ?? '.').padStart(4)}`,
+      ` ${String(confusions.get(id)?.get(nothing) ?? '.').padStart(4)}`,
+    ]),
+  );
+  return ids.length === 0 ? [] : [head, ...rows];
 }
