@@ -192,6 +192,7 @@ describe('cards', () => {
     [{ capabilities: undefined }, 'capabilities'],
     [{ defaultInputModes: [] }, 'defaultInputModes'],
     [{ supportedInterfaces: [] }, 'supportedInterfaces'],
+    [{ skills: [] }, 'skills'],
     [{ supportedInterfaces: [{ url: '/a', protocolBinding: 'JSONRPC' }] }, 'url'],
     [{ skills: [{ id: 's', name: 's', description: 's' }] }, 'tags'],
   ])('%j is an error', (part, place) => {
@@ -209,11 +210,10 @@ describe('cards', () => {
     ];
     const { findings } = checkCard({
       ...unsigned,
-      skills: [],
       supportedInterfaces: interfaces,
       defaultOutputModes: ['text'],
     });
-    expect(findings.map(({ level }) => level)).toEqual(Array.from({ length: 4 }, () => 'warning'));
+    expect(findings.map(({ level }) => level)).toEqual(Array.from({ length: 3 }, () => 'warning'));
   });
 
   test('any value can be checked', () => {

@@ -186,7 +186,11 @@ describe('the bus over RabbitMQ, disturbed', () => {
   });
 
   test('a server that is not a broker is an error, and ends no process', async () => {
-    const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const server = createServer((socket) => {
+      // The client may have gone before it reads the answer.
+      socket.on('error', () => socket.destroy());
+      socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     cleanups.push(async () => void server.close());
