@@ -41,6 +41,12 @@ function run() {
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
     })
+    .then(function () {
+      // Timers and sockets of an agent's module don't keep a finished command running.
+      setTimeout(function () {
+        process.exit();
+      }, 1000).unref();
+    })
     .catch(function (error) {
       process.stderr.write(String((error && error.stack) || error) + '\n');
       process.exitCode = 1;
