@@ -1,3 +1,4 @@
+import { LegateError } from './errors.ts';
 import type { Artifact, JsonObject, JsonValue, Message, Part, Role } from './model.ts';
 
 type PartOptions = Pick<Part, 'metadata' | 'filename' | 'mediaType'>;
@@ -13,7 +14,7 @@ export function data(value: JsonValue, options?: PartOptions): Part {
 }
 
 /**
- * A file part, by its bytes or by its address.
+ * A file part, by its bytes or its URL.
  * @example file({ bytes: new TextEncoder().encode('a,b'), filename: 'a.csv', mediaType: 'text/csv' })
  * @example file({ url: 'https://example.com/a.csv' })
  */
@@ -40,14 +41,19 @@ function toBase64(bytes: Uint8Array): string {
  * const next = message('The same again, please', options); // a new task beside the one it refers to
  */
 export interface MessageOptions {
-  /** @default 'ROLE_USER' */
+  /** The sender of the message. @default 'ROLE_USER' */
   role?: Role;
-  /** @default a new UUID */
+  /** The id by which repeated messages are recognised. @default a new UUID */
   messageId?: string;
+  /** The conversation that the message belongs to. */
   contextId?: string;
+  /** The task that the message continues. */
   taskId?: string;
+  /** Metadata of the message. */
   metadata?: JsonObject;
+  /** URIs of the extensions that the message uses. */
   extensions?: readonly string[];
+  /** Tasks that the message refers to. */
   referenceTaskIds?: readonly string[];
 }
 
@@ -75,7 +81,26 @@ export function artifact(
  */
 export function toParts(content: string | Part | readonly Part[]): readonly Part[] {
   if (typeof content === 'string') return [{ text: content }];
-  return isPartList(content) ? content : [content];
+  const parts = isPartList(content) ? content : [content];
+  for (const part of parts) if (!isPart(part)) throw notAPart(part);
+  return parts;
+}
+
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return false;
+  return 'text' in part || 'data' in part || 'url' in part || 'raw' in part;
+}
+
+/** Programs in JavaScript may pass anything. The names alone: values may be secret. */
+function notAPart(part: unknown): LegateError {
+  const given =
+    typeof part === 'object' && part !== null
+      ? `an object with ${Object.keys(part).slice(0, 5).join(', ') || 'nothing'}`
+      : typeof part;
+  return new LegateError(
+    'INVALID_PARAMS',
+    `${given} is not a part; pass text, or parts by text('...'), data(...) and file(...)`,
+  );
 }
 
 function isPartList(content: Part | readonly Part[]): content is readonly Part[] {

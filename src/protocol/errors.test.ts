@@ -121,7 +121,7 @@ test('field violations stand in a BadRequest, and come back', () => {
   expect(fromRestError(status, body).violations).toEqual(error.violations);
 });
 
-test('the time to wait stands in a RetryInfo, and comes back', () => {
+test('the retry delay is encoded as RetryInfo, and decoded again', () => {
   const error = new LegateError('RATE_LIMITED', 'slow down', { retryAfter: 2.5 });
   expect(errorDetails(error)[1]).toEqual({
     '@type': 'type.googleapis.com/google.rpc.RetryInfo',

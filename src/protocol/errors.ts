@@ -14,6 +14,8 @@ interface ErrorRow {
   readonly v100?: { readonly http?: number; readonly grpc?: GrpcStatus };
   /** Exit code of the `legate` command, by the A2A CLI specification 0.2, section 11.6. */
   readonly exit: number;
+  /** What agents call it as the `error_type` of a failed task, besides the code in lower case. */
+  readonly errorTypes?: readonly string[];
 }
 
 /** Names of gRPC statuses that errors have. */
@@ -55,6 +57,7 @@ export const errorTable = {
     grpc: 'FAILED_PRECONDITION',
     v100: { grpc: 'UNIMPLEMENTED' },
     exit: 1,
+    errorTypes: ['skill_not_supported'],
   },
   CONTENT_TYPE_NOT_SUPPORTED: {
     jsonRpc: -32005,
@@ -69,6 +72,7 @@ export const errorTable = {
     grpc: 'INTERNAL',
     v100: { http: 502 },
     exit: 1,
+    errorTypes: ['invalid_output'],
   },
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: {
     jsonRpc: -32007,
@@ -96,17 +100,47 @@ export const errorTable = {
   /** The message id was used before, for another content. */
   MESSAGE_ID_REUSED: { jsonRpc: -32051, http: 409, grpc: 'ALREADY_EXISTS', exit: 1 },
   UNAUTHENTICATED: { jsonRpc: -32060, http: 401, grpc: 'UNAUTHENTICATED', exit: 4 },
-  PERMISSION_DENIED: { jsonRpc: -32061, http: 403, grpc: 'PERMISSION_DENIED', exit: 4 },
-  RATE_LIMITED: { jsonRpc: -32062, http: 429, grpc: 'RESOURCE_EXHAUSTED', exit: 1 },
-  UNAVAILABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 3 },
+  PERMISSION_DENIED: {
+    jsonRpc: -32061,
+    http: 403,
+    grpc: 'PERMISSION_DENIED',
+    exit: 4,
+    errorTypes: ['not_trusted', 'not_approved'],
+  },
+  RATE_LIMITED: {
+    jsonRpc: -32062,
+    http: 429,
+    grpc: 'RESOURCE_EXHAUSTED',
+    exit: 1,
+    errorTypes: ['model_rate_limited'],
+  },
+  UNAVAILABLE: {
+    jsonRpc: -32063,
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    exit: 3,
+    errorTypes: ['model_unavailable', 'agent_not_ready', 'interrupted'],
+  },
   PAYLOAD_TOO_LARGE: { jsonRpc: -32064, http: 413, grpc: 'RESOURCE_EXHAUSTED', exit: 1 },
   UNSUPPORTED_ENCODING: { jsonRpc: -32065, http: 415, grpc: 'INVALID_ARGUMENT', exit: 1 },
   ROUTE_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'NOT_FOUND', exit: 1 },
   METHOD_NOT_ALLOWED: { jsonRpc: -32600, http: 405, grpc: 'UNIMPLEMENTED', exit: 1 },
-  REQUEST_TIMEOUT: { jsonRpc: -32066, http: 408, grpc: 'DEADLINE_EXCEEDED', exit: 5 },
+  REQUEST_TIMEOUT: {
+    jsonRpc: -32066,
+    http: 408,
+    grpc: 'DEADLINE_EXCEEDED',
+    exit: 5,
+    errorTypes: ['model_timeout', 'timeout', 'inactivity'],
+  },
 
   /** A language model was asked more than it can read at once. */
-  CONTEXT_TOO_LONG: { jsonRpc: -32067, http: 413, grpc: 'RESOURCE_EXHAUSTED', exit: 1 },
+  CONTEXT_TOO_LONG: {
+    jsonRpc: -32067,
+    http: 413,
+    grpc: 'RESOURCE_EXHAUSTED',
+    exit: 1,
+    errorTypes: ['context_length'],
+  },
 
   /** These never cross a wire: they end a command or a start-up. */
   CONFIGURATION_INVALID: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
@@ -124,6 +158,18 @@ export const errorTable = {
  * if (error instanceof LegateError && passing.includes(error.code)) await again(error.retryAfter);
  */
 export type ErrorCode = keyof typeof errorTable;
+
+const codesByType: ReadonlyMap<string, ErrorCode> = new Map(
+  Object.entries<ErrorRow>(errorTable).flatMap(([code, { errorTypes = [] }]) =>
+    isErrorCode(code) ? errorTypes.map((type) => [type, code] as const) : [],
+  ),
+);
+
+/** The code of a task that failed with this `error_type`; `INTERNAL` for those that have none. */
+export function codeOfErrorType(errorType: string): ErrorCode {
+  const code = errorType.toUpperCase();
+  return isErrorCode(code) ? code : (codesByType.get(errorType.toLowerCase()) ?? 'INTERNAL');
+}
 
 /** Whether a text is an error code. */
 export function isErrorCode(text: string): text is ErrorCode {
@@ -148,22 +194,25 @@ export interface FieldViolation {
  * throw new LegateError('UNAVAILABLE', 'the warehouse is taking stock', options);
  */
 export interface ErrorOptions {
-  /** Facts about this error, shown to the caller: never a secret, never another caller's. */
+  /** Details of this error, shown to the caller: no secrets, no data of other callers. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** The fields of the request that are invalid. */
   readonly violations?: readonly FieldViolation[];
-  /** Seconds after which trying again makes sense. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter?: number;
+  /** The error behind this one. */
   readonly cause?: unknown;
 }
 
 /**
- * The one base of all errors.
+ * The base class of all errors.
  * @example throw new LegateError('TASK_NOT_FOUND', `no task ${id}`, { metadata: { taskId: id } })
  */
 export class LegateError extends Error {
   override readonly name = 'LegateError';
   readonly code: ErrorCode;
   readonly metadata: Readonly<Record<string, string>> | undefined;
+  /** The fields of the request that are invalid. */
   readonly violations: readonly FieldViolation[] | undefined;
   readonly retryAfter: number | undefined;
 
@@ -185,18 +234,39 @@ export function toLegateError(thrown: unknown): LegateError {
   return new LegateError('INTERNAL', 'Internal error', { cause: thrown });
 }
 
+/**
+ * A configuration, an option or a file that somebody wrote is invalid.
+ * @example if (port > 65_535) throw invalidConfiguration(`port: ${port} is not a port`);
+ */
+export function invalidConfiguration(message: string, cause?: unknown): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message, { cause });
+}
+
+/** The text of a thrown value: its message, or the code of a system error without one. */
+export function errorMessage(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  return thrown.message || (errorCode(thrown) ?? thrown.name);
+}
+
+/** The `code` of a thrown value, such as `ENOENT`. */
+export function errorCode(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error && 'code' in thrown)) return undefined;
+  return typeof thrown.code === 'string' ? thrown.code : undefined;
+}
+
 /** The task does not exist, or belongs to another caller: the error is the same. */
 export function taskNotFound(taskId: string): LegateError {
   return new LegateError('TASK_NOT_FOUND', `task ${taskId} not found`, { metadata: { taskId } });
 }
 
 /**
- * A request that does not say what it must, with the path of each field at fault.
+ * A request with missing or invalid fields, with the path of each.
  * @example throw invalidParams({ field: 'message.parts', description: 'must not be empty' });
  */
 export function invalidParams(...violations: FieldViolation[]): LegateError {
   const first = violations[0];
-  const text = first === undefined ? 'Invalid parameters' : `${first.field}: ${first.description}`;
+  const where = first === undefined || first.field === '' ? '' : `${first.field}: `;
+  const text = where + (first?.description ?? 'Invalid parameters');
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
   return new LegateError('INVALID_PARAMS', text + more, { violations });
 }

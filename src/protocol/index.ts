@@ -3,24 +3,31 @@ export * from './model.ts';
 export * from './request-model.ts';
 export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
+export { AnswerStream } from './answer-stream.ts';
 export { type AnswerContent, contentOf, textOf } from './content.ts';
+export { taskFailure } from './task-failure.ts';
 export { isJsonObject, Json } from './json.ts';
+export { AnswerText, type TextChange } from './fold/answer-text.ts';
 export { ContentMark } from './fold/content-mark.ts';
-export { appendParts } from './fold/parts.ts';
+export { appendParts, isPlainText } from './fold/parts.ts';
 export { taskBefore, TaskFold } from './fold/task-fold.ts';
 export {
   type ErrorCode,
+  errorCode,
+  errorMessage,
   type ErrorOptions,
   errorTable,
   type FieldViolation,
+  invalidConfiguration,
   invalidParams,
-  isErrorCode,
   LegateError,
   taskNotFound,
   toLegateError,
 } from './errors.ts';
+export { didYouMean, editDistance, suggest } from './did-you-mean.ts';
+export { checkOptions, type NestedOptions, type OptionNames, ownerOf } from './check-options.ts';
 export { type Operation, operationOf, operations } from './operations.ts';
-export { parseJson } from './decode/parse-json.ts';
+export { parseJson, parseJsonOr } from './decode/parse-json.ts';
 export { idProblem } from './decode/scalars.ts';
 export type { Codec, Dialect } from './dialects/dialect.ts';
 export { v03 } from './dialects/v03/index.ts';
@@ -28,6 +35,7 @@ export type { FileBytes } from './dialects/v03/part.ts';
 export { v03Rest, v03RestTwice } from './dialects/v03-rest/index.ts';
 export { v1 } from './dialects/v1/index.ts';
 export { cardProblems, isLegacyCard } from './card/card-problems.ts';
+export { cardPaths, cardUrls } from './card/card-urls.ts';
 export { readAgentCard } from './card/read.ts';
 export { supersetCard } from './card/superset.ts';
 export { errorDetails, type ErrorProfile, statusOf, toPublicError } from './error-details.ts';

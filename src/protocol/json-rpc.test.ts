@@ -51,7 +51,7 @@ describe('requests (JSON-RPC 2.0 §4)', () => {
     ['jsonrpc 1.0', { ...request, id: 7, jsonrpc: '1.0' }],
     ['jsonrpc as a number', { ...request, id: 7, jsonrpc: 2 }],
     ['no method', { jsonrpc: '2.0', id: 7 }],
-    ['a method that is no string', { ...request, id: 7, method: 5 }],
+    ['a method that is not a string', { ...request, id: 7, method: 5 }],
     ['an empty method', { ...request, id: 7, method: '' }],
   ])('%s is refused, and answered to its id', (_, value) => {
     expect(refusal(value)).toMatchObject({ code: 'INVALID_REQUEST', id: 7 });

@@ -16,7 +16,7 @@ test('a value and its text stand for each other, each made once', () => {
   vi.restoreAllMocks();
 });
 
-test('the event that begins a log has the text that its value would have', () => {
+test('the event that starts a log has the text that its value would have', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (task) => {
       for (const json of [Json.of(task), Json.fromText<typeof task>(JSON.stringify(task))]) {

@@ -23,7 +23,7 @@ export type JsonValue =
 export type JsonObject = { readonly [key: string]: JsonValue };
 
 /**
- * All states that a task can have.
+ * All task states.
  * @example for (const state of taskStates) console.log(state);
  */
 export const taskStates = [
@@ -46,7 +46,7 @@ export const taskStates = [
 export type TaskState = (typeof taskStates)[number];
 
 /**
- * All roles there are.
+ * All roles.
  * @example roles.includes('ROLE_USER');
  */
 export const roles = ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT'] as const;

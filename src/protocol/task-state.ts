@@ -1,7 +1,7 @@
 import type { TaskState } from './model.ts';
 
 /**
- * Terminal states absorb: a task that reached one never changes again.
+ * Whether a state is terminal: a task in a terminal state never changes again.
  * @example isTerminal('TASK_STATE_COMPLETED') // true
  */
 export function isTerminal(state: TaskState): boolean {
@@ -14,7 +14,7 @@ export function isTerminal(state: TaskState): boolean {
 }
 
 /**
- * Interrupted tasks wait for their caller: the next message continues them.
+ * Whether a state is interrupted: the task waits for the caller's next message.
  * @example isInterrupted('TASK_STATE_INPUT_REQUIRED') // true
  */
 export function isInterrupted(state: TaskState): boolean {

@@ -21,7 +21,7 @@ test.each([
   ['a shape of the validator', 'http://json-schema.org/draft-07/schema#', {}],
   ['nothing', '#/$defs/none', {}],
   ['what is inherited by objects', '#/constructor', {}],
-  ['what is no address', '#/%', {}],
+  ['an invalid pointer', '#/%', {}],
 ])('a reference to %s is refused', (_, $ref, rest) => {
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     expect(() => closedSchema({ ...rest, allOf: [{ [keyword]: $ref }] })).toThrow(

@@ -61,7 +61,7 @@ test.each([
   }
 });
 
-test('what is not supported has a remedy', () => {
+test('an unsupported construct is an error with a fix', () => {
   expect(() => compilePattern('^(?=.*\\d)')).toThrow(
     'patterns run in linear time (RE2): join several conditions with "and" and "not" instead',
   );

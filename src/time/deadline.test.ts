@@ -23,7 +23,7 @@ test('the signal aborts when the time is over', () => {
   expect(deadline.hasExpired).toBe(true);
 });
 
-test('the signal aborts with any of its parents, whose reason it has, and that is no expiry', () => {
+test('the signal aborts with any of its parents and their reason, which does not count as expiry', () => {
   const [first, second] = [new AbortController(), new AbortController()];
   using deadline = new Deadline({
     signal: [first.signal, second.signal],
@@ -39,14 +39,14 @@ test('the signal aborts with any of its parents, whose reason it has, and that i
   expect(new Deadline({ signal: second.signal }).signal.reason).toBe('enough');
 });
 
-test('0 is no limit, and a time longer than a timer can be set for is not over at once', () => {
+test('0 means unlimited, and a time beyond the maximum of a timer does not expire at once', () => {
   using none = new Deadline({ milliseconds: 0, reason });
   using long = new Deadline({ milliseconds: 2 ** 40, reason });
   vi.advanceTimersByTime(1_000_000);
   expect([none.signal.aborted, long.signal.aborted]).toEqual([false, false]);
 });
 
-test('the time starts anew, can be replaced, and can be lifted', () => {
+test('the time starts again, can be replaced, and can be lifted', () => {
   using deadline = new Deadline({ milliseconds: 100, reason });
   vi.advanceTimersByTime(90);
   deadline.restart();

@@ -56,7 +56,7 @@ export class KeyedQueue {
     }
   }
 
-  /** Waits like `run`, for work that is no function; the returned function, called once, ends it. */
+  /** Waits like `run`, for work that is not a function; the returned function, called once, ends it. */
   async enter(name: string, { signal }: QueuedOptions = {}): Promise<() => void> {
     signal?.throwIfAborted();
     const key = this.#keys.get(name) ?? { name, active: 0, waiting: new Set() };

@@ -65,7 +65,7 @@ test('a delay may depend on the failure, and be refused', async () => {
   expect(delays).toEqual([100, 200]);
 });
 
-test('what is not retryable is thrown at once', async () => {
+test('an error that is not retryable is thrown at once', async () => {
   const { work, sleep, delays } = failing(9);
   const isRetryable = (): boolean => false;
   await expect(retry(work, { delays: [10], sleep, isRetryable })).rejects.toThrow('failure 1');

@@ -107,7 +107,7 @@ describe('a 0.3 card is read into the model', () => {
     });
   });
 
-  test('a scheme that is itself called "schemes" is no wrapper', () => {
+  test('a scheme named "schemes" is not read as a wrapper', () => {
     const read = readAgentCard({ ...legacy, security: [{ schemes: ['a'] }] });
     expect(read.securityRequirements).toEqual([{ schemes: { schemes: { list: ['a'] } } }]);
   });

@@ -22,8 +22,8 @@ import { readSecurityRequirements, readSecuritySchemes, type SecuritySchemes } f
 
 /**
  * Reads an agent card of any version (1.x, 0.3, 0.2, or a superset of several) into the model, with
- * the protocol version of each interface. Throws `INVALID_PARAMS` with the paths of the fields at
- * fault. Lenient where cards in the wild are: what is empty may be left out.
+ * the protocol version of each interface. Throws `INVALID_PARAMS` with the paths of the invalid
+ * fields. Lenient like cards in practice: empty members may be missing.
  * @example const card = readAgentCard(await response.json())
  */
 export function readAgentCard(json: unknown, options?: DecodeOptions): AgentCard {

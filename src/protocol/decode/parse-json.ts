@@ -33,6 +33,15 @@ export function parseJson(text: string, options: ParseJsonOptions = {}): JsonVal
   return value;
 }
 
+/** Parses JSON that may be something else. */
+export function parseJsonOr<T>(text: string, otherwise: T): JsonValue | T {
+  try {
+    return parseJson(text);
+  } catch {
+    return otherwise;
+  }
+}
+
 function isDeeper(text: string, maxDepth: number): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {

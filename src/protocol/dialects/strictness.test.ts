@@ -168,7 +168,7 @@ describe.each(Object.entries({ v1, v03, v03Rest }))('%s', (_, dialect: Dialect) 
     ).toEqual(['includeArtifacts']);
   });
 
-  test('a filter for the unspecified state is no filter (§3.1.4)', () => {
+  test('a filter for the unspecified state matches all states (§3.1.4)', () => {
     expect(dialect.listTasksRequest.decode({ status: 'TASK_STATE_UNSPECIFIED' })).toEqual({});
     expect(dialect.listTasksRequest.decode({ status: 0 })).toEqual({});
     expect(dialect.listTasksRequest.decode({ status: '' })).toEqual({});

@@ -70,7 +70,7 @@ test('the order of members means nothing', () => {
   expect(one.rest([{ data: { b: { d: 3, c: 2 }, a: 1 } }])).toEqual([]);
 });
 
-test('a mark that was stored goes on where it was', () => {
+test('a mark that was stored continues where it was', () => {
   fc.assert(
     fc.property(parts, parts, (one, other) => {
       const stored = ContentMark.parse(ContentMark.of(one).toString());
@@ -80,7 +80,7 @@ test('a mark that was stored goes on where it was', () => {
   );
 });
 
-test('what is no mark is not read as one', () => {
+test('an invalid mark is refused', () => {
   for (const text of ['', '!1.a.b', 'k3J-x_09aQzZpL7t', '1.2', '1.g.h']) {
     expect(ContentMark.parse(text)).toBeUndefined();
   }

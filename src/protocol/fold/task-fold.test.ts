@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Message, Part, StreamResponse, Task } from '../model.ts';
+import type { JsonObject, Message, Part, StreamResponse, Task } from '../model.ts';
 import * as arbitrary from '../testing/arbitraries.ts';
 import { TaskFold } from './task-fold.ts';
 
@@ -153,4 +153,45 @@ test('metadata is merged, and a later name wins', () => {
       parts: [{ text: 'x' }],
     },
   ]);
+});
+
+test('what was returned stays as it was when metadata is added later', () => {
+  const update = (metadata: JsonObject): StreamResponse => ({
+    statusUpdate: { ...ids, status: { state: 'TASK_STATE_WORKING' }, metadata },
+  });
+  const fold = foldOf({ ...started, metadata: { zero: 0 } }, [update({ one: 1 })]);
+  const before = fold.toTask();
+  fold.apply(update({ one: 'again', ['__proto__']: { two: 2 } }));
+  expect(before.metadata).toEqual({ zero: 0, one: 1 });
+  const { metadata = {} } = fold.toTask();
+  expect(Object.entries(metadata)).toEqual([
+    ['zero', 0],
+    ['one', 'again'],
+    ['__proto__', { two: 2 }],
+  ]);
+});
+
+test('metadata in many events costs about as much as in one', () => {
+  const keys = Array.from({ length: 4_000 }, (_, index) => `key ${index}`);
+  const task: Task = { ...started, artifacts: [{ artifactId: 'a', parts: [{ text: 'x' }] }] };
+  const update = (names: readonly string[]): StreamResponse[] => {
+    const metadata = Object.fromEntries(names.map((name) => [name, true]));
+    const artifact = { artifactId: 'a', parts: [], metadata };
+    return [
+      { artifactUpdate: { ...ids, artifact, append: true } },
+      { statusUpdate: { ...ids, status: { state: 'TASK_STATE_WORKING' }, metadata } },
+    ];
+  };
+  const cost = (events: readonly StreamResponse[]): number => {
+    const before = process.cpuUsage();
+    const folded = foldOf(task, events).toTask();
+    const { user, system } = process.cpuUsage(before);
+    expect(Object.keys(folded.metadata ?? {})).toHaveLength(keys.length);
+    expect(Object.keys(folded.artifacts?.[0]?.metadata ?? {})).toHaveLength(keys.length);
+    return user + system;
+  };
+  const one = update(keys);
+  const many = keys.flatMap((key) => update([key]));
+  // Copying what is there with each event takes some thousand times as long.
+  expect(cost(many)).toBeLessThan(200 * Math.max(500, cost(one)));
 });

@@ -1,19 +1,12 @@
-import type {
-  Artifact,
-  JsonObject,
-  Message,
-  Part,
-  StreamResponse,
-  Task,
-  TaskStatus,
-} from '../model.ts';
+import type { Artifact, Message, Part, StreamResponse, Task, TaskStatus } from '../model.ts';
+import { MergedMetadata } from './merged-metadata.ts';
 import { appendParts } from './parts.ts';
 
 interface FoldedArtifact {
   head: Artifact;
   /** Owned by the fold: grows in place. */
   readonly parts: Part[];
-  metadata: JsonObject | undefined;
+  readonly metadata: MergedMetadata;
 }
 
 /**
@@ -34,7 +27,7 @@ export class TaskFold {
   /** The number of the last event applied. */
   version: number;
   #status: TaskStatus;
-  #metadata: JsonObject | undefined;
+  #metadata: MergedMetadata;
   #history: Message[] = [];
   readonly #artifacts = new Map<string, FoldedArtifact>();
 
@@ -43,6 +36,7 @@ export class TaskFold {
     this.contextId = task.contextId;
     this.version = version;
     this.#status = task.status;
+    this.#metadata = new MergedMetadata(task.metadata);
     this.#replace(task);
   }
 
@@ -69,7 +63,7 @@ export class TaskFold {
       const { status, metadata } = event.statusUpdate;
       this.#moveStatusMessage();
       this.#status = status;
-      if (metadata !== undefined) this.#metadata = { ...this.#metadata, ...metadata };
+      this.#metadata.add(metadata);
     } else if ('artifactUpdate' in event) {
       const { artifact, append } = event.artifactUpdate;
       const existing = append === true ? this.#artifacts.get(artifact.artifactId) : undefined;
@@ -88,7 +82,7 @@ export class TaskFold {
     const artifacts = [...this.#artifacts.values()].map(({ head, parts, metadata }) => ({
       ...head,
       parts: [...parts],
-      ...(metadata !== undefined && { metadata }),
+      ...(metadata.value !== undefined && { metadata: metadata.value }),
     }));
     return {
       id: this.id,
@@ -96,7 +90,7 @@ export class TaskFold {
       status: this.#status,
       ...(artifacts.length > 0 && { artifacts }),
       ...(this.#history.length > 0 && { history: [...this.#history] }),
-      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
+      ...(this.#metadata.value !== undefined && { metadata: this.#metadata.value }),
     };
   }
 
@@ -109,7 +103,7 @@ export class TaskFold {
 
   #replace({ status, metadata, history = [], artifacts = [] }: Task): void {
     this.#status = status;
-    this.#metadata = metadata;
+    this.#metadata = new MergedMetadata(metadata);
     this.#history = [...history];
     this.#artifacts.clear();
     for (const artifact of artifacts) this.#setArtifact(artifact);
@@ -119,14 +113,14 @@ export class TaskFold {
     this.#artifacts.set(artifact.artifactId, {
       head: artifact,
       parts: [...artifact.parts],
-      metadata: artifact.metadata,
+      metadata: new MergedMetadata(artifact.metadata),
     });
   }
 }
 
 function extend(existing: FoldedArtifact, { parts, metadata, ...head }: Artifact): void {
   appendParts(existing.parts, parts);
-  if (metadata !== undefined) existing.metadata = { ...existing.metadata, ...metadata };
+  existing.metadata.add(metadata);
   const { name, description } = head;
   if (name !== undefined && name !== existing.head.name) existing.head = { ...existing.head, name };
   if (description !== undefined && description !== existing.head.description) {
