@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
-import { didYouMean, suggest } from './did-you-mean.ts';
+import { didYouMean, suggest } from '../protocol/index.ts';
 import { type Path, type Place, type ProblemDetails, type Problems, TextError } from './problem.ts';
 import type { YamlFile } from './yaml-file.ts';
 
@@ -40,12 +40,6 @@ export class Field {
   /** @param characters how far into the text of this value the mistake stands */
   error(message: string, hint?: string, characters = 0): void {
     this.problems.error(this.file.place(this.path, characters), message, { hint });
-  }
-
-  /** An error that only disables what this value is for: the project still runs. */
-  nonFatalError(message: string, hint?: string, characters = 0): void {
-    const place = this.file.place(this.path, characters);
-    this.problems.error(place, message, { hint, isFatal: false });
   }
 
   warn(message: string, hint?: string, characters = 0): void {
@@ -315,6 +309,7 @@ export class Section {
 
   /** Reports unknown keys. */
   finish(): void {
+    if (this.field.problems.isTolerant) return this.finishLeniently();
     for (const key of this.#unknown()) this.#refuse(key);
   }
 

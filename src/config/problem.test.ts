@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LegateError } from '../protocol/index.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from '../protocol/index.ts';
 import { formatPath, formatProblem, locate, Problems } from './problem.ts';
 
 const at = (file: string, line: number, column: number) => ({
@@ -12,12 +12,12 @@ test('problems come sorted by file and position, each once', () => {
   const problems = new Problems();
   problems.error(at('b.yml', 1, 1), 'first of b');
   problems.warn(at('a.yml', 10, 1), 'third of a');
-  problems.error(at('a.yml', 2, 9), 'second of a', { hint: 'mend it' });
+  problems.error(at('a.yml', 2, 9), 'second of a', { hint: 'fix it' });
   problems.error(at('a.yml', 2, 3), 'first of a', { code: 'validation.x' });
   problems.error(at('a.yml', 2, 3), 'first of a', { code: 'validation.x' });
   expect(problems.all.map(formatProblem)).toEqual([
     'a.yml:2:3 a.b: first of a [validation.x]',
-    'a.yml:2:9 a.b: second of a; mend it',
+    'a.yml:2:9 a.b: second of a; fix it',
     'a.yml:10:1 a.b: warning: third of a',
     'b.yml:1:1 a.b: first of b',
   ]);

@@ -1,4 +1,4 @@
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 
 /** Where something stands in a file; lines and columns count from 1. */
 export interface Position {
@@ -55,13 +55,28 @@ export function formatProblem(problem: Problem): string {
 export interface ProblemDetails {
   readonly hint?: string | undefined;
   readonly code?: string | undefined;
-  /** @default true for errors */
+  /** @default true for errors, unless the collection is tolerant */
   readonly isFatal?: boolean | undefined;
 }
 
 /** Collects what is wrong, so that one pass reports everything. */
 export class Problems {
-  readonly #problems = new Map<string, Problem>();
+  readonly #problems: Map<string, Problem>;
+  /**
+   * Whether this is the view for files that other engines also read: errors are not fatal, and unknown keys
+   * are warnings.
+   */
+  readonly isTolerant: boolean;
+
+  constructor(of?: Problems) {
+    this.#problems = of === undefined ? new Map<string, Problem>() : of.#problems;
+    this.isTolerant = of !== undefined;
+  }
+
+  /** The same problems, in which an error only disables the part it is about. */
+  tolerant(): Problems {
+    return new Problems(this);
+  }
 
   error(place: Place, message: string, details?: ProblemDetails): void {
     this.#add('error', place, message, details);
@@ -100,14 +115,14 @@ export class Problems {
     if (errors.length === 0) return;
     const shown = errors.slice(0, 100).map(formatProblem);
     if (errors.length > shown.length) shown.push(`and ${errors.length - shown.length} more`);
-    throw new LegateError('CONFIGURATION_INVALID', shown.join('\n'));
+    throw invalidConfiguration(shown.join('\n'));
   }
 
   #add(
     severity: Problem['severity'],
     { position, path }: Place,
     message: string,
-    { hint, code, isFatal = true }: ProblemDetails = {},
+    { hint, code, isFatal = !this.isTolerant }: ProblemDetails = {},
   ): void {
     const problem: Problem = {
       severity,
@@ -139,7 +154,7 @@ export type Present<T> = { [K in Exclude<keyof T, OptionalKeys<T>>]: T[K] } & {
   [K in OptionalKeys<T>]?: Exclude<T[K], undefined>;
 };
 
-/** An object without its undefined properties: what is not there is not said. */
+/** An object without its undefined properties. */
 export function present<T extends object>(object: T): Present<T> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- entries don't keep the keys' types
   return Object.fromEntries(

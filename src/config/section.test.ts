@@ -8,7 +8,7 @@ function read(text: string, environment = {}) {
   return { section, list: () => problems.all.map(formatProblem) };
 }
 
-test('keys that nobody asked for are reported, with the nearest known one', () => {
+test('unknown keys are reported with the nearest known one', () => {
   const { section, list } = read('name: x\ndescripton: y\nzzz: 1\n');
   section.text('name');
   section.text('description');
@@ -19,7 +19,7 @@ test('keys that nobody asked for are reported, with the nearest known one', () =
   ]);
 });
 
-test('where others have keys of their own, only what looks like a slip is an error', () => {
+test('in sections with foreign keys, only misspelt keys are errors', () => {
   const { section, list } = read('nmae: x\nwebview_height: tall\n');
   section.text('name');
   section.finishLeniently();

@@ -12,6 +12,7 @@ test('everything that a store can be told', () => {
   const text = [
     'type: postgres',
     'url: ${DATABASE_URL}',
+    'listen_url: postgres://db/x',
     'max_connections: 4',
     'task_retention_seconds: 86400',
     'context_retention_seconds: ${KEEP}',
@@ -23,6 +24,7 @@ test('everything that a store can be told', () => {
       type: 'postgres',
       path: undefined,
       url: 'postgres://me:secret@db/x',
+      listenUrl: 'postgres://db/x',
       maxConnections: 4,
       taskRetentionSeconds: 86_400,
       contextRetentionSeconds: 3_600,

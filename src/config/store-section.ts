@@ -7,6 +7,8 @@ export interface StoreSettings {
   readonly path: string | undefined;
   /** The address of PostgreSQL. */
   readonly url: string | undefined;
+  /** The address of the server itself, where `url` is that of a pooler. */
+  readonly listenUrl: string | undefined;
   readonly maxConnections: number | undefined;
   /** How long ended tasks are kept; 0 for ever. */
   readonly taskRetentionSeconds: number | undefined;
@@ -24,10 +26,13 @@ export function readStore(section: Section): StoreSettings {
   if (type === 'postgres') section.require('url', 'write "${DATABASE_URL}"');
   else url?.keyError(`"url" does not belong to ${type}`, { hint: 'write type: postgres' });
   refuseWrittenPassword(url);
+  const listenUrl = section.get('listen_url');
+  refuseWrittenPassword(listenUrl);
   const settings = {
     type,
     path: section.name('path'),
     url: url?.name(),
+    listenUrl: listenUrl?.name(),
     maxConnections: section.number('max_connections', { minimum: 1, isInteger: true }),
     taskRetentionSeconds: section.number('task_retention_seconds', seconds),
     contextRetentionSeconds: section.number('context_retention_seconds', seconds),

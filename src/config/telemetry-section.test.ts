@@ -13,7 +13,7 @@ test('everything that telemetry can be told', () => {
     'service_name: bank',
     'resource: {deployment.environment.name: test}',
     'sample_ratio: 0.5',
-    'prometheus: {path: /internal/metrics, access: local}',
+    'prometheus: {path: /internal/metrics, access: local, token: "${METRICS_TOKEN}"}',
     'otlp:',
     '  endpoint: https://collector.example.com:4318',
     '  headers: {authorization: "${OTLP_TOKEN}"}',
@@ -24,13 +24,13 @@ test('everything that telemetry can be told', () => {
     '  timeout_seconds: 5',
     '  max_queue: 100',
   ].join('\n');
-  const { settings, problems } = read(text, { OTLP_TOKEN: 't' });
+  const { settings, problems } = read(text, { OTLP_TOKEN: 't', METRICS_TOKEN: 'm' });
   expect(problems).toEqual([]);
   expect(settings).toEqual({
     serviceName: 'bank',
     resource: { 'deployment.environment.name': 'test' },
     sampleRatio: 0.5,
-    prometheus: { path: '/internal/metrics', access: 'local' },
+    prometheus: { path: '/internal/metrics', access: 'local', token: 'm' },
     otlp: {
       endpoint: 'https://collector.example.com:4318',
       headers: { authorization: 't' },

@@ -12,6 +12,7 @@ export interface TelemetrySettings {
     | {
         readonly path: string | undefined;
         readonly access: (typeof accesses)[number] | undefined;
+        readonly token: string | undefined;
       }
     | undefined;
   /** Undefined where nothing is sent. */
@@ -46,7 +47,9 @@ function readPrometheus(section: Section): TelemetrySettings['prometheus'] {
   const field = section.get('prometheus');
   if (field === undefined) return undefined;
   if (!field.isMapping()) {
-    return field.boolean() === true ? { path: undefined, access: undefined } : undefined;
+    return field.boolean() === true
+      ? { path: undefined, access: undefined, token: undefined }
+      : undefined;
   }
   return section.mapping('prometheus', (inner) => {
     const path = inner.get('path');
@@ -54,7 +57,11 @@ function readPrometheus(section: Section): TelemetrySettings['prometheus'] {
     if (text !== undefined && !/^\/[\w./-]{1,200}$/.test(text)) {
       path?.error('must be a path such as /metrics');
     }
-    return { path: text, access: inner.get('access')?.oneOf(accesses) };
+    return {
+      path: text,
+      access: inner.get('access')?.oneOf(accesses),
+      token: inner.get('token')?.secret(),
+    };
   });
 }
 

@@ -1,0 +1,24 @@
+import type { Section } from './field.ts';
+
+/**
+ * `verify_card:` of a configuration: whose signature the card of an agent must have.
+ * @example const trust: CardTrust = { keys: ['partner.pem'] };
+ */
+export interface CardTrust {
+  /** Files of public keys or certificates (PEM), or of key sets (JWKS), read again when they change. */
+  readonly keys?: readonly string[] | undefined;
+  /** An address of a key set. */
+  readonly jwksUrl?: string | undefined;
+}
+
+/** `verify_card: {keys, jwks_url}`. */
+export function readCardTrust(section: Section): CardTrust | undefined {
+  const keys = (section.get('keys')?.oneOrMore() ?? []).flatMap((field) => field.name() ?? []);
+  const jwksUrl = section.name('jwks_url');
+  // Without a key no card could be verified: that is an error, and never any card.
+  if (keys.length > 0 || jwksUrl !== undefined) return { keys, jwksUrl };
+  section.field.keyError('"keys" or "jwks_url" is missing', {
+    hint: 'keys: files with public keys, PEM or JWKS; jwks_url: where they are published',
+  });
+  return undefined;
+}
