@@ -8,7 +8,7 @@ function open(budget: BodyBudget, address: string): BodyReading & { readonly ref
   return { ...budget.open(address, ({ code }) => refused.push(code)), refused };
 }
 
-test('one client may use the whole budget while nobody else needs it', () => {
+test('one client may use the whole budget while no other client needs it', () => {
   const budget = new BodyBudget();
   const bodies = Array.from({ length: 4 }, () => open(budget, '192.0.2.1'));
   expect(bodies.map((body) => body.charge(250, limit))).toEqual([true, true, true, true]);

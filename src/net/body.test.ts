@@ -33,7 +33,7 @@ async function read(incoming: IncomingMessage): Promise<string> {
   return (await readBytes(incoming)).toString('utf8');
 }
 
-const brokenOff = { code: 'INVALID_REQUEST', message: 'the request was broken off' };
+const brokenOff = { code: 'INVALID_REQUEST', message: 'the request was aborted' };
 
 test('a body that comes with its headers is read', async () => {
   const { incoming } = await request('{"a":"ä"}', Buffer.byteLength('{"a":"ä"}'));
@@ -50,7 +50,7 @@ test('a body that comes in pieces is read, also within a character', async () =>
   expect(await reading).toBe('"ä"');
 });
 
-test('a request that is lost before anybody watches it is broken off', async () => {
+test('a request that is lost before anybody watches it is aborted', async () => {
   const { incoming } = await request('{"a":', 100);
   const reading = read(incoming);
   // Its close is told before the next turn of the event loop.
@@ -58,7 +58,7 @@ test('a request that is lost before anybody watches it is broken off', async () 
   await expect(reading).rejects.toMatchObject(brokenOff);
 });
 
-test('a request whose caller leaves while it is sent is broken off', async () => {
+test('a request whose caller leaves while it is sent is aborted', async () => {
   const { incoming, client } = await request('{"a":', 100);
   const reading = read(incoming);
   await new Promise((resolve) => setImmediate(resolve));

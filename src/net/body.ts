@@ -264,7 +264,7 @@ class Chunks {
     return length < smallChunk && length !== this.#declared;
   }
 
-  /** Cuts off what is not used of the last block. */
+  /** Truncates the last block to its used bytes. */
   #trim(): void {
     const block = this.#free > 0 ? this.#buffers.pop() : undefined;
     if (block !== undefined) this.#buffers.push(block.subarray(0, blockSize - this.#free));
@@ -284,7 +284,7 @@ class Chunks {
 
 /** The client broke off: no failure of the server, whatever the connection calls it. */
 function aborted(cause?: Error): LegateError {
-  return new LegateError('INVALID_REQUEST', 'the request was broken off', { cause });
+  return new LegateError('INVALID_REQUEST', 'the request was aborted', { cause });
 }
 
 function tooLarge(maxBodyBytes: number): LegateError {

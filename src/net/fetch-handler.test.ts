@@ -67,7 +67,7 @@ test('a caller that cancels the body, or aborts its request, closes the response
   }
 });
 
-test('a request whose body breaks off is broken off for its reader', async () => {
+test('a request whose body is cut off is aborted for its reader', async () => {
   const fetch = toFetchHandler((request, response) => {
     readBytes(request).catch((error: Error) => response.writeHead(400).end(error.message));
   });
@@ -80,7 +80,7 @@ test('a request whose body breaks off is broken off for its reader', async () =>
   // Streams need `duplex`, which the types of Node do not know.
   const init = { method: 'POST', body, duplex: 'half' };
   const request = new Request('http://localhost/', init);
-  expect(await (await fetch(request)).text()).toBe('the request was broken off');
+  expect(await (await fetch(request)).text()).toBe('the request was aborted');
 });
 
 test('responses to HEAD and those without content have no body', async () => {

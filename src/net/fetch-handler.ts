@@ -32,7 +32,7 @@ export function toFetchHandler(
       outgoing.once('close', () => {
         request.signal.removeEventListener('abort', leave);
         // Does nothing where the head was sent.
-        reject(new LegateError('INVALID_REQUEST', 'the request was broken off'));
+        reject(new LegateError('INVALID_REQUEST', 'the request was aborted'));
       });
       if (request.signal.aborted) leave();
       else request.signal.addEventListener('abort', leave, { once: true });
@@ -128,7 +128,7 @@ class WebResponse extends Writable {
   readonly #send: (response: Response) => void;
   #body: ReadableStreamDefaultController<Uint8Array> | undefined;
   /** Continues with the next write once the host has read the last one. */
-  #goOn: (() => void) | undefined;
+  #proceed: (() => void) | undefined;
 
   constructor(request: WebRequest, send: (response: Response) => void) {
     super({ decodeStrings: true });
@@ -188,7 +188,7 @@ class WebResponse extends Writable {
     if (this.#body === undefined) return done();
     this.#body.enqueue(chunk);
     if ((this.#body.desiredSize ?? 0) > 0) return done();
-    this.#goOn = done;
+    this.#proceed = done;
     return undefined;
   }
 
@@ -207,8 +207,8 @@ class WebResponse extends Writable {
   }
 
   #resume(): void {
-    const goOn = this.#goOn;
-    this.#goOn = undefined;
-    goOn?.();
+    const proceed = this.#proceed;
+    this.#proceed = undefined;
+    proceed?.();
   }
 }

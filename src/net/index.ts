@@ -7,5 +7,12 @@ export {
   readBodyOf,
   readBytes,
 } from './body.ts';
+export {
+  type ClientTls,
+  clientTls,
+  type ClientTlsOptions,
+  type TlsMaterial,
+} from './client-tls.ts';
+export { checkFiles, FileSource, readConfiguredFile } from './file-source.ts';
 export { toFetchHandler } from './fetch-handler.ts';
 export { toNodeHandler } from './node-handler.ts';
