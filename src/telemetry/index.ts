@@ -22,10 +22,12 @@ export {
   traceHeaders,
   traceparentOf,
 } from './tracing.ts';
+export { traced } from './traced.ts';
 export {
   type OtlpOptions,
   startTelemetry,
   type Telemetry,
   type TelemetryOptions,
+  telemetryOptions,
   telemetryOptionsOf,
 } from './telemetry.ts';

@@ -10,12 +10,15 @@ import {
   type ObservableCallback,
   type UpDownCounter,
 } from '@opentelemetry/api';
+import { LegateError } from '../protocol/index.ts';
+import { within } from '../time/index.ts';
 import { type MetricName, metricTable } from './metric-table.ts';
 
 /** Upper bounds of a histogram's buckets, by unit. */
 const boundaries: Readonly<Record<string, number[]>> = {
-  s: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600],
-  ms: [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 600_000],
+  s: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600],
+  ms: [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 600_000],
+  '': [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000],
 };
 
 /**
@@ -50,14 +53,17 @@ interface Observation {
   unregister: () => void;
 }
 
+/** How long an observation may ask a store or a broker: one that hangs must not hang `/metrics`. */
+const observationMs = 2_000;
+
 /** Observes a gauge whenever metrics are collected. Returns a function that stops it. */
 export function observeGauge(name: MetricName, callback: ObservableCallback): () => void {
-  return observe(callback, (meter) => meter.createObservableGauge(name, optionsOf(name)));
+  return observe(name, callback, (meter) => meter.createObservableGauge(name, optionsOf(name)));
 }
 
 /** As `observeGauge`, for a total that only grows. */
 export function observeCounter(name: MetricName, callback: ObservableCallback): () => void {
-  return observe(callback, (meter) => meter.createObservableCounter(name, optionsOf(name)));
+  return observe(name, callback, (meter) => meter.createObservableCounter(name, optionsOf(name)));
 }
 
 /** Registers all observations with the meter provider that has just been set. */
@@ -65,11 +71,22 @@ export function registerObservations(): void {
   for (const observation of observations) observation.unregister = observation.register();
 }
 
-function observe(callback: ObservableCallback, make: (meter: Meter) => Observable): () => void {
+function observe(
+  name: MetricName,
+  callback: ObservableCallback,
+  make: (meter: Meter) => Observable,
+): () => void {
+  const late = () =>
+    new LegateError('UNAVAILABLE', `${name} could not be observed in ${observationMs / 1_000} s`);
+  const inTime: ObservableCallback = (result) => {
+    const observed = callback(result);
+    if (!(observed instanceof Promise)) return undefined;
+    return within({ milliseconds: observationMs, reason: late }, () => observed);
+  };
   const register = (): (() => void) => {
     const instrument = make(metrics.getMeter('legate'));
-    instrument.addCallback(callback);
-    return () => instrument.removeCallback(callback);
+    instrument.addCallback(inTime);
+    return () => instrument.removeCallback(inTime);
   };
   const observation: Observation = { register, unregister: register() };
   observations.add(observation);
@@ -80,12 +97,13 @@ function observe(callback: ObservableCallback, make: (meter: Meter) => Observabl
 }
 
 function optionsOf(name: MetricName): MetricOptions {
-  const { help: description, type, unit } = metricTable[name];
-  if (unit === undefined) return { description };
-  const explicitBucketBoundaries = type === 'histogram' ? boundaries[unit] : undefined;
+  const entry = metricTable[name];
+  const { help: description, type } = entry;
+  const unit = 'unit' in entry ? entry.unit : undefined;
+  const explicitBucketBoundaries = type === 'histogram' ? boundaries[unit ?? ''] : undefined;
   return {
     description,
-    unit,
+    ...(unit !== undefined && { unit }),
     ...(explicitBucketBoundaries !== undefined && { advice: { explicitBucketBoundaries } }),
   };
 }

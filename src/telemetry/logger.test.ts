@@ -30,6 +30,14 @@ test('lines are JSON with the event, and secrets are redacted wherever they stan
   expect(last()).toMatchObject({ level: 'warn', event: 'auth.denied', taskId: 't' });
 });
 
+test('a reason and a switch after a word for a secret are not secrets', () => {
+  const fields = {
+    fix: 'write "rest: {auth: true}" in credentials.yml',
+    reason: 'the message has an invalid token (ERR_JWS_SIGNATURE_VERIFICATION_FAILED)',
+  };
+  expect(redact(fields)).toEqual(fields);
+});
+
 test.each([
   ['a bearer token in a text', { why: 'refused Bearer abc.def-ghi_123' }, 'abc.def'],
   ['a password in an address', { url: 'postgres://me:hunter2@db/x' }, 'hunter2'],

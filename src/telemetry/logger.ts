@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import { trace } from '@opentelemetry/api';
+import { checkOptions, type OptionNames } from '../protocol/index.ts';
 import { redact } from './redact.ts';
 
 const require = createRequire(import.meta.url);
@@ -107,11 +108,19 @@ function plainLogger(bound: Fields): Logger {
   };
 }
 
+/** Read once: reading the environment costs more than the rest of a line that is not written. */
+let least: number | undefined;
+
 function isEnabled(level: Level): boolean {
-  const least = process.env['LOG_LEVEL']?.toLowerCase();
-  if (least === 'silent') return false;
-  const known = levels.findIndex((one) => one === least);
-  return levels.indexOf(level) >= (known < 0 ? levels.indexOf('warn') : known);
+  least ??= leastLevel(process.env['LOG_LEVEL']?.toLowerCase());
+  return levels.indexOf(level) >= least;
+}
+
+/** The index of the lowest level that is logged. */
+function leastLevel(named: string | undefined): number {
+  if (named === 'silent') return levels.length;
+  const known = levels.findIndex((level) => level === named);
+  return known < 0 ? levels.indexOf('warn') : known;
 }
 
 /**
@@ -125,9 +134,15 @@ export interface LoggerOptions {
   readonly level?: Level | 'silent';
   /** One JSON object a line, or a line for people; `auto` is pretty on a terminal. @default 'json' */
   readonly format?: 'json' | 'pretty' | 'auto';
-  /** Where lines go. @default standard error */
+  /** Destination of log lines. @default standard error */
   readonly write?: (line: string) => void;
 }
+
+const optionNames: OptionNames<LoggerOptions> = {
+  level: 'string',
+  format: ['json', 'pretty', 'auto'],
+  write: 'function',
+};
 
 /**
  * A pino logger on standard error: secrets are redacted, and every line of a turn has its id.
@@ -137,6 +152,7 @@ export interface LoggerOptions {
  * await serve(agent, { logger });
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
+  checkOptions('createLogger', options, optionNames);
   const { pino }: typeof import('pino') = require('pino');
   const { level = 'info', format = 'json', write } = options;
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);

@@ -20,9 +20,9 @@ const inText: readonly (readonly [RegExp, string])[] = [
     /([?&](?:[\w-]*(?:token|key|secret|password|signature)|sig|code)=)[^\s&#"']+/gi,
     `$1${censored}`,
   ],
-  // `password=x`, `"api_key": "x"`, `Secret: x`. A word after "token:" is mostly prose, a long run is not.
+  // `password=x`, `"api_key": "x"`, `Secret: x`, but not `auth: true`. A word after "token:" is mostly prose, a long run is not.
   [
-    /((?:pass(?:word|wd|phrase)?|pwd|secret|auth|(?:api|access|private|signing)[_-]?key|authorization|credentials?)(?:\\?["'])?\s{0,3}(?:[=:]|%3D|%3A)\s{0,3})(?:\\"[^"]*"|"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
+    /((?:pass(?:word|wd|phrase)?|pwd|secret|auth|(?:api|access|private|signing)[_-]?key|authorization|credentials?)(?:\\?["'])?\s{0,3}(?:[=:]|%3D|%3A)\s{0,3})(?!(?:true|false|null)\b)(?:\\"[^"]*"|"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
     `$1${censored}`,
   ],
   // `Cookie: a=b; c=d` up to the end of the line, `--password x`, `<password>x</password>`.

@@ -35,6 +35,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { errorMessage } from '../protocol/index.ts';
 import { counter } from './instruments.ts';
 import type { Logger } from './logger.ts';
 import { withUnit } from './metric-table.ts';
@@ -61,7 +62,7 @@ export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
   const shared = { resource: resourceFromAttributes({ 'service.name': serviceName, ...resource }) };
   reportProblems(logger);
   const onResult = outageLog(logger, otlp?.endpoint);
-  const prometheus = new PrometheusText();
+  const prometheus = new PrometheusText(logger);
   const readers = [prometheus.reader, ...metricReaders(otlp, onResult)];
   const views = [{ instrumentName: '*', aggregationCardinalityLimit: maxSeries }];
   const meters = new MeterProvider({ ...shared, readers, views });
@@ -200,8 +201,17 @@ class PrometheusText {
   readonly reader: MetricReader = new PrometheusExporter({ preventServerStart: true });
   readonly #serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
 
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
   async render(): Promise<string> {
-    const { resourceMetrics } = await this.reader.collect();
+    const { resourceMetrics, errors } = await this.reader.collect();
+    for (const error of errors) {
+      this.#logger.warn({ problem: errorMessage(error) }, 'telemetry.sdk.warning');
+    }
     return `${this.#serializer.serialize(unitsInNames(resourceMetrics)).trimEnd()}\n`;
   }
 }

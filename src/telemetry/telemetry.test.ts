@@ -8,6 +8,8 @@ import {
   endSpan,
   counter,
   histogram,
+  observeGauge,
+  silentLogger,
   startSpan,
   startTelemetry,
   type TelemetryOptions,
@@ -281,4 +283,19 @@ test('labels chosen by callers cannot grow memory without bound', async () => {
     .filter((line) => line.startsWith('legate_tool_calls_total{'));
   expect(lines.length).toBeLessThanOrEqual(1_000);
   expect(lines.some((line) => line.includes('otel_metric_overflow'))).toBe(true);
+});
+
+test('an observation that never ends leaves out its own metric, and no other', async () => {
+  const problems: unknown[] = [];
+  const telemetry = await startTelemetry({
+    logger: { ...silentLogger, warn: (fields: unknown) => void problems.push(fields) },
+  });
+  closing.push(() => telemetry.close());
+  const stop = observeGauge('legate.contexts.limit', () => new Promise(() => {}));
+  closing.push(async () => stop());
+  counter('legate.events').add(1, { agent: 'a' });
+  const text = await telemetry.prometheus();
+  expect(text).toContain('legate_events_total{agent="a"}');
+  expect(text).not.toContain('legate_contexts_limit{');
+  expect(JSON.stringify(problems)).toContain('legate.contexts.limit could not be observed in 2 s');
 });

@@ -1,5 +1,13 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
 import { present, type TelemetrySettings } from '../config/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import {
+  checkOptions,
+  invalidConfiguration,
+  type LegateError,
+  type NestedOptions,
+  type OptionNames,
+} from '../protocol/index.ts';
 import { observeCounter, observeGauge, registerObservations } from './instruments.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import type { Sdk } from './sdk.ts';
@@ -57,6 +65,26 @@ export interface TelemetryOptions {
   readonly logger?: Logger;
 }
 
+const otlpNames: OptionNames<OtlpOptions> = {
+  endpoint: 'string',
+  headers: 'object',
+  traces: 'boolean',
+  metrics: 'boolean',
+  batchDelayMs: 'number',
+  batchSize: 'number',
+  maxQueue: 'number',
+  metricsIntervalMs: 'number',
+  timeoutMs: 'number',
+};
+const optionNames: OptionNames<TelemetryOptions> = {
+  serviceName: 'string',
+  resource: 'object',
+  otlp: { names: otlpNames, required: ['endpoint'] },
+  sampleRatio: 'number',
+  logger: 'object',
+};
+export const telemetryOptions: NestedOptions = { names: optionNames };
+
 /**
  * The telemetry of this process, while it is on.
  * @example
@@ -88,6 +116,7 @@ const shutdownMs = 3_000;
  * await serve(agent, { prometheus: true });
  */
 export async function startTelemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
+  checkOptions('startTelemetry', options, optionNames);
   const { logger = silentLogger, otlp } = options;
   if (otlp !== undefined) checkEndpoint(otlp);
   if (running !== undefined) logger.info({}, 'telemetry.shared');
@@ -131,7 +160,25 @@ async function start(options: TelemetryOptions, logger: Logger): Promise<Sdk> {
 
 function observeProcess(): readonly (() => void)[] {
   const started = Math.round(Date.now() / 1000 - process.uptime());
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  let before = performance.eventLoopUtilization();
   return [
+    () => delay.disable(),
+    observeGauge('nodejs.eventloop.delay.p99', (result) => {
+      // The histogram has the 20 ms between two samples in it.
+      result.observe(Math.max(0, delay.percentile(99) / 1e9 - 0.02));
+      delay.reset();
+    }),
+    observeGauge('nodejs.eventloop.utilization', (result) => {
+      const now = performance.eventLoopUtilization();
+      result.observe(performance.eventLoopUtilization(now, before).utilization);
+      before = now;
+    }),
+    observeGauge('process.heap_used', (result) => result.observe(process.memoryUsage().heapUsed)),
+    observeGauge('process.heap_limit', (result) =>
+      result.observe(getHeapStatistics().heap_size_limit),
+    ),
     observeGauge('process.resident_memory', (result) => result.observe(process.memoryUsage.rss())),
     observeGauge('process.start_time', (result) => result.observe(started)),
     observeCounter('process.cpu', (result) => {
@@ -157,7 +204,7 @@ function checkEndpoint({ endpoint, headers = {} }: OtlpOptions): void {
 }
 
 function invalid(what: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', `otlp.endpoint: ${what}`);
+  return invalidConfiguration(`otlp.endpoint: ${what}`);
 }
 
 /** The options in the `telemetry:` section of a project. Without the section, telemetry is off. */
