@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Passage } from './passages.ts';
 import { SearchIndex } from './search-index.ts';
+import { dot, fuse, normalised } from './vectors.ts';
 
 /** Turns texts into vectors, in their order. */
 export type Embed = (
@@ -17,8 +18,6 @@ export interface FoundPassage {
 
 /** Passages that are added between two turns of the event loop. */
 const slice = 20;
-/** Damps the weight of the first ranks where two rankings are merged (reciprocal rank fusion). */
-const rankOffset = 60;
 const candidates = 20;
 
 /**
@@ -86,12 +85,8 @@ export class PassageIndex {
     const byMeaning = Array.from(similar.keys())
       .toSorted((one, other) => (similar[other] ?? 0) - (similar[one] ?? 0))
       .slice(0, candidates);
-    const ranks = new Map<number, number>();
-    for (const list of [byWords.map(({ document }) => document), byMeaning]) {
-      list.forEach((at, rank) => ranks.set(at, (ranks.get(at) ?? 0) + 1 / (rankOffset + rank)));
-    }
-    const merged = [...ranks].toSorted((one, other) => other[1] - one[1]).slice(0, limit);
-    const scores = new Map(merged.map(([at]) => [at, similar[at] ?? 0]));
+    const merged = fuse([byWords.map(({ document }) => document), byMeaning]).slice(0, limit);
+    const scores = new Map(merged.map(({ item: at }) => [at, similar[at] ?? 0]));
     return this.#found([...scores.keys()], scores);
   }
 
@@ -113,14 +108,9 @@ export class PassageIndex {
     if (vector?.length !== dimensions) return undefined;
     const asked = normalised(vector);
     const vectors = this.#vectors;
-    return Float32Array.from(this.#passages, (_, at) => {
-      let sum = 0;
-      const start = at * dimensions;
-      for (let each = 0; each < dimensions; each += 1) {
-        sum += (vectors[start + each] ?? 0) * (asked[each] ?? 0);
-      }
-      return sum;
-    });
+    return Float32Array.from(this.#passages, (_, at) =>
+      dot(vectors.subarray(at * dimensions, (at + 1) * dimensions), asked),
+    );
   }
 
   #setVectors(vectors: readonly Float32Array[]): void {
@@ -141,9 +131,4 @@ export class PassageIndex {
 export function indexedText(passage: Passage | undefined): string {
   if (passage === undefined) return '';
   return passage.title === '' ? passage.text : `${passage.title}\n${passage.text}`;
-}
-
-function normalised(vector: Float32Array): Float32Array {
-  const length = Math.hypot(...vector);
-  return length === 0 ? vector : vector.map((each) => each / length);
 }

@@ -75,6 +75,19 @@ test('the best has relative 1 even when it fits badly, which its fit tells', () 
   expect(best('translates documents', texts)?.fit).toBe(1);
 });
 
+test('a word of every document finds the best 1,000, with the fit of all of them', () => {
+  const notes = Array.from({ length: 1_500 }, (_, at) => `note ${at}`);
+  const found = rank('note', notes, String);
+  expect(found).toHaveLength(1_000);
+  expect(found[0]?.fit).toBe(1);
+});
+
+test('words of every document look at 1,000 documents; beside a rarer word they hide nothing', () => {
+  const notes = Array.from({ length: 2_500 }, (_, at) => `a note on day ${at}`);
+  expect(rank('note on a day', notes, String)).toHaveLength(1_000);
+  expect(rank('note on day 2499', notes, String)[0]?.document).toBe('a note on day 2499');
+});
+
 test('what shares nothing is left out, and an empty query finds nothing', () => {
   expect(rank('zebra', ['a', 'b'], self)).toEqual([]);
   expect(rank('', ['a'], self)).toEqual([]);

@@ -25,14 +25,17 @@ const shortestStem = 4;
 const maxEndingLength = 3;
 /** Documents that a query may look at by its words; the most frequent words beyond it are left out. */
 const maxLooks = 1_000;
+/** Documents that a search returns at most. */
+const maxRanked = 1_000;
 /** A document with all words of the query side by side scores so many times more. */
 const phraseWeight = 2;
+/** Documents in which words side by side are looked for: the best by their words alone. */
+const maxPhraseLooks = 50;
 
-/** A document with its words, which stand between spaces. */
-interface Indexed<T> {
+/** The words of a document, which stand between spaces; `id` is its place among the documents. */
+interface Indexed {
   readonly id: number;
   readonly words: string;
-  readonly document: T;
 }
 
 /**
@@ -44,10 +47,10 @@ interface Indexed<T> {
  */
 export class SearchIndex<T> {
   readonly #textOf: (document: T) => string;
-  readonly #indexed: Indexed<T>[] = [];
+  readonly #documents: T[] = [];
   /** How many documents have each word. */
   readonly #having = new Map<string, number>();
-  readonly #search = new MiniSearch<Indexed<T>>({
+  readonly #search = new MiniSearch<Indexed>({
     fields: ['words'],
     tokenize: (words) => words.split(' ').slice(1, -1),
     processTerm: (term) => term,
@@ -65,59 +68,79 @@ export class SearchIndex<T> {
   add(document: T): void {
     const said = wordsOf(this.#textOf(document));
     for (const word of new Set(said)) this.#having.set(word, (this.#having.get(word) ?? 0) + 1);
-    const words = spaced(said);
-    const indexed = { id: this.#indexed.length, words, document };
-    this.#indexed.push(indexed);
-    this.#search.add(indexed);
+    this.#search.add({ id: this.#documents.length, words: spaced(said) });
+    this.#documents.push(document);
   }
 
   /** Best first; documents without a match are left out. */
   search(query: string): readonly Ranked<T>[] {
     const said = wordsOf(query).slice(0, maxWords);
-    const words = this.#telling([...new Set(said)]);
+    const words = this.#rarest([...new Set(said)]);
     if (words.length === 0) return [];
     const stems = new Map(words.flatMap((word) => stemsOf(word).map((stem) => [stem, word])));
-    const isTelling = new Set(words);
+    const rare = new Set(words);
     const phrases = said
       .slice(1)
       .map((word, at) => [said[at] ?? '', word])
-      .filter((pair) => pair.every((word) => isTelling.has(word)))
+      .filter((pair) => pair.every((word) => rare.has(word)))
       .map(spaced);
+    const boostDocument = this.#isEverywhere(words) ? firstOf(maxLooks) : undefined;
     const found = this.#search.search(queryOf(words, [...stems.keys()]), {
-      boostDocument: (id) => {
-        const text = this.#indexed[Number(id)]?.words ?? '';
-        const met = phrases.filter((phrase) => text.includes(phrase)).length;
-        return 1 + (met === 0 ? 0 : (phraseWeight * met) / phrases.length);
-      },
+      ...(boostDocument !== undefined && { boostDocument }),
     });
-    const fits = fitsOf(words, stems, found, this.#indexed.length);
-    const ranked = found.flatMap(({ id, score, queryTerms }, at) => {
-      const indexed = this.#indexed[Number(id)];
-      if (indexed === undefined) return [];
+    const fitOf = fits(words, stems, { found, documents: this.#documents.length });
+    const ranked = found.slice(0, maxRanked).flatMap((result, at) => {
+      const { id, score, queryTerms } = result;
+      const document = this.#documents[Number(id)];
+      if (document === undefined) return [];
       // The library multiplies by the number of words, among which stems would count again.
       const plain = score / Math.max(1, queryTerms.length);
-      return [{ document: indexed.document, score: plain, fit: fits[at] ?? 0 }];
+      const bonus = at < maxPhraseLooks ? this.#phraseBonus(document, phrases) : 1;
+      return [{ document, score: plain * bonus, fit: fitOf(result) }];
     });
     const sorted = ranked.toSorted((one, other) => other.score - one.score);
     return sorted.map((each) => ({ ...each, relative: each.score / (sorted[0]?.score ?? 1) }));
   }
 
-  /** The rarest words first, as far as the work allows; words that every document has tell nothing. */
-  #telling(words: readonly string[]): readonly string[] {
+  /** How many times more a document scores for the phrases that it has. */
+  #phraseBonus(document: T, phrases: readonly string[]): number {
+    if (phrases.length === 0) return 1;
+    const text = spaced(wordsOf(this.#textOf(document)));
+    const met = phrases.filter((phrase) => text.includes(phrase)).length;
+    return 1 + (phraseWeight * met) / phrases.length;
+  }
+
+  /** The rarest words, as many as the work allows: words of every document select nothing. */
+  #rarest(words: readonly string[]): readonly string[] {
     const rarest = words.toSorted((one, other) => this.#countOf(one) - this.#countOf(other));
-    let room = maxLooks;
+    let budget = maxLooks;
     const kept = new Set(
       rarest.filter((word, at) => {
-        room -= this.#countOf(word);
-        return at === 0 || room >= 0;
+        budget -= this.#countOf(word);
+        return at === 0 || budget >= 0;
       }),
     );
     return words.filter((word) => kept.has(word));
   }
 
+  /** Whether each word is in most documents, so that ranking all of them would tell nothing. */
+  #isEverywhere(words: readonly string[]): boolean {
+    const least = Math.max(maxLooks, this.#documents.length / 2);
+    return words.every((word) => this.#countOf(word) > least);
+  }
+
   #countOf(word: string): number {
     return this.#having.get(word) ?? 0;
   }
+}
+
+/** Weighs the first documents that are met by 1, and all others by 0: they are left out. */
+function firstOf(most: number): (id: unknown) => number {
+  const met = new Set<unknown>();
+  return (id) => {
+    if (met.size < most) met.add(id);
+    return met.has(id) ? 1 : 0;
+  };
 }
 
 function spaced(words: readonly string[]): string {
@@ -156,27 +179,25 @@ function queryOf(words: readonly string[], stems: readonly string[]): Query {
   return { combineWith: 'OR', queries: [own, withoutEnding] };
 }
 
-/** Rare words weigh more, and words that no document has the most. */
-function fitsOf(
+/** How much of the query a result covers. Rare words weigh more, and words that no document has the most. */
+function fits(
   words: readonly string[],
   stems: ReadonlyMap<string, string>,
-  found: readonly SearchResult[],
-  documents: number,
-): readonly number[] {
-  const matches = found.map(({ terms, queryTerms }) => {
-    const own = new Set(terms);
-    const kin = new Set(queryTerms.map((term) => stems.get(term) ?? term));
-    return words.map((word) => (own.has(word) ? 1 : kin.has(word) ? kinWeight : 0));
-  });
-  const weights = words.map((_, number) => {
-    const having = matches.filter((match) => (match[number] ?? 0) > 0).length;
+  { found, documents }: { readonly found: readonly SearchResult[]; readonly documents: number },
+): (result: SearchResult) => number {
+  const shareOf = ({ terms, queryTerms }: SearchResult, word: string): number => {
+    if (terms.includes(word)) return 1;
+    return queryTerms.some((term) => (stems.get(term) ?? term) === word) ? kinWeight : 0;
+  };
+  const weights = words.map((word) => {
+    let having = 0;
+    for (const result of found) if (shareOf(result, word) > 0) having += 1;
     return Math.log((documents - having + 0.5) / (having + 0.5) + 1);
   });
-  const whole = weights.reduce((sum, weight) => sum + weight, 0);
-  return matches.map(
-    (match) =>
-      match.reduce<number>((sum, share, number) => sum + share * (weights[number] ?? 0), 0) / whole,
-  );
+  const sum = (numbers: readonly number[]): number => numbers.reduce((one, two) => one + two, 0);
+  const whole = sum(weights);
+  return (result) =>
+    sum(words.map((word, at) => shareOf(result, word) * (weights[at] ?? 0))) / whole;
 }
 
 /** Scripts that put no spaces between words: their texts are known by pairs of characters. */
@@ -188,6 +209,10 @@ const runs = new RegExp(
 /** Accents of Latin, Greek and Cyrillic, and the vowel points of Arabic and Hebrew. */
 const accents = /[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]/g;
 
+/** Most texts have nothing to normalise. */
+const ascii = /^\p{ASCII}*$/u;
+const asciiRuns = /[a-z0-9]+/g;
+
 /** Characters of a text that are looked at. */
 const maxTextLength = 100_000;
 
@@ -198,13 +223,10 @@ const maxTextLength = 100_000;
  * @example wordsOf('Déjà-vu 東京都') // ['deja', 'vu', '東京', '京都']
  */
 export function wordsOf(text: string): string[] {
-  const plain = text
-    .slice(0, maxTextLength)
-    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
-    .normalize('NFKD')
-    .replaceAll(accents, '')
-    .normalize('NFKC')
-    .toLowerCase();
+  const read = text.slice(0, maxTextLength);
+  const apart = read.replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2');
+  if (ascii.test(apart)) return apart.toLowerCase().match(asciiRuns) ?? [];
+  const plain = apart.normalize('NFKD').replaceAll(accents, '').normalize('NFKC').toLowerCase();
   return [...plain.matchAll(runs)].flatMap((match) =>
     match.groups?.['unspaced'] === undefined ? [match[0]] : pairs(match[0]),
   );
