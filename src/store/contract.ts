@@ -15,6 +15,7 @@
  * - **context state**: what an agent keeps of a conversation: one value and an append-only log.
  * - **delivery**: one event to be sent to one webhook.
  * - **record**: a small JSON document in a named space, with an optional expiry.
+ * - **vector**: the embedding of a text by one model.
  *
  * Every method is one transaction: all of it happens, or none. A method that resolves has been
  * written durably (as far as the driver is durable at all).
@@ -39,6 +40,7 @@ import type {
   PushStore,
   RecordStore,
   RecordWrite,
+  VectorStore,
 } from './sub-stores.ts';
 import type { StoreHealth } from './store-health.ts';
 
@@ -52,6 +54,7 @@ export type {
   PushStore,
 } from './sub-stores.ts';
 export type { RecordStore, RecordWrite, StoredRecord } from './sub-stores.ts';
+export type { StoredVector, VectorScope, VectorStore } from './sub-stores.ts';
 export type { Reporting, StoreHealth } from './store-health.ts';
 
 /**
@@ -182,6 +185,7 @@ export interface Append {
    * next append without it opens the task again. @default false
    */
   readonly isSuperseded?: boolean;
+  /** A driver may leave out that of a log of up to 8 events, which is read as fast. */
   readonly snapshot?: Snapshot | undefined;
   /** Given by the runner of a turn: refused as fenced when the turn no longer runs under this replica. */
   readonly turn?: { readonly id: number; readonly replica: string };
@@ -234,6 +238,31 @@ export interface ContextRecord {
   readonly logLength: number;
 }
 
+/** A position in the list of contexts: whole hours, then the order of their first writes. */
+export interface ContextPosition {
+  /** The end of the hour in which it was last written, in milliseconds since 1970. */
+  readonly writtenUntil: number;
+  readonly number: number;
+}
+
+export interface ContextQuery {
+  /** Only contexts of this id, of whichever owner. */
+  readonly contextId?: string;
+  /** Contexts after this one in the order of the list. */
+  readonly after?: ContextPosition;
+  readonly limit: number;
+}
+
+export interface ListedContext extends ContextPosition {
+  readonly owner: string;
+  readonly contextId: string;
+}
+
+export interface AgentCounts {
+  readonly queuedTurns: number;
+  readonly openContexts: number;
+}
+
 export interface TaskQuery {
   /** Unset: of all owners. Only for operators, never for a caller. */
   readonly owner?: string;
@@ -250,7 +279,7 @@ export interface TaskQuery {
 
 export interface TaskPage {
   readonly records: readonly TaskRecord[];
-  /** Matches over all pages. */
+  /** Matches over all pages. PostgreSQL counts up to 10,000: then there may be more. */
   readonly total: number;
   readonly more: boolean;
 }
@@ -309,6 +338,11 @@ export interface Store {
     contextId: string,
     last?: number,
   ): Promise<readonly Json<JsonValue>[]>;
+  /**
+   * Contexts of all owners, those written in the latest hour first; of one hour, the newest first. Only for
+   * operators, never for a caller. Contexts that were written without a time are left out.
+   */
+  listContexts(query: ContextQuery): Promise<readonly ListedContext[]>;
   writeContext(write: ContextWrite): Promise<void>;
   deleteContext(owner: string, contextId: string): Promise<boolean>;
 
@@ -347,9 +381,13 @@ export interface Store {
     readonly started?: boolean;
   }): Promise<void>;
 
+  /** For operators: queued turns of an agent, and its contexts that count against the limit. */
+  counts(agent: string): Promise<AgentCounts>;
+
   readonly commands: CommandStore;
   readonly push: PushStore;
   readonly records: RecordStore;
+  readonly vectors: VectorStore;
 
   /**
    * Deletes what is over: terminal and superseded tasks with all that hangs on them, expired turns and
@@ -365,13 +403,17 @@ export interface Store {
   }): Promise<Swept>;
 
   /**
-   * Calls back for appends and cancellation requests of other replicas. A notice may be lost, the log
-   * never is. `onGap`: notices were lost, and of which tasks is unknown.
+   * Calls back for changes of other replicas: cancellation requests, ends of commands, and appends to
+   * tasks that are followed. A notice may be lost or come for another task, the log is always right.
+   * `onGap`: notices were lost, and of which tasks is unknown.
    */
   watch(
     listener: (notice: { readonly taskId: string; readonly version: number }) => void,
     onGap?: () => void,
   ): () => void;
+
+  /** Asks for notices of appends to a task, until the result is called. */
+  follow(taskId: string): () => void;
 
   close(): Promise<void>;
 }

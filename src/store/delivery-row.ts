@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json, type JsonValue } from '../protocol/index.ts';
+import { errorMessage, Json, type JsonValue } from '../protocol/index.ts';
 import type { Delivery, DeliveryRecord, PushRegistration } from './sub-stores.ts';
 import { StoredFormat } from './stored-format.ts';
 
@@ -54,7 +54,7 @@ function readRegistration(row: Row): Pick<Delivery, 'push' | 'unreadable'> {
   } catch (error) {
     return {
       push: { config: { id: String(row['config_id']), url: '' }, wireVersion: '1.0' },
-      unreadable: error instanceof Error ? error.message : String(error),
+      unreadable: errorMessage(error),
     };
   }
 }

@@ -101,6 +101,9 @@ export function listedStates({ state, isOpen }: Pick<TaskQuery, 'state' | 'isOpe
   return asks && isOpen !== true ? [...numbers, SUPERSEDED] : numbers;
 }
 
+/** Counting the matches of a list stops here, so that a page costs the same however many there are. */
+export const totalLimit = 10_000;
+
 /** Whether a task counts as unfinished: for the limit of contexts, and for retention. */
 export function isUnfinished(task: {
   readonly state: TaskState;
@@ -126,3 +129,8 @@ export const terminalStates = taskStateRows
 
 /** For `state IN (...)`: tasks that count as ended for limits and retention. */
 export const endedStates = `${terminalStates}, ${SUPERSEDED}`;
+
+/** Whether a number of `task_states` is among `endedStates`. */
+export function isEndedState(number: number): boolean {
+  return number === SUPERSEDED || taskStateRows[number]?.isTerminal === true;
+}

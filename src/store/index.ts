@@ -1,6 +1,15 @@
 export * from './contract.ts';
 export { openMemory, openMemoryReplicas } from './memory/memory-store.ts';
-export { openStore, type StoreOptions, storeOptionsOf, migrateStore, storeStatus } from './open.ts';
+export {
+  maintainSqlite,
+  isStore,
+  openStore,
+  type StoreOptions,
+  storeOptionsOf,
+  migrateStore,
+  storeStatus,
+} from './open.ts';
+export type { SqliteReport } from './sqlite/maintenance.ts';
 export { ownerKey, readOwnerKey } from './encoding.ts';
 export { RecordSpace, type SpaceRecord, StoredFormat } from './stored-format.ts';
 export { Replica } from './replica.ts';

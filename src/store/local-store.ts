@@ -3,11 +3,14 @@ import { admit, append, localCommands } from './transactions.ts';
 import type {
   Admission,
   AdmitOutcome,
+  AgentCounts,
   Append,
   AppendOutcome,
   CommandStore,
+  ContextQuery,
   ContextRecord,
   ContextWrite,
+  ListedContext,
   LogEvent,
   PushStore,
   RecordStore,
@@ -17,6 +20,7 @@ import type {
   TaskQuery,
   TaskRecord,
   TurnRecord,
+  VectorStore,
 } from './contract.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Tables } from './tables.ts';
@@ -43,6 +47,8 @@ export interface LocalStoreOptions {
   readonly read: <T>(run: () => T) => Promise<T>;
   /** Runs an operation as a transaction; resolves when what it did is durable. */
   readonly write: <T>(run: () => T) => Promise<T>;
+  /** Called inside the transaction of a sweep, after it has deleted what is over. */
+  readonly onSwept?: () => void;
   readonly onClose?: () => void;
   /** Of several stores on the same tables. @default one of its own */
   readonly medium?: SharedMedium;
@@ -57,9 +63,11 @@ export class LocalStore implements Store {
   readonly commands: CommandStore;
   readonly push: PushStore;
   readonly records: RecordStore;
+  readonly vectors: VectorStore;
   readonly #tables: Tables;
   readonly #read: LocalStoreOptions['read'];
   readonly #write: LocalStoreOptions['write'];
+  readonly #onSwept: (() => void) | undefined;
   readonly #onClose: (() => void) | undefined;
   readonly #medium: SharedMedium;
   /** Engines that use this store. */
@@ -72,9 +80,11 @@ export class LocalStore implements Store {
     this.health = options.health;
     this.push = options.tables.push;
     this.records = options.tables.records;
+    this.vectors = options.tables.vectors;
     this.#tables = options.tables;
     this.#read = options.read;
     this.#write = options.write;
+    this.#onSwept = options.onSwept;
     this.#onClose = options.onClose;
     this.#medium = options.medium ?? new SharedMedium(options.clock);
     this.commands = localCommands(options.tables, options.write, (id) => this.#notify(id, 0));
@@ -104,12 +114,20 @@ export class LocalStore implements Store {
   readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
     return this.#read(() => {
       const task = this.#tables.tasks.find(taskId);
-      return task === undefined ? [] : this.#tables.events.read(task.number, after, limit);
+      return task === undefined ? [] : this.#tables.events.read(task, after, limit);
     });
   }
 
   list(query: TaskQuery): Promise<TaskPage> {
     return this.#read(() => this.#tables.list.page(query));
+  }
+
+  counts(agent: string): Promise<AgentCounts> {
+    const { turns, openContexts } = this.#tables;
+    return this.#read(() => ({
+      queuedTurns: turns.open.queuedOf(agent),
+      openContexts: openContexts.sizeOf(agent),
+    }));
   }
 
   async requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
@@ -160,6 +178,10 @@ export class LocalStore implements Store {
     last?: number,
   ): Promise<readonly Json<JsonValue>[]> {
     return this.#read(() => this.#tables.contexts.readLog(owner, contextId, last));
+  }
+
+  listContexts(query: ContextQuery): Promise<readonly ListedContext[]> {
+    return this.#read(() => this.#tables.contexts.list(query));
   }
 
   writeContext(write: ContextWrite): Promise<void> {
@@ -216,6 +238,7 @@ export class LocalStore implements Store {
         contextRetentionMs === undefined
           ? 0
           : tables.contexts.sweep(now - contextRetentionMs, limit);
+      this.#onSwept?.();
       return { tasks: idle.length, contexts, messages, records };
     });
   }
@@ -226,6 +249,11 @@ export class LocalStore implements Store {
     return () => {
       if (this.#medium.watchers.delete(listener)) this.#listeners -= 1;
     };
+  }
+
+  /** Watchers are in this process, and are told of all tasks. */
+  follow(): () => void {
+    return () => {};
   }
 
   async close(): Promise<void> {

@@ -26,6 +26,10 @@ export class OpenContexts {
     return agent !== undefined && agent.size >= maxContexts && !agent.has(nameOf(context));
   }
 
+  sizeOf(agent: string): number {
+    return this.#counts().get(agent)?.size ?? 0;
+  }
+
   /** Whether an agent has an unfinished task in this context of an owner. */
   has(owner: string, contextId: string): boolean {
     const name = scoped(owner, contextId);
@@ -74,7 +78,7 @@ function nameOf({ owner, contextId }: Context): string {
 const hour = 60 * 60 * 1000;
 
 /**
- * The end of the hour in which a context was last written. Retention goes by whole hours so that
+ * The end of the hour in which a context was last written. Retention counts whole hours so that
  * stores don't update their index with every turn.
  */
 export function retentionBucket(now: number | undefined): number | undefined {

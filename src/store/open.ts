@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { StoreSettings } from '../config/index.ts';
+import { checkOptions, type OptionNames } from '../protocol/index.ts';
 import type { Store } from './contract.ts';
 import type { MemoryOptions } from './memory/memory-store.ts';
 import type { MigrationStatus } from './postgres/migrations.ts';
@@ -11,16 +12,55 @@ import type { SqliteOptions } from './sqlite/open-sqlite.ts';
  * @example const options: StoreOptions = { type: 'postgres', url: 'postgres://db/agents' };
  */
 export type StoreOptions =
-  | ({ readonly type: 'memory' } & MemoryOptions)
+  | ({ /** Which store. */ readonly type: 'memory' } & MemoryOptions)
   | ({ readonly type: 'sqlite' } & SqliteOptions)
   | ({ readonly type: 'postgres' } & PostgresOptions);
 
+const memoryNames: OptionNames<MemoryOptions> = { clock: 'object' };
+const sqliteNames: OptionNames<SqliteOptions> = {
+  path: 'string',
+  guest: 'boolean',
+  busyTimeoutMs: 'number',
+  cacheKiB: 'number',
+  maxBytes: 'number',
+  clock: 'object',
+};
+const postgresNames: OptionNames<PostgresOptions> = {
+  url: 'string',
+  ssl: { oneOf: ['boolean', 'object'] },
+  connectTimeoutMs: 'number',
+  listenUrl: 'string',
+  maxConnections: 'number',
+  statementTimeoutMs: 'number',
+  waitMs: 'number',
+  migrates: 'boolean',
+};
+const drivers = {
+  memory: { names: memoryNames, required: [] },
+  sqlite: { names: sqliteNames, required: ['path'] },
+  postgres: { names: postgresNames, required: ['url'] },
+} as const;
+const type = Object.keys(drivers);
+
+/** Whether something is a store that was opened, rather than which one to open. */
+export function isStore(value: Store | StoreOptions): value is Store {
+  return 'driver' in value;
+}
+
+function checkStoreOptions(options: StoreOptions): void {
+  const driver = Object.entries(drivers).find(([name]) => name === options?.type)?.[1];
+  const { names = { ...sqliteNames, ...postgresNames }, required = [] } = driver ?? {};
+  const owner = driver === undefined ? 'openStore' : `openStore({ type: '${options.type}' })`;
+  checkOptions(owner, options, { type, ...names }, ['type', ...required]);
+}
+
 /**
- * Opens a store. A driver is loaded when it is asked for, so a program pays for one only. `clock` is
- * for memory and SQLite where the options name none; PostgreSQL goes by its own.
+ * Opens a store. Loads only the driver in use. `clock` is for memory and SQLite if the options
+ * have none; PostgreSQL uses its own.
  * @example const store = await openStore({ type: 'sqlite', path: '.legate/store.db' });
  */
 export async function openStore(options: StoreOptions, clock?: { now(): number }): Promise<Store> {
+  checkStoreOptions(options);
   const given = clock === undefined ? {} : { clock };
   switch (options.type) {
     case 'memory':
@@ -40,8 +80,18 @@ export function storeOptionsOf(
   const { type = 'sqlite', path = join('.legate', 'store.db') } = settings ?? {};
   if (type === 'memory') return { type };
   if (type === 'sqlite') return { type, path: resolve(directory, path) };
-  const { url = '', maxConnections } = settings ?? {};
-  return { type, url, ...(maxConnections !== undefined && { maxConnections }) };
+  const { url = '', listenUrl, maxConnections } = settings ?? {};
+  return {
+    type,
+    url,
+    ...(listenUrl !== undefined && { listenUrl }),
+    ...(maxConnections !== undefined && { maxConnections }),
+  };
+}
+
+/** Backup, restore, check and migration of SQLite files. The driver is loaded with the call. */
+export function maintainSqlite() {
+  return import('./sqlite/maintenance.ts');
 }
 
 /** Brings the schema of a PostgreSQL store up to date. The driver is loaded with the call. */

@@ -12,7 +12,7 @@ test('text is ordered as its UTF-8 bytes are', () => {
   );
 });
 
-test('the end of a prefix comes after all that begin with it, and before all else that is greater', () => {
+test('the end of a prefix comes after all that start with it, and before all else that is greater', () => {
   fc.assert(
     fc.property(text, text, (prefix, other) => {
       const end = prefixEnd(prefix);

@@ -44,7 +44,7 @@ export class Replica {
   #renewing: { stop(): void } | undefined;
   #renewedAt: number | undefined;
   /** Until then no replica counts as dead: no replica could renew its lease for a while. */
-  #patientUntil = 0;
+  #toleratedUntil = 0;
 
   constructor(options: ReplicaOptions) {
     this.#options = { leaseMs: 15_000, logger: silentLogger, ...options };
@@ -57,7 +57,7 @@ export class Replica {
    */
   get sparesExpired(): boolean {
     const now = this.#options.scheduler.now();
-    return this.#isLate(now) || now < this.#patientUntil;
+    return this.#isLate(now) || now < this.#toleratedUntil;
   }
 
   /** Resolves after the first takeover; the returned function ends the membership. */
@@ -104,7 +104,7 @@ export class Replica {
     const now = scheduler.now();
     const isLate = this.#isLate(now);
     this.#renewedAt = now;
-    if (isLate) this.#patientUntil = now + leaseMs;
+    if (isLate) this.#toleratedUntil = now + leaseMs;
     for (const member of this.#members) member.onRenewed?.(isLate);
   }
 

@@ -78,7 +78,7 @@ test('of several who would report one does, and the next when it has ended', () 
   expect(lines).toEqual(['b: started']);
 });
 
-test('mistakes of callers and of the program are no outage, nor is what fails after the close', () => {
+test('errors of callers and bugs are not outages, nor are failures after close', () => {
   const { health } = setting();
   health.failed(new LegateError('TASK_NOT_FOUND', 'x'));
   health.failed(new Error('x'));

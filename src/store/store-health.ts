@@ -110,7 +110,7 @@ export class WriteHealth implements StoreHealth {
     };
   }
 
-  /** A write failed. What is not the medium's fault does not count. */
+  /** A write failed. Only failures of the medium count. */
   failed(error: unknown): void {
     if (this.#isClosed || !(error instanceof LegateError) || error.code !== 'STORE_FAILED') return;
     failures.add(1, { driver: this.#driver });

@@ -10,6 +10,7 @@ import { pushBehaviour } from './behaviour/push.contract.ts';
 import { recordsBehaviour } from './behaviour/records.contract.ts';
 import { sweepBehaviour } from './behaviour/sweep.contract.ts';
 import { turnsBehaviour } from './behaviour/turns.contract.ts';
+import { vectorsBehaviour } from './behaviour/vectors.contract.ts';
 import type { Store } from './contract.ts';
 
 /** A store under test, whose clock a test sets. */
@@ -39,6 +40,7 @@ export function describeStore(name: string, open: () => Opened | Promise<Opened>
       listBehaviour,
       pushBehaviour,
       recordsBehaviour,
+      vectorsBehaviour,
       sweepBehaviour,
     ]) {
       behaviour(
@@ -75,28 +77,45 @@ export function describeReplicas(
       expect(await second.load('t')).toMatchObject({ version: 1 });
     });
 
-    test('are told of appends and cancel requests of the other, and not of their own', async () => {
+    test("are notified of the other's appends and cancellation requests, and not of their own", async () => {
       const [first, second] = stores;
       const told: [string, string, number][] = [];
       first.watch(({ taskId, version }) => told.push(['first', taskId, version]));
       second.watch(({ taskId, version }) => told.push(['second', taskId, version]));
       await admit(first);
-      await append(first, statusAppend('t', 1, working));
-      await expect.poll(() => told).toContainEqual(['second', 't', 2]);
+      second.follow('t');
+      await expect
+        .poll(async () => {
+          const { version = 0 } = (await first.load('t')) ?? {};
+          await append(first, statusAppend('t', version, working));
+          return told;
+        })
+        .toContainEqual(['second', 't', expect.any(Number)]);
+      const { version } = (await first.load('t')) ?? {};
+      await expect.poll(() => told).toContainEqual(['second', 't', version]);
       await second.requestCancel('t');
-      await expect.poll(() => told).toContainEqual(['first', 't', 2]);
+      await expect.poll(() => told).toContainEqual(['first', 't', version]);
       expect(told.filter(([who]) => who === 'first')).toHaveLength(1);
     });
 
-    test('are told of commands that the other has ended or dropped', async () => {
+    test('are told of commands that the other has dropped, and of the end of those that they follow', async () => {
       const [first, second] = stores;
       const told: string[] = [];
-      second.watch(({ taskId }) => told.push(taskId));
-      const { turn } = await queueCommand(first, 'c1');
+      second.watch(({ taskId, version }) => void (version === 0 && told.push(taskId)));
       await queueCommand(first, 'c2');
-      await first.commands.end({ turn, replica: 'r1', now: 1000 });
       await first.commands.drop('c', 'r1');
-      await expect.poll(() => told).toEqual(['c1', 'c2']);
+      await expect.poll(() => told).toEqual(['c2']);
+      second.follow('c1');
+      told.length = 0;
+      // Until the other store knows of the interest.
+      await expect
+        .poll(async () => {
+          const { turn } = await queueCommand(first, 'c1');
+          await first.commands.end({ turn, replica: 'r1', now: 1000 });
+          return told.length;
+        })
+        .toBeGreaterThan(1);
+      expect(new Set(told)).toEqual(new Set(['c1']));
     });
 
     test('a watch can be ended', async () => {
@@ -107,8 +126,9 @@ export function describeReplicas(
       second.watch(({ version }) => still.push(version));
       unwatch();
       await admit(first);
-      await append(first, statusAppend('t', 1, working));
-      await expect.poll(() => still).toContain(2);
+      await second.requestCancel('t');
+      await first.requestCancel('t');
+      await expect.poll(() => still).toContain(1);
       expect(told).toEqual([]);
     });
   });

@@ -1,4 +1,5 @@
 import type { Json, JsonValue, TaskPushNotificationConfig } from '../protocol/index.ts';
+import type { Neighbour } from '../search/index.ts';
 import type { ContextWrite, StoreClock, TurnRecord } from './contract.ts';
 
 /** How a command came to its end. `next`: the turn of its key that now runs under the same replica. */
@@ -106,6 +107,8 @@ export interface PushStore {
     readonly after?: number;
     readonly limit: number;
   }): Promise<readonly DeliveryRecord[]>;
+  /** For operators: the number of deliveries in each state. */
+  counts(): Promise<Readonly<Record<DeliveryState, number>>>;
   /** Makes a dead delivery pending again, due at once, with no attempts made. False: there is none. */
   revive(deliveryId: number): Promise<boolean>;
 }
@@ -158,4 +161,39 @@ export interface RecordStore {
     readonly expiresAt: number;
     readonly now: number;
   }): Promise<number>;
+}
+
+/** Whose vectors they are, and which model made them: vectors of two models can't be compared. */
+export interface VectorScope {
+  /** What the vectors are of. */
+  readonly space: string;
+  readonly owner: string;
+  readonly model: string;
+}
+
+export interface StoredVector {
+  readonly key: string;
+  /** Kept with the length 1. */
+  readonly vector: Float32Array;
+}
+
+/** Vectors of texts, found by the nearest. Rules and words: contract.ts. */
+export interface VectorStore {
+  /** Adds vectors, or replaces those of the same keys. */
+  write(scope: VectorScope, vectors: readonly StoredVector[]): Promise<void>;
+  /** The keys of a scope after `after`, in their order by code points. */
+  keys(
+    scope: VectorScope,
+    options: { readonly after?: string | undefined; readonly limit: number },
+  ): Promise<readonly string[]>;
+  /** The greatest key of a scope. */
+  lastKey(scope: VectorScope): Promise<string | undefined>;
+  /** The vectors nearest to one, best first; vectors of another length are left out. */
+  nearest(scope: VectorScope, vector: Float32Array, limit: number): Promise<readonly Neighbour[]>;
+  /** Deletes vectors of an owner, of all models: those of the keys, or all. */
+  delete(query: {
+    readonly space: string;
+    readonly owner: string;
+    readonly keys?: readonly string[];
+  }): Promise<void>;
 }

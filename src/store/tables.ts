@@ -1,9 +1,11 @@
 import type { Json, JsonValue, Message, Task, TaskState } from '../protocol/index.ts';
 import type {
   Admission,
+  ContextQuery,
   ContextRecord,
   ContextWrite,
   Dedupe,
+  ListedContext,
   LogEvent,
   PushRegistration,
   PushStore,
@@ -14,6 +16,7 @@ import type {
   TaskQuery,
   TaskRecord,
   TurnRecord,
+  VectorStore,
 } from './contract.ts';
 import type { OpenContexts } from './open-contexts.ts';
 import type { OpenTurn, TurnQueue } from './turn-queue.ts';
@@ -62,10 +65,10 @@ export interface Tables {
   };
   readonly events: {
     /** The first event; it doubles as the first snapshot. */
-    create(task: number, body: Json<Task>): void;
-    append(task: number, events: readonly LogEvent[]): void;
-    setSnapshot(task: number, snapshot: Snapshot): void;
-    read(task: number, after: number, limit: number): readonly LogEvent[];
+    create(task: TaskRow, body: Json<Task>): void;
+    append(task: TaskRow, events: readonly LogEvent[]): void;
+    setSnapshot(task: TaskRow, snapshot: Snapshot): void;
+    read(task: TaskRow, after: number, limit: number): readonly LogEvent[];
   };
   readonly turns: {
     readonly open: TurnQueue;
@@ -90,6 +93,7 @@ export interface Tables {
   readonly contexts: {
     read(owner: string, contextId: string): ContextRecord | undefined;
     readLog(owner: string, contextId: string, last?: number): readonly Json<JsonValue>[];
+    list(query: ContextQuery): readonly ListedContext[];
     write(write: ContextWrite): void;
     delete(owner: string, contextId: string): boolean;
     /** Deletes those last written before a time that have no unfinished task, and counts them. */
@@ -109,6 +113,7 @@ export interface Tables {
     apply(writes: readonly RecordWrite[], now: number): void;
     sweep(now: number, limit: number): number;
   };
+  readonly vectors: VectorStore;
   /** Whole task records. */
   readonly list: {
     load(taskId: string): TaskRecord | undefined;

@@ -57,7 +57,7 @@ function isRemembered({ turns, tasks }: Tables, message: KnownMessage, now: numb
 
 function create(tables: Tables, admission: Admission, body: Json<Task>): void {
   const task = tables.tasks.insert(admission, body.value.status.state);
-  tables.events.create(task.number, body);
+  tables.events.create(task, body);
   if (admission.push === undefined) return;
   tables.push.register(task, admission.push);
   tables.push.queueDeliveries(task, 1, admission.now);
@@ -105,7 +105,7 @@ export function append(tables: Tables, write: Append): AppendOutcome {
 /** True when a delivery was written. */
 function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Append): boolean {
   let deliveries = false;
-  events.append(task.number, write.events);
+  events.append(task, write.events);
   if (task.pushConfigs > 0) {
     for (const { sequence, body } of write.events) {
       if ('message' in body.value) continue;
@@ -113,7 +113,7 @@ function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Appe
       deliveries = true;
     }
   }
-  if (write.snapshot !== undefined) events.setSnapshot(task.number, write.snapshot);
+  if (write.snapshot !== undefined) events.setSnapshot(task, write.snapshot);
   const { state, statusTime, isSuperseded = false } = write;
   tasks.advance(task, {
     version: task.version + write.events.length,

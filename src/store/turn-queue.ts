@@ -76,6 +76,15 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     return found.sort((a, b) => a.id - b.id).slice(0, query.limit);
   }
 
+  /** Turns of an agent that wait for their place. */
+  queuedOf(agent: string): number {
+    let count = 0;
+    for (const turn of this.#turns.values()) {
+      if (turn.agent === agent && turn.replica === undefined) count += 1;
+    }
+    return count;
+  }
+
   /** The tasks with a turn that runs under a replica. */
   tasksOf(replica: string): ReadonlySet<string> {
     const found = new Set<string>();

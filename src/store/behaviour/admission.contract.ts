@@ -45,6 +45,19 @@ export function admissionBehaviour(current: CurrentStore): void {
       expect(await log(store)).toEqual([[1, { task: taskBody('t', 'c').value }]]);
     });
 
+    test('queued turns and open contexts of an agent are counted', async () => {
+      const store = current();
+      const { agent } = admission();
+      expect(await store.counts(agent)).toEqual({ queuedTurns: 0, openContexts: 0 });
+      const { turn } = await admit(store);
+      await admit(store, { taskId: 'behind' });
+      await admit(store, { taskId: 'elsewhere', contextId: 'other', key: 'other' });
+      await admit(store, { taskId: 'foreign', agent: 'another', key: 'another' });
+      expect(await store.counts(agent)).toEqual({ queuedTurns: 1, openContexts: 2 });
+      await append(store, ending(turn, 1, completed));
+      expect(await store.counts(agent)).toEqual({ queuedTurns: 0, openContexts: 2 });
+    });
+
     test('the turn carries the request as it was given', async () => {
       const request = Json.of({ deep: [1, { text: 'ä\u0000\u{1F600}' }] });
       const { turn } = await admit(current(), { request });
@@ -214,7 +227,7 @@ export function admissionBehaviour(current: CurrentStore): void {
       });
     });
 
-    test('0 is no limit', async () => {
+    test('0 means unlimited', async () => {
       const store = current();
       for (const id of ['a', 'b', 'd']) await admit(store, { taskId: id, contextId: id });
       expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 3 });

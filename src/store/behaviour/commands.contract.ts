@@ -75,7 +75,7 @@ export function commandsBehaviour(current: CurrentStore, setTime: SetTime): void
       expect(await store.commands.end(end)).toEqual({ kind: 'fenced' });
     });
 
-    test('are dropped for their key, whether they run or wait; turns of tasks go on', async () => {
+    test('are dropped for their key, whether they run or wait; turns of tasks continue', async () => {
       const store = current();
       const running = await queueCommand(store, 'x');
       const task = await admit(store, { taskId: 'a' });

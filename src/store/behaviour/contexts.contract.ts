@@ -83,7 +83,37 @@ export function contextsBehaviour(current: CurrentStore): void {
       expect(await store.loadContext('a', 'bc')).toBeUndefined();
     });
 
-    test('can be deleted, value and log, and begun anew', async () => {
+    test('is listed for operators: the latest hour first, in it the newest first, by pages', async () => {
+      const store = current();
+      const hour = 3_600_000;
+      const write = (owner: string, contextId: string, now?: number) =>
+        store.writeContext({
+          owner,
+          contextId,
+          log: entries(1),
+          ...(now !== undefined && { now }),
+        });
+      await write(alice, 'old', hour);
+      await write(alice, 'c', 5 * hour);
+      await write(bob, 'c', 5 * hour + 1);
+      await write(alice, 'without a time');
+      await write(alice, 'old', 9 * hour);
+      const listed = async (query: Parameters<typeof store.listContexts>[0]) =>
+        (await store.listContexts(query)).map(({ owner, contextId }) => [owner, contextId]);
+      const all = [
+        [alice, 'old'],
+        [bob, 'c'],
+        [alice, 'c'],
+      ];
+      expect(await listed({ limit: 10 })).toEqual(all);
+      const [, second] = await store.listContexts({ limit: 2 });
+      expect(second).toMatchObject({ owner: bob, writtenUntil: 6 * hour });
+      expect(await listed({ limit: 10, ...(second && { after: second }) })).toEqual(all.slice(2));
+      expect(await listed({ limit: 10, contextId: 'c' })).toEqual(all.slice(1));
+      expect(await listed({ limit: 10, contextId: 'none' })).toEqual([]);
+    });
+
+    test('can be deleted, value and log, and started again', async () => {
       const store = current();
       await store.writeContext({
         owner: alice,

@@ -39,7 +39,7 @@ export function listBehaviour(current: CurrentStore): void {
       expect(await current().list({ owner: alice, limit: 10 })).toEqual(empty);
     });
 
-    test('begins with the task whose status changed last, equal times by id', async () => {
+    test('starts with the task whose status changed last, equal times by id', async () => {
       const store = current();
       await admit(store, { taskId: 'a', contextId: 'a', now: 100 });
       await admit(store, { taskId: 'c', contextId: 'c', now: 200 });

@@ -265,6 +265,7 @@ export function pushBehaviour(current: CurrentStore, setTime: SetTime): void {
       await owing(3, 'a');
       const id = await dieOne();
       const { push } = current();
+      expect((await push.counts()).dead).toBe(1);
       expect(await push.deliveries({ state: 'dead', limit: 10 })).toMatchObject([
         { id, state: 'dead', attempts: 1, lastError: 'gave up' },
       ]);

@@ -37,7 +37,7 @@ export function recordsBehaviour(current: CurrentStore): void {
       expect(found).not.toHaveProperty('expiresAt');
     });
 
-    test('vanish when they expire, and begin anew after that', async () => {
+    test('vanish when they expire, and start again after that', async () => {
       const { records } = current();
       await records.write([put('k', 1, { expiresAt: 900 })], 100);
       expect(await records.get('s', 'k', 899)).toBeDefined();
@@ -127,7 +127,7 @@ export function recordsBehaviour(current: CurrentStore): void {
       expect(await keys({ prefix: '%' })).toEqual(['%']);
     });
 
-    test('goes on after a key, and stops at its limit', async () => {
+    test('continues after a key, and stops at its limit', async () => {
       const all = ['a', 'p1', 'p1\u0000', 'p2', 'p3', 'q'];
       await current().records.write(
         all.map((key, index) => put(key, index)),
@@ -169,7 +169,7 @@ export function recordsBehaviour(current: CurrentStore): void {
       expect(values.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
     });
 
-    test('a record that holds no number is no counter', async () => {
+    test("a record without a number can't be incremented", async () => {
       const { records } = current();
       await records.write([{ space: 's', key: 'n', value: Json.of('text') }], 100);
       await expect(records.increment(counter)).rejects.toMatchObject({ code: 'INTERNAL' });

@@ -283,7 +283,9 @@ async function toAppend(
       step.replies && {
         reply: Json.of({ messageId: 'r', role: 'ROLE_AGENT' as const, parts: [] }),
       }),
-    ...(step.hasSnapshot && { snapshot: { version: last, body: taskBody(taskId, 'c', state) } }),
+    // A driver may leave out the snapshot of a shorter log.
+    ...(step.hasSnapshot &&
+      last > 8 && { snapshot: { version: last, body: taskBody(taskId, 'c', state) } }),
     ...(context !== undefined && {
       context: { ...context, value: Json.of(last), log: [Json.of(last)] },
     }),

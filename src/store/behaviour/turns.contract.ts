@@ -59,7 +59,7 @@ export function turnsBehaviour(current: CurrentStore, setTime: SetTime): void {
       await append(store, ending(next, 1));
     });
 
-    test('an interrupted task: its turn ends, the next of its key begins', async () => {
+    test('an interrupted task: its turn ends, the next of its key starts', async () => {
       const store = current();
       const { turn } = await admit(store);
       const followUp = await carryOn(store);
@@ -314,7 +314,7 @@ export function turnsBehaviour(current: CurrentStore, setTime: SetTime): void {
       ]);
     });
 
-    test('a turn that had begun counts one attempt more', async () => {
+    test('a turn that had started counts one attempt more', async () => {
       const store = current();
       const { turn } = await admit(store);
       await store.release({ id: turn.id, replica: 'r1', started: true });

@@ -195,6 +195,12 @@ export class MemoryPush implements PushStore {
     return found;
   }
 
+  async counts(): Promise<Record<DeliveryState, number>> {
+    const counts = { pending: 0, dead: 0 };
+    for (const { state } of this.#deliveries.values()) counts[state] += 1;
+    return counts;
+  }
+
   async revive(deliveryId: number): Promise<boolean> {
     const delivery = this.#deliveries.get(deliveryId);
     if (delivery?.state !== 'dead') return false;

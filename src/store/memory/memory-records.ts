@@ -2,11 +2,12 @@ import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoreClock, StoredRecord } from '../contract.ts';
 import { counterValue } from '../stored-format.ts';
 import { compareText, lowerBound } from '../encoding.ts';
+import { positionOf, SortedKeys } from './sorted-keys.ts';
 
 interface Space {
   readonly records: Map<string, StoredRecord>;
-  /** In the order of lists: a page costs a binary search and its own length. */
-  readonly keys: string[];
+  /** A page costs a binary search and its own length. */
+  readonly keys: SortedKeys;
 }
 
 /** Small documents by space and key. */
@@ -61,8 +62,10 @@ export class MemoryRecords implements RecordStore {
     readonly now: number;
   }): Promise<readonly StoredRecord[]> {
     const { prefix = '', after, limit, now } = query;
-    const { records, keys } = this.#spaces.get(query.space) ?? { records: undefined, keys: [] };
     const found: StoredRecord[] = [];
+    const known = this.#spaces.get(query.space);
+    if (known === undefined) return found;
+    const keys = known.keys.list();
     const from = Math.max(
       positionOf(keys, prefix),
       after === undefined ? 0 : lowerBound(keys, (key) => compareText(key, after) <= 0),
@@ -70,8 +73,10 @@ export class MemoryRecords implements RecordStore {
     for (let index = from; index < keys.length && found.length < limit; index += 1) {
       const key = keys[index] ?? '';
       if (!key.startsWith(prefix)) break;
-      const record = records?.get(key);
-      if (record !== undefined && !isExpired(record, now)) found.push(record);
+      const record = known.records.get(key);
+      // A key that was removed and came back may be there twice.
+      if (record === undefined || key === keys[index - 1]) continue;
+      if (!isExpired(record, now)) found.push(record);
     }
     return found;
   }
@@ -117,22 +122,22 @@ export class MemoryRecords implements RecordStore {
 
   #set(name: string, record: StoredRecord): void {
     let space = this.#spaces.get(name);
-    if (space === undefined) this.#spaces.set(name, (space = { records: new Map(), keys: [] }));
+    if (space === undefined) {
+      const known = new Map<string, StoredRecord>();
+      space = { records: known, keys: new SortedKeys((key) => known.has(key)) };
+      this.#spaces.set(name, space);
+    }
     const { records, keys } = space;
-    if (!records.has(record.key)) keys.splice(positionOf(keys, record.key), 0, record.key);
+    if (!records.has(record.key)) keys.add(record.key);
     records.set(record.key, record);
   }
 
   #delete(name: string, key: string): void {
     const space = this.#spaces.get(name);
     if (space?.records.delete(key) !== true) return;
-    space.keys.splice(positionOf(space.keys, key), 1);
-    if (space.keys.length === 0) this.#spaces.delete(name);
+    space.keys.remove();
+    if (space.records.size === 0) this.#spaces.delete(name);
   }
-}
-
-function positionOf(keys: readonly string[], key: string): number {
-  return lowerBound(keys, (each) => compareText(each, key) < 0);
 }
 
 function isExpired(record: StoredRecord, now: number): boolean {

@@ -30,7 +30,7 @@ function manyTasks() {
     const admission = { taskId: id, agent: 'a', owner: alice, contextId, now: number };
     const key = { key: id, replica: 'r', request: Json.of({}), maxContexts: 0 };
     const row = tasks.insert({ ...admission, ...key }, state);
-    events.create(row.number, body);
+    events.create(row, body);
     return watch(row);
   };
   const rows = Array.from({ length: count }, (_, number) => insert(number));

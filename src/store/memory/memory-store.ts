@@ -4,7 +4,7 @@ import { neverOut } from '../store-health.ts';
 import { MemoryTables } from './memory-tables.ts';
 
 /**
- * What a store in memory goes by.
+ * Options of a store in memory.
  * @example const store = openMemory({ clock: { now: () => Date.UTC(2026, 0, 1) } });
  */
 export interface MemoryOptions {

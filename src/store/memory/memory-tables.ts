@@ -1,8 +1,11 @@
 import { Json, type JsonValue, type Message, type Task } from '../../protocol/index.ts';
 import type {
+  ContextPosition,
+  ContextQuery,
   ContextRecord,
   ContextWrite,
   Dedupe,
+  ListedContext,
   LogEvent,
   Snapshot,
   StoreClock,
@@ -15,6 +18,7 @@ import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { MemoryTasks } from './memory-tasks.ts';
+import { MemoryVectors } from './memory-vectors.ts';
 
 /**
  * All that memory stores keep. Every operation runs to its end before another starts, which makes
@@ -25,6 +29,7 @@ export class MemoryTables implements Tables {
   readonly turns = new MemoryTurns();
   readonly messages = new MemoryMessages(this.turns.open);
   readonly records: MemoryRecords;
+  readonly vectors = new MemoryVectors();
   readonly openContexts = new OpenContexts(() => this.tasks.unfinished());
   readonly contexts = new MemoryContexts(this.openContexts);
   readonly push: MemoryPush;
@@ -52,27 +57,27 @@ export class MemoryEvents {
   /** Number n of a log is at n - 1. */
   readonly #logs = new Map<number, { readonly log: string[]; version: number; snapshot: string }>();
 
-  create(task: number, body: Json<Task>): void {
-    this.#logs.set(task, { log: [`{"task":${body.text}}`], version: 1, snapshot: body.text });
+  create({ number }: TaskRow, body: Json<Task>): void {
+    this.#logs.set(number, { log: [`{"task":${body.text}}`], version: 1, snapshot: body.text });
   }
 
-  append(task: number, events: readonly LogEvent[]): void {
+  append(task: TaskRow, events: readonly LogEvent[]): void {
     const { log } = this.#of(task);
     for (const { body } of events) log.push(body.text);
   }
 
-  setSnapshot(task: number, { version, body }: Snapshot): void {
+  setSnapshot(task: TaskRow, { version, body }: Snapshot): void {
     const entry = this.#of(task);
     entry.version = version;
     entry.snapshot = body.text;
   }
 
-  snapshotOf(task: number): Snapshot {
+  snapshotOf(task: TaskRow): Snapshot {
     const { version, snapshot } = this.#of(task);
     return { version, body: Json.fromText(snapshot) };
   }
 
-  read(task: number, after: number, limit: number): LogEvent[] {
+  read(task: TaskRow, after: number, limit: number): LogEvent[] {
     const from = Math.max(0, after);
     const texts = this.#of(task).log.slice(from, from + limit);
     return texts.map((text, index) => ({ sequence: from + index + 1, body: Json.fromText(text) }));
@@ -82,9 +87,9 @@ export class MemoryEvents {
     this.#logs.delete(task);
   }
 
-  #of(task: number) {
-    const found = this.#logs.get(task);
-    if (found === undefined) throw new TypeError(`task number ${task} has no log`);
+  #of({ number }: TaskRow) {
+    const found = this.#logs.get(number);
+    if (found === undefined) throw new TypeError(`task number ${number} has no log`);
     return found;
   }
 }
@@ -178,12 +183,14 @@ interface ContextEntry {
   value: Json<JsonValue> | undefined;
   readonly log: Json<JsonValue>[];
   retentionBucket: number | undefined;
+  readonly number: number;
 }
 
 /** What agents keep of conversations. */
 class MemoryContexts {
   readonly #contexts = new Map<string, ContextEntry>();
   readonly #open: OpenContexts;
+  #count = 0;
 
   constructor(open: OpenContexts) {
     this.#open = open;
@@ -199,11 +206,27 @@ class MemoryContexts {
     return log.slice(last === undefined ? 0 : Math.max(0, log.length - last));
   }
 
+  list({ contextId: wanted, after, limit }: ContextQuery): readonly ListedContext[] {
+    return this.#contexts
+      .values()
+      .flatMap(({ owner, contextId, number, retentionBucket: writtenUntil }) =>
+        writtenUntil === undefined || (wanted !== undefined && contextId !== wanted)
+          ? []
+          : [{ owner, contextId, number, writtenUntil }],
+      )
+      .filter((listed) => after === undefined || latestFirst(after, listed) < 0)
+      .toArray()
+      .sort(latestFirst)
+      .slice(0, limit);
+  }
+
   write({ owner, contextId, value, log = [], now }: ContextWrite): void {
     const name = scoped(owner, contextId);
     let entry = this.#contexts.get(name);
     if (entry === undefined) {
-      entry = { owner, contextId, value: undefined, log: [], retentionBucket: undefined };
+      this.#count += 1;
+      const number = this.#count;
+      entry = { owner, contextId, value: undefined, log: [], retentionBucket: undefined, number };
       this.#contexts.set(name, entry);
     }
     entry.value = value ?? entry.value;
@@ -226,4 +249,8 @@ class MemoryContexts {
     for (const { owner, contextId } of over) this.delete(owner, contextId);
     return over.length;
   }
+}
+
+function latestFirst(one: ContextPosition, other: ContextPosition): number {
+  return other.writtenUntil - one.writtenUntil || other.number - one.number;
 }

@@ -156,14 +156,14 @@ export class MemoryTasks {
   }
 
   #toRecord(row: TaskRow): TaskRecord {
-    const { number, agent: _, pushConfigs, ...fields } = row;
-    const snapshot = this.#events.snapshotOf(number);
+    const { number: _number, agent: _agent, pushConfigs, ...fields } = row;
+    const snapshot = this.#events.snapshotOf(row);
     const tail = row.version - snapshot.version;
     return {
       ...fields,
       hasPush: pushConfigs > 0,
       snapshot,
-      tail: tail === 0 ? [] : this.#events.read(number, snapshot.version, tail),
+      tail: tail === 0 ? [] : this.#events.read(row, snapshot.version, tail),
     };
   }
 

@@ -38,7 +38,8 @@ export function postgresCommands({ writes }: Connections, notices: Notices): Com
     async drop(key, replica) {
       const [row = {}] = await writes.write(statements.drop, [key, replica], { key });
       const ids = textsOf(row['ids']);
-      for (const id of ids) notices.notify(id, 0);
+      // Also to the replica that runs one of them.
+      for (const id of ids) notices.announce(id, 0);
       return { ids, ...nextTurn(row) };
     },
   };

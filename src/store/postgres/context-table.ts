@@ -1,5 +1,5 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
-import type { ContextRecord, ContextWrite } from '../contract.ts';
+import type { ContextQuery, ContextRecord, ContextWrite, ListedContext } from '../contract.ts';
 import type { Connections } from './open-postgres.ts';
 import type { Value } from './statement.ts';
 
@@ -15,6 +15,13 @@ const statements = {
       WHERE contexts.owner = $1 AND contexts.context_id = $2
         AND entry.sequence > contexts.log_length - $3::bigint
       ORDER BY entry.sequence`,
+  },
+  list: {
+    name: 'context_list',
+    text: `SELECT number, owner, context_id, written_until FROM legate.contexts
+      WHERE written_until IS NOT NULL AND ($1::text IS NULL OR context_id = $1)
+        AND ($2::bigint IS NULL OR (written_until, number) < ($2::bigint, $3::bigint))
+      ORDER BY written_until DESC, number DESC LIMIT $4`,
   },
   write: { name: 'context_write', text: 'SELECT legate.write_context($1, $2, $3, $4, $5)' },
   delete: {
@@ -50,6 +57,17 @@ export class ContextTable {
     const values = [owner, contextId, last ?? Number.MAX_SAFE_INTEGER];
     const rows = await this.#connections.reads.read(statements.readLog, values);
     return rows.map((row) => Json.fromText<JsonValue>(String(row['body'])));
+  }
+
+  async list({ contextId, after, limit }: ContextQuery): Promise<readonly ListedContext[]> {
+    const values = [contextId ?? null, after?.writtenUntil ?? null, after?.number ?? null, limit];
+    const rows = await this.#connections.reads.read(statements.list, values);
+    return rows.map((row) => ({
+      owner: String(row['owner']),
+      contextId: String(row['context_id']),
+      writtenUntil: Number(row['written_until']),
+      number: Number(row['number']),
+    }));
   }
 
   async write(write: ContextWrite): Promise<void> {

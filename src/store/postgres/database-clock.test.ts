@@ -77,7 +77,7 @@ test('is measured again when it is read after a while', async () => {
   expect(asked()).toBe(2);
 });
 
-test('goes on while the database cannot be asked', async () => {
+test('continues while the database cannot be asked', async () => {
   let isAway = false;
   const world = { monotonic: 0 };
   const clock = new DatabaseClock(

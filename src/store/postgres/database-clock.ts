@@ -36,7 +36,7 @@ export class DatabaseClock implements StoreClock {
     if (this.#measured === undefined) return wall();
     const at = monotonic();
     if (at - this.#measured.at > staleMs) {
-      // A database that cannot be asked is reported by those who need it; the clock goes on.
+      // Operations that need the database report its failure; the clock continues.
       this.measure().catch(() => {});
     }
     return Math.floor(at + this.#measured.offset);

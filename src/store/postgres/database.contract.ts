@@ -16,7 +16,8 @@ export async function emptyDatabase(): Promise<string> {
        place record;
      BEGIN
        FOR place IN SELECT table_name FROM information_schema.tables
-         WHERE table_schema = 'legate' AND table_name <> 'migrations' LOOP
+         WHERE table_schema = 'legate' AND table_type = 'BASE TABLE'
+           AND table_name <> 'migrations' LOOP
          EXECUTE format('DELETE FROM legate.%I', place.table_name);
        END LOOP;
        FOR place IN SELECT oid FROM pg_class
@@ -54,7 +55,7 @@ export async function setDatabaseTime(url: string, time: number): Promise<void> 
 
 /** Lets the database answer as one does whose disk is full. */
 export async function setDatabaseFull(url: string, isFull: boolean): Promise<void> {
-  for (const table of ['tasks', 'records', 'replicas']) {
+  for (const table of ['event_batches', 'records', 'replicas']) {
     await query(
       url,
       isFull

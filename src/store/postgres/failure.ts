@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { LegateError } from '../../protocol/index.ts';
+import { errorMessage, LegateError } from '../../protocol/index.ts';
 
 /** Seconds after which a caller may try again. */
 const retryAfter = 1;
@@ -12,8 +12,14 @@ export function isLostRace(thrown: unknown): boolean {
   return code === '23505' && constraintOf(thrown) === 'messages_owner_key_key';
 }
 
+/** A lock that others hold was not to be had in time, or only by a deadlock. */
+export function isLockDenied(thrown: unknown): boolean {
+  const code = sqlState(thrown);
+  return code === '55P03' || code === '40P01';
+}
+
 /**
- * Whether the connection ended with this error, so that nobody knows what became of the statement. Any
+ * Whether the connection ended with this error, so that the outcome of the statement is unknown. Any
  * other error of the server means that its transaction was rolled back.
  */
 export function isBreak(thrown: unknown): boolean {
@@ -23,7 +29,8 @@ export function isBreak(thrown: unknown): boolean {
 
 /** Whether a new task has an id that exists. */
 export function isTaskIdTaken(thrown: unknown): boolean {
-  return sqlState(thrown) === '23505' && constraintOf(thrown) === 'tasks_pkey';
+  const isTasks = /^(open|ended)_tasks_pkey$/.test(constraintOf(thrown) ?? '');
+  return sqlState(thrown) === '23505' && isTasks;
 }
 
 export function sqlState(thrown: unknown): string | undefined {
@@ -43,7 +50,7 @@ export function storeFailure(place: string, thrown: unknown): LegateError {
     const message = `store ${place}: a value was refused; this is a mistake in the program`;
     return new LegateError('INTERNAL', message, { cause: thrown });
   }
-  const text = explain(code, thrown instanceof Error ? thrown.message : String(thrown));
+  const text = explain(code, errorMessage(thrown));
   return new LegateError('STORE_FAILED', `store ${place}: ${text}`, { cause: thrown, retryAfter });
 }
 

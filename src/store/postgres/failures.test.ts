@@ -55,14 +55,14 @@ test('an address of another kind, or too few connections, is a mistake in the co
     await expect(openPostgres({ url })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
   }
   const url = await emptyDatabase();
-  await expect(openPostgres({ url, maxConnections: 3 })).rejects.toMatchObject({
+  await expect(openPostgres({ url, maxConnections: 2 })).rejects.toMatchObject({
     code: 'CONFIGURATION_INVALID',
   });
 });
 
 test('a store takes no more connections than it may', async () => {
   const url = await emptyDatabase();
-  const store = await open({ url, maxConnections: 4 });
+  const store = await open({ url, maxConnections: 3 });
   await Promise.all(
     Array.from({ length: 100 }, async (_, index) => {
       await admit(store, { taskId: `t${index}`, contextId: `c${index}` });
@@ -73,14 +73,14 @@ test('a store takes no more connections than it may', async () => {
   const rows = await query<{ n: number }>(
     url,
     `SELECT count(*)::int AS n FROM pg_stat_activity
-     WHERE application_name = 'legate' AND datname = current_database()`,
+     WHERE application_name LIKE 'legate%' AND datname = current_database()`,
   );
-  expect(rows[0]?.n).toBe(4);
+  expect(rows[0]?.n).toBe(3);
 });
 
 test('a write whose answer was lost fails; tried again it conflicts, and is there once', async () => {
   await using network = await badNetwork(await emptyDatabase());
-  const store = await open({ url: network.url, statementTimeoutMs: 200 });
+  const store = await open({ url: network.url, statementTimeoutMs: 2_000 });
   const { turn } = await admit(store);
   network.answers = 'lose';
   await expect(store.append(ending(turn, 1))).rejects.toMatchObject(failed);
@@ -99,7 +99,7 @@ test('a write whose answer was lost fails; tried again it conflicts, and is ther
 
 test('an admission whose answer was lost is found by the message when it comes again', async () => {
   await using network = await badNetwork(await emptyDatabase());
-  const store = await open({ url: network.url, statementTimeoutMs: 200 });
+  const store = await open({ url: network.url, statementTimeoutMs: 2_000 });
   const dedupe = { key: 'm', digest: 'd', expiresAt: 9000 };
   network.answers = 'lose';
   await expect(store.admit(admission({ dedupe }))).rejects.toMatchObject(failed);
@@ -112,7 +112,7 @@ test('an admission whose answer was lost is found by the message when it comes a
   expect(await store.takeOver(own)).toMatchObject([{ taskId: 't', attempt: 1 }]);
 });
 
-test('reads are asked again when their connection breaks, and all goes on', async () => {
+test('reads are retried when their connection breaks', async () => {
   await using network = await badNetwork(await emptyDatabase());
   const store = await open({ url: network.url });
   await admit(store);
@@ -125,7 +125,7 @@ test('reads are asked again when their connection breaks, and all goes on', asyn
   await append(store, statusAppend('t', 1, working));
 });
 
-test('whoever watches is told when notices may have been lost', async () => {
+test('watchers are notified when notices may have been lost', async () => {
   const url = await emptyDatabase();
   await using network = await badNetwork(url);
   const store = await open({ url: network.url });
@@ -138,7 +138,7 @@ test('whoever watches is told when notices may have been lost', async () => {
   network.cut();
   await expect.poll(() => told).toEqual(['a gap']);
   await admit(other);
-  await append(other, statusAppend('t', 1, working));
+  await other.requestCancel('t');
   await expect.poll(() => told).toEqual(['a gap', 't']);
 });
 
@@ -152,17 +152,17 @@ test('what others send on the channel does no harm', async () => {
     await query(url, "SELECT pg_notify('legate', $1)", [payload]);
   }
   await admit(other);
-  await append(other, statusAppend('t', 1, working));
-  await expect.poll(() => told).toEqual([{ taskId: 't', version: 2 }]);
+  await other.requestCancel('t');
+  await expect.poll(() => told).toEqual([{ taskId: 't', version: 1 }]);
 });
 
 test('a statement that waits for too long fails, and the next one does not', async () => {
   const url = await emptyDatabase();
-  const store = await open({ url, statementTimeoutMs: 150 });
+  const store = await open({ url, statementTimeoutMs: 2_000 });
   await admit(store);
   const blocker = new Client({ connectionString: url });
   await blocker.connect();
-  await blocker.query('BEGIN; SELECT * FROM legate.tasks FOR UPDATE');
+  await blocker.query('BEGIN; SELECT * FROM legate.open_tasks FOR UPDATE');
   await expect(store.append(statusAppend('t', 1, working))).rejects.toMatchObject({
     ...failed,
     message: expect.stringContaining('statementTimeoutMs'),
@@ -197,7 +197,7 @@ test('a database that restarts: calls wait for it, nothing that was written is l
 
 test('a database that stays away: calls are refused after waitMs, later ones at once', async () => {
   await using network = await badNetwork(await emptyDatabase());
-  const store = await open({ url: network.url, waitMs: 100 });
+  const store = await open({ url: network.url, waitMs: 1_000 });
   await admit(store);
   await network[Symbol.asyncDispose]();
   await expect(store.load('t')).rejects.toMatchObject(failed);

@@ -174,12 +174,3 @@ test('totals stay exact though replicas write, end and sweep at the same time', 
   expect(await total()).toBe(34);
   expect(await total('TASK_STATE_COMPLETED')).toBe(0);
 });
-
-test('an owner whose tasks are all gone leaves no counts behind', async () => {
-  const { turn } = await admit(store);
-  await append(other, ending(turn, 1));
-  await other.sweep({ retentionMs: 60_000, limit: 10 });
-  expect(await query(url, 'SELECT * FROM legate.task_counts')).toEqual([]);
-  await admit(store);
-  expect((await store.list({ owner: alice, limit: 1 })).total).toBe(1);
-});

@@ -2,6 +2,7 @@ import { clearImmediate, setImmediate, setTimeout } from 'node:timers';
 import type { Client } from 'pg';
 import type { LegateError } from '../../protocol/index.ts';
 import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
+import { StoreMeter } from '../store-meter.ts';
 import { Link, type Place } from './link.ts';
 import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
 import type { TrafficCount } from './open-postgres.ts';
@@ -53,6 +54,7 @@ export class GroupCommit {
   readonly #link: Link;
   readonly #answerMs: number;
   readonly #traffic: TrafficCount;
+  readonly #meter = new StoreMeter('postgres');
   readonly #onFailure: ((failure: LegateError) => void) | undefined;
   #waiting: Waiting[] = [];
   #immediate: NodeJS.Immediate | undefined;
@@ -85,19 +87,30 @@ export class GroupCommit {
     values: readonly Value[],
     locks: Locks = {},
   ): Promise<readonly Row[]> {
-    return new Promise((resolve, reject) => {
-      if (this.#isClosed || this.#waiting.length >= waitingLimit) {
-        reject((this.#isClosed ? closed : overrun)(this.#place.name));
-        return;
-      }
-      this.#waiting.push({ statement, values, locks, resolve, reject });
-      if (this.#writing === undefined) {
-        this.#immediate ??= setImmediate(() => {
-          this.#immediate = undefined;
-          this.#writing = this.#drain();
-        });
-      }
-    });
+    const waiting = (): Promise<readonly Row[]> =>
+      new Promise((resolve, reject) => {
+        if (this.#isClosed || this.#waiting.length >= waitingLimit) {
+          reject((this.#isClosed ? closed : overrun)(this.#place.name));
+          return;
+        }
+        this.#waiting.push({ statement, values, locks, resolve, reject });
+        if (this.#writing === undefined) {
+          this.#immediate ??= setImmediate(() => {
+            this.#immediate = undefined;
+            this.#writing = this.#drain();
+          });
+        }
+      });
+    return this.#meter.measure('write', waiting);
+  }
+
+  /** Writes that wait for a transaction. */
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  get isConnected(): boolean {
+    return this.#link.isOpen;
   }
 
   async close(): Promise<void> {
@@ -114,6 +127,7 @@ export class GroupCommit {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, groupLimit);
+      this.#meter.group(group.length);
       try {
         await this.#writeGroup(group);
       } catch (error) {
@@ -184,22 +198,22 @@ export class GroupCommit {
       corked(client, () => {
         if (group.length === 1 && group[0] !== undefined) {
           this.#traffic.statements += 1;
-          send(client, group[0].statement, group[0].values, (error, rows) => {
+          send(client, group[0].statement, group[0].values, this.#place, (error, rows) => {
             results.push(rows);
             end(error);
           });
           return;
         }
         this.#traffic.statements += group.length + 3;
-        send(client, begin, [], fail);
-        send(client, lockAll, toLockValues(group), fail);
+        send(client, begin, [], this.#place, fail);
+        send(client, lockAll, toLockValues(group), this.#place, fail);
         for (const { statement, values } of group) {
-          send(client, statement, values, (error, rows) => {
+          send(client, statement, values, this.#place, (error, rows) => {
             fail(error);
             results.push(rows);
           });
         }
-        send(client, commit, [], end);
+        send(client, commit, [], this.#place, end);
       });
     });
   }

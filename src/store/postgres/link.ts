@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import { closed, unreachable } from './failure.ts';
 
 /** Where a database is, and how to speak with it. */
@@ -9,6 +9,8 @@ export interface Place {
   /** Host, port and database: for people, without a secret. */
   readonly name: string;
   readonly client: ClientConfig;
+  /** Behind a pooler that gives each transaction another session: nothing may be prepared. @default false */
+  readonly isPooled?: boolean;
 }
 
 export interface PlaceOptions {
@@ -23,8 +25,7 @@ export interface PlaceOptions {
 export function placeOf(options: PlaceOptions, settings: ClientConfig = {}): Place {
   const url = URL.parse(options.url);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       'store.url: must be an address like postgres://user:password@host:5432/database',
     );
   }
@@ -108,6 +109,10 @@ export class Link {
       const waiter: Waiter = { resolve: settle(resolve), reject: settle(reject) };
       this.#waiters.add(waiter);
     });
+  }
+
+  get isOpen(): boolean {
+    return this.#client !== undefined;
   }
 
   /** Cuts a connection that does not answer; whatever waits for it fails. */

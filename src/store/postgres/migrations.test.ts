@@ -1,6 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
 import { postgres } from '../../../test/support/postgres.ts';
-import { admit, append, ending } from '../behaviour/fixtures.contract.ts';
+import {
+  admit,
+  alice,
+  append,
+  carryOn,
+  ending,
+  inputRequired,
+} from '../behaviour/fixtures.contract.ts';
 import { taskStateRows } from '../encoding.ts';
 import { Connections, openPostgres } from './open-postgres.ts';
 import { query } from './database.contract.ts';
@@ -54,14 +61,17 @@ test('a database of an older version takes only the steps after it, and keeps it
   expect(await query(url, 'SELECT * FROM legate.a')).toEqual([{ n: 100, m: 101 }]);
 });
 
-test('a step that fails leaves the database at the version it had', async () => {
+test('a step that fails leaves the database at the step before it', async () => {
   await migrate(url, [first]);
   await expect(migrate(url, [first, second, broken])).rejects.toMatchObject({
     code: 'STORE_FAILED',
     message: expect.stringContaining('absent'),
   });
-  expect(await migrationStatus(url, [first])).toMatchObject({ current: 1, pending: [] });
-  expect(await query(url, 'SELECT * FROM legate.a')).toEqual([{ n: 7 }]);
+  expect(await migrationStatus(url, [first, second, broken])).toMatchObject({
+    current: 2,
+    pending: ['0003_broken'],
+  });
+  expect(await query(url, 'SELECT * FROM legate.a')).toEqual([{ n: 7, m: 8 }]);
 });
 
 test('several replicas may start at once on an empty database', async () => {
@@ -115,19 +125,47 @@ test('a database shared with other programs keeps what is theirs', async () => {
 test('a database of the former schema keeps its tasks, and states get their names', async () => {
   await migrate(url, readMigrations().slice(0, -1));
   const place = placeOf({ url });
-  const options = { readConnections: 1, waitMs: 5_000, statementTimeoutMs: 15_000 };
-  const connections = new Connections(place, options);
-  const former = new PostgresStore(connections, new Notices(place, connections.traffic));
+  const connections = new Connections(place, {
+    listen: place,
+    onListen: async () => {},
+    readConnections: 1,
+    waitMs: 5_000,
+    statementTimeoutMs: 15_000,
+  });
+  const former = new PostgresStore(connections, new Notices(async () => {}));
   await connections.open();
   const { turn } = await admit(former, { taskId: 't' });
   await append(former, ending(turn, 1));
+  const open = await admit(former, { taskId: 'open' });
+  const asking = await admit(former, { taskId: 'asking', contextId: 'asking' });
+  await append(former, ending(asking.turn, 1, inputRequired, { isSuperseded: true }));
   await former.close();
   const store = await openPostgres({ url });
   expect(await store.load('t')).toMatchObject({ state: 'TASK_STATE_COMPLETED', version: 2 });
+  expect(await store.readEvents('t', 0, 9)).toHaveLength(2);
+  expect(await store.load('asking')).toMatchObject({ isSuperseded: true });
+  expect((await store.list({ owner: alice, limit: 9 })).total).toBe(3);
+  await append(store, ending(open.turn, 1));
+  await append(store, ending((await carryOn(store, { taskId: 'asking' })).turn, 2));
+  await admit(store, { taskId: 'new', contextId: 'new' });
+  // Replicas of the version before read and cancel by names that are views now.
+  const cancel = `UPDATE legate.tasks SET cancel_requested = true WHERE id = 'new' RETURNING version`;
+  expect(await query(url, cancel)).toEqual([{ version: 1 }]);
+  expect(await store.load('new')).toMatchObject({ cancelRequested: true });
+  const events = `SELECT sequence FROM legate.tasks JOIN legate.events ON events.task = tasks.number
+    WHERE tasks.id = 'asking' ORDER BY sequence`;
+  expect(await query(url, events)).toEqual([{ sequence: 1 }, { sequence: 2 }, { sequence: 3 }]);
   await store.close();
   const rows = await query(
     url,
     'SELECT number, name, is_terminal AS "isTerminal" FROM legate.task_states ORDER BY number',
   );
   expect(rows).toEqual(taskStateRows);
+  const named = await query(
+    url,
+    `SELECT number FROM legate.task_states WHERE legate.is_terminal(number) <> is_terminal
+       OR legate.has_ended(number) <> (is_terminal OR legate.is_superseded(number))
+       OR legate.is_superseded(number) <> (name LIKE '%superseded')`,
+  );
+  expect(named).toEqual([]);
 });

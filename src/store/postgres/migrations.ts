@@ -1,16 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
+import { sleep } from '../../time/index.ts';
+import { apply, type Migration } from './apply-migration.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { sqlState, storeFailure, unreachable } from './failure.ts';
 import { type Place, placeOf, type PlaceOptions } from './link.ts';
-
-/** One step of the schema: a file `migrations/NNNN_name.sql`. */
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
 
 export interface MigrationStatus {
   /** The version the database is at; 0 when it holds no store. */
@@ -24,6 +19,10 @@ export interface MigrationStatus {
 /** The migrating replica holds this lock: several replicas may start at once. */
 const migrationLock = 1_279_739_204;
 const oldestServer = 130_000;
+/** How often a replica looks whether another one has migrated the schema. */
+const lockPollMs = 100;
+/** How long a step is tried that needs tables which a long transaction keeps, such as a dump. */
+const longestWaitMs = 300_000;
 
 /** The numbered .sql files that stand beside this module, in order. */
 export function readMigrations(): Migration[] {
@@ -39,38 +38,54 @@ export function readMigrations(): Migration[] {
 }
 
 /**
- * Brings the schema of a database up to date: all steps, or none. A schema that a newer version of
- * the program has written is refused and left alone.
+ * Brings the schema of a database up to date, step by step; a step that fails leaves the database at the
+ * one before it. Replicas of the version before go on meanwhile. A schema that a newer version of the
+ * program has written is refused and left alone.
  * @example await migrate('postgres://localhost/legate');
  */
 export async function migrate(
   options: string | PlaceOptions,
   migrations: readonly Migration[] = readMigrations(),
+  { waitMs = longestWaitMs }: { readonly waitMs?: number } = {},
 ): Promise<MigrationStatus> {
   return withClient(options, async (client, place) => {
     const before = await statusOf(client, migrations, place);
     if (before.pending.length === 0) return before;
-    // Ends with the connection. Taken before the transaction begins, which then sees what the holder
-    // before it has done.
-    await client.query('SELECT pg_advisory_lock($1)', [migrationLock]);
-    await client.query('BEGIN');
-    // Another replica may have done it while this one waited.
-    const { current, latest, pending } = await statusOf(client, migrations, place);
-    await client.query(
-      `CREATE SCHEMA IF NOT EXISTS legate;
-       CREATE TABLE IF NOT EXISTS legate.migrations (
-         version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
-       )`,
-    );
-    for (const { version, name, sql } of migrations) {
-      if (version <= current) continue;
-      await client.query(sql);
-      const insert = 'INSERT INTO legate.migrations (version, name) VALUES ($1, $2)';
-      await client.query(insert, [version, name]);
-    }
-    await client.query('COMMIT');
-    return { current: pending.length > 0 ? latest : current, latest, pending: [] };
+    return withClient(options, async (guard) => {
+      await lockMigrations(guard);
+      // Another replica may have done it while this one waited.
+      const { current, latest } = await statusOf(client, migrations, place);
+      await client.query(
+        `CREATE SCHEMA IF NOT EXISTS legate;
+         CREATE TABLE IF NOT EXISTS legate.migrations (
+           version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
+         )`,
+      );
+      for (const migration of migrations) {
+        if (migration.version > current)
+          await apply(client, { migration, waitMs, place: place.name });
+      }
+      return { current: Math.max(current, latest), latest, pending: [] };
+    });
   });
+}
+
+/**
+ * Holds the lock until the connection ends. Its transaction has no snapshot, which indexes that are built
+ * concurrently would wait for, and keeps the lock behind a pooler, too.
+ */
+async function lockMigrations(guard: Client): Promise<void> {
+  for (;;) {
+    await guard.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await guard.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+    // Without a parameter: the portal of one would keep its snapshot.
+    const { rows } = await guard.query<{ isLocked: boolean }>(
+      `SELECT pg_try_advisory_xact_lock(${migrationLock}) AS "isLocked"`,
+    );
+    if (rows[0]?.isLocked === true) return;
+    await guard.query('ROLLBACK');
+    await sleep(lockPollMs);
+  }
 }
 
 /** What a database is at; changes nothing. Rejects with `STORE_VERSION` for a newer schema. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromPayload, toPayloads } from './notices.ts';
+import { fromPayload, toInterest, toPayloads } from './notices.ts';
 
 test('what is told arrives, in payloads that PostgreSQL takes', () => {
   const changes = fc.array(fc.tuple(fc.string({ maxLength: 60, unit: 'binary' }), fc.nat()), {
@@ -14,19 +14,44 @@ test('what is told arrives, in payloads that PostgreSQL takes', () => {
       const heard = payloads.flatMap((payload) => {
         expect(Buffer.byteLength(payload)).toBeLessThan(8_000);
         expect(fromPayload(payload)?.origin).toBe('me');
-        return [...(fromPayload(payload)?.changes ?? [])];
+        const notice = fromPayload(payload);
+        return notice?.kind === 'changes' ? [...notice.changes] : [];
       });
       expect(heard).toEqual([...told]);
     }),
   );
 });
 
-test('a greeting tells of no change', () => {
-  expect(toPayloads('me', new Map()).map(fromPayload)).toEqual([{ origin: 'me', changes: [] }]);
+test('what a store follows arrives, in payloads that PostgreSQL takes', () => {
+  const taskIds = Array.from({ length: 2_000 }, (_, index) => `follow-${index}`);
+  const notices = toInterest('me', 'follow', taskIds).map((payload) => {
+    expect(Buffer.byteLength(payload)).toBeLessThan(8_000);
+    return fromPayload(payload);
+  });
+  expect(notices.length).toBeGreaterThan(1);
+  expect(notices.flatMap((notice) => (notice?.kind === 'follow' ? notice.taskIds : []))).toEqual(
+    taskIds,
+  );
 });
 
-test('whatever else comes on the channel is no notice', () => {
-  for (const payload of ['', 'x', '{}', '[]', '[1]', '["a",1]', '["a",["t"]]', '["a",[1,2]]']) {
+test('a greeting tells of no change', () => {
+  expect(toPayloads('me', new Map()).map(fromPayload)).toEqual([
+    { kind: 'changes', origin: 'me', changes: [] },
+  ]);
+});
+
+test('other payloads on the channel are ignored', () => {
+  for (const payload of [
+    '',
+    'x',
+    '{}',
+    '[]',
+    '[1]',
+    '["a",1]',
+    '["a",["t"]]',
+    '["a",[1,2]]',
+    '["a","follow",1]',
+  ]) {
     expect(fromPayload(payload)).toBeUndefined();
   }
   fc.assert(fc.property(fc.json(), (text) => void fromPayload(text)));

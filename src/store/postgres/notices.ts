@@ -1,9 +1,8 @@
-import { clearInterval, setInterval } from 'node:timers';
-import type { Client, Notification } from 'pg';
+import type { Client } from 'pg';
+import { repeat } from '../../time/index.ts';
 import type { Store } from '../contract.ts';
-import { Link, type Place } from './link.ts';
-import { deadline, send, type Statement } from './statement.ts';
-import type { TrafficCount } from './open-postgres.ts';
+import { Interest } from './interest.ts';
+import type { Statement } from './statement.ts';
 
 type Listener = Parameters<Store['watch']>[0];
 
@@ -13,49 +12,80 @@ interface Watcher {
 }
 
 const channel = 'legate';
-const notify: Statement = { name: 'notify', text: `SELECT pg_notify('${channel}', $1)` };
+export const notifyStatement: Statement = {
+  name: 'notify',
+  text: `SELECT pg_notify('${channel}', $1)`,
+};
 /** Notices that may wait while the database is away; readers look again by themselves later. */
 const waitingLimit = 10_000;
-/** How often a store announces that it listens, and after how much silence it counts as gone. */
+/** How often a store announces itself and what it follows. */
 const greetingMs = 30_000;
-const silenceMs = 100_000;
-/** A connection over which a notice takes longer to be sent counts as dead. */
-const answerMs = 10_000;
 /** How long a new store assumes that others listen, before it has heard of any. */
 const startupGraceMs = 5_000;
 
 /**
- * Notifies other replicas of changes, and this one of theirs, over a connection of its own. A notice
- * is sent after its change was committed, outside of any transaction: PostgreSQL commits transactions
- * with notices one by one. Notices that come while others are in flight are sent together.
+ * Notifies other replicas of changes, and this one of theirs. PostgreSQL wakes every listening
+ * connection for each notice, so a store tells the others which tasks it follows, and appends to
+ * tasks that no other store follows send nothing.
  *
- * Stores announce themselves when they start to listen and every 30 s, so that a store without others
- * sends nothing. Notices may be lost: readers that wait for a change also poll the store.
+ * A notice is sent after its change was committed, outside of any transaction: PostgreSQL commits
+ * transactions with notices one by one. Notices that come while others are in flight are sent together.
+ * Notices may be lost: readers that wait for a change also poll the store.
  */
 export class Notices {
   readonly #origin = crypto.randomUUID();
-  readonly #link: Link;
-  readonly #traffic: TrafficCount;
+  readonly #send: (payload: string) => Promise<unknown>;
   readonly #watchers = new Set<Watcher>();
-  /** Other stores that listen, and when they were last heard of. */
-  readonly #others = new Map<string, number>();
-  readonly #greetings: NodeJS.Timeout;
+  readonly #interest: Interest;
+  /** Tasks that this store follows, and how often. */
+  readonly #followed = new Map<string, number>();
+  readonly #greetings: { stop(): void };
+  readonly #now: () => number;
   /** On the monotonic clock: after this time, a store that was not heard of does not exist. */
   readonly #quietFrom: number;
   #waiting = new Map<string, number>();
   #isSending = false;
   #wasOpen = false;
 
-  constructor(place: Place, traffic: TrafficCount, graceMs = startupGraceMs) {
-    this.#traffic = traffic;
-    this.#quietFrom = performance.now() + graceMs;
-    this.#link = new Link(place, { waitMs: 1_000, prepare: (client) => this.#listen(client) });
-    this.#greetings = setInterval(() => this.#greetAgain(), greetingMs).unref();
+  /** `send` sends a payload to the channel, over any connection. */
+  constructor(
+    send: (payload: string) => Promise<unknown>,
+    options: {
+      readonly graceMs?: number;
+      /** A monotonic clock. @default that of the process */
+      readonly now?: () => number;
+      /** @default those of the process */
+      readonly timers?: NonNullable<Parameters<typeof repeat>[2]['timers']>;
+    } = {},
+  ) {
+    const { graceMs = startupGraceMs, now = () => performance.now(), timers } = options;
+    this.#send = send;
+    this.#now = now;
+    this.#interest = new Interest(now);
+    this.#quietFrom = now() + graceMs;
+    const greet = async (): Promise<void> => {
+      this.#interest.prune();
+      this.#greet();
+    };
+    // A greeting that fails is followed by the next one.
+    const onError = (): void => {};
+    this.#greetings = repeat(greetingMs, greet, { onError, ...(timers && { timers }) });
   }
 
-  /** Resolves once notices of others are heard. */
-  async open(): Promise<void> {
-    await this.#link.client();
+  /** Makes a new connection the one that hears the notices of others. */
+  async listen(client: Client): Promise<void> {
+    client.on('notification', ({ payload }) => this.receive(payload ?? ''));
+    await client.query(`LISTEN ${channel}`);
+    // Notices that were sent while the connection was away are lost.
+    if (this.#wasOpen) for (const { onGap } of this.#watchers) onGap?.();
+    this.#wasOpen = true;
+    // Sent once the connection is in use.
+    queueMicrotask(() => this.#greet());
+  }
+
+  /** How many stores listen, this one included, as far as it knows. */
+  get replicas(): number {
+    return this.#interest.others + 1;
   }
 
   watch(listener: Listener, onGap?: () => void): () => void {
@@ -64,57 +94,66 @@ export class Notices {
     return () => void this.#watchers.delete(watcher);
   }
 
+  follow(taskId: string): () => void {
+    const count = this.#followed.get(taskId) ?? 0;
+    this.#followed.set(taskId, count + 1);
+    if (count === 0 && !this.#isAlone) {
+      this.#tell(toInterest(this.#origin, 'follow', [taskId]), () => {
+        // What was appended before the others knew was not told.
+        for (const { listener } of this.#watchers) listener({ taskId, version: 0 });
+      });
+    }
+    let isFollowing = true;
+    return () => {
+      if (!isFollowing) return;
+      isFollowing = false;
+      const left = (this.#followed.get(taskId) ?? 1) - 1;
+      if (left > 0) this.#followed.set(taskId, left);
+      else this.#followed.delete(taskId);
+      if (left === 0 && !this.#isAlone) this.#tell(toInterest(this.#origin, 'leave', [taskId]));
+    };
+  }
+
+  /** Tells of a change, if another store follows the task. */
   notify(taskId: string, version: number): void {
-    const isAlone = this.#others.size === 0 && performance.now() >= this.#quietFrom;
-    if (isAlone || this.#waiting.size >= waitingLimit) return;
+    if (this.#interest.isFollowed(taskId)) this.announce(taskId, version);
+  }
+
+  /** Tells all other stores of a change. */
+  announce(taskId: string, version: number): void {
+    if (this.#isAlone || this.#waiting.size >= waitingLimit) return;
     this.#waiting.set(taskId, Math.max(version, this.#waiting.get(taskId) ?? 0));
-    if (!this.#isSending) void this.#send();
+    if (!this.#isSending) void this.#sendWaiting();
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#greetings);
+  close(): void {
+    this.#greetings.stop();
     this.#watchers.clear();
-    await this.#link.close();
   }
 
-  async #listen(client: Client): Promise<void> {
-    client.on('notification', (notification) => this.#receive(notification));
-    await client.query(`LISTEN ${channel}`);
-    this.#greet(client);
-    // Notices that were sent while the connection was away are lost.
-    if (this.#wasOpen) for (const { onGap } of this.#watchers) onGap?.();
-    this.#wasOpen = true;
+  get #isAlone(): boolean {
+    return this.#interest.others === 0 && this.#now() >= this.#quietFrom;
   }
 
-  #greet(client: Client): void {
-    for (const payload of toPayloads(this.#origin, new Map())) {
-      // A connection that answers nothing breaks, and comes back.
-      this.#sent(client, payload).catch(() => {});
+  #greet(): void {
+    this.#tell(toPayloads(this.#origin, new Map()));
+    if (this.#followed.size > 0) {
+      this.#tell(toInterest(this.#origin, 'follow', [...this.#followed.keys()]));
     }
   }
 
-  #greetAgain(): void {
-    const now = performance.now();
-    for (const [origin, heard] of this.#others) {
-      if (now - heard > silenceMs) this.#others.delete(origin);
-    }
-    this.#link.client().then(
-      (client) => this.#greet(client),
-      // It greets when it is back.
-      () => {},
-    );
+  #tell(payloads: readonly string[], sent: () => void = () => {}): void {
+    // What does not arrive is told again by the next greeting; until then readers poll.
+    Promise.all(payloads.map((payload) => this.#send(payload))).then(sent, () => {});
   }
 
-  async #send(): Promise<void> {
+  async #sendWaiting(): Promise<void> {
     this.#isSending = true;
     try {
-      const client = await this.#link.client();
       while (this.#waiting.size > 0) {
         const payloads = toPayloads(this.#origin, this.#waiting);
         this.#waiting = new Map();
-        this.#traffic.roundTrips += 1;
-        this.#traffic.statements += payloads.length;
-        await Promise.all(payloads.map((payload) => this.#sent(client, payload)));
+        await Promise.all(payloads.map((payload) => this.#send(payload)));
       }
     } catch {
       // Others look for themselves after a while.
@@ -124,46 +163,55 @@ export class Notices {
     }
   }
 
-  #sent(client: Client, payload: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timeout = deadline(answerMs, () => this.#link.cut(client));
-      send(client, notify, [payload], (error) => {
-        timeout.end();
-        if (error === undefined) resolve();
-        else reject(error);
-      });
-    });
-  }
-
-  #receive({ payload }: Notification): void {
-    const notice = fromPayload(payload ?? '');
+  /** A payload of the channel. */
+  receive(payload: string): void {
+    const notice = fromPayload(payload);
     if (notice === undefined || notice.origin === this.#origin) return;
-    const isNew = !this.#others.has(notice.origin);
-    this.#others.set(notice.origin, performance.now());
+    const { origin } = notice;
     // It may have begun to listen after our own greeting.
-    if (isNew) this.#greetAgain();
-    for (const [taskId, version] of notice.changes) {
-      for (const { listener } of this.#watchers) listener({ taskId, version });
-    }
+    if (this.#interest.hear(origin)) this.#greet();
+    if (notice.kind === 'changes') {
+      for (const [taskId, version] of notice.changes) {
+        for (const { listener } of this.#watchers) listener({ taskId, version });
+      }
+    } else this.#interest[notice.kind](origin, notice.taskIds);
   }
 }
 
 /** PostgreSQL takes payloads below 8,000 bytes. */
 const payloadLimit = 7_000;
 
-/** A notice to the other stores: its sender and the changed tasks; without any it is a greeting. */
-interface Notice {
-  readonly origin: string;
-  readonly changes: readonly (readonly [taskId: string, version: number])[];
-}
+type Change = readonly [taskId: string, version: number];
+
+/** A notice to the other stores; one of no changes is a greeting. */
+type Notice =
+  | { readonly kind: 'changes'; readonly origin: string; readonly changes: readonly Change[] }
+  | {
+      readonly kind: 'follow' | 'leave';
+      readonly origin: string;
+      readonly taskIds: readonly string[];
+    };
 
 /** `[origin, [taskId, version], ...]`, in as many payloads as it takes; at least one. */
 export function toPayloads(origin: string, changes: ReadonlyMap<string, number>): string[] {
-  const start = `[${JSON.stringify(origin)}`;
+  return inPayloads([origin], [...changes]);
+}
+
+/** `[origin, "follow", taskId, ...]`; stores of the version before pass it over. */
+export function toInterest(
+  origin: string,
+  kind: 'follow' | 'leave',
+  taskIds: readonly string[],
+): string[] {
+  return inPayloads([origin, kind], taskIds);
+}
+
+function inPayloads(head: readonly string[], items: readonly unknown[]): string[] {
+  const start = JSON.stringify(head).slice(0, -1);
   const payloads: string[] = [];
   let payload = start;
-  for (const change of changes) {
-    const text = `,${JSON.stringify(change)}`;
+  for (const item of items) {
+    const text = `,${JSON.stringify(item)}`;
     if (payload !== start && Buffer.byteLength(payload) + Buffer.byteLength(text) > payloadLimit) {
       payloads.push(`${payload}]`);
       payload = start;
@@ -182,10 +230,19 @@ export function fromPayload(payload: string): Notice | undefined {
     return undefined;
   }
   if (!Array.isArray(value)) return undefined;
-  const [origin, ...changes] = value as unknown[];
-  return typeof origin === 'string' && changes.every(isChange) ? { origin, changes } : undefined;
+  const [origin, ...items] = value as unknown[];
+  if (typeof origin !== 'string') return undefined;
+  const [kind, ...taskIds] = items;
+  if (kind === 'follow' || kind === 'leave') {
+    return taskIds.every(isText) ? { kind, origin, taskIds } : undefined;
+  }
+  return items.every(isChange) ? { kind: 'changes', origin, changes: items } : undefined;
 }
 
-function isChange(value: unknown): value is readonly [string, number] {
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isChange(value: unknown): value is Change {
   return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';
 }

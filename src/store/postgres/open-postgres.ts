@@ -1,13 +1,20 @@
-import { LegateError } from '../../protocol/index.ts';
+import type { Client } from 'pg';
+import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
+import { observeGauge } from '../../telemetry/index.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Place, placeOf, type PlaceOptions } from './link.ts';
 import { migrate, migrationStatus } from './migrations.ts';
-import { Notices } from './notices.ts';
+import { Notices, notifyStatement } from './notices.ts';
 import { Pipeline } from './pipeline.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 export interface PostgresOptions extends PlaceOptions {
-  /** The most connections of this process: one each writes, listens and does the upkeep, the others read; at least 4. @default 5 */
+  /**
+   * The address of the server itself, where `url` is that of a pooler in transaction mode (PgBouncer):
+   * one connection of this process listens there. Statements to `url` are then not prepared.
+   */
+  readonly listenUrl?: string;
+  /** The most connections of this process: one writes, one listens and does the upkeep, the others read; at least 3. @default 3 */
   readonly maxConnections?: number;
   /** The longest a statement may take, in milliseconds. @default 15_000 */
   readonly statementTimeoutMs?: number;
@@ -21,22 +28,35 @@ export interface PostgresOptions extends PlaceOptions {
  * Opens the store in a PostgreSQL database, for any number of replicas at once. Every write that
  * resolved is as durable as the server's `synchronous_commit` says.
  *
- * Needs PostgreSQL 13 or newer, and connections of its own: a pooler must keep sessions apart.
+ * Needs PostgreSQL 13 or newer. A pooler in transaction mode needs `listenUrl`.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
-  const { maxConnections = 5, statementTimeoutMs = 15_000, waitMs = 5_000 } = options;
-  if (!Number.isInteger(maxConnections) || maxConnections < 4) {
-    throw new LegateError('CONFIGURATION_INVALID', 'store.maxConnections: must be 4 or more');
+  const { maxConnections = 3, statementTimeoutMs = 15_000, waitMs = 5_000 } = options;
+  if (!Number.isInteger(maxConnections) || maxConnections < 3) {
+    throw invalidConfiguration('store.maxConnections: must be 3 or more');
   }
-  const place = placeOf(options, { statement_timeout: statementTimeoutMs });
-  if (options.migrates === false) await checkSchema(options, place.name);
-  else await migrate(options);
-  const readConnections = maxConnections - 3;
-  const connections = new Connections(place, { readConnections, waitMs, statementTimeoutMs });
-  const notices = new Notices(place, connections.traffic);
+  const { listenUrl = options.url, ...common } = options;
+  const direct = { ...common, url: listenUrl };
+  const settings = { statement_timeout: statementTimeoutMs };
+  // A name of its own in `pg_stat_activity`.
+  const listen = placeOf(direct, { ...settings, fallback_application_name: 'legate-listen' });
+  const place =
+    listenUrl === options.url
+      ? placeOf(options, settings)
+      : { ...placeOf(options), isPooled: true };
+  if (options.migrates === false) await checkSchema(direct, place.name);
+  else await migrate(direct);
+  const notices = new Notices((payload) => connections.upkeep.read(notifyStatement, [payload]));
+  const connections = new Connections(place, {
+    listen,
+    onListen: (client) => notices.listen(client),
+    readConnections: maxConnections - 2,
+    waitMs,
+    statementTimeoutMs,
+  });
   const store = new PostgresStore(connections, notices);
   try {
-    await Promise.all([connections.open(), notices.open()]);
+    await connections.open();
     await store.clock.measure();
   } catch (error) {
     await store.close();
@@ -66,12 +86,16 @@ export class Connections {
   /** Changes made for callers: one connection, all of its writes in order and grouped. */
   readonly writes: GroupCommit;
   readonly reads: Pipeline;
-  /** What goes on beside the requests: heartbeats, take-overs, webhooks, sweeping. */
+  /** What goes on beside the requests: notices, heartbeats, take-overs, webhooks, sweeping. */
   readonly upkeep: Pipeline;
+  readonly #unobserve: readonly (() => void)[];
 
   constructor(
     place: Place,
     options: {
+      /** Where notices are heard: the server itself. */
+      readonly listen: Place;
+      readonly onListen: (client: Client) => Promise<void>;
       readonly readConnections: number;
       readonly waitMs: number;
       readonly statementTimeoutMs: number;
@@ -85,15 +109,29 @@ export class Connections {
     };
     this.writes = new GroupCommit(place, common);
     this.reads = new Pipeline(place, { ...common, connections: options.readConnections });
-    this.upkeep = new Pipeline(place, { ...common, connections: 1 });
+    const { listen, onListen } = options;
+    this.upkeep = new Pipeline(listen, { ...common, connections: 1, prepare: onListen });
+    this.#unobserve = [
+      observeGauge('legate.store.connections', (result) => {
+        result.observe(this.writes.isConnected ? 1 : 0, { use: 'write' });
+        result.observe(this.reads.connected, { use: 'read' });
+        result.observe(this.upkeep.connected, { use: 'upkeep' });
+      }),
+      observeGauge('legate.store.pending', (result) => {
+        result.observe(this.writes.pending, { use: 'write' });
+        result.observe(this.reads.pending, { use: 'read' });
+        result.observe(this.upkeep.pending, { use: 'upkeep' });
+      }),
+    ];
   }
 
-  /** Resolves once changes can be made. */
+  /** Resolves once changes can be made, and notices are heard. */
   async open(): Promise<void> {
-    await this.writes.open();
+    await Promise.all([this.writes.open(), this.upkeep.open()]);
   }
 
   async close(): Promise<void> {
+    for (const unobserve of this.#unobserve) unobserve();
     await Promise.all([this.writes.close(), this.reads.close(), this.upkeep.close()]);
   }
 }

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { closed, isBreak, overrun, storeFailure, unanswered } from './failure.ts';
+import { StoreMeter } from '../store-meter.ts';
 import { Link, type Place } from './link.ts';
 import { deadline, type Row, send, type Statement, type Value } from './statement.ts';
 import type { TrafficCount } from './open-postgres.ts';
@@ -15,6 +16,7 @@ export class Pipeline {
   readonly #place: Place;
   readonly #answerMs: number;
   readonly #traffic: TrafficCount;
+  readonly #meter = new StoreMeter('postgres');
   readonly #onFailure: ((failure: unknown) => void) | undefined;
   readonly #links: readonly { readonly link: Link; underWay: number }[];
   #isClosed = false;
@@ -28,6 +30,8 @@ export class Pipeline {
       readonly traffic: TrafficCount;
       /** Told of every write that failed. */
       readonly onFailure?: (failure: unknown) => void;
+      /** Done with every new connection before it is used. */
+      readonly prepare?: (client: Client) => Promise<void>;
     },
   ) {
     this.#place = place;
@@ -40,24 +44,43 @@ export class Pipeline {
     }));
   }
 
+  /** Resolves once every connection is there. */
+  async open(): Promise<void> {
+    await Promise.all(this.#links.map(({ link }) => link.client()));
+  }
+
   /** Reads; tried once more when the connection breaks meanwhile. */
-  async read(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
-    try {
-      return await this.#run(statement, values);
-    } catch (error) {
-      if (!(error instanceof Broken)) throw storeFailure(this.#place.name, error);
-    }
-    return this.#once(statement, values);
+  read(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    return this.#meter.measure('read', async () => {
+      try {
+        return await this.#run(statement, values);
+      } catch (error) {
+        if (!(error instanceof Broken)) throw storeFailure(this.#place.name, error);
+      }
+      return this.#once(statement, values);
+    });
   }
 
   /** Sent once only: it may have been carried out though its answer was lost. */
-  async write(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
-    try {
-      return await this.#once(statement, values);
-    } catch (error) {
-      this.#onFailure?.(error);
-      throw error;
-    }
+  write(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    return this.#meter.measure('write', async () => {
+      try {
+        return await this.#once(statement, values);
+      } catch (error) {
+        this.#onFailure?.(error);
+        throw error;
+      }
+    });
+  }
+
+  /** Statements under way. */
+  get pending(): number {
+    return this.#links.reduce((sum, { underWay }) => sum + underWay, 0);
+  }
+
+  /** Connections that are open. */
+  get connected(): number {
+    return this.#links.filter(({ link }) => link.isOpen).length;
   }
 
   async #once(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
@@ -97,7 +120,7 @@ export class Pipeline {
     this.#traffic.statements += 1;
     return new Promise((resolve, reject) => {
       const timeout = deadline(this.#answerMs, () => link.cut(client));
-      send(client, statement, values, (error, rows) => {
+      send(client, statement, values, this.#place, (error, rows) => {
         timeout.end();
         if (error === undefined) resolve(rows);
         else reject(isBreak(error) ? new Broken(error) : error);

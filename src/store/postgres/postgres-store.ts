@@ -9,11 +9,14 @@ import { checkAppend } from '../transactions.ts';
 import type {
   Admission,
   AdmitOutcome,
+  AgentCounts,
   Append,
   AppendOutcome,
   CommandStore,
+  ContextQuery,
   ContextRecord,
   ContextWrite,
+  ListedContext,
   LogEvent,
   Store,
   TaskPage,
@@ -22,7 +25,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
-import { rowState, stateNumber, terminalStates } from '../encoding.ts';
+import { rowState, stateNumber } from '../encoding.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections, Traffic } from './open-postgres.ts';
 import { ContextQuota } from './context-quota.ts';
@@ -35,6 +38,7 @@ import { PushTable } from './push-table.ts';
 import { RecordTable, recordValues } from './record-table.ts';
 import { call, kindOf, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
+import { VectorTable } from './vector-table.ts';
 
 /** Milliseconds of a lease that is to last for ever: a century. */
 const longestLeaseMs = 3_155_760_000_000;
@@ -51,24 +55,23 @@ const statements = {
   },
   clock: { name: 'clock', text: 'SELECT legate.clock() AS now' },
   sweep: call('sweep_over', 3),
-  requestCancel: {
-    name: 'request_cancel',
-    text: `WITH task AS (
-        UPDATE legate.tasks SET cancel_requested = true
-        WHERE id = $1 AND state NOT IN (${terminalStates}) RETURNING id, version
-      )
-      SELECT version,
-        EXISTS (
-          SELECT FROM legate.turns WHERE task_id = task.id AND replica IS NOT NULL
-        ) AS is_running,
-        EXISTS (SELECT FROM legate.turns WHERE task_id = task.id AND replica IS NULL) AS is_queued
-      FROM task`,
-  },
+  requestCancel: call('request_cancel', 1),
   cancelRequests: {
     name: 'cancel_requests',
-    text: `SELECT DISTINCT tasks.id FROM legate.tasks
-      JOIN legate.turns ON turns.task_id = tasks.id AND turns.replica = $1
-      WHERE tasks.cancel_requested AND tasks.state NOT IN (${terminalStates})`,
+    text: `SELECT DISTINCT task.id FROM (
+        SELECT id FROM legate.open_tasks WHERE cancel_requested
+        UNION ALL
+        SELECT id FROM legate.ended_tasks WHERE cancel_requested AND legate.is_superseded(state)
+      ) AS task
+      JOIN legate.turns ON turns.task_id = task.id AND turns.replica = $1`,
+  },
+  counts: {
+    name: 'counts',
+    text: `SELECT
+      (SELECT count(*) FROM legate.turns WHERE agent = $1 AND replica IS NULL) AS queued_turns,
+      (SELECT count(*) FROM (
+        SELECT DISTINCT owner, context_id FROM legate.open_tasks WHERE agent = $1
+      ) AS contexts) AS open_contexts`,
   },
   loadTurn: {
     name: 'load_turn',
@@ -116,16 +119,18 @@ export class PostgresStore implements Store {
   readonly commands: CommandStore;
   readonly push: PushTable;
   readonly records: RecordTable;
+  readonly vectors: VectorTable;
   readonly #connections: Connections;
   readonly #notices: Notices;
   readonly #tasks: TaskReads;
   readonly #contexts: ContextTable;
-  readonly #quota = new ContextQuota();
+  readonly #quota: ContextQuota;
   #isClosed = false;
 
   constructor(connections: Connections, notices: Notices) {
     this.#connections = connections;
     this.#notices = notices;
+    this.#quota = new ContextQuota(() => notices.replicas);
     this.clock = new DatabaseClock(async () => {
       const [row] = await connections.reads.read(statements.clock, []);
       return Number(row?.['now']);
@@ -141,6 +146,7 @@ export class PostgresStore implements Store {
     this.commands = postgresCommands(connections, notices);
     this.push = new PushTable(connections);
     this.records = new RecordTable(connections, this.clock);
+    this.vectors = new VectorTable(connections);
   }
 
   /** What went over the wire so far. */
@@ -151,16 +157,18 @@ export class PostgresStore implements Store {
   async admit(admission: Admission): Promise<AdmitOutcome> {
     const { agent, key, taskId, request } = admission;
     const max = admission.task === undefined ? 0 : admission.maxContexts;
-    const limit = this.#quota.limitFor(agent, max);
+    const limit = this.#quota.limitFor(agent, max, taskId);
     try {
       const values = admitValues(admission, limit);
       const [row = {}] = await this.#connections.writes.write(statements.admit, values, { key });
       if (typeof row['contexts'] === 'string')
         this.#quota.learn(agent, max, Number(row['contexts']));
       else if (limit > 0) this.#quota.forget(agent);
+      if (row['kind'] !== 'admitted') this.#quota.ended(taskId);
       return toAdmitOutcome(row, key, taskId, request);
     } catch (error) {
       if (limit > 0) this.#quota.forget(agent);
+      this.#quota.ended(taskId);
       if (!(error instanceof LegateError && isTaskIdTaken(error.cause))) throw error;
       throw new LegateError('INTERNAL', `task ${taskId} exists already`, { cause: error });
     }
@@ -182,7 +190,10 @@ export class PostgresStore implements Store {
           : {},
     );
     const outcome = toAppendOutcome(row);
-    if (outcome.kind === 'appended') this.#notices.notify(taskId, version + events.length);
+    if (outcome.kind === 'appended') {
+      if (endsTask || append.isSuperseded === true) this.#quota.ended(taskId);
+      this.#notices.notify(taskId, version + events.length);
+    }
     return outcome;
   }
 
@@ -198,10 +209,18 @@ export class PostgresStore implements Store {
     return this.#tasks.page(query);
   }
 
+  async counts(agent: string): Promise<AgentCounts> {
+    const [row] = await this.#connections.upkeep.read(statements.counts, [agent]);
+    return {
+      queuedTurns: Number(row?.['queued_turns']),
+      openContexts: Number(row?.['open_contexts']),
+    };
+  }
+
   async requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
     const [row] = await this.#connections.writes.write(statements.requestCancel, [taskId]);
     if (row === undefined) return undefined;
-    this.#notices.notify(taskId, Number(row['version']));
+    this.#notices.announce(taskId, Number(row['version']));
     return { running: row['is_running'] === true, queued: row['is_queued'] === true };
   }
 
@@ -226,6 +245,10 @@ export class PostgresStore implements Store {
     last?: number,
   ): Promise<readonly Json<JsonValue>[]> {
     return this.#contexts.readLog(owner, contextId, last);
+  }
+
+  listContexts(query: ContextQuery): Promise<readonly ListedContext[]> {
+    return this.#contexts.list(query);
   }
 
   writeContext(write: ContextWrite): Promise<void> {
@@ -292,12 +315,16 @@ export class PostgresStore implements Store {
     return this.#notices.watch(...watcher);
   }
 
+  follow(taskId: string): () => void {
+    return this.#notices.follow(taskId);
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.health.close();
+    this.#notices.close();
     await this.#connections.close();
-    await this.#notices.close();
   }
 }
 
@@ -315,7 +342,7 @@ function admitValues(admission: Admission, maxContexts: number): Value[] {
     dedupe?.key ?? null,
     dedupe?.digest ?? null,
     dedupe?.expiresAt ?? null,
-    task?.text ?? null,
+    task === undefined ? null : lineOf(task),
     task === undefined ? null : stateNumber(task.value.status.state),
     ...(push === undefined ? [null, null, null] : registrationValues(push)),
     maxContexts,
@@ -355,12 +382,16 @@ function toAdmitOutcome(
   }
 }
 
+/** A log of so many events is read as fast as a snapshot of it, and stored once. */
+const snapshotFrom = 9;
+
 function appendValues(append: Append): Value[] {
-  const { events, snapshot, turn, context, records } = append;
+  const { events, turn, context, records } = append;
+  const snapshot = (append.snapshot?.version ?? 0) < snapshotFrom ? undefined : append.snapshot;
   return [
     append.taskId,
     append.version,
-    events.map(({ body }) => body.text),
+    events.map(({ body }) => lineOf(body)),
     events.map(({ body }) => !('message' in body.value)),
     rowState({ state: append.state, isSuperseded: append.isSuperseded === true }),
     append.statusTime,
@@ -375,6 +406,11 @@ function appendValues(append: Append): Value[] {
     append.replica,
     append.now,
   ];
+}
+
+/** JSON on one line: the log has one event to a line. */
+function lineOf(json: Json<unknown>): string {
+  return json.text.includes('\n') ? JSON.stringify(json.value) : json.text;
 }
 
 function toAppendOutcome(row: Row): AppendOutcome {

@@ -20,6 +20,11 @@ const deliveryJoins = 'JOIN legate.push_configs AS configs ON configs.number = d
 const recordColumns = `${deliveryColumns}, deliveries.is_dead, deliveries.due_at, deliveries.last_error`;
 
 const statements = {
+  counts: {
+    name: 'count_deliveries',
+    text: `SELECT count(*) FILTER (WHERE NOT is_dead) AS pending,
+      count(*) FILTER (WHERE is_dead) AS dead FROM legate.deliveries`,
+  },
   put: { name: 'push_put', text: 'SELECT legate.put_push_of($1, $2, $3, $4) AS is_put' },
   delete: { name: 'push_delete', text: 'SELECT legate.delete_push($1, $2) AS is_deleted' },
   get: {
@@ -114,6 +119,11 @@ export class PushTable implements PushStore {
   async nextDueMs(): Promise<number | undefined> {
     const [row] = await this.#connections.upkeep.read(statements.nextDue, []);
     return row === undefined ? undefined : Number(row['due_in']);
+  }
+
+  async counts(): ReturnType<PushStore['counts']> {
+    const [row] = await this.#connections.upkeep.read(statements.counts, []);
+    return { pending: Number(row?.['pending']), dead: Number(row?.['dead']) };
   }
 
   async deliveries(

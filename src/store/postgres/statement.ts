@@ -1,6 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
+import type { Place } from './link.ts';
 
 /** A statement with the name it is prepared under; one name, one text. */
 export interface Statement {
@@ -41,12 +42,13 @@ export function send(
   client: Client,
   { name, text }: Statement,
   values: readonly Value[],
+  { isPooled = false }: Pick<Place, 'isPooled'>,
   done: (error: Error | undefined, rows: readonly Row[]) => void,
 ): void {
   // pg types its callback's error as always there.
   const callback = (error: Error | undefined, result: { rows: Row[] } | undefined): void =>
     done(error ?? undefined, result?.rows ?? []);
-  client.query({ name, text, values: [...values] }, callback);
+  client.query({ ...(!isPooled && { name }), text, values: [...values] }, callback);
 }
 
 /** Sends what `write` writes in one go, so that it leaves in one packet where it fits. */

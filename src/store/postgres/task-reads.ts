@@ -1,12 +1,6 @@
-import {
-  isTerminal,
-  Json,
-  type StreamResponse,
-  type Task,
-  taskStates,
-} from '../../protocol/index.ts';
+import { Json, type StreamResponse, type Task } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { endedStates, listedStates, stateOf, SUPERSEDED, terminalStates } from '../encoding.ts';
+import { isEndedState, listedStates, stateOf, SUPERSEDED, totalLimit } from '../encoding.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type Row, type Statement, textsOf, type Value } from './statement.ts';
 
@@ -18,14 +12,22 @@ const recordColumns = `tasks.id, tasks.owner, tasks.context_id, tasks.state, tas
   tasks.status_time, tasks.cancel_requested, tasks.push_configs,
   snapshots.version AS snapshot_version, coalesce(snapshots.body, first.body) AS snapshot,
   ARRAY(
-    SELECT events.body FROM legate.events
-    WHERE events.task = tasks.number AND events.sequence > coalesce(snapshots.version, 1)
-    ORDER BY events.sequence
+    SELECT batch.body FROM legate.event_batches AS batch
+    WHERE batch.task = tasks.number AND batch.sequence > coalesce(snapshots.version, 1)
+    ORDER BY batch.sequence
   ) AS tail`;
-const recordJoins = `LEFT JOIN legate.snapshots ON snapshots.task = tasks.number
-  LEFT JOIN legate.events AS first
-    ON first.task = tasks.number AND first.sequence = 1 AND snapshots.task IS NULL`;
+/** One row at a time, by index: the planner cannot know how few tasks a page has. */
+const recordJoins = `LEFT JOIN LATERAL (
+    SELECT version, body FROM legate.snapshots WHERE task = tasks.number LIMIT 1
+  ) AS snapshots ON true
+  LEFT JOIN LATERAL (
+    SELECT body FROM legate.event_batches
+    WHERE task = tasks.number AND sequence = 1 AND snapshots.version IS NULL LIMIT 1
+  ) AS first ON true`;
 const order = 'status_time DESC, id DESC';
+
+/** Events of one row of the log at most. */
+const batchLimit = 16;
 
 const statements = {
   load: {
@@ -33,91 +35,84 @@ const statements = {
     text: `SELECT ${recordColumns} FROM legate.tasks ${recordJoins}
       WHERE tasks.id = $1 AND ($2::text IS NULL OR tasks.owner = $2)`,
   },
+  /** A row has the number of its last event, so the last row may end beyond the limit. */
   events: {
     name: 'task_events',
-    text: `SELECT events.sequence, events.body FROM legate.tasks
-      JOIN legate.events ON events.task = tasks.number
-      WHERE tasks.id = $1 AND events.sequence > $2::bigint ORDER BY events.sequence LIMIT $3`,
-  },
-  /** Each state has its own order in the index; the page is merged from their beginnings. */
-  page: {
-    name: 'task_page',
-    text: page(
-      `SELECT found.* FROM unnest($2::smallint[]) AS wanted (state) CROSS JOIN LATERAL (
-         SELECT status_time, id FROM legate.tasks
-         WHERE owner = $1 AND state = wanted.state AND status_time >= $3
-           AND (status_time, id) < ($4, $5)
-         ORDER BY ${order} LIMIT $6
-       ) AS found`,
-      `SELECT (
-         SELECT coalesce(sum(tasks), 0) FROM legate.task_counts
-         WHERE owner = $1 AND state = ANY ($2)
-       ) + (
-         SELECT count(*) FROM legate.tasks WHERE owner = $1 AND state = ANY ($7)
-       )`,
-    ),
-  },
-  pageSince: {
-    name: 'task_page_since',
-    text: page(
-      `SELECT found.* FROM unnest($2::smallint[]) AS wanted (state) CROSS JOIN LATERAL (
-         SELECT status_time, id FROM legate.tasks
-         WHERE owner = $1 AND state = wanted.state AND status_time >= $3
-           AND (status_time, id) < ($4, $5)
-         ORDER BY ${order} LIMIT $6
-       ) AS found`,
-      `SELECT count(*) FROM legate.tasks
-       WHERE owner = $1 AND state = ANY ($2) AND status_time >= $3`,
-    ),
-  },
-  pageOfContext: {
-    name: 'task_page_of_context',
-    text: page(
-      `SELECT status_time, id FROM legate.tasks
-       WHERE context_id = $7 AND owner = $1 AND state = ANY ($2) AND status_time >= $3
-         AND status_time <= $4 AND (status_time, id) < ($4, $5)
-       ORDER BY ${order} LIMIT $6`,
-      `SELECT count(*) FROM legate.tasks
-       WHERE context_id = $7 AND owner = $1 AND state = ANY ($2) AND status_time >= $3`,
-    ),
+    text: `SELECT tasks.id, tasks.context_id, batch.sequence, batch.body FROM legate.tasks
+      JOIN legate.event_batches AS batch ON batch.task = tasks.number
+      WHERE tasks.id = $1 AND batch.sequence > $2::bigint
+        AND batch.sequence < $2::bigint + $3::bigint + ${batchLimit}
+      ORDER BY batch.sequence`,
   },
 };
 
-/**
- * Over all owners there is an order only of the tasks that have ended; the others are few, and are
- * sorted. The totals of ended tasks are known, unless a context or a time is asked for.
- */
-const overAll = (() => {
-  const filter = `$1::text IS NULL AND state = ANY ($2) AND status_time >= $3
-    AND ($7::text IS NULL OR context_id = $7)`;
-  const candidates = (kind: string): string =>
-    `(SELECT status_time, id FROM legate.tasks
-      WHERE state ${kind} (${endedStates}) AND ${filter} AND status_time <= $4
-        AND (status_time, id) < ($4, $5)
-      ORDER BY ${order} LIMIT $6)`;
+/** What a list looks for; $1 to $6 are owner, states, first time, and the end of the page before. */
+const matches = 'state = ANY ($2) AND status_time >= $3';
+const ofOwner = `owner = $1 AND ${matches}`;
+const ofContext = `owner = $1 AND context_id = $7 AND ${matches}`;
+const ofAll = `$1::text IS NULL AND state >= 0 AND ${matches} AND ($7::text IS NULL OR context_id = $7)`;
+
+/** Open tasks are few, and sorted; ended ones are many, and read in the order of an index. */
+const pages = {
+  open: page('task_page_open', [openOf(ofOwner)]),
+  openOfContext: page('task_page_open_of_context', [openOf(ofContext)]),
+  /** Each state has its own order in the index; the page is merged from their beginnings. */
+  ofOwner: page('task_page', [
+    openOf(ofOwner),
+    {
+      candidates: `SELECT found.* FROM unnest($2::smallint[]) AS wanted (state)
+        CROSS JOIN LATERAL (
+          ${candidates('ended_tasks', 'owner = $1 AND state = wanted.state AND status_time >= $3')}
+        ) AS found`,
+      counted: `SELECT FROM legate.ended_tasks WHERE ${ofOwner}`,
+    },
+  ]),
+  ofContext: page('task_page_of_context', [openOf(ofContext), endedOf(ofContext)]),
+  ofAll: page('task_page_of_all', [openOf(ofAll), endedOf(ofAll)]),
+};
+
+interface Source {
+  readonly candidates: string;
+  readonly counted: string;
+}
+
+function openOf(filter: string): Source {
   return {
-    name: 'task_page_of_all',
-    text: page(
-      `${candidates('IN')} UNION ALL ${candidates('NOT IN')}`,
-      `SELECT CASE WHEN $8::boolean THEN (
-         SELECT coalesce(sum(tasks), 0) FROM legate.task_counts WHERE state = ANY ($2)
-       ) + (
-         SELECT count(*) FROM legate.tasks WHERE state NOT IN (${terminalStates}) AND state = ANY ($2)
-       ) ELSE (SELECT count(*) FROM legate.tasks WHERE ${filter}) END`,
-    ),
+    candidates: candidates('open_tasks', filter),
+    counted: `SELECT FROM legate.open_tasks WHERE ${filter}`,
   };
-})();
+}
+
+function endedOf(filter: string): Source {
+  return {
+    candidates: candidates('ended_tasks', filter),
+    counted: `SELECT FROM legate.ended_tasks WHERE ${filter}`,
+  };
+}
+
+function candidates(table: string, filter: string): string {
+  return `SELECT status_time, id FROM legate.${table} WHERE ${filter}
+    AND status_time <= $4 AND (status_time, id) < ($4, $5) ORDER BY ${order} LIMIT $6`;
+}
 
 /** One row of the total for an empty page, else one row for each record, with the total in all. */
-function page(candidates: string, total: string): string {
-  return `SELECT counted.total, listed.* FROM (SELECT (${total}) AS total) AS counted
+function page(name: string, sources: readonly Source[]): Statement {
+  const found = sources.map((source) => `(${source.candidates})`).join(' UNION ALL ');
+  const totals = sources.map(
+    ({ counted }) => `(SELECT count(*) FROM (${counted} LIMIT ${totalLimit}) AS counted)`,
+  );
+  const text = `SELECT counted.total, listed.*
+    FROM (SELECT least(${totals.join(' + ')}, ${totalLimit}) AS total) AS counted
     LEFT JOIN LATERAL (
       SELECT ${recordColumns} FROM (
-        SELECT * FROM (${candidates}) AS candidates ORDER BY ${order} LIMIT $6
+        SELECT * FROM (${found}) AS candidates ORDER BY ${order} LIMIT $6
       ) AS chosen
-      JOIN legate.tasks ON tasks.id = chosen.id ${recordJoins}
+      CROSS JOIN LATERAL (
+        SELECT * FROM legate.tasks WHERE tasks.id = chosen.id LIMIT 1
+      ) AS tasks ${recordJoins}
     ) AS listed ON true
     ORDER BY listed.status_time DESC, listed.id DESC`;
+  return { name, text };
 }
 
 /** Reads tasks and their logs. */
@@ -134,11 +129,11 @@ export class TaskReads {
   }
 
   async events(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
-    const rows = await this.#reads.read(statements.events, [taskId, after, limit]);
-    return rows.map((row) => ({
-      sequence: Number(row['sequence']),
-      body: Json.fromText<StreamResponse>(String(row['body'])),
-    }));
+    const from = Math.max(after, 0);
+    const rows = await this.#reads.read(statements.events, [taskId, from, limit]);
+    return rows
+      .flatMap((row) => eventsOf(row, Number(row['sequence']), [String(row['body'])]))
+      .filter(({ sequence }) => sequence > from && sequence <= from + limit);
   }
 
   async page(query: TaskQuery): Promise<TaskPage> {
@@ -165,14 +160,27 @@ export function pageQuery(query: TaskQuery): [Statement, Value[]] {
     after?.id ?? '',
     limit + 1,
   ];
-  if (owner === undefined) {
-    const isWhole = contextId === undefined && statusTimeFrom === undefined;
-    return [overAll, [...values, contextId ?? null, isWhole]];
-  }
-  if (contextId !== undefined) return [statements.pageOfContext, [...values, contextId]];
-  if (statusTimeFrom !== undefined) return [statements.pageSince, values];
-  const unfinished = states.filter((each) => !isTerminal(taskStates[each] ?? taskStates[0]));
-  return [statements.page, [...values, unfinished]];
+  if (owner === undefined) return [pages.ofAll, [...values, contextId ?? null]];
+  // The tasks that have ended may be many, and are left alone where none of them is asked for.
+  const isOpen = !states.some(isEndedState);
+  if (contextId === undefined) return [isOpen ? pages.open : pages.ofOwner, values];
+  return [isOpen ? pages.openOfContext : pages.ofContext, [...values, contextId]];
+}
+
+/** The events of rows of the log of a task, the last of which has the number `last`. */
+function eventsOf(task: Row, last: number, bodies: readonly string[]): LogEvent[] {
+  const lines = bodies.flatMap((body) => body.split('\n'));
+  return lines.map((line, index) => ({
+    sequence: last - lines.length + 1 + index,
+    body: Json.fromText<StreamResponse>(withNames(line, task)),
+  }));
+}
+
+/** The names of its task and its context, which an event is stored without: JSON has no such characters. */
+function withNames(line: string, task: Row): string {
+  return line
+    .replaceAll('\u0001', () => `"taskId":"${String(task['id'])}"`)
+    .replaceAll('\u0002', () => `"contextId":"${String(task['context_id'])}"`);
 }
 
 function toRecord(row: Row): TaskRecord {
@@ -190,10 +198,7 @@ function toRecord(row: Row): TaskRecord {
     isSuperseded: row['state'] === SUPERSEDED,
     hasPush: Number(row['push_configs']) > 0,
     snapshot,
-    tail: tail.map((body, index) => ({
-      sequence: snapshot.version + 1 + index,
-      body: Json.fromText<StreamResponse>(body),
-    })),
+    tail: eventsOf(row, version, tail).filter(({ sequence }) => sequence > snapshot.version),
   };
 }
 

@@ -28,9 +28,15 @@ export function isConstraint(thrown: unknown): boolean {
   return primaryCode(thrown) === codes.constraint;
 }
 
+/** Whether the file is damaged, or no database. */
+export function isDamage(thrown: unknown): boolean {
+  const code = primaryCode(thrown);
+  return code === codes.corrupt || code === codes.notADatabase;
+}
+
 /**
- * What went wrong with the file at `path`, and how to fix it. What is not the medium's fault is
- * ours, and waiting or trying again would not help.
+ * The error for the file at `path`, with a fix. Other failures than those of the medium are bugs: a retry
+ * does not help.
  */
 export function storeFailure(path: string, thrown: unknown): unknown {
   if (thrown instanceof LegateError) return thrown;
@@ -61,7 +67,7 @@ export function outageReason({ cause }: LegateError): string {
 function explain(code: number): string | undefined {
   switch (code) {
     case codes.full:
-      return 'there is no room left; what was stored before is intact, free some space (or raise maxBytes) to go on';
+      return 'the disk is full; stored data is intact: free some space (or raise maxBytes)';
     case codes.readOnly:
       return 'cannot be written; make the file and its directory writable for this user';
     case codes.cannotOpen:

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 // A named import, so that a test's fake timers do not stop the disk.
 import { clearImmediate, setImmediate } from 'node:timers';
 import { LegateError } from '../../protocol/index.ts';
+import { StoreMeter } from '../store-meter.ts';
 import { storeFailure } from './failure.ts';
 
 interface Waiting {
@@ -58,6 +59,7 @@ export class GroupCommit {
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
   readonly #dataVersion: StatementSync;
+  readonly #meter = new StoreMeter('sqlite');
   #knownDataVersion: unknown;
   #waiting: Waiting[] = [];
   /** How many waited at the end of the last turn, how many turns they were gathered for, since when. */
@@ -80,26 +82,32 @@ export class GroupCommit {
 
   /** Resolves when what `run` did is durable. */
   write<T>(run: () => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#isClosed) {
-        reject(closed(this.#path));
-        return;
-      }
-      let result: T;
-      const keepResult = (): void => void (result = run());
-      this.#waiting.push({ run: keepResult, resolve: () => resolve(result), reject });
-      this.#schedule();
-    });
+    return this.#meter.measure(
+      'write',
+      () =>
+        new Promise<T>((resolve, reject) => {
+          if (this.#isClosed) {
+            reject(closed(this.#path));
+            return;
+          }
+          let result: T;
+          const keepResult = (): void => void (result = run());
+          this.#waiting.push({ run: keepResult, resolve: () => resolve(result), reject });
+          this.#schedule();
+        }),
+    );
   }
 
   /** Sees what is committed. */
-  async read<T>(run: () => T): Promise<T> {
-    if (this.#isClosed) throw closed(this.#path);
-    try {
-      return run();
-    } catch (error) {
-      throw storeFailure(this.#path, error);
-    }
+  read<T>(run: () => T): Promise<T> {
+    return this.#meter.measure('read', async () => {
+      if (this.#isClosed) throw closed(this.#path);
+      try {
+        return run();
+      } catch (error) {
+        throw storeFailure(this.#path, error);
+      }
+    });
   }
 
   close(): void {
@@ -137,6 +145,7 @@ export class GroupCommit {
 
   #flush(): void {
     const group = this.#waiting.splice(0, groupLimit);
+    this.#meter.group(group.length);
     this.#end(group, this.#start() ?? this.#run(group) ?? this.#finish());
     if (this.#waiting.length > 0) this.#schedule();
   }

@@ -23,7 +23,7 @@ export function readMigrations(): Migration[] {
     }));
 }
 
-/** The schema version a file is at; 0 when it is empty. Throws for files that are no stores. */
+/** The schema version a file is at; 0 when it is empty. Throws for files that are not stores. */
 export function schemaVersion(database: DatabaseSync, path: string): number {
   const version = pragma(database, 'user_version');
   const isEmpty = pragma(database, 'schema_version') === 0;

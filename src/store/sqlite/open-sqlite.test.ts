@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Json } from '../../protocol/index.ts';
+import { Json, type Task } from '../../protocol/index.ts';
 import {
   admission,
   admit,
@@ -26,11 +26,16 @@ import {
   ending,
   finishedTask,
   inputRequired,
+  log,
   statusAppend,
+  statusEvent,
+  taskBody,
   webhook,
   working,
 } from '../behaviour/fixtures.contract.ts';
 import type { Store } from '../contract.ts';
+import { checkSqlite, migrateSqlite } from './maintenance.ts';
+import { migrate, readMigrations } from './migrations.ts';
 import { openSqlite, type SqliteOptions } from './open-sqlite.ts';
 
 let directory: string;
@@ -94,16 +99,15 @@ test('everything is there after closing and opening again', async () => {
   const first = open();
   const dedupe = { key: 'm', digest: 'd', expiresAt: 9000 };
   const { turn } = await admit(first, { taskId: 'done', contextId: 'a', dedupe, push: webhook() });
-  const snapshot = { version: 2, body: Json.fromText<never>('{"id":"done" }') };
   const context = { owner: alice, contextId: 'a', value: Json.of({ v: 1 }), log: [Json.of(1)] };
   const records = [{ space: 's', key: 'k', value: Json.of('r') }];
-  await append(first, ending(turn, 1, 'TASK_STATE_COMPLETED', { snapshot, context, records }));
+  await append(first, ending(turn, 1, 'TASK_STATE_COMPLETED', { context, records }));
   await admit(first, { taskId: 'open', contextId: 'b' });
 
   const second = await reopen(first);
   const done = await second.load('done');
   expect(done).toMatchObject({ version: 2, state: 'TASK_STATE_COMPLETED', hasPush: true });
-  expect(done?.snapshot.body.text).toBe(snapshot.body.text);
+  expect(done?.snapshot.body.value).toMatchObject({ id: 'done', contextId: 'a' });
   expect(await second.readEvents('done', 0, 10)).toHaveLength(2);
   expect((await second.loadContext(alice, 'a'))?.value?.value).toEqual({ v: 1 });
   expect(await second.readContextLog(alice, 'a')).toHaveLength(1);
@@ -117,7 +121,7 @@ test('everything is there after closing and opening again', async () => {
   });
 });
 
-test('turns that were running belong to nobody after opening again, whatever their heartbeat', async () => {
+test('turns that were running have no replica after a restart, whatever their heartbeat', async () => {
   const first = open();
   await first.heartbeat('r1', Infinity);
   const running = await admit(first, { taskId: 'a', key: 'k' });
@@ -293,7 +297,7 @@ test('a database of another program is refused and not changed', () => {
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test('a file that is no database is refused and not changed', () => {
+test('a file that is not a database is refused and not changed', () => {
   const garbage = Buffer.from('no database at all, but long enough to look at'.repeat(200));
   writeFileSync(path, garbage);
   expect(failure()).toMatchObject({
@@ -353,7 +357,7 @@ test('a path through a file is a clear failure', () => {
   });
 });
 
-test('on a full disk writes fail, what is stored stays, and writing goes on when there is room', async () => {
+test('on a full disk writes fail, what is stored stays, and writing continues when there is room', async () => {
   const store = open({ maxBytes: 512 * 1024 });
   const large = Json.of({ text: 'x'.repeat(20_000) });
   const stored: string[] = [];
@@ -371,7 +375,7 @@ test('on a full disk writes fail, what is stored stays, and writing goes on when
   }
   expect(thrown).toMatchObject({
     code: 'STORE_FAILED',
-    message: expect.stringMatching(/there is no room left; what was stored before is intact, free/),
+    message: expect.stringMatching(/the disk is full; stored data is intact: free/),
   });
   expect(stored.length).toBeGreaterThan(5);
   for (const id of stored) {
@@ -406,7 +410,7 @@ test('the file is kept with a log beside it, and every commit reaches the disk',
   expect({ ...own?.prepare('PRAGMA synchronous').get() }).toEqual({ synchronous: 2 });
 });
 
-test('a write waits for another process that writes, and goes on when that has ended', async () => {
+test('a write waits for another process that writes, and continues when that has ended', async () => {
   const store = open({ busyTimeoutMs: 60_000 });
   await admit(store, { taskId: 'before' });
   const asked = new Int32Array(new SharedArrayBuffer(4));
@@ -464,7 +468,7 @@ test('operations after closing are refused', async () => {
   await expect(store.load('t')).rejects.toThrow(/store\.db is closed/);
 });
 
-test('closing writes what was begun', async () => {
+test('closing writes what was started', async () => {
   const store = open();
   const write = store.admit(admission());
   await store.close();
@@ -494,3 +498,59 @@ test.each(['', ':memory:', 'file:tasks.db?mode=memory'])(
     expect(() => openSqlite({ path })).toThrow(/is not the path of a file.*type: 'memory'/);
   },
 );
+
+test('ids of a task and its context are stored once, and a short log has no snapshot', async () => {
+  const store = open();
+  const taskId = '01a1ef76-fd3e-75b1-9651-4ab7d666b1c6';
+  const contextId = '01a1ef76-fd3e-75b2-a47a-046911ee2761';
+  const { turn } = await admit(store, { taskId, contextId });
+  const events = [2, 3].map((sequence) => statusEvent(sequence, working, taskId));
+  const body = taskBody(taskId, contextId, working);
+  await append(store, statusAppend(taskId, 1, working, { events, snapshot: { version: 3, body } }));
+  await append(store, ending(turn, 3));
+  const database = new DatabaseSync(path, { readOnly: true });
+  const rows = database.prepare('SELECT key, body FROM events').all();
+  expect(rows.map(({ key }) => Number(key) % 2 ** 22)).toEqual([1, 3, 4]);
+  expect(JSON.stringify(rows)).not.toMatch(/01a1ef76/);
+  expect(database.prepare('SELECT * FROM snapshots').all()).toEqual([]);
+  database.close();
+  expect((await log(store, taskId)).map(([sequence]) => sequence)).toEqual([1, 2, 3, 4]);
+  expect(await store.readEvents(taskId, 1, 1)).toMatchObject([{ sequence: 2 }]);
+  const record = await store.load(taskId);
+  expect(record?.snapshot).toMatchObject({
+    version: 1,
+    body: { value: { id: taskId, contextId } },
+  });
+  expect(record?.tail.map(({ body: event }) => event.value)).toEqual([
+    ...events.map((event) => event.body.value),
+    statusEvent(4, 'TASK_STATE_COMPLETED', taskId).body.value,
+  ]);
+});
+
+test('a sweep gives the space of what it deleted back to the file system', async () => {
+  const store = open();
+  const text = 'x'.repeat(4_000);
+  const ids = Array.from({ length: 600 }, (_, index) => `t${index}`);
+  for (const id of ids) {
+    const task = Json.of<Task>({ ...taskBody(id, id).value, metadata: { text } });
+    const { turn } = await admit(store, { taskId: id, contextId: id, task });
+    await append(store, ending(turn, 1));
+  }
+  const again = await reopen(store);
+  const before = statSync(path).size;
+  while ((await again.sweep({ retentionMs: 1, limit: 100 })).tasks > 0);
+  for (let round = 0; round < 10; round += 1) await again.sweep({ limit: 100 });
+  await again.close();
+  expect(statSync(path).size).toBeLessThan(before / 5);
+});
+
+test('a file that was made without auto-vacuum gives space back after it was migrated', async () => {
+  const former = new DatabaseSync(path);
+  migrate(former, readMigrations().slice(0, -1), path);
+  former.close();
+  await open().close();
+  expect(checkSqlite(path)).toMatchObject({ shrinks: false });
+  expect(migrateSqlite(path)).toMatchObject({ shrinks: true, problems: [] });
+  await open().close();
+  expect(checkSqlite(path)).toMatchObject({ shrinks: true });
+});

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import type { Store, StoreClock } from '../contract.ts';
 import { LocalStore, processClock } from '../local-store.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
@@ -106,6 +106,7 @@ function storeOf(
     health,
     read: (run) => tables.commits.read(run),
     write: (run) => tables.commits.write(run),
+    onSwept: () => tables.releaseSpace(),
     onClose() {
       if (!database.isOpen) return;
       health.close();
@@ -119,8 +120,7 @@ function storeOf(
 /** SQLite takes `:memory:` and URIs for something else than files; here they would become file names. */
 function checkPath(path: string): void {
   if (path !== '' && path !== ':memory:' && !path.startsWith('file:')) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `store: ${JSON.stringify(path)} is not the path of a file; ` +
       "give one such as tasks.db, or use { type: 'memory' } for a store without a file",
   );
@@ -155,7 +155,7 @@ function checkNames(path: string): void {
   );
 }
 
-/** Conversations are private: nobody else may read the file or its directory. */
+/** Conversations are private: only this user may read the file and its directory. */
 function create(path: string): void {
   for (const file of [path, `${path}-lock`]) {
     // A file that exists must not be opened here: closing it would drop SQLite's locks on it.
@@ -165,6 +165,8 @@ function create(path: string): void {
 
 function configure(database: DatabaseSync, options: SqliteOptions): void {
   const settings = {
+    // Before the first table; a file that has tables keeps its mode until it is rebuilt.
+    auto_vacuum: 'INCREMENTAL',
     journal_mode: 'WAL',
     synchronous: 'FULL',
     // In pages. A busy store writes the same pages again and again: later is less.

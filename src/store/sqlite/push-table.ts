@@ -128,6 +128,13 @@ export class PushTable implements PushStore {
     });
   }
 
+  counts(): ReturnType<PushStore['counts']> {
+    return this.#commits.read(() => {
+      const row = this.#statements.counts.get();
+      return { pending: Number(row?.['pending']), dead: Number(row?.['dead']) };
+    });
+  }
+
   deliveries(query: Parameters<PushStore['deliveries']>[0]): Promise<readonly DeliveryRecord[]> {
     const { after = 0, taskId, limit } = query;
     const dead = query.state === undefined ? null : query.state === 'dead' ? 1 : 0;
@@ -211,6 +218,10 @@ function prepare(database: DatabaseSync) {
     ),
     nextDue: prepared(
       'SELECT due_at FROM deliveries WHERE is_head = 1 ORDER BY due_at, id LIMIT 1',
+    ),
+    counts: prepared(
+      `SELECT count(*) FILTER (WHERE is_dead = 0) AS pending,
+         count(*) FILTER (WHERE is_dead = 1) AS dead FROM deliveries`,
     ),
     deliveries: prepared(
       `SELECT ${deliveryColumns} FROM ${deliveryTables}

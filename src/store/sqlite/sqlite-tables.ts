@@ -1,7 +1,16 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue, LegateError, type Task } from '../../protocol/index.ts';
-import type { ContextRecord, ContextWrite, LogEvent, Snapshot, StoreClock } from '../contract.ts';
+import type {
+  ContextQuery,
+  ContextRecord,
+  ContextWrite,
+  ListedContext,
+  LogEvent,
+  Snapshot,
+  StoreClock,
+} from '../contract.ts';
 import { endedStates } from '../encoding.ts';
+import { fromEventRows, rowLimit, shorten, snapshotFrom, toEventRows } from '../event-rows.ts';
 import { OpenContexts, retentionBucket } from '../open-contexts.ts';
 import { GroupCommit } from './group-commit.ts';
 import { MessageTable, TurnTable } from './turn-table.ts';
@@ -9,6 +18,7 @@ import { PushTable } from './push-table.ts';
 import { RecordTable } from './record-table.ts';
 import { TaskCounts, TaskTable } from './task-table.ts';
 import { TaskList } from './task-list.ts';
+import { VectorTable } from './vector-table.ts';
 import type { Tables, TaskRow } from '../tables.ts';
 
 /**
@@ -25,7 +35,10 @@ export class SqliteTables implements Tables {
   readonly openContexts: OpenContexts;
   readonly push: PushTable;
   readonly records: RecordTable;
+  readonly vectors: VectorTable;
   readonly list: TaskList;
+  readonly #database: DatabaseSync;
+  readonly #space: StatementSync;
 
   constructor(
     database: DatabaseSync,
@@ -37,17 +50,26 @@ export class SqliteTables implements Tables {
     },
   ) {
     const { path, clock, onFailure } = options;
-    const counts = new TaskCounts(database);
-    const unfinished = database.prepare(
-      `SELECT agent, owner, context_id AS contextId FROM tasks WHERE state NOT IN (${endedStates})`,
+    this.#database = database;
+    this.#space = database.prepare(
+      `SELECT freelist_count AS free, page_count AS pages
+       FROM pragma_freelist_count, pragma_page_count`,
     );
-    this.openContexts = new OpenContexts(() =>
-      unfinished.iterate().map((row) => ({
+    const counts = new TaskCounts(database);
+    // By index: owners with unfinished tasks are few, and ended tasks are many.
+    const unfinished = database.prepare(
+      `SELECT t.agent, t.owner, t.context_id AS contextId FROM task_counts AS c
+       CROSS JOIN tasks AS t ON t.owner = c.owner AND t.state = c.state
+       WHERE c.tasks > 0 AND c.state NOT IN (${endedStates})`,
+    );
+    this.openContexts = new OpenContexts(() => {
+      counts.write();
+      return unfinished.iterate().map((row) => ({
         agent: String(row['agent']),
         owner: String(row['owner']),
         contextId: String(row['contextId']),
-      })),
-    );
+      }));
+    });
     this.tasks = new TaskTable(database, counts, this.openContexts);
     this.events = new EventTable(database);
     this.turns = new TurnTable(database);
@@ -65,6 +87,7 @@ export class SqliteTables implements Tables {
     });
     this.push = new PushTable(database, { commits: this.commits, tasks: this.tasks, clock });
     this.records = new RecordTable(database, this.commits, clock);
+    this.vectors = new VectorTable(database, this.commits);
   }
 
   /** Deletes a task with all that hangs on it. Inside a transaction only. */
@@ -74,12 +97,24 @@ export class SqliteTables implements Tables {
     this.tasks.delete(task);
   }
 
+  /** Gives free pages back to the file system, some at a time. Inside a transaction only. */
+  releaseSpace(): void {
+    const { free, pages } = this.#space.get() ?? {};
+    // A store that deletes as much as it writes needs its free pages again.
+    if (Number(free) > Number(pages) / 10) {
+      this.#database.exec(`PRAGMA incremental_vacuum(${releasedPages})`);
+    }
+  }
+
   #invalidate(): void {
     this.turns.invalidate();
     this.tasks.invalidate();
     this.openContexts.invalidate();
   }
 }
+
+/** Free pages given back by one sweep: a few times what the tasks of one sweep occupied. */
+const releasedPages = 256;
 
 /** Entries that one log can hold. Numbers of tasks and contexts up to 2^31 stay exact integers. */
 const span = 2 ** 22;
@@ -111,17 +146,15 @@ export class EventTable {
   readonly #insert: StatementSync;
   readonly #range: StatementSync;
   readonly #deleteRange: StatementSync;
-  readonly #body: StatementSync;
   readonly #setSnapshot: StatementSync;
   readonly #deleteSnapshot: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare('INSERT INTO events (key, body) VALUES (?, ?)');
     this.#range = database.prepare(
-      'SELECT key, body FROM events WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?',
+      'SELECT key, body FROM events WHERE key BETWEEN ? AND ? ORDER BY key',
     );
     this.#deleteRange = database.prepare('DELETE FROM events WHERE key BETWEEN ? AND ?');
-    this.#body = database.prepare('SELECT body FROM events WHERE key = ?');
     this.#setSnapshot = database.prepare(
       'INSERT OR REPLACE INTO snapshots (task, version, body) VALUES (?, ?, ?)',
     );
@@ -129,33 +162,39 @@ export class EventTable {
   }
 
   /** The first event; it doubles as the first snapshot. */
-  create(task: number, body: Json<Task>): void {
-    this.#insert.run(entryKey(task, 1), `${taskStart}${body.text}}`);
+  create(task: TaskRow, body: Json<Task>): void {
+    this.append(task, [{ sequence: 1, body: Json.ofTask(body) }]);
   }
 
-  append(task: number, events: readonly LogEvent[]): void {
-    for (const { sequence, body } of events) {
-      this.#insert.run(entryKey(task, sequence), body.text);
+  append(task: TaskRow, events: readonly LogEvent[]): void {
+    for (const { sequence, body } of toEventRows(task, events)) {
+      this.#insert.run(entryKey(task.number, sequence), body);
     }
   }
 
-  read(task: number, after: number, limit: number): LogEvent[] {
+  read(task: TaskRow, after: number, limit: number): LogEvent[] {
     // Clamped: a number that a caller made up must not lead into the log of another task.
-    const from = entryKey(task, 0) + Math.max(0, after) + 1;
-    const rows = this.#range.all(from, lastKey(task), limit);
-    return rows.map((row) => ({
+    const from = Math.min(Math.max(0, after), span - 1);
+    // A row has the number of its last event, so the last row may end beyond the limit.
+    const end = Math.min(from + limit + rowLimit - 1, span - 1);
+    const key = task.number * span;
+    const rows = this.#range.all(key + from + 1, key + end).map((row) => ({
       sequence: sequenceOf(Number(row['key'])),
-      body: Json.fromText(String(row['body'])),
+      body: String(row['body']),
     }));
+    return fromEventRows(task, rows).filter(
+      ({ sequence }) => sequence > from && sequence <= from + limit,
+    );
   }
 
-  setSnapshot(task: number, snapshot: Snapshot): void {
-    this.#setSnapshot.run(task, snapshot.version, snapshot.body.text);
+  setSnapshot(task: TaskRow, { version, body }: Snapshot): void {
+    if (version < snapshotFrom) return;
+    this.#setSnapshot.run(task.number, version, shorten(task, body.text));
   }
 
-  /** The snapshot of a task that has no other. */
-  firstSnapshot(task: number): Snapshot {
-    const body = String(this.#body.get(entryKey(task, 1))?.['body']);
+  /** The task as its first event has it: the snapshot of a task that has no other. */
+  firstSnapshot([first]: readonly LogEvent[]): Snapshot {
+    const body = String(first?.body.text);
     return { version: 1, body: Json.fromText(body.slice(taskStart.length, -1)) };
   }
 
@@ -174,8 +213,15 @@ class ContextTable {
   readonly #entries: StatementSync;
   readonly #deleteEntries: StatementSync;
   readonly #over: StatementSync;
+  readonly #list: StatementSync;
+  readonly #listOfId: StatementSync;
 
   constructor(database: DatabaseSync) {
+    const listed = `SELECT number, owner, context_id AS contextId, written_until AS writtenUntil FROM contexts
+       WHERE (written_until, number) < (?, ?)`;
+    const inOrder = 'ORDER BY written_until DESC, number DESC LIMIT ?';
+    this.#list = database.prepare(`${listed} ${inOrder}`);
+    this.#listOfId = database.prepare(`${listed} AND context_id = ? ${inOrder}`);
     this.#upsert = database.prepare(
       `INSERT INTO contexts (owner, context_id, value, log_length, written_until)
        VALUES (?, ?, ?, ?, ?)
@@ -234,6 +280,20 @@ class ContextTable {
     const skipped = last === undefined ? 0 : Math.max(0, Number(row['log_length']) - last);
     const rows = this.#entries.all(entryKey(number, skipped + 1), lastKey(number));
     return rows.map((entry) => Json.fromText<JsonValue>(String(entry['body'])));
+  }
+
+  list({ contextId, after, limit }: ContextQuery): ListedContext[] {
+    const { writtenUntil, number } = after ?? { writtenUntil: Number.MAX_SAFE_INTEGER, number: 0 };
+    const rows =
+      contextId === undefined
+        ? this.#list.all(writtenUntil, number, limit)
+        : this.#listOfId.all(writtenUntil, number, contextId, limit);
+    return rows.map((row) => ({
+      owner: String(row['owner']),
+      contextId: String(row['contextId']),
+      writtenUntil: Number(row['writtenUntil']),
+      number: Number(row['number']),
+    }));
   }
 
   delete(owner: string, contextId: string): boolean {

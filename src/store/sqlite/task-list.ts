@@ -1,25 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type Task } from '../../protocol/index.ts';
-import type { Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
-import { listedStates } from '../encoding.ts';
+import type { TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
+import { isEndedState, listedStates, totalLimit } from '../encoding.ts';
+import { expand } from '../event-rows.ts';
 import type { EventTable } from './sqlite-tables.ts';
 import { type TaskCounts, toTaskRow } from './task-table.ts';
 
-const recordColumns = `t.number, t.id, t.agent, t.owner, t.context_id AS contextId, t.state,
+const record = `SELECT t.number, t.id, t.agent, t.owner, t.context_id AS contextId, t.state,
   t.status_time AS statusTime, t.version, t.cancel_requested AS cancelRequested,
-  t.push_configs AS pushConfigs, s.version AS snapshotVersion, s.body AS snapshot`;
-const recordTables = 'tasks AS t LEFT JOIN snapshots AS s ON s.task = t.number';
-
-const order = 'ORDER BY t.status_time DESC, t.id DESC';
-
-/** No index has the order over all owners: what is sorted are numbers, and not whole records. */
-function overAll(where: string): string {
-  return `SELECT ${recordColumns} FROM ${recordTables} WHERE t.number IN (
-    SELECT t.number FROM tasks AS t WHERE ${where} ${order} LIMIT ?
-  ) ${order}`;
-}
+  t.push_configs AS pushConfigs, s.version AS snapshotVersion, s.body AS snapshot
+  FROM tasks AS t LEFT JOIN snapshots AS s ON s.task = t.number`;
 
 type Parameter = string | number;
+type Row = NonNullable<ReturnType<StatementSync['get']>>;
 
 /** Reads whole task records, alone and in pages. */
 export class TaskList {
@@ -27,6 +20,7 @@ export class TaskList {
   readonly #events: EventTable;
   readonly #counts: TaskCounts;
   readonly #load: StatementSync;
+  readonly #loadNumber: StatementSync;
   /** One statement per combination of filters. */
   readonly #statements = new Map<string, StatementSync>();
 
@@ -34,7 +28,8 @@ export class TaskList {
     this.#database = database;
     this.#events = events;
     this.#counts = counts;
-    this.#load = database.prepare(`SELECT ${recordColumns} FROM ${recordTables} WHERE t.id = ?`);
+    this.#load = database.prepare(`${record} WHERE t.id = ?`);
+    this.#loadNumber = database.prepare(`${record} WHERE t.number = ?`);
   }
 
   load(taskId: string): TaskRecord | undefined {
@@ -43,53 +38,50 @@ export class TaskList {
   }
 
   page(query: TaskQuery): TaskPage {
-    // Each state has its own order in the index; the page is merged from their beginnings.
-    const filters = filtersOf(query);
-    const totals = filters.map((filter) => this.#total(query, filter));
-    const total = totals.reduce((sum, each) => sum + each, 0);
-    const rows = filters
-      .flatMap((filter, index) => this.#rows(query, filter, totals[index] ?? 0))
-      .sort(latestFirst);
+    let total = 0;
+    const found: Row[] = [];
+    // Each source has its own order in an index; the page is merged from their beginnings.
+    for (const source of sourcesOf(query)) {
+      const matches = this.#total(query, source);
+      total += matches;
+      // No more rows than match at all: a walk through the index ends with the last match.
+      if (matches > 0) found.push(...this.#find(query, source, Math.min(query.limit + 1, matches)));
+    }
+    const rows = found.sort(latestFirst).slice(0, query.limit);
     return {
-      records: rows.slice(0, query.limit).map((row) => this.#toRecord(row)),
-      total,
-      more: rows.length > query.limit,
+      records: rows.flatMap(({ number }) => {
+        const row = this.#loadNumber.get(Number(number));
+        return row === undefined ? [] : [this.#toRecord(row)];
+      }),
+      total: isCounted(query) ? total : Math.min(total, totalLimit),
+      more: found.length > query.limit,
     };
   }
 
-  #rows(query: TaskQuery, filter: Filter, total: number): Row[] {
-    if (total === 0) return [];
-    const conditions = [...filter.conditions];
-    const parameters = [...filter.parameters];
-    if (query.after !== undefined) {
-      conditions.push('(t.status_time, t.id) < (?, ?)');
-      parameters.push(query.after.statusTime, query.after.id);
-    }
-    // No more rows than match at all: a walk through the index ends with the last match.
-    const limit = Math.min(query.limit + 1, total);
-    const where = conditions.join(' AND ');
+  #find({ after }: TaskQuery, { rows, parameters }: Source, limit: number): Row[] {
+    const isBefore = after === undefined ? '' : ' AND (t.status_time, t.id) < (?, ?)';
+    const position = after === undefined ? [] : [after.statusTime, after.id];
+    const order = 'ORDER BY t.status_time DESC, t.id DESC LIMIT ?';
     return this.#prepare(
-      query.owner === undefined
-        ? overAll(where)
-        : `SELECT ${recordColumns} FROM ${recordTables} WHERE ${where} ${order} LIMIT ?`,
-    ).all(...parameters, limit);
+      `SELECT t.number, t.status_time AS statusTime, t.id FROM ${rows}${isBefore} ${order}`,
+    ).all(...parameters, ...position, limit);
   }
 
-  #total(query: TaskQuery, { state, conditions, parameters }: Filter): number {
-    if (query.contextId === undefined && query.statusTimeFrom === undefined) {
-      return this.#counts.total(query.owner, state);
+  #total(query: TaskQuery, { states, rows, parameters }: Source): number {
+    if (isCounted(query)) {
+      return states.reduce((sum, state) => sum + this.#counts.total(query.owner, state), 0);
     }
-    const sql = `SELECT count(*) AS n FROM tasks AS t WHERE ${conditions.join(' AND ')}`;
-    return Number(this.#prepare(sql).get(...parameters)?.['n']);
+    const matches = `SELECT 1 FROM ${rows} LIMIT ${totalLimit}`;
+    const counted = this.#prepare(`SELECT count(*) AS n FROM (${matches})`).get(...parameters);
+    return Number(counted?.['n']);
   }
 
   #toRecord(fields: Row): TaskRecord {
     const row = toTaskRow(fields);
     const version = fields['snapshotVersion'];
-    const snapshot: Snapshot =
-      typeof version === 'number'
-        ? { version, body: Json.fromText<Task>(String(fields['snapshot'])) }
-        : this.#events.firstSnapshot(row.number);
+    const isStored = typeof version === 'number';
+    const after = isStored ? version : 0;
+    const log = row.version > after ? this.#events.read(row, after, row.version - after) : [];
     return {
       id: row.id,
       owner: row.owner,
@@ -100,11 +92,10 @@ export class TaskList {
       cancelRequested: row.cancelRequested,
       isSuperseded: row.isSuperseded,
       hasPush: row.pushConfigs > 0,
-      snapshot,
-      tail:
-        row.version > snapshot.version
-          ? this.#events.read(row.number, snapshot.version, row.version - snapshot.version)
-          : [],
+      snapshot: isStored
+        ? { version, body: Json.fromText<Task>(expand(row, String(fields['snapshot']))) }
+        : this.#events.firstSnapshot(log),
+      tail: isStored ? log : log.slice(1),
     };
   }
 
@@ -117,43 +108,80 @@ export class TaskList {
   }
 }
 
-type Row = NonNullable<ReturnType<StatementSync['get']>>;
+/** Whether the counts of tasks by owner and state are the total. */
+function isCounted({ contextId, statusTimeFrom }: TaskQuery): boolean {
+  return contextId === undefined && statusTimeFrom === undefined;
+}
 
 function latestFirst(a: Row, b: Row): number {
   const time = Number(b['statusTime']) - Number(a['statusTime']);
   return time === 0 ? (String(a['id']) < String(b['id']) ? 1 : -1) : time;
 }
 
-interface Filter {
-  /** The number of the only state; undefined for all of them. */
-  readonly state: number | undefined;
-  readonly conditions: readonly string[];
+/** Rows of `tasks` in the order of one index. */
+interface Source {
+  /** The numbers of their states. */
+  readonly states: readonly number[];
+  /** Tables and conditions of a SELECT. */
+  readonly rows: string;
   readonly parameters: readonly Parameter[];
 }
 
-/** One filter for all states, or one for each that is asked for. */
-function filtersOf(query: TaskQuery): readonly Filter[] {
-  const isAll = query.state === undefined && query.isOpen !== true;
-  return isAll ? [toFilter(query)] : listedStates(query).map((state) => toFilter(query, state));
+function sourcesOf(query: TaskQuery): Source[] {
+  const states = listedStates(query);
+  if (query.owner !== undefined || query.contextId !== undefined) {
+    return states.map((state) => sourceOf(query, state));
+  }
+  const open = states.filter((state) => !isEndedState(state));
+  const ended = states.filter(isEndedState);
+  return [
+    ...open.map((state) => openOfAll(query, state)),
+    ...(ended.length === 0 ? [] : [endedOfAll(query, ended)]),
+  ];
 }
 
-function toFilter(query: TaskQuery, state?: number): Filter {
-  // The plus keeps the planner from the owner's index where the context's is the shorter way.
-  const ofOwner = query.contextId === undefined ? 't.owner = ?' : '+t.owner = ?';
-  const conditions = query.owner === undefined ? ['TRUE'] : [ofOwner];
-  const parameters: Parameter[] = query.owner === undefined ? [] : [query.owner];
-  if (query.contextId !== undefined) {
-    conditions.push('t.context_id = ?');
-    parameters.push(query.contextId);
-  }
-  if (state !== undefined) {
-    // The plus keeps the planner from the index of ended tasks.
-    conditions.push('+t.state = ?');
-    parameters.push(state);
-  }
-  if (query.statusTimeFrom !== undefined) {
-    conditions.push('t.status_time >= ?');
-    parameters.push(query.statusTimeFrom);
-  }
-  return { state, conditions, parameters };
+/** Tasks of one state of an owner, of a context, or of both. */
+function sourceOf({ owner, contextId, statusTimeFrom }: TaskQuery, state: number): Source {
+  const index = contextId === undefined ? 'tasks_by_state' : 'tasks_by_context';
+  const filters: [string, Parameter | undefined][] = [
+    ['t.context_id = ?', contextId],
+    // The plus keeps it from the choice of the index.
+    [contextId === undefined ? 't.owner = ?' : '+t.owner = ?', owner],
+    ['t.state = ?', state],
+    ['t.status_time >= ?', statusTimeFrom],
+  ];
+  const used = filters.flatMap(([condition, value]) =>
+    value === undefined ? [] : [{ condition, value }],
+  );
+  const conditions = used.map(({ condition }) => condition).join(' AND ');
+  return {
+    states: [state],
+    rows: `tasks AS t INDEXED BY ${index} WHERE ${conditions}`,
+    parameters: used.map(({ value }) => value),
+  };
+}
+
+/** Open tasks of all owners are few, and sorted. */
+function openOfAll({ statusTimeFrom = Number.MIN_SAFE_INTEGER }: TaskQuery, state: number): Source {
+  return {
+    states: [state],
+    rows: `task_counts AS c CROSS JOIN tasks AS t INDEXED BY tasks_by_state
+      ON t.owner = c.owner AND t.state = c.state
+      WHERE c.state = ? AND c.tasks > 0 AND t.status_time >= ?`,
+    parameters: [state, statusTimeFrom],
+  };
+}
+
+function endedOfAll(
+  { statusTimeFrom = Number.MIN_SAFE_INTEGER }: TaskQuery,
+  states: readonly number[],
+): Source {
+  return {
+    states,
+    // As the index says it.
+    rows: `tasks AS t INDEXED BY tasks_over
+      WHERE t.state >= 3 AND t.state <> 6 AND t.state <> 8
+        AND t.status_time >= ? AND +t.state IN (${states.join(', ')})`,
+    parameters: [statusTimeFrom],
+  };
 }

@@ -132,7 +132,7 @@ export class TaskTable {
     return this.#over.all(before, limit).map(toTaskRow);
   }
 
-  /** The file may say something else than what is kept at hand. */
+  /** The file may differ from the cached rows. */
   invalidate(): void {
     this.#cache.clear();
     this.#last = undefined;

@@ -43,7 +43,7 @@ test('no id that was told before is used after a rollback', () => {
   expect(pass(new TurnTable(database))).toBeGreaterThan(next);
 });
 
-test('a file that counted its turns itself goes on after the last one, with its open turns', () => {
+test('a file that counted its turns itself continues after the last one, with its open turns', () => {
   const before = readMigrations().filter(({ version }) => version <= 3);
   migrate(database, before, 'p');
   database.exec(

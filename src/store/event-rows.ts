@@ -1,0 +1,65 @@
+import { Json, type StreamResponse } from '../protocol/index.ts';
+import type { LogEvent } from './contract.ts';
+
+/** One row of a log: the events of one append, one to a line, and the number of the last of them. */
+export interface EventRow {
+  readonly sequence: number;
+  readonly body: string;
+}
+
+/** The ids that nearly every event of a task repeats; its row has them. */
+export interface TaskIds {
+  readonly id: string;
+  readonly contextId: string;
+}
+
+/** Events of one row, so that reading a part of a log reads little else. */
+export const rowLimit = 16;
+
+/** A log of so many events is read as fast as a snapshot of it, so its content is stored once. */
+export const snapshotFrom = 9;
+
+/** JSON text has no control characters: they stand for the ids of the task. */
+const idMark = '\u0001';
+const contextMark = '\u0002';
+
+export function toEventRows(ids: TaskIds, events: readonly LogEvent[]): EventRow[] {
+  const rows: EventRow[] = [];
+  for (let from = 0; from < events.length; from += rowLimit) {
+    const part = events.slice(from, from + rowLimit);
+    const lines = part.map(({ body }) => toLine(body)).join('\n');
+    rows.push({ sequence: part.at(-1)?.sequence ?? 0, body: shorten(ids, lines) });
+  }
+  return rows;
+}
+
+/** The events of rows that follow each other. */
+export function fromEventRows(ids: TaskIds, rows: readonly EventRow[]): LogEvent[] {
+  return rows.flatMap(({ sequence, body }) => {
+    const lines = expand(ids, body).split('\n');
+    const first = sequence - lines.length + 1;
+    return lines.map((line, index) => ({
+      sequence: first + index,
+      body: Json.fromText<StreamResponse>(line),
+    }));
+  });
+}
+
+/** JSON on one line. */
+export function toLine(json: Json<unknown>): string {
+  return json.text.includes('\n') ? JSON.stringify(json.value) : json.text;
+}
+
+/** The same text without the ids of its task. */
+export function shorten({ id, contextId }: TaskIds, text: string): string {
+  return text
+    .replaceAll(JSON.stringify(id), idMark)
+    .replaceAll(JSON.stringify(contextId), contextMark);
+}
+
+/** Undoes `shorten`; leaves text alone that was stored with its ids. */
+export function expand({ id, contextId }: TaskIds, text: string): string {
+  return text
+    .replaceAll(idMark, () => JSON.stringify(id))
+    .replaceAll(contextMark, () => JSON.stringify(contextId));
+}

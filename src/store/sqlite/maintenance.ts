@@ -1,0 +1,156 @@
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { errorMessage, LegateError } from '../../protocol/index.ts';
+import { isDamage, storeFailure } from './failure.ts';
+import { checkVersion, migrate, readMigrations, schemaVersion } from './migrations.ts';
+import { lockInode, lockOwner } from './owner-lock.ts';
+
+/** What a check of a store file found. */
+export interface SqliteReport {
+  readonly bytes: number;
+  /** Of its schema. */
+  readonly version: number;
+  /** Of the schema that this program needs. */
+  readonly latest: number;
+  readonly tasks: number;
+  readonly contexts: number;
+  /** Whether the file gives space back; one made by an older version does after `migrateSqlite`. */
+  readonly shrinks: boolean;
+  /** What `PRAGMA integrity_check` says beside `ok`, at most ten lines. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads a store file through; a server may have it open. What can't be read of a damaged file counts as
+ * absent, and why is one of its problems.
+ */
+export function checkSqlite(path: string): SqliteReport {
+  requireFile(path);
+  const latest = readMigrations().at(-1)?.version ?? 0;
+  const problems: string[] = [];
+  const attempt = <T>(what: string, fallback: T, read: () => T): T => {
+    try {
+      return read();
+    } catch (error) {
+      if (!isDamage(error)) throw storeFailure(path, error);
+      problems.push(`${what} can't be read: ${errorMessage(error)}`);
+      return fallback;
+    }
+  };
+  using database = new DatabaseSync(path, { readOnly: true });
+  const integrity = attempt('the file', [], () =>
+    database.prepare('PRAGMA integrity_check(10)').all(),
+  );
+  problems.push(
+    ...integrity.map((row) => String(row['integrity_check'])).filter((line) => line !== 'ok'),
+  );
+  const hasTable = (table: string): boolean =>
+    database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !==
+    undefined;
+  const count = (table: string): number =>
+    attempt(`the table ${table}`, 0, () => {
+      if (!hasTable(table)) return 0;
+      return Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
+    });
+  return {
+    bytes: statSync(path).size,
+    version: attempt('the schema version', 0, () => schemaVersion(database, path)),
+    latest,
+    tasks: count('tasks'),
+    contexts: count('contexts'),
+    shrinks: attempt('the layout', true, () => shrinks(database)),
+    problems,
+  };
+}
+
+/**
+ * Copies a store file as it is at one moment, while a server may write to it. The copy appears under its
+ * name once it is whole and was checked; a file that exists is not replaced.
+ */
+export async function backupSqlite(path: string, target: string): Promise<SqliteReport> {
+  requireFile(path);
+  refuseExisting(target);
+  const part = `${target}.part`;
+  rmSync(part, { force: true });
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    schemaVersion(database, path);
+    await backup(database, part);
+    // Conversations are private.
+    chmodSync(part, 0o600);
+    const report = requireWhole(part, path);
+    renameSync(part, target);
+    return report;
+  } catch (error) {
+    throw storeFailure(path, error);
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${end}`, { force: true });
+  }
+}
+
+/**
+ * Puts a backup in the place of a store that no process has open. The present file is replaced only with
+ * `replaces`. A backup of an older version is migrated when it is next opened.
+ */
+export function restoreSqlite(
+  source: string,
+  path: string,
+  { replaces = false }: { readonly replaces?: boolean } = {},
+): SqliteReport {
+  const report = requireWhole(source);
+  checkVersion(report.version, report.latest, source);
+  const isThere = existsSync(path);
+  if (isThere && !replaces) refuseExisting(path);
+  const locks = isThere ? [lockInode(path), lockOwner(path)] : [];
+  try {
+    const part = `${path}.part`;
+    copyFileSync(source, part);
+    chmodSync(part, 0o600);
+    // The log of the present file must not be played into the other one.
+    for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+    renameSync(part, path);
+  } finally {
+    for (const unlock of locks) unlock();
+  }
+  return report;
+}
+
+/** Brings a store file up to date, its schema and its layout. No process may have it open. */
+export function migrateSqlite(path: string): SqliteReport {
+  requireFile(path);
+  const locks = [lockInode(path), lockOwner(path)];
+  try {
+    {
+      using database = new DatabaseSync(path);
+      migrate(database, readMigrations(), path);
+      if (!shrinks(database)) database.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM');
+    }
+    return checkSqlite(path);
+  } catch (error) {
+    throw storeFailure(path, error);
+  } finally {
+    for (const unlock of locks) unlock();
+  }
+}
+
+function shrinks(database: DatabaseSync): boolean {
+  return database.prepare('PRAGMA auto_vacuum').get()?.['auto_vacuum'] !== 0;
+}
+
+/** `path` is read in the place of `store`, of which it is a copy. */
+function requireWhole(path: string, store = path): SqliteReport {
+  const report = checkSqlite(path);
+  const [problem] = report.problems;
+  if (problem === undefined) return report;
+  throw new LegateError('STORE_FAILED', `store ${store} is damaged: ${problem}; use another copy`);
+}
+
+function requireFile(path: string): void {
+  if (existsSync(path)) return;
+  throw new LegateError('STORE_FAILED', `store ${path}: there is no such file`);
+}
+
+function refuseExisting(path: string): void {
+  if (!existsSync(path)) return;
+  throw new LegateError('STORE_FAILED', `${path} exists already, and is not replaced`);
+}
