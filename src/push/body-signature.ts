@@ -6,9 +6,9 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet } from 'jose';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 
-/** What is signed besides the body: for whom, when, and which delivery it is. */
+/** Signed besides the body: audience, time and id of the delivery. */
 interface SignedFacts {
   /** The address of the webhook, so that one receiver cannot pass the call on to another. */
   readonly audience: string;
@@ -31,8 +31,8 @@ export interface BodySigner {
 }
 
 /**
- * Signs with the first key; the others are still published, so that keys can be changed without a
- * moment in which a receiver does not know the one in use.
+ * Signs with the first key; the others are still published, so that receivers always know the
+ * current key during a rotation.
  * @example bodySigner([readSigningKey(pem)])
  */
 export function bodySigner(keys: readonly [SigningKey, ...SigningKey[]]): BodySigner {
@@ -56,7 +56,7 @@ export function bodySigner(keys: readonly [SigningKey, ...SigningKey[]]): BodySi
 }
 
 /**
- * By which keys, and for whom a body must be signed.
+ * Keys and audience that a signature must have.
  * @example
  * const options: VerifyBodyOptions = {
  *   keys, audience: 'https://shop.example.com/hooks/a2a', now: Date.now(),
@@ -75,7 +75,7 @@ export interface VerifyBodyOptions {
 }
 
 /**
- * For receivers: checks `X-A2A-Signature` against the body as it was received. Rejects with
+ * For receivers: checks `X-A2A-Signature` against the received body. Rejects with
  * `UNAUTHENTICATED`; resolves with the id of the delivery, by which receivers detect duplicates.
  * @example const { id } = await verifyBodySignature(request.headers['x-a2a-signature'], body, { keys, audience, now });
  */
@@ -167,7 +167,7 @@ export function readSigningKey(text: string, options: SigningKeyOptions = {}): S
 }
 
 /**
- * Makes a new ES256 key. It lasts as long as the process: receivers see another after a restart.
+ * Generates an ES256 key. It is not stored: after a restart, receivers get another one.
  * @example const key = generateSigningKey();
  */
 export function generateSigningKey(options: Pick<SigningKeyOptions, 'kid'> = {}): SigningKey {
@@ -185,7 +185,7 @@ export function localKeySet(
 }
 
 /**
- * The public halves of keys, for those who verify.
+ * The public keys, for verifiers.
  * @example response.end(JSON.stringify(publicKeySet([key])));
  */
 export function publicKeySet(keys: readonly SigningKey[]): PublicKeySet {
@@ -234,5 +234,5 @@ function thumbprint(privateKey: KeyObject): string {
 }
 
 function invalid(what: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', `the signing key ${what}`);
+  return invalidConfiguration(`the signing key ${what}`);
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { type Task, v03 } from '../protocol/index.ts';
+import type { ClientTls } from '../net/index.ts';
+import { errorMessage, type Task, v03 } from '../protocol/index.ts';
 import type { BodySigner } from './body-signature.ts';
 import type { Resolver } from './guarded-agent.ts';
 import {
@@ -32,7 +33,10 @@ export interface BackoffOptions {
 
 export interface DeliverySenderOptions {
   readonly store: Pick<Store, 'readEvents'>;
-  /** Where calls may go; `serve` takes https to the public network, and this machine, unless told. */
+  /**
+   * Allowed destinations; the default of `serve` is https to the public network, and this
+   * machine.
+   */
   readonly policy: UrlPolicy;
   /** The task as it was when the event of that number was the last, for 0.3 receivers. */
   readonly taskAt: (taskId: string, sequence: number) => Promise<Task | undefined>;
@@ -52,16 +56,16 @@ export interface DeliverySenderOptions {
   readonly maxAttempts?: number;
   /** The pauses between attempts. */
   readonly backoff?: BackoffOptions;
-  /** Calls under way at once to one host. @default 16 */
+  /** Maximum concurrent calls to one host. @default 16 */
   readonly concurrencyPerHost?: number;
-  /** Milliseconds for one call, all in all. @default 30_000 */
+  /** Milliseconds for one call in total. @default 30_000 */
   readonly timeout?: number;
   /** Milliseconds for DNS. @default 5_000 */
   readonly dnsTimeout?: number;
   /** Milliseconds for TCP and TLS. @default 5_000 */
   readonly connectTimeout?: number;
-  /** Certificates of authorities to trust instead of the system's, PEM. */
-  readonly certificateAuthority?: string;
+  /** Certificate authorities and the client certificate. @default the authorities of Node, no certificate */
+  readonly tls?: ClientTls;
   /** Another network than the real one, for simulations; it answers for the policy. */
   readonly transport?: DeliveryTransport;
 }
@@ -78,7 +82,7 @@ export class DeliverySender {
 
   constructor(options: DeliverySenderOptions) {
     const { store, taskAt, signer, traceparent, concurrencyPerHost = 16 } = options;
-    const { resolver, dnsTimeout, connectTimeout, certificateAuthority } = options;
+    const { resolver, dnsTimeout, connectTimeout, tls } = options;
     this.timeout = options.timeout ?? outboundTimeouts.overall;
     this.#options = options;
     this.#sources = {
@@ -95,7 +99,7 @@ export class DeliverySender {
         ...(resolver !== undefined && { resolver }),
         ...(dnsTimeout !== undefined && { dnsTimeout }),
         ...(connectTimeout !== undefined && { connectTimeout }),
-        ...(certificateAuthority !== undefined && { certificateAuthority }),
+        ...(tls !== undefined && { tls }),
       });
   }
 
@@ -136,7 +140,7 @@ export class DeliverySender {
     } catch (error) {
       if (stop.aborted) return undefined;
       if (error instanceof UrlRefused) return { kind: 'dead', error: error.message };
-      return this.#retry(delivery, error instanceof Error ? error.message : 'unknown error');
+      return this.#retry(delivery, errorMessage(error));
     }
   }
 

@@ -4,6 +4,8 @@ import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
 import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { present } from '../config/index.ts';
+import type { ClientTls, TlsMaterial } from '../net/index.ts';
 import type { ErrorCode } from '../protocol/index.ts';
 import {
   addressKind,
@@ -29,8 +31,8 @@ interface GuardedAgentOptions {
   readonly maxSocketsPerHost: number;
   /** Sockets kept for reuse over all hosts. */
   readonly maxIdleSockets: number;
-  /** Certificates of authorities trusted instead of the system's, PEM. */
-  readonly certificateAuthority?: string;
+  /** Asked for with each connection. */
+  readonly tls?: ClientTls;
 }
 
 type Created = (error: Error | null, stream: Duplex) => void;
@@ -58,12 +60,7 @@ export class GuardedHttpsAgent extends HttpsAgent {
   readonly #options: GuardedAgentOptions;
 
   constructor(options: GuardedAgentOptions) {
-    super({
-      keepAlive: true,
-      maxSockets: options.maxSocketsPerHost,
-      timeout: idleTimeout,
-      ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
-    });
+    super({ keepAlive: true, maxSockets: options.maxSocketsPerHost, timeout: idleTimeout });
     this.#options = options;
   }
 
@@ -104,6 +101,7 @@ async function connectChecked(
   const name = request.host ?? 'localhost';
   const host = isIPv6(name) ? `[${name}]` : name;
   const addresses = await resolveChecked(host, { ...options, scheme });
+  const material = (scheme === 'https' ? await options.tls?.current() : undefined) ?? {};
   const socket = connectTcp({
     host: name,
     port: Number(request.port),
@@ -127,7 +125,7 @@ async function connectChecked(
     const problem = targetProblem({ scheme, host, kind }, options.policy);
     if (problem !== undefined) throw new UrlRefused('PEER_UNREACHABLE', 'url', problem);
     if (scheme === 'http') return socket;
-    const secured = connectTls({ ...tlsOptions(request), socket });
+    const secured = connectTls({ ...tlsOptions(request, material), socket });
     secured.on('error', () => {});
     await once(secured, 'secureConnect');
     return secured;
@@ -139,13 +137,14 @@ async function connectChecked(
   }
 }
 
-/** The agent has merged its own TLS options and the server name into the request's. */
-function tlsOptions(request: RequestOptions): ConnectionOptions {
-  const { host, servername, ca } = request;
+/** The agent has merged the server name into the request's options. */
+function tlsOptions(
+  { host, servername }: RequestOptions,
+  { ca, certificate: cert, key }: TlsMaterial,
+): ConnectionOptions {
   return {
     ...(typeof host === 'string' ? { host } : {}),
-    ...(servername === undefined ? {} : { servername }),
-    ...(ca === undefined ? {} : { ca }),
+    ...present({ servername, ca, cert, key }),
     ALPNProtocols: ['http/1.1'],
   };
 }
@@ -173,7 +172,7 @@ function once(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void>
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 /**
- * Asks the operating system, so that hosts files and search domains count.
+ * Asks the operating system, so hosts files and search domains apply.
  * @example const addresses = await systemResolver('example.com');
  */
 export const systemResolver: Resolver = async (hostname) => {

@@ -2,10 +2,10 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from '
 import { expect, test } from 'vitest';
 import { discardBody } from './delivery-sender.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
-import { httpsOrLoopbackPolicy, sealedPolicy, type UrlPolicy, UrlRefused } from './policy.ts';
+import { httpsOrLoopbackPolicy, publicPolicy, type UrlPolicy, UrlRefused } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';
 
-const loopback: UrlPolicy = { ...sealedPolicy, allowLoopback: true };
+const loopback: UrlPolicy = { ...publicPolicy, allowLoopback: true };
 /** Names that look public, so that registration takes them. */
 const name = 'hooks.example.com';
 
@@ -41,7 +41,7 @@ test.each([
   ['the only address', ['169.254.169.254']],
   ['one bad address among good ones', ['127.0.0.1', '10.0.0.1']],
   ['an IPv4-mapped address', ['::ffff:10.0.0.1']],
-  ['something that is no address', ['not-an-address']],
+  ['something that is not an address', ['not-an-address']],
 ])('DNS answers are all checked: %s refuses the call', async (_what, addresses) => {
   await using receiver = await startReceiver();
   const call = get(`http://${name}:${receiver.port}/`, {
@@ -93,7 +93,7 @@ test.each([
 ])('a literal never reaches DNS and is refused all the same: %s', async (origin) => {
   await using receiver = await startReceiver();
   const call = get(`${origin}:${receiver.port}/`, {
-    policy: sealedPolicy,
+    policy: publicPolicy,
     resolver: async () => {
       throw new Error('asked DNS for a literal');
     },
@@ -104,7 +104,7 @@ test.each([
 
 test('a host listed by name is called wherever it resolves to, and only as that name', async () => {
   await using receiver = await startReceiver();
-  const policy = { ...sealedPolicy, allowedNames: ['localhost'] };
+  const policy = { ...publicPolicy, allowedNames: ['localhost'] };
   const resolver = async () => ['127.0.0.1'];
   expect(await get(`http://localhost:${receiver.port}/`, { policy, resolver })).toBe(204);
   await expect(get(`http://127.0.0.1:${receiver.port}/`, { policy, resolver })).rejects.toThrow(
@@ -201,7 +201,7 @@ test('a kept connection that the peer closed is replaced when the call may be re
 
 test('DNS that does not answer in time fails the call', async () => {
   const call = get(`http://${name}/`, {
-    policy: sealedPolicy,
+    policy: publicPolicy,
     resolver: () => new Promise(() => {}),
     dnsTimeout: 20,
   });
@@ -226,7 +226,7 @@ test('a peer that never completes the connection fails the call', async () => {
   }
 });
 
-test('nobody listening is PEER_UNREACHABLE and names the origin, not the path', async () => {
+test('a refused connection is PEER_UNREACHABLE and names the origin, not the path', async () => {
   const receiver = await startReceiver();
   await receiver[Symbol.asyncDispose]();
   const error: unknown = await get(`${receiver.url}/secret-path`, { policy: loopback }).catch(

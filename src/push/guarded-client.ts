@@ -1,21 +1,29 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
-import { LegateError } from '../protocol/index.ts';
+import type { ClientTls } from '../net/index.ts';
+import { errorMessage, LegateError } from '../protocol/index.ts';
 import {
   GuardedHttpAgent,
   GuardedHttpsAgent,
   type Resolver,
   systemResolver,
 } from './guarded-agent.ts';
-import { checkUrl, literalAddress, portOf, schemeOf, type UrlPolicy } from './policy.ts';
+import {
+  checkUrl,
+  literalAddress,
+  operatorPolicy,
+  portOf,
+  schemeOf,
+  type UrlPolicy,
+} from './policy.ts';
 import { Deadline } from '../time/index.ts';
 
 /**
  * Where calls may go, and how long they may take.
  * @example
  * const options: GuardedClientOptions = {
- *   policy: { ...sealedPolicy, allowedHosts: ['partners.example.com'] },
+ *   policy: { ...publicPolicy, allowedHosts: ['partners.example.com'] },
  *   connectTimeout: 2_000, maxSocketsPerHost: 4,
  * };
  */
@@ -31,8 +39,11 @@ export interface GuardedClientOptions {
   readonly maxSocketsPerHost?: number;
   /** Sockets kept for reuse over all hosts. @default 64 */
   readonly maxIdleSockets?: number;
-  /** Certificates of authorities to trust instead of the system's, PEM. */
-  readonly certificateAuthority?: string;
+  /**
+   * Certificate authorities and the client certificate. @default the authorities of Node, no certificate
+   * @example tls: clientTls({ ca: 'ca.pem', cert: 'client.pem', key: 'client.key' })
+   */
+  readonly tls?: ClientTls;
 }
 
 /**
@@ -57,10 +68,10 @@ export interface OutboundRequest {
 }
 
 /**
- * HTTP calls that go only where a policy lets them. Redirects are never followed: a 3xx is an answer
+ * HTTP calls to destinations that a policy allows. Redirects are never followed: a 3xx is an answer
  * like any other. Holds idle connections until `close`.
  * @example
- * const client = new GuardedClient({ policy: sealedPolicy })
+ * const client = new GuardedClient({ policy: publicPolicy })
  * const response = await client.send('https://example.com/hook', { method: 'POST', headers: {}, signal })
  */
 export class GuardedClient {
@@ -142,40 +153,32 @@ function asUnreachable(url: URL, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   return new LegateError(
     'PEER_UNREACHABLE',
-    `${url.origin} could not be reached: ${reasonOf(error)}`,
+    `${url.origin} could not be reached: ${errorMessage(error)}`,
     {
       cause: error,
     },
   );
 }
 
-/** When every address of a host failed, node:net says why in the code only. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown reason';
-  return error.message === ''
-    ? ((error as NodeJS.ErrnoException).code ?? error.name)
-    : error.message;
-}
-
-/** How long a call to an address that a caller named may take, in milliseconds, unless it is told otherwise. */
+/** Default timeouts of calls to addresses that callers name, in milliseconds. */
 export const outboundTimeouts = {
   /** For DNS. */
   dns: 5_000,
   /** For TCP and TLS. */
   connect: 5_000,
-  /** For one call, all in all; for a call whose body is read bit by bit, until the head of the answer. */
+  /** For one call in total; for a streamed answer, until its headers. */
   overall: 30_000,
 } as const;
 
 /**
- * How patient a guarded `fetch` is.
+ * Limits of a guarded `fetch`.
  * @example
  * const options: GuardedFetchOptions = { headTimeout: 5_000, maxResponseBytes: 1_048_576 };
  */
 export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'> {
-  /** Milliseconds until the head of the answer. @default 30_000 */
+  /** Milliseconds until the head of the answer; 0 for no limit. @default 30_000 */
   readonly headTimeout?: number;
-  /** Milliseconds without a byte of the body. @default 120_000 */
+  /** Milliseconds without a byte of the body; 0 for no limit. @default 120_000 */
   readonly idleTimeout?: number;
   /**
    * The most bytes of a body. Event streams have no end and are bounded event by event by the code that
@@ -196,9 +199,9 @@ export type GuardedFetch = typeof fetch & {
 };
 
 /**
- * `fetch` that goes only where the policy lets it. A redirect is returned, never followed; bodies
- * are asked for and accepted uncompressed only, so that a small answer cannot become a large one.
- * @example const fetch = guardedFetch(sealedPolicy); await fetch('https://example.com/card.json')
+ * A `fetch` for destinations that a policy allows. A redirect is returned, never followed; bodies
+ * are requested and accepted without compression only, which prevents decompression bombs.
+ * @example const fetch = guardedFetch(publicPolicy); await fetch('https://example.com/card.json')
  */
 export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {}): GuardedFetch {
   const {
@@ -249,6 +252,15 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
   return Object.assign(fetch, { close: () => client.close() });
 }
 
+/**
+ * The `fetch` for servers of the operator's configuration, with TLS files of their own. It has no
+ * timeouts: callers set them.
+ * @example const fetch = tlsFetch(clientTls({ ca: 'ca.pem', cert: 'client.pem', key: 'client.key' }));
+ */
+export function tlsFetch(tls: ClientTls, policy: UrlPolicy = operatorPolicy): GuardedFetch {
+  return guardedFetch(policy, { tls, headTimeout: 0, idleTimeout: 0 });
+}
+
 interface Head {
   readonly status: number;
   readonly headers: Headers;
@@ -290,7 +302,10 @@ function bounded(
   let size = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const timer = setTimeout(() => answer.destroy(slow(address, idleTimeout)), idleTimeout);
+      const timer =
+        idleTimeout > 0
+          ? setTimeout(() => answer.destroy(slow(address, idleTimeout)), idleTimeout)
+          : undefined;
       const next = await chunks.next().finally(() => clearTimeout(timer));
       if (next.done === true) return controller.close();
       size += next.value.length;

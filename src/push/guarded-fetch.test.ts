@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
 import { guardedFetch } from './guarded-client.ts';
-import { httpsOrLoopbackPolicy, sealedPolicy, UrlRefused } from './policy.ts';
+import { httpsOrLoopbackPolicy, publicPolicy, UrlRefused } from './policy.ts';
 import { type Respond, startReceiver } from './receiver.contract.ts';
 
 async function withFetch<T>(
@@ -69,7 +69,7 @@ test('leaves no listener on the signal of a call whose body was read', async () 
 });
 
 test('is refused where the policy refuses', async () => {
-  const fetch = guardedFetch(sealedPolicy, { resolver: async () => ['10.0.0.1'] });
+  const fetch = guardedFetch(publicPolicy, { resolver: async () => ['10.0.0.1'] });
   await expect(fetch('http://127.0.0.1/')).rejects.toBeInstanceOf(UrlRefused);
   await expect(fetch('https://user:pass@example.com/')).rejects.toBeInstanceOf(UrlRefused);
   await expect(fetch('https://cards.example.com/')).rejects.toMatchObject({
@@ -191,7 +191,7 @@ test('https: the certificate must be valid for the name, whatever address was pi
   const resolver = async () => ['127.0.0.1'];
   const trusting = guardedFetch(httpsOrLoopbackPolicy, {
     resolver,
-    certificateAuthority: authority.certificate,
+    tls: { current: async () => ({ ca: authority.certificate }) },
   });
   const strict = guardedFetch(httpsOrLoopbackPolicy, { resolver });
   try {

@@ -1,11 +1,19 @@
 export {
+  type ClientTls,
+  clientTls,
+  type ClientTlsOptions,
+  type TlsMaterial,
+} from '../net/index.ts';
+export type { ClientTlsFiles } from '../config/index.ts';
+export {
   type AddressKind,
   addressKind,
   checkUrl,
   type CheckUrlOptions,
   httpsOrLoopbackPolicy,
+  operatorPolicy,
   publicHttpsPolicy,
-  sealedPolicy,
+  publicPolicy,
   type UrlPolicy,
   UrlRefused,
 } from './policy.ts';
@@ -34,6 +42,7 @@ export {
   guardedFetch,
   type GuardedFetchOptions,
   type OutboundRequest,
+  tlsFetch,
 } from './guarded-client.ts';
 export {
   type PushAttempt,
@@ -41,5 +50,12 @@ export {
   type PushDispatcherOptions,
   type PushScheduler,
 } from './outbox.ts';
+export {
+  type PushSettings,
+  readPushSection,
+  rotatingSigner,
+  signingKeyFiles,
+} from './push-section.ts';
+export { readAllowedNames, readUrlRules } from './url-rules.ts';
 export { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 export { resolveChecked, type Resolver, systemResolver } from './guarded-agent.ts';

@@ -1,7 +1,7 @@
 import { Json, type Task, type TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { LogEvent, Store } from '../store/index.ts';
 import { PushDispatcher, type PushDispatcherOptions } from './outbox.ts';
-import { sealedPolicy } from './policy.ts';
+import { publicPolicy } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';
 
 /** A task in a store with push configurations, and a way to give it events: for tests and benchmarks. */
@@ -128,7 +128,7 @@ export async function sustainedDelivery(
   const dispatcher = new PushDispatcher({
     store,
     replica: 'sustained',
-    policy: { ...sealedPolicy, allowLoopback: true },
+    policy: { ...publicPolicy, allowLoopback: true },
     taskAt: async () => undefined,
     backoff: { initialDelay: 1, factor: 2, maxDelay: 20 },
     maxAttempts: 10,

@@ -7,7 +7,7 @@ import { type DeliveryRecord, openMemory, openStore, type Store } from '../store
 import { bodySigner, generateSigningKey, verifyBodySignature } from './body-signature.ts';
 import { sustainedDelivery, TaskWithPush } from './outbox.contract.ts';
 import { PushDispatcher, type PushDispatcherOptions, type PushScheduler } from './outbox.ts';
-import { sealedPolicy } from './policy.ts';
+import { publicPolicy } from './policy.ts';
 import { type Receiver, type Respond, startReceiver } from './receiver.contract.ts';
 
 /** Time that moves only when told. */
@@ -52,7 +52,7 @@ async function setting(
   const dispatcher = new PushDispatcher({
     store,
     replica: 'one',
-    policy: { ...sealedPolicy, allowLoopback: true },
+    policy: { ...publicPolicy, allowLoopback: true },
     taskAt: async () => undefined,
     random: () => 1,
     scheduler,
@@ -300,7 +300,7 @@ test('a name that has come to point inwards since registration is dead at once a
         .toMatchObject([{ state: 'dead', lastError: expect.stringContaining('loopback') }]);
       expect(receiver.connections()).toBe(0);
     },
-    { policy: sealedPolicy, resolver: async () => ['127.0.0.1'] },
+    { policy: publicPolicy, resolver: async () => ['127.0.0.1'] },
   );
 });
 
@@ -319,7 +319,7 @@ test.each([
           message: expect.stringContaining(text),
         });
       },
-      { policy: sealedPolicy, resolver, resolveAtRegistration: true },
+      { policy: publicPolicy, resolver, resolveAtRegistration: true },
     );
   },
 );
@@ -348,7 +348,7 @@ test('another network and another time can take the place of the real ones', asy
   const dispatcher = new PushDispatcher({
     store: await storeWithOneDelivery('https://hook.example/', scheduler),
     replica: 'one',
-    policy: sealedPolicy,
+    policy: publicPolicy,
     taskAt: async () => undefined,
     random: () => 1,
     scheduler: {
@@ -411,7 +411,7 @@ test('a receiver that hangs holds up its own host only', async () => {
       respond: () => {},
       concurrency: 4,
       concurrencyPerHost: 2,
-      // The hanging calls are broken off at once when told to stop.
+      // The hanging calls are aborted at once when told to stop.
       scheduler: immediate(),
     },
   );
@@ -465,7 +465,7 @@ test('a configuration that cannot be decoded is dead at once and does not hold u
 
   const store = await openStore({ type: 'sqlite', path });
   await using _closing = { [Symbol.asyncDispose]: () => store.close() };
-  const policy = { ...sealedPolicy, allowLoopback: true };
+  const policy = { ...publicPolicy, allowLoopback: true };
   const taskAt = async (): Promise<undefined> => undefined;
   const dispatcher = new PushDispatcher({ store, replica: 'one', policy, taskAt });
   dispatcher.start();
@@ -495,7 +495,7 @@ test('what a process that died had claimed is delivered by the next one when the
   });
 });
 
-test('what nobody announced is found by looking now and then', async () => {
+test('deliveries without a notification are found by polling', async () => {
   await setting(async ({ store, receiver, scheduler, dispatcher }) => {
     dispatcher.start();
     const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
@@ -547,7 +547,7 @@ test('stop waits for a claim under way, so that the store can be closed after it
   });
 });
 
-test('a call that outlasts the drain time is broken off and counts no attempt', async () => {
+test('a call that outlasts the drain time is aborted and counts no attempt', async () => {
   await setting(
     async ({ store, receiver, scheduler, dispatcher }) => {
       const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);

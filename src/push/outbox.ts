@@ -1,4 +1,4 @@
-import type { TaskPushNotificationConfig } from '../protocol/index.ts';
+import { errorMessage, type TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { KeyedQueue } from '../time/index.ts';
@@ -23,7 +23,7 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   readonly logger?: Logger;
   /** Looks up the host of a new configuration at once, besides when connecting. @default false */
   readonly resolveAtRegistration?: boolean;
-  /** Calls under way at once. @default 64 */
+  /** Maximum concurrent calls. @default 64 */
   readonly concurrency?: number;
   /** Milliseconds between looks for deliveries without a wake-up. @default 10_000 */
   readonly pollInterval?: number;
@@ -61,7 +61,7 @@ export interface PushScheduler {
   now(): number;
   /** Runs `callback` once after `delay` milliseconds. */
   after(delay: number, callback: () => void): { cancel(): void };
-  /** Runs `callback` once the work at hand is done. @default at the end of the event loop's turn */
+  /** Defers `callback`. @default at the end of the event loop's turn */
   soon?(callback: () => void): void;
 }
 
@@ -89,8 +89,8 @@ const busyPause = 40;
  * Takes deliveries from the outbox to their webhooks: at least once each, in order per
  * configuration, in parallel across configurations.
  *
- * The dispatcher is `idle`, then `running` after `start()`, `stopping` after `stop()` while calls
- * under way come to their end, and `stopped`.
+ * The dispatcher is `idle`, then `running` after `start()`, `stopping` after `stop()` until calls
+ * in flight have ended, and `stopped`.
  *
  * A delivery is *pending* in the store; *claimed* by this process for the length of a lease (only
  * the oldest of its configuration can be, which keeps the order); *under way*, at most so many at
@@ -183,7 +183,7 @@ export class PushDispatcher {
 
   /**
    * Claims nothing more and waits for the calls under way; those that outlast `drainTimeout`
-   * milliseconds are broken off and repeated by the replica that claims them next.
+   * milliseconds are aborted and repeated by the replica that claims them next.
    */
   async stop(options: { readonly drainTimeout?: number } = {}): Promise<void> {
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
@@ -213,11 +213,11 @@ export class PushDispatcher {
         }
       } while (this.#isWoken);
     } catch (error) {
-      const fields = { error: messageOf(error) };
+      const fields = { error: errorMessage(error) };
       // An outage of the store is reported once, and not with every look for deliveries.
       const isReported = this.#options.store.health.outage !== undefined;
-      if (isReported) this.#logger.debug(fields, 'push.claim-failed');
-      else this.#logger.error(fields, 'push.claim-failed');
+      if (isReported) this.#logger.debug(fields, 'push.claim_failed');
+      else this.#logger.error(fields, 'push.claim_failed');
       this.#wakeIn(1_000);
     } finally {
       this.#pumping = undefined;
@@ -244,7 +244,7 @@ export class PushDispatcher {
           await push.settle(id, outcome);
         } catch (error) {
           // The claim ends with its lease, and the call is made again.
-          this.#logger.error({ ...fields, error: messageOf(error) }, 'push.settle-failed');
+          this.#logger.error({ ...fields, error: errorMessage(error) }, 'push.settle_failed');
         }
       }),
     );
@@ -252,7 +252,7 @@ export class PushDispatcher {
 
   async #claim(): Promise<void> {
     const room = this.#maxClaims - this.#calls.size;
-    // At least one: late is no delivery's fate for ever.
+    // At least one, so that no delivery starves.
     const limit = Math.min(room, Math.max(1, Math.floor(this.#allowance)));
     if (this.#state !== 'running' || limit <= 0) return;
     const leaseMs = this.#sender.timeout * 2 + leaseMargin;
@@ -315,8 +315,4 @@ const systemScheduler: PushScheduler = {
 
 function hostOf(delivery: Delivery): string {
   return URL.parse(delivery.push.config.url)?.host ?? '';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown error';
 }

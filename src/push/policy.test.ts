@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LegateError } from '../protocol/index.ts';
+import { resolveChecked } from './guarded-agent.ts';
 import {
   checkUrl,
   httpsOrLoopbackPolicy,
-  sealedPolicy,
+  publicPolicy,
   type UrlPolicy,
   UrlRefused,
 } from './policy.ts';
@@ -35,7 +36,7 @@ test.each([
   'https://bücher.example/',
   'https://xn--bcher-kva.example/',
 ])('the sealed policy takes %s without asking DNS', (url) => {
-  expect(problem(url, sealedPolicy)).toBeUndefined();
+  expect(problem(url, publicPolicy)).toBeUndefined();
 });
 
 test.each([
@@ -111,7 +112,7 @@ test.each([
   ['empty', ''],
   ['too long', `https://example.com/${'a'.repeat(2_048)}`],
 ])('the sealed policy refuses %s', (_what, url) => {
-  expect(problem(url, sealedPolicy)).toMatch(/^url: /);
+  expect(problem(url, publicPolicy)).toMatch(/^url: /);
 });
 
 test.each([
@@ -145,7 +146,7 @@ test('https or loopback: plain http is for this machine only', () => {
 });
 
 test('allowed hosts match exactly or as a subdomain, never as a suffix of a label', () => {
-  const policy = { ...sealedPolicy, allowedHosts: ['Example.com'] };
+  const policy = { ...publicPolicy, allowedHosts: ['Example.com'] };
   expect(problem('https://example.com/', policy)).toBeUndefined();
   expect(problem('https://a.b.example.com/', policy)).toBeUndefined();
   expect(problem('https://evilexample.com/', policy)).toContain('not on the list');
@@ -153,13 +154,13 @@ test('allowed hosts match exactly or as a subdomain, never as a suffix of a labe
 });
 
 test('an allowed host does not open the private network', () => {
-  const policy = { ...sealedPolicy, allowedHosts: ['10.0.0.1', 'localhost'] };
+  const policy = { ...publicPolicy, allowedHosts: ['10.0.0.1', 'localhost'] };
   expect(problem('http://10.0.0.1/', policy)).toContain('private network');
   expect(problem('http://localhost/', policy)).toContain('loopback');
 });
 
 test('a host listed by name is allowed as that name only', () => {
-  const policy = { ...sealedPolicy, allowedNames: ['localhost', '10.0.0.1'] };
+  const policy = { ...publicPolicy, allowedNames: ['localhost', '10.0.0.1'] };
   expect(problem('http://localhost:8080/', policy)).toBeUndefined();
   expect(problem('http://10.0.0.1/', policy)).toBeUndefined();
   for (const other of [
@@ -178,7 +179,7 @@ test('a host listed by name is allowed as that name only', () => {
 test('a refusal is INVALID_PARAMS and names the field', () => {
   const error = (() => {
     try {
-      return checkUrl('http://10.0.0.1/', sealedPolicy, { field: 'configuration.url' });
+      return checkUrl('http://10.0.0.1/', publicPolicy, { field: 'configuration.url' });
     } catch (thrown) {
       return thrown;
     }
@@ -204,9 +205,9 @@ test('whatever the text, the answer is a URL of an allowed scheme or a refusal',
         fc.ipV4().map((ip) => `http://${ip}/`),
       ),
       (text) => {
-        const found = problem(text, sealedPolicy);
+        const found = problem(text, publicPolicy);
         if (found !== undefined) return;
-        const url = checkUrl(text, sealedPolicy);
+        const url = checkUrl(text, publicPolicy);
         expect(url.protocol).toMatch(/^https?:$/);
         expect(url.username + url.password + url.hash).toBe('');
       },
@@ -218,10 +219,33 @@ test('no IPv4 address gets through in one notation that is refused in another', 
   fc.assert(
     fc.property(fc.ipV4(), (dotted) => {
       const number = dotted.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
-      const isRefused = problem(`http://${dotted}/`, sealedPolicy) !== undefined;
-      expect(problem(`http://${number}/`, sealedPolicy)).toBeDefined();
-      expect(problem(`http://0x${number.toString(16)}/`, sealedPolicy)).toBeDefined();
-      expect(problem(`http://[::ffff:${dotted}]/`, sealedPolicy) !== undefined).toBe(isRefused);
+      const isRefused = problem(`http://${dotted}/`, publicPolicy) !== undefined;
+      expect(problem(`http://${number}/`, publicPolicy)).toBeDefined();
+      expect(problem(`http://0x${number.toString(16)}/`, publicPolicy)).toBeDefined();
+      expect(problem(`http://[::ffff:${dotted}]/`, publicPolicy) !== undefined).toBe(isRefused);
     }),
   );
+});
+
+test.each([
+  ['http://hooks.shop.svc.cluster.local/', '10.0.0.7', true],
+  ['http://svc.cluster.local/', '10.0.0.7', false],
+  ['http://svc.cluster.local.evil.example/', '10.0.0.7', false],
+  ['http://evilsvc.cluster.local/', '10.0.0.7', false],
+  ['http://hooks.shop.svc.cluster.local/', '127.0.0.1', false],
+  ['http://hooks.shop.svc.cluster.local/', '169.254.169.254', false],
+  ['http://hooks.shop.svc.cluster.local/', 'fd00:ec2::254', false],
+  ['http://10.0.0.7/', '10.0.0.7', false],
+])('*.svc.cluster.local: %s at %s is allowed: %s', async (url, address, isAllowed) => {
+  const policy = { ...publicPolicy, allowedNames: ['*.svc.cluster.local'], allowedHosts: [] };
+  const check = async (): Promise<readonly string[]> => {
+    const { hostname } = checkUrl(url, policy);
+    const resolver = async () => [address];
+    return resolveChecked(hostname, { scheme: 'http', policy, resolver, dnsTimeout: 1_000 });
+  };
+  const allowed = await check().then(
+    () => true,
+    () => false,
+  );
+  expect(allowed).toBe(isAllowed);
 });

@@ -29,18 +29,22 @@ export interface UrlPolicy {
   readonly allowedHosts?: readonly string[];
   /**
    * Hosts that the operator vouches for, whatever they resolve to. Each is allowed as that name
-   * only: the same address in another spelling stays refused.
+   * only: the same address in another spelling stays refused. `*.svc.cluster.local` stands for all names
+   * below it, which may resolve to private addresses, and to loopback and metadata services only where
+   * the policy allows those: any tenant of a cluster can make such a name.
    */
   readonly allowedNames?: readonly string[];
+  /** Plain `http` to `allowedNames`, also where only `https` is listed. @default false */
+  readonly httpToAllowedNames?: boolean;
   /** @default every port but those of well-known services that are not HTTP */
   readonly ports?: readonly number[];
 }
 
 /**
  * http and https anywhere on the public network; loopback and private targets never.
- * @example const fetch = guardedFetch({ ...sealedPolicy, allowedHosts: ['partners.example'] });
+ * @example const fetch = guardedFetch({ ...publicPolicy, allowedHosts: ['partners.example'] });
  */
-export const sealedPolicy: UrlPolicy = Object.freeze({
+export const publicPolicy: UrlPolicy = Object.freeze({
   schemes: ['http', 'https'] as const,
   allowLoopback: false,
   allowPrivate: false,
@@ -67,7 +71,17 @@ export const httpsOrLoopbackPolicy: UrlPolicy = Object.freeze({
 });
 
 /**
- * A URL or one of its addresses is not allowed. Trying again does not help; another policy does.
+ * http and https to any address that can be a server: for URLs that the operator configured.
+ * @example const fetch = guardedFetch(operatorPolicy, { tls: clientTls({ ca: 'ca.pem' }) });
+ */
+export const operatorPolicy: UrlPolicy = Object.freeze({
+  schemes: ['http', 'https'] as const,
+  allowLoopback: true,
+  allowPrivate: true,
+});
+
+/**
+ * A URL or one of its addresses is not allowed. Retrying does not help; a different policy does.
  * @example if (error instanceof UrlRefused) console.warn(error.message);
  */
 export class UrlRefused extends LegateError {
@@ -94,9 +108,9 @@ export interface CheckUrlOptions {
 const maxUrlLength = 2_048;
 
 /**
- * Checks a URL by its text; names are resolved and checked when connecting. Throws
- * `UrlRefused` with what is wrong.
- * @example checkUrl('https://hooks.example.com/a', sealedPolicy)
+ * Checks a URL by its text; names are resolved and checked when connecting. Throws `UrlRefused`
+ * with the reason.
+ * @example checkUrl('https://hooks.example.com/a', publicPolicy)
  */
 export function checkUrl(text: string, policy: UrlPolicy, options: CheckUrlOptions = {}): URL {
   const { field = 'url', code = 'INVALID_PARAMS' } = options;
@@ -147,7 +161,7 @@ function portProblem(url: URL, policy: UrlPolicy): string | undefined {
 function hostProblem(url: URL, policy: UrlPolicy): string | undefined {
   const host = url.hostname;
   if (host.endsWith('.')) return 'the host must be written without a trailing dot';
-  const isNamed = policy.allowedNames?.includes(host) === true;
+  const isNamed = vouchedFor(host, policy) !== undefined;
   if (!isNamed && policy.allowedHosts !== undefined && !matchesHost(host, policy.allowedHosts)) {
     return `host ${host} is not on the list of allowed hosts`;
   }
@@ -164,8 +178,8 @@ interface Target {
 /** What speaks against calling an address of this kind under this name; undefined when nothing. */
 export function targetProblem(target: Target, policy: UrlPolicy): string | undefined {
   const { scheme, host, kind } = target;
-  const isNamed = policy.allowedNames?.includes(host) === true;
-  if (!isNamed) {
+  const vouched = vouchedFor(host, policy);
+  if (vouched !== 'name') {
     if (kind === 'forbidden') return `host ${host} has an address that is never allowed`;
     if (kind === 'loopback' && !policy.allowLoopback) {
       return `host ${host} is on the loopback network, which is not allowed`;
@@ -173,13 +187,25 @@ export function targetProblem(target: Target, policy: UrlPolicy): string | undef
     if (kind === 'loopback' && policy.loopbackAsWritten === true && writtenKind(host) !== kind) {
       return `host ${host} leads to the loopback network, which must be called by its own name`;
     }
-    if (kind === 'private' && !policy.allowPrivate) {
+    if (kind === 'private' && !policy.allowPrivate && vouched === undefined) {
       return `host ${host} is on a private network, which is not allowed`;
     }
   }
   if (policy.schemes.includes(scheme)) return undefined;
   if (scheme === 'http' && kind === 'loopback' && policy.allowLoopback) return undefined;
+  if (vouched !== undefined && policy.httpToAllowedNames === true) return undefined;
   return `must be an ${policy.schemes.join(' or ')} address${policy.allowLoopback ? ' (http is for loopback only)' : ''}`;
+}
+
+/** Whether `allowedNames` has this host: as a name of its own, or below a wildcard. */
+function vouchedFor(
+  host: string,
+  { allowedNames = [] }: UrlPolicy,
+): 'name' | 'wildcard' | undefined {
+  if (allowedNames.includes(host)) return 'name';
+  const isBelow = (name: string): boolean =>
+    name.startsWith('*.') && host.endsWith(name.slice(1).toLowerCase());
+  return literalAddress(host) === undefined && allowedNames.some(isBelow) ? 'wildcard' : undefined;
 }
 
 function writtenKind(host: string): AddressKind {
@@ -226,7 +252,7 @@ const metadataServices = new Set(['168.63.129.16', '100.100.100.200', 'fd00:ec2:
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Classifies an IP address; undefined when the text is no IP address at all.
+ * Classifies an IP address; undefined for other texts.
  * @example addressKind('::ffff:10.0.0.1') // 'private'
  */
 export function addressKind(address: string): AddressKind | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sealedPolicy } from './policy.ts';
+import { publicPolicy } from './policy.ts';
 import { redactPushConfig, validatePushConfig } from './registration.ts';
 
 const url = 'https://example.com/hook';
@@ -10,7 +10,7 @@ test.each([
   { url, authentication: { scheme: 'Bearer' } },
   { url, authentication: { scheme: 'Basic', credentials: 'dXNlcjpwYXNz' } },
 ])('a good configuration is taken: %j', (config) => {
-  expect(() => validatePushConfig(config, sealedPolicy)).not.toThrow();
+  expect(() => validatePushConfig(config, publicPolicy)).not.toThrow();
 });
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
   ['id', { url, id: 'a\nb' }],
   ['id', { url, id: 'a'.repeat(257) }],
 ])('%s that cannot be sent safely is refused', (field, config) => {
-  expect(() => validatePushConfig(config, sealedPolicy, { path: 'configuration' })).toThrow(
+  expect(() => validatePushConfig(config, publicPolicy, { path: 'configuration' })).toThrow(
     expect.objectContaining({
       code: 'INVALID_PARAMS',
       violations: [expect.objectContaining({ field: `configuration.${field}` })],
@@ -43,7 +43,7 @@ test('an error does not repeat the secret', () => {
   const attempt = () =>
     validatePushConfig(
       { url, authentication: { scheme: 'Bearer', credentials: 's3cret\n' } },
-      sealedPolicy,
+      publicPolicy,
     );
   expect(attempt).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('s3cret') }),

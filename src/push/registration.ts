@@ -17,9 +17,9 @@ const maxSecretLength = 8_192;
 const maxIdLength = 256;
 
 /**
- * Checks a push configuration as it is registered: where it points, and that what it wants sent can
- * be sent. Throws `INVALID_PARAMS`. Names are not resolved here but when connecting.
- * @example validatePushConfig({ url: 'https://example.com/hook' }, sealedPolicy)
+ * Validates a push configuration at registration: its destination, headers and credentials.
+ * Throws `INVALID_PARAMS`. Names are not resolved here but when connecting.
+ * @example validatePushConfig({ url: 'https://example.com/hook' }, publicPolicy)
  */
 export function validatePushConfig(
   config: TaskPushNotificationConfig,
@@ -50,9 +50,9 @@ export function validatePushConfig(
 }
 
 /**
- * Looks up the host of a configuration and checks its addresses. This tells a caller of a mistake
- * early; what protects is the check at connect, since names can change.
- * @example await checkPushAddress(config, { policy: sealedPolicy });
+ * Looks up the host of a configuration and checks its addresses. This reports mistakes early; the
+ * check when connecting is the protection, because DNS can change.
+ * @example await checkPushAddress(config, { policy: publicPolicy });
  */
 export async function checkPushAddress(
   config: TaskPushNotificationConfig,
@@ -89,7 +89,7 @@ export function traceOf(config: object): Readonly<Record<string, string>> {
 }
 
 /**
- * A configuration as it is shown: with its URL, without its credentials.
+ * A push configuration without its credentials, for display.
  * @example response.end(JSON.stringify(redactPushConfig(config)));
  */
 export function redactPushConfig(config: TaskPushNotificationConfig): TaskPushNotificationConfig {

@@ -3,11 +3,11 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DeliverySender } from './delivery-sender.ts';
 import { GuardedClient, guardedFetch, outboundTimeouts } from './guarded-client.ts';
-import { sealedPolicy, type UrlPolicy } from './policy.ts';
+import { publicPolicy, type UrlPolicy } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';
 import { checkPushAddress } from './registration.ts';
 
-const loopback: UrlPolicy = { ...sealedPolicy, allowLoopback: true };
+const loopback: UrlPolicy = { ...publicPolicy, allowLoopback: true };
 const url = 'https://hooks.example.com/';
 
 // Only what the code sets: the network keeps its own time. Nothing is polled, which would move the time.
@@ -37,10 +37,10 @@ test('DNS has 5 s, at registration and at every call', async () => {
     asked.resolve();
     return new Promise(() => {});
   };
-  const registered = checkPushAddress({ url }, { policy: sealedPolicy, resolver });
+  const registered = checkPushAddress({ url }, { policy: publicPolicy, resolver });
   expect(await failureAfter(5_000, registered)).toContain('cannot be looked up');
   asked = Promise.withResolvers<void>();
-  const client = new GuardedClient({ policy: sealedPolicy, resolver });
+  const client = new GuardedClient({ policy: publicPolicy, resolver });
   const { signal } = new AbortController();
   const call = client.send(url, { method: 'GET', headers: {}, signal });
   await asked.promise;
