@@ -1,7 +1,7 @@
 import {
   type AnswerContent,
+  AnswerText,
   contentOf,
-  isErrorCode,
   isInterrupted,
   LegateError,
   message,
@@ -9,10 +9,13 @@ import {
   type SendMessageResponse,
   type StreamResponse,
   type Task,
+  taskBefore,
+  taskFailure,
   textOf,
+  type TextChange,
 } from '../protocol/index.ts';
 import type { Client } from './client.ts';
-import type { StreamOptions } from './options.ts';
+import type { SendOptions, StreamOptions } from './options.ts';
 import type { Sendable } from './peer.ts';
 import { TaskView } from './task-view.ts';
 
@@ -54,9 +57,62 @@ type Asker = Pick<Client, 'sendAndWait' | 'sendStreamingMessage'>;
 export async function ask(
   client: Asker,
   input: Sendable,
-  options: StreamOptions = {},
+  options: StreamOptions & SendOptions = {},
 ): Promise<Answer> {
   return toAnswer(client, await client.sendAndWait(input, options));
+}
+
+/** Sends a message and yields the changes of the answer's text; returns the answer. */
+export async function* askStreaming(
+  client: Asker,
+  input: Sendable,
+  options: StreamOptions & SendOptions = {},
+): AsyncGenerator<TextChange, Answer> {
+  const shown = new AnswerText();
+  let view: TaskView | undefined;
+  for await (const { response } of client.sendStreamingMessage(input, options)) {
+    if ('message' in response) {
+      const change = shown.message(response.message);
+      if (change !== undefined) yield change;
+      return toAnswer(client, response);
+    }
+    const isFirst = view === undefined;
+    view ??= new TaskView('task' in response ? response.task : taskBefore(response));
+    if (!isFirst || !('task' in response)) view.apply(response);
+    for (const change of changesBy(response, isFirst, shown)) yield change;
+  }
+  if (view === undefined) {
+    throw new LegateError('PEER_INVALID', 'the stream ended without an answer');
+  }
+  const task = view.toTask();
+  const answer = toAnswer(client, { task });
+  // A snapshot that came last is all there is of the end.
+  const change = task.status.message && shown.message(task.status.message);
+  if (change !== undefined) yield change;
+  return answer;
+}
+
+function* changesBy(
+  response: Exclude<StreamResponse, { message: unknown }>,
+  isFirst: boolean,
+  shown: AnswerText,
+): Generator<TextChange> {
+  if ('artifactUpdate' in response) {
+    const { artifact, append = false } = response.artifactUpdate;
+    const change = shown.artifact(artifact, append);
+    if (change !== undefined) yield change;
+  } else if ('task' in response) {
+    // What later snapshots add has come as events before.
+    for (const artifact of isFirst ? (response.task.artifacts ?? []) : []) {
+      const change = shown.artifact(artifact, false);
+      if (change !== undefined) yield change;
+    }
+  } else {
+    const { state, message: said } = response.statusUpdate.status;
+    const isShown = isInterrupted(state) || state === 'TASK_STATE_COMPLETED';
+    const change = isShown && said !== undefined ? shown.message(said) : undefined;
+    if (change !== undefined) yield change;
+  }
 }
 
 function toAnswer(client: Asker, response: SendMessageResponse): Answer {
@@ -76,73 +132,7 @@ function toAnswer(client: Asker, response: SendMessageResponse): Answer {
       answer: (content, options) => ask(client, message(content, { taskId, contextId }), options),
     };
   }
-  if (status.state !== 'TASK_STATE_COMPLETED') throw failureOf(task);
+  if (status.state !== 'TASK_STATE_COMPLETED') throw taskFailure(task);
   const parts = [...artifacts.flatMap((artifact) => artifact.parts), ...last];
   return { isQuestion: false, ...contentOf(textOf(task), parts), task };
-}
-
-/** The error of a task that did not complete, with the code that its agent names, if any. */
-function failureOf({ id: taskId, status, metadata = {} }: Task): LegateError {
-  const state = status.state.replace('TASK_STATE_', '').toLowerCase();
-  const type = status.message?.metadata?.['error_type'] ?? metadata['error_type'];
-  const errorType = typeof type === 'string' ? type : '';
-  const named = errorType.toUpperCase();
-  const code = isErrorCode(named) ? named : 'INTERNAL';
-  const text = textOf({ parts: status.message?.parts ?? [] });
-  return new LegateError(code, text === '' ? `the agent's task ended as ${state}` : text, {
-    metadata: { taskId, state, ...(errorType !== '' && { errorType }) },
-  });
-}
-
-/**
- * An answer while it arrives. Reading `text` or `result` sends the message; both read the same stream.
- * @example
- * const stream: AnswerStream = client.stream('Tell me a tale');
- * for await (const delta of stream.text) console.log(delta);
- * const { files } = await stream.result();
- */
-export class AnswerStream {
-  /** The text of artifacts, of a question and of the end, as it arrives. */
-  readonly text: AsyncGenerator<string, void>;
-  readonly #client: Asker;
-  #view: TaskView | undefined;
-  #response: SendMessageResponse | undefined;
-
-  constructor(client: Asker, input: Sendable, options: StreamOptions = {}) {
-    this.#client = client;
-    this.text = this.#read(client.sendStreamingMessage(input, options));
-  }
-
-  /** The whole answer, once it is there. Rejects where the task fails, is rejected or cancelled. */
-  async result(): Promise<Answer> {
-    for await (const delta of this.text) void delta;
-    if (this.#response !== undefined) return toAnswer(this.#client, this.#response);
-    throw new LegateError('PEER_INVALID', 'the stream ended without an answer');
-  }
-
-  async *#read(
-    events: AsyncIterable<{ readonly response: StreamResponse }>,
-  ): AsyncGenerator<string, void> {
-    for await (const { response } of events) {
-      const text = this.#apply(response);
-      if (text !== '') yield text;
-    }
-  }
-
-  /** Returns the text that the event adds. */
-  #apply(response: StreamResponse): string {
-    if ('message' in response) {
-      this.#response = response;
-      return textOf(response.message);
-    }
-    const isSnapshot = 'task' in response;
-    const isFirst = this.#view === undefined;
-    if (isSnapshot) this.#view ??= new TaskView(response.task);
-    if (!isFirst || !isSnapshot) this.#view?.apply(response);
-    if (this.#view !== undefined) this.#response = { task: this.#view.toTask() };
-    if ('artifactUpdate' in response) return textOf(response.artifactUpdate.artifact);
-    if (isSnapshot) return isFirst ? textOf(response.task) : '';
-    const { state, message: last } = response.statusUpdate.status;
-    return last === undefined || state === 'TASK_STATE_WORKING' ? '' : textOf(last);
-  }
 }

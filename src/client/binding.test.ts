@@ -87,7 +87,7 @@ test('an answer that does not fit is the fault of the peer', async () => {
   const client = await connect(card, { bindings: [binding] });
   await expect(client.getTask('task-1')).rejects.toMatchObject({
     code: 'PEER_INVALID',
-    message: expect.stringContaining('getTask at https://a.example:1 answered what is not A2A'),
+    message: expect.stringContaining('getTask at https://a.example:1 sent an invalid A2A response'),
   });
 });
 

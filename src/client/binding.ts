@@ -1,4 +1,9 @@
-import { type AgentInterface, type Dialect, LegateError } from '../protocol/index.ts';
+import {
+  type AgentInterface,
+  type Dialect,
+  invalidConfiguration,
+  LegateError,
+} from '../protocol/index.ts';
 import type { Http } from './http.ts';
 import type { ChosenInterface } from './interface-choice.ts';
 import {
@@ -178,8 +183,7 @@ export class BoundTransport implements Transport {
     } as const;
     const { url, headers } = await this.#http.prepare(request, isRejected);
     if (url.search !== '') {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `an API key in the query cannot be sent over ${binding}: send it in a header`,
       );
     }

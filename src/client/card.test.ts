@@ -62,7 +62,7 @@ test('no card anywhere is an error that names the places', async () => {
   });
 });
 
-test('what is not a card is refused with the fields at fault', async () => {
+test('an invalid card is refused with its invalid fields', async () => {
   const { origin } = await site({
     '/.well-known/agent-card.json': (_, response) => response.end('{"name": 7}'),
   });
@@ -135,7 +135,7 @@ test('a card can be had without a client, as it came and conditionally', async (
   const fetched = await fetchAgentCard(new URL(origin));
   expect(fetched).toMatchObject({ json: wire, etag: '"1"', card: { name: 'Scripted' } });
   expect(await fetchAgentCard(fetched)).toBe(fetched);
-  // Nothing in it can be called, which matters only to those who want to.
+  // It has no interface to call, which matters only to callers.
   await expect(connect(origin)).rejects.toMatchObject({ code: 'PEER_INVALID' });
 });
 

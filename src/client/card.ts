@@ -1,5 +1,12 @@
-import { type AgentCard, LegateError, readAgentCard } from '../protocol/index.ts';
-import { failureOf, readJson, readText } from './http-response.ts';
+import {
+  type AgentCard,
+  cardUrls,
+  invalidConfiguration,
+  LegateError,
+  parseJsonOr,
+  readAgentCard,
+} from '../protocol/index.ts';
+import { failureOf, readText } from './http-response.ts';
 import { discard, type Http, type HttpRequest, targetOf } from './http.ts';
 import { isCallable } from './interface-choice.ts';
 import { decodeAnswer } from './operation-codecs.ts';
@@ -19,8 +26,6 @@ export interface FetchedCard {
   readonly etag?: string;
 }
 
-const wellKnownPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
-
 /**
  * Fetches the card at an agent's address: from its well-known paths, or from the address itself
  * where that names a card (`.../card.json`, `.../.well-known/...`).
@@ -30,7 +35,7 @@ export async function fetchCard(
   http: Http,
   call: TransportCall = {},
 ): Promise<FetchedCard> {
-  const candidates = cardUrls(address);
+  const candidates = cardUrls(callable(address));
   for (const url of candidates) {
     const fetched = await requestCard(url, http, call);
     if (fetched !== undefined) return fetched;
@@ -52,19 +57,14 @@ export async function refetchCard(
   throw new LegateError('PEER_INVALID', `the agent card at ${known.url} is gone`);
 }
 
-function cardUrls(address: string): URL[] {
+function callable(address: string): URL {
   const url = URL.parse(address);
   if (url === null || !isCallable(url)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       'the address of an agent must be an http or https URL without user and password',
     );
   }
-  if (url.pathname.endsWith('.json') || url.pathname.includes('/.well-known/')) return [url];
-  const base = url.pathname.replace(/\/+$/, '');
-  const wellKnown = wellKnownPaths.map((path) => new URL(`${base}${path}${url.search}`, url));
-  // An address with a path may also be a card's own, in a registry for instance.
-  return base === '' ? wellKnown : [...wellKnown, url];
+  return url;
 }
 
 /** Undefined where nothing is found at the address. */
@@ -102,18 +102,22 @@ async function requestCard(
   }
   if (!response.ok) throw await failureOf(response, request, http, () => undefined);
   const etag = response.headers.get('ETag');
-  const json = readJson(await readText(response, request, http));
+  const json = parseJsonOr(await readText(response, request, http), undefined);
   const verified = await http.verifyCard(json);
   const card = decodeAnswer(readAgentCard, verified, targetOf(request));
   return { card, json, url: url.href, ...(etag !== null && { etag }) };
 }
 
-/** Cards are usually public, so credentials are sent only if the server asks for them. */
+/**
+ * Sends our credentials with the first request: the operator configured them for this address, and a
+ * request without them would be a denial in the log of a server that protects its card. Where they can't
+ * be sent, over plain http to another machine, a public card is still read without them.
+ */
 async function send(request: HttpRequest, http: Http): Promise<Response> {
+  if (!http.credentials.exist || http.credentials.maySendTo(request.url)) return http.send(request);
   const response = await http.send({ ...request, isAnonymous: true });
-  if (!http.credentials.exist || (response.status !== 401 && response.status !== 403)) {
-    return response;
-  }
+  if (response.status !== 401 && response.status !== 403) return response;
   await discard(response);
+  // Throws, and says why they are not sent.
   return http.send(request);
 }

@@ -1,7 +1,9 @@
 import {
   type AgentCard,
   type AgentInterface,
+  AnswerStream,
   type CancelTaskRequest,
+  checkOptions,
   type DeleteTaskPushNotificationConfigRequest,
   type GetTaskPushNotificationConfigRequest,
   type GetTaskRequest,
@@ -17,12 +19,21 @@ import {
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
 import { within } from '../time/index.ts';
-import { type Answer, AnswerStream, ask } from './ask.ts';
+import { type Answer, ask, askStreaming } from './ask.ts';
 import { CancelOnAbort } from './cancel-on-abort.ts';
 import { type FetchedCard, refetchCard } from './card.ts';
 import { Delivery } from './delivery.ts';
 import type { Http } from './http.ts';
-import type { CallOptions, Settings, StreamOptions } from './options.ts';
+import {
+  callOptionNames,
+  type CallOptions,
+  type SendOptions,
+  sendCallNames,
+  sendStreamNames,
+  type Settings,
+  type StreamOptions,
+  streamOptionNames,
+} from './options.ts';
 import { Peer, type Sendable, toRequest } from './peer.ts';
 import { timeLimit, withRetry } from './retry.ts';
 import { awaiting, sending, subscribing, TaskFollower, type TaskOpening } from './stream.ts';
@@ -46,7 +57,7 @@ export interface ClientParts {
 }
 
 /**
- * Calls one agent, whatever binding and version it speaks. Made by `connect`.
+ * Calls one agent in any binding and version. Created by `connect`.
  * @example
  * const client = await connect('https://agent.example')
  * for await (const { response } of client.sendStreamingMessage('Hello')) console.log(response)
@@ -77,19 +88,26 @@ export class Client implements AsyncDisposable {
    * Sends a message and waits for the answer: text, data and files, or a question. Rejects where the
    * task fails, is rejected or cancelled.
    */
-  ask(input: Sendable, options: StreamOptions = {}): Promise<Answer> {
+  async ask(input: Sendable, options: StreamOptions & SendOptions = {}): Promise<Answer> {
+    checkOptions('client.ask', options, sendStreamNames);
     return ask(this, input, options);
   }
 
   /** Sends a message and streams the text of its answer. */
-  stream(input: Sendable, options: StreamOptions = {}): AnswerStream {
-    return new AnswerStream(this, input, options);
+  stream(input: Sendable, options: StreamOptions & SendOptions = {}): AnswerStream<Answer> {
+    checkOptions('client.stream', options, sendStreamNames);
+    return new AnswerStream(askStreaming(this, input, options));
   }
 
   /** Sends a message and gives the agent's answer: a plain message, or a task. */
-  sendMessage(input: Sendable, options: CallOptions = {}): Promise<SendMessageResponse> {
-    const request = toRequest(input);
-    return this.#within('sendMessage', options, (call) => this.#peer.send(request, call));
+  async sendMessage(
+    input: Sendable,
+    options: CallOptions & SendOptions = {},
+  ): Promise<SendMessageResponse> {
+    checkOptions('client.sendMessage', options, sendCallNames);
+    const { contextId, taskId, ...rest } = options;
+    const request = toRequest(input, { contextId, taskId });
+    return this.#within('sendMessage', rest, (call) => this.#peer.send(request, call));
   }
 
   /**
@@ -98,14 +116,19 @@ export class Client implements AsyncDisposable {
    */
   sendStreamingMessage(
     input: Sendable,
-    options: StreamOptions = {},
+    options: StreamOptions & SendOptions = {},
   ): AsyncGenerator<StreamEvent, void> {
-    return this.#send(toRequest(input), options).events();
+    checkOptions('client.sendStreamingMessage', options, sendStreamNames);
+    return this.#send(toRequest(input, options), options).events();
   }
 
   /** Sends a message and waits until its task is terminal or waits for its caller. */
-  sendAndWait(input: Sendable, options: StreamOptions = {}): Promise<SendMessageResponse> {
-    return this.#send(toRequest(input), options).result();
+  async sendAndWait(
+    input: Sendable,
+    options: StreamOptions & SendOptions = {},
+  ): Promise<SendMessageResponse> {
+    checkOptions('client.sendAndWait', options, sendStreamNames);
+    return this.#send(toRequest(input, options), options).result();
   }
 
   getTask(request: string | GetTaskRequest, options: CallOptions = {}): Promise<Task> {
@@ -147,6 +170,7 @@ export class Client implements AsyncDisposable {
 
   /** Follows an existing task: a snapshot first, then its events. */
   subscribeToTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+    checkOptions('client.subscribeToTask', options, streamOptionNames);
     const { lastEventId } = options;
     const delivery = new Delivery({
       until: 'task',
@@ -252,6 +276,7 @@ export class Client implements AsyncDisposable {
   }
 
   #await(taskId: string, options: StreamOptions): TaskFollower {
+    checkOptions('client.waitForEnd', options, streamOptionNames);
     return this.#follow(awaiting(this.#peer, taskId), new Delivery({ until: 'task' }), options);
   }
 
@@ -259,11 +284,12 @@ export class Client implements AsyncDisposable {
     return new TaskFollower(this.#peer, opening, delivery, options);
   }
 
-  #within<T>(
+  async #within<T>(
     operation: string,
     options: CallOptions,
     run: (call: TransportCall) => Promise<T>,
   ): Promise<T> {
+    checkOptions(`client.${operation}`, options, callOptionNames);
     const { timeoutMs = this.#parts.settings.timeoutMs, signal, headers } = options;
     const { settings } = this.#parts;
     const limit = timeLimit(

@@ -1,5 +1,6 @@
 import {
   type AgentCard,
+  checkOptions,
   type JsonObject,
   readAgentCard,
   v03,
@@ -15,7 +16,7 @@ import { HttpTransport } from './http-transport.ts';
 import { Http } from './http.ts';
 import { chooseInterface, type ChosenInterface } from './interface-choice.ts';
 import { decodeAnswer } from './operation-codecs.ts';
-import { type ClientOptions, type Settings, withDefaults } from './options.ts';
+import { type ClientOptions, connectOptionNames, type Settings, withDefaults } from './options.ts';
 import { timeLimit, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
@@ -29,18 +30,19 @@ export interface ConnectOptions extends ClientOptions {
 }
 
 /**
- * A client of the agent at an address, or of the agent that a card describes. Fetches the card
- * of an address, and sends no other request.
+ * A client of the agent at an address, or of the agent that a card describes. Fetches the card of
+ * an address and sends no other request.
  * @example const client = await connect('https://agent.example', { auth: { bearer: token } })
  */
 export async function connect(
   agent: string | URL | AgentCard | JsonObject,
   options: ConnectOptions = {},
 ): Promise<Client> {
+  checkOptions('connect', options, connectOptionNames);
   const settings = withDefaults(options);
   const http = new Http(settings);
   const transportFor = (card: AgentCard) =>
-    transportOf(chooseInterface(card, settings), http, settings);
+    transportOf(chooseInterface(card, settings), http, settings, card);
   if (typeof agent !== 'string' && !(agent instanceof URL)) {
     const verified = await http.verifyCard(agent);
     const card = decodeAnswer(readAgentCard, verified, 'the agent card');
@@ -51,8 +53,8 @@ export async function connect(
 }
 
 /**
- * The card at an agent's address, without calling the agent. Given what was fetched before, the
- * same object comes back as long as the card has not changed.
+ * The card at an agent's address, without calling the agent. With a previously fetched card,
+ * returns the same object if the card has not changed.
  * @example const { card } = await fetchAgentCard('https://agent.example')
  */
 export function fetchAgentCard(
@@ -81,8 +83,16 @@ function fetchWithin(
   );
 }
 
-function transportOf(chosen: ChosenInterface, http: Http, settings: Settings): Transport {
-  const { extensions, bindings, legacyFileBytes } = settings;
+function transportOf(
+  chosen: ChosenInterface,
+  http: Http,
+  settings: Settings,
+  { capabilities }: AgentCard,
+): Transport {
+  const { bindings, legacyFileBytes } = settings;
+  const declared = new Set(capabilities.extensions?.map(({ uri }) => uri));
+  const optional = settings.optionalExtensions.filter((uri) => declared.has(uri));
+  const extensions = [...new Set([...settings.extensions, ...optional])];
   const given = bindings.find(({ binding }) => binding === chosen.binding);
   const legacy = legacyFileBytes === 'twice' ? v03RestTwice : v03Rest;
   const dialect = chosen.version === '1.0' ? v1 : chosen.binding === 'JSONRPC' ? v03 : legacy;

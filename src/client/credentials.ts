@@ -1,4 +1,4 @@
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 
 /**
  * An API key, and where it is sent.
@@ -70,6 +70,11 @@ export class Credentials {
   /** Whether the provider may return other credentials after a 401. */
   get areRenewable(): boolean {
     return this.#auth !== undefined && 'headers' in this.#auth;
+  }
+
+  /** Whether the connection to this address is encrypted, or doesn't leave this machine. */
+  maySendTo(url: URL): boolean {
+    return isConfidential(url);
   }
 
   /** Adds the credentials to `headers`, or to the address that is returned. */
@@ -150,8 +155,7 @@ export function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);
   } catch {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `the value given for the header ${JSON.stringify(name)} cannot be sent: a header name is a word, and a value has no line breaks and no characters beyond Latin-1`,
     );
   }
@@ -168,11 +172,14 @@ export function refuseExposure(url: URL, headers: Headers): void {
 }
 
 function refusePlainHttp(url: URL): void {
-  if (url.protocol === 'https:' || isLoopback(url.hostname)) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  if (isConfidential(url)) return;
+  throw invalidConfiguration(
     `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or a loopback address`,
   );
+}
+
+function isConfidential(url: URL): boolean {
+  return url.protocol === 'https:' || isLoopback(url.hostname);
 }
 
 /** Whether a host, as `URL` spells it, is this machine. */

@@ -29,7 +29,7 @@ test('an answer does not end at the question that it answers, whatever comes nex
   expect(delivered(answer, snapshot, chunk('a', 'one', false), question).hasEnded).toBe(true);
 });
 
-test('a task that waits for credentials may go on by itself, or its stream may close', () => {
+test('a task that waits for credentials may continue by itself, or its stream may close', () => {
   const waiting = delivered({ until: 'turn' }, status('TASK_STATE_AUTH_REQUIRED', 'who are you?'));
   expect(waiting.hasEnded).toBe(false);
   expect(waiting.mayEnd).toBe(true);

@@ -1,4 +1,4 @@
-import { type ErrorCode, LegateError, parseJson } from '../protocol/index.ts';
+import { type ErrorCode, LegateError } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 import { discard, type Http, type HttpRequest, targetOf, unreachable } from './http.ts';
 
@@ -38,15 +38,6 @@ function tooLarge(request: HttpRequest, limit: number): LegateError {
     'PEER_INVALID',
     `${targetOf(request)} answered with more than ${limit} bytes (maxBodySize)`,
   );
-}
-
-/** Parses JSON; undefined if it is invalid. */
-export function readJson(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Error codes by HTTP status, for responses without an A2A error. */

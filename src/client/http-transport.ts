@@ -138,7 +138,7 @@ export class HttpTransport implements Transport {
     if (read !== undefined || sent.method === 'DELETE') return read?.result;
     throw new LegateError(
       'PEER_INVALID',
-      `${targetOf(sent)} answered ${from.status} with what is not ${this.#format.expected}: check the address in the agent card`,
+      `${targetOf(sent)} answered ${from.status}, but not with ${this.#format.expected}: check the address in the agent card`,
     );
   }
 

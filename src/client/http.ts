@@ -1,6 +1,6 @@
 import { LegateError } from '../protocol/index.ts';
 import { Credentials, refuseExposure, setHeader } from './credentials.ts';
-import type { Settings } from './options.ts';
+import { type ClientOptions, type Settings, withDefaults } from './options.ts';
 
 /**
  * A request as `onRequest` sees it.
@@ -185,4 +185,26 @@ function refusedRedirect(request: HttpRequest, target: URL | undefined): LegateE
     'PEER_INVALID',
     `${targetOf(request)} redirects ${where}, which is not followed: use the final address`,
   );
+}
+
+/**
+ * Adds the headers and credentials of a client to a request that something else sends.
+ * @example const { url, headers } = await prepare(new URL('https://agent.example/rpc'), new Headers());
+ */
+export type RequestPreparer = (
+  url: URL,
+  headers: Headers,
+) => Promise<{ readonly url: URL; readonly headers: Headers }>;
+
+/**
+ * The headers and credentials of these options, for requests that a client does not send itself.
+ * @example const prepare = requestPreparer({ auth: { bearer: token } });
+ */
+export function requestPreparer(options: ClientOptions): RequestPreparer {
+  const http = new Http(withDefaults(options));
+  return (url, headers) =>
+    http.prepare(
+      { method: 'POST', url, operation: 'forwarded', headers: Object.fromEntries(headers) },
+      false,
+    );
 }

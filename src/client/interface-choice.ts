@@ -26,8 +26,8 @@ export interface InterfacePreference {
 }
 
 /**
- * The interface to call: of the newest version spoken here, the first in the card's order (8.3.2),
- * or the first of the preferred binding. An older version is taken only where the card offers none
+ * The interface to call: of the newest supported version, the first in the card's order (8.3.2),
+ * or the first of the preferred binding. An older version is used only if the card offers none
  * newer, or on request.
  * @example const { url, binding, version } = chooseInterface(card, { binding: 'HTTP+JSON' });
  */

@@ -1,5 +1,4 @@
-import { fromJsonRpcError, isJsonObject, operations } from '../protocol/index.ts';
-import { readJson } from './http-response.ts';
+import { fromJsonRpcError, isJsonObject, operations, parseJsonOr } from '../protocol/index.ts';
 import type { HttpFormat } from './http-transport.ts';
 
 /** JSON-RPC 2.0 over HTTP, in either version: one address, the method names the operation. */
@@ -19,7 +18,7 @@ export function jsonRpcFormat(url: URL, version: '1.0' | '0.3'): HttpFormat {
     }),
     /** One HTTP exchange has one answer, so its id is not compared. */
     read(text) {
-      const json = readJson(text);
+      const json = parseJsonOr(text, undefined);
       if (!isJsonObject(json)) return undefined;
       if (isJsonObject(json.error)) return { error: fromJsonRpcError(json.error) };
       return 'result' in json ? { result: json.result } : undefined;

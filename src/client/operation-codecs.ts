@@ -75,10 +75,14 @@ export function decodeAnswer<T>(decode: (wire: unknown) => T, wire: unknown, tar
     return decode(wire);
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
-    throw new LegateError('PEER_INVALID', `${target} answered what is not A2A: ${error.message}`, {
-      ...(error.violations !== undefined && { violations: error.violations }),
-      cause: error,
-    });
+    throw new LegateError(
+      'PEER_INVALID',
+      `${target} sent an invalid A2A response: ${error.message}`,
+      {
+        ...(error.violations !== undefined && { violations: error.violations }),
+        cause: error,
+      },
+    );
   }
 }
 

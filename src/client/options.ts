@@ -1,4 +1,4 @@
-import type { FileBytes } from '../protocol/index.ts';
+import type { FileBytes, OptionNames } from '../protocol/index.ts';
 import { sleep } from '../time/index.ts';
 import type { ClientBinding } from './binding.ts';
 import type { Auth } from './credentials.ts';
@@ -51,16 +51,18 @@ export interface ClientOptions {
   readonly auth?: Auth;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Extension URIs to ask for. @default [] */
+  /** Extension URIs to request. @default [] */
   readonly extensions?: readonly string[];
-  /** The binding to take where the card offers several. @default the first in the card's order */
+  /** Extension URIs to request if the agent's card declares them. */
+  readonly optionalExtensions?: readonly string[];
+  /** The preferred binding if the card offers several. @default the first in the card's order */
   readonly binding?: BindingName;
   /**
-   * Bindings to speak beside JSONRPC and HTTP+JSON. @default []
+   * Further bindings besides JSONRPC and HTTP+JSON. @default []
    * @example bindings: [grpcBinding()]
    */
   readonly bindings?: readonly ClientBinding[];
-  /** The only version to speak. @default the newest that the card offers */
+  /** The only protocol version to use. @default the newest that the card offers */
   readonly version?: '1.0' | '0.3';
   /**
    * How often the bytes of files are encoded in base64 over HTTP+JSON and gRPC of 0.3. `twice` is for
@@ -69,7 +71,7 @@ export interface ClientOptions {
   readonly legacyFileBytes?: FileBytes;
   /** `false` disables retries. */
   readonly retry?: RetryOptions | false;
-  /** How tasks are polled that are not streamed. */
+  /** How tasks without a stream are polled. */
   readonly poll?: PollOptions;
   /** Whether broken streams are resumed. @default true */
   readonly resume?: boolean;
@@ -78,7 +80,10 @@ export interface ClientOptions {
    * milliseconds. 0 for no limit. @default 300_000
    */
   readonly timeoutMs?: number;
-  /** A stream silent for so long counts as broken, in milliseconds. 0 for no limit. @default 120_000 */
+  /**
+   * Time without data after which a stream counts as broken, in milliseconds. 0 for no limit.
+   * @default 120_000
+   */
   readonly inactivityTimeoutMs?: number;
   /**
    * How long a peer may take to close a stream after its last event, in milliseconds; a stream that
@@ -102,14 +107,17 @@ export interface ClientOptions {
   /**
    * Sends every HTTP request, those for cards included; a guarded one enforces a URL policy.
    * @default globalThis.fetch
-   * @example fetch: guardedFetch(sealedPolicy)
+   * @example fetch: guardedFetch(publicPolicy)
    */
   readonly fetch?: typeof globalThis.fetch;
   /** The time, for retries. @default Date */
   readonly clock?: { now(): number };
   /** From 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Resolves after so many milliseconds; rejects with the signal's reason. @default timers */
+  /**
+   * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts.
+   * @default timers
+   */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -118,9 +126,11 @@ export interface ClientOptions {
  * @example const options: CallOptions = { timeoutMs: 2_000, headers: { 'X-Request-Id': 'r-17' } };
  */
 export interface CallOptions {
+  /** Aborts the call. */
   readonly signal?: AbortSignal;
   /** Milliseconds; on a stream, the time until its end. @default the client's, for calls; none for streams */
   readonly timeoutMs?: number;
+  /** Sent with the request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -141,6 +151,19 @@ export interface StreamOptions extends CallOptions {
    * it knows. @default the peer's task continues
    */
   readonly cancelOnAbort?: CancelOnAbortOptions;
+}
+
+/**
+ * Where a message belongs, for one that is given as text: a whole message says so itself.
+ * @example
+ * const first = await client.ask('A table for two');
+ * await client.ask('Make it three', { contextId: first.task?.contextId });
+ */
+export interface SendOptions {
+  /** The conversation to continue. @default a new one */
+  readonly contextId?: string | undefined;
+  /** The task to continue, which asked. @default a new one */
+  readonly taskId?: string | undefined;
 }
 
 /**
@@ -175,11 +198,61 @@ type OptionalSetting = 'auth' | 'binding' | 'version' | 'onRequest';
 
 const mebibyte = 1024 * 1024;
 
+/** The names of the options of one call. */
+export const callOptionNames: OptionNames<CallOptions> = {
+  signal: 'object',
+  timeoutMs: 'number',
+  headers: 'object',
+};
+export const streamOptionNames: OptionNames<StreamOptions> = {
+  ...callOptionNames,
+  inactivityTimeoutMs: 'number',
+  lastEventId: 'string',
+  cancelOnAbort: 'object',
+};
+const sendOptionNames: OptionNames<SendOptions> = { contextId: 'string', taskId: 'string' };
+export const sendCallNames: OptionNames<CallOptions & SendOptions> = {
+  ...callOptionNames,
+  ...sendOptionNames,
+};
+export const sendStreamNames: OptionNames<StreamOptions & SendOptions> = {
+  ...streamOptionNames,
+  ...sendOptionNames,
+};
+
+/** The names of the options of `connect`. */
+export const connectOptionNames: OptionNames<ClientOptions> & { readonly signal: true } = {
+  signal: true,
+  auth: true,
+  headers: true,
+  extensions: true,
+  optionalExtensions: 'list',
+  binding: true,
+  bindings: true,
+  version: true,
+  legacyFileBytes: true,
+  retry: true,
+  poll: true,
+  resume: true,
+  timeoutMs: true,
+  inactivityTimeoutMs: true,
+  closingGraceMs: true,
+  maxBodySize: true,
+  maxEventSize: true,
+  onRequest: true,
+  verifyCard: true,
+  fetch: true,
+  clock: true,
+  random: true,
+  sleep: true,
+};
+
 export function withDefaults(options: ClientOptions): Settings {
   return {
     auth: options.auth,
     headers: options.headers ?? {},
     extensions: options.extensions ?? [],
+    optionalExtensions: options.optionalExtensions ?? [],
     binding: options.binding,
     bindings: options.bindings ?? [],
     version: options.version,

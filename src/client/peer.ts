@@ -1,5 +1,6 @@
 import {
   type AgentCard,
+  invalidParams,
   type ListTasksRequest,
   type Message,
   message,
@@ -9,7 +10,7 @@ import {
   type Task,
 } from '../protocol/index.ts';
 import { type InFlightMessage, taskInFlight } from './cancel-on-abort.ts';
-import type { Settings } from './options.ts';
+import type { SendOptions, Settings } from './options.ts';
 import { withRetry } from './retry.ts';
 import type {
   CallOperation,
@@ -149,7 +150,28 @@ function withKey<C extends TransportCall>(request: SendMessageRequest, call: C):
  */
 export type Sendable = string | Message | SendMessageRequest;
 
-export function toRequest(input: Sendable): SendMessageRequest {
+/** The request, in the conversation and the task that the options name. */
+export function toRequest(
+  input: Sendable,
+  { contextId, taskId }: SendOptions = {},
+): SendMessageRequest {
+  const request = requestOf(input);
+  if (contextId === undefined && taskId === undefined) return request;
+  const wanted = {
+    ...(contextId !== undefined && { contextId }),
+    ...(taskId !== undefined && { taskId }),
+  };
+  for (const [name, id] of Object.entries(wanted)) {
+    const own = name === 'taskId' ? request.message.taskId : request.message.contextId;
+    if (own !== undefined && own !== id) {
+      const description = `the message has ${own}, and the options say ${id}; give one of them`;
+      throw invalidParams({ field: `message.${name}`, description });
+    }
+  }
+  return { ...request, message: { ...request.message, ...wanted } };
+}
+
+function requestOf(input: Sendable): SendMessageRequest {
   if (typeof input === 'string') return { message: message(input) };
   return 'message' in input ? input : { message: input };
 }

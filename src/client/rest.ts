@@ -1,5 +1,10 @@
-import { fromRestError, invalidParams, isJsonObject, type LegateError } from '../protocol/index.ts';
-import { readJson } from './http-response.ts';
+import {
+  fromRestError,
+  invalidParams,
+  isJsonObject,
+  type LegateError,
+  parseJsonOr,
+} from '../protocol/index.ts';
 import type { HttpFormat } from './http-transport.ts';
 import type { Exchanges } from './transport.ts';
 
@@ -21,7 +26,7 @@ export function restFormat(base: URL, version: '1.0' | '0.3'): HttpFormat {
       return { method, url, body: JSON.stringify(route.hasBody ? encode() : {}) };
     },
     read(text, { status, event }) {
-      const body = text.trim() === '' ? undefined : readJson(text);
+      const body = text.trim() === '' ? undefined : parseJsonOr(text, undefined);
       if (status >= 400) {
         return isJsonObject(body) ? { error: fromRestError(status, body) } : undefined;
       }

@@ -82,7 +82,7 @@ test('a peer without keep-alives may be silent as often as it likes', async () =
   expect(subscriptions()).toBe(21);
 });
 
-test('a peer that does not close its stream after the end holds nobody up', async () => {
+test('a peer that keeps its stream open after the end does not delay the caller', async () => {
   const { run, subscriptions } = peer([{ response: { task: task('TASK_STATE_COMPLETED') } }]);
   const reading = collect(run());
   await vi.runAllTimersAsync();

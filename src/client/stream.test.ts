@@ -346,7 +346,7 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
 const [speech] = speeches;
 if (speech === undefined) throw new Error('there is no way to speak');
 
-test('a peer that numbers the events of each connection anew loses none of them', async () => {
+test('a peer that numbers the events of each connection again loses none of them', async () => {
   const agent = await scriptedAgent(speech, {
     sendStreamingMessage: (_, stream) => {
       stream.send({ task: task('TASK_STATE_WORKING') }, 1);

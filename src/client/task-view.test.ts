@@ -91,7 +91,7 @@ test('the end of a task is left to its snapshot', () => {
   expect(view.toTask()).toEqual(ended);
 });
 
-test('messages missed are told once, in their order', () => {
+test('missed messages are delivered once, in order', () => {
   const view = viewOf([status('TASK_STATE_WORKING', 'one')]);
   const snapshot: Task = {
     ...task('TASK_STATE_WORKING'),

@@ -10,7 +10,7 @@ import {
 } from '../protocol/index.ts';
 
 /**
- * A task as received so far, and what a snapshot adds to it.
+ * A task as received so far, updated by events and snapshots.
  * @example const view = new TaskView(task); view.apply(response); console.log(view.status.state);
  */
 export class TaskView {

@@ -112,19 +112,91 @@ test('more parts than are kept are an error, and nothing is cut in silence', () 
   expect(() => [...events.accept(chunk('a', [{ data: 'one more' }]))]).toThrow(
     expect.objectContaining({
       code: 'PEER_INVALID',
-      message: 'the agent sent more than 10000 parts in its artifacts; let it answer with less',
+      message:
+        'the agent sent more than 10000 parts in one task; let it answer with less, or raise limits.parts (remoteAgent, joinPeers)',
     }),
   );
 });
 
 test('more text than is kept is an error, however few its parts', () => {
   const events = limited();
-  const text = 'x'.repeat(1_000_000);
+  const text = 'x'.repeat(999_990);
   for (let count = 0; count < 10; count += 1)
     for (const _ of events.accept(chunk('a', [{ text }])));
-  expect(() => [...events.accept(chunk('a', [{ text: 'x' }]))]).toThrow(
+  expect(() => [...events.accept(chunk('a', [{ text: 'x'.repeat(100) }]))]).toThrow(
     /^the agent sent more than 10000000 characters/,
   );
+});
+
+test.each([
+  [
+    'progress',
+    (index: number): StreamResponse => ({
+      statusUpdate: {
+        ...ids,
+        status: {
+          state: 'TASK_STATE_WORKING',
+          message: {
+            messageId: `m${index}`,
+            role: 'ROLE_AGENT',
+            parts: [{ text: 'x'.repeat(99) }],
+          },
+        },
+      },
+    }),
+  ],
+  [
+    'metadata of the task',
+    (index: number): StreamResponse => ({
+      statusUpdate: {
+        ...ids,
+        status: { state: 'TASK_STATE_WORKING' },
+        metadata: { [`key ${index}`]: 'x'.repeat(99) },
+      },
+    }),
+  ],
+  [
+    'metadata of an artifact',
+    (index: number): StreamResponse => ({
+      artifactUpdate: {
+        ...ids,
+        artifact: { artifactId: 'a', parts: [], metadata: { [`key ${index}`]: 'x'.repeat(99) } },
+        append: true,
+      },
+    }),
+  ],
+  [
+    'empty artifacts',
+    (index: number): StreamResponse => ({
+      artifactUpdate: { ...ids, artifact: { artifactId: `a${index}`, parts: [] }, append: true },
+    }),
+  ],
+])('more %s than is kept is an error', (_, event) => {
+  const events = new RemoteEvents({ limits: { characters: 1_000 } });
+  const send = (): void => {
+    for (let index = 0; index < 100; index += 1) {
+      for (const _event of events.accept({ response: event(index) }));
+    }
+  };
+  expect(send).toThrow(/more than 1000 characters in one task.*limits\.characters/);
+});
+
+test('metadata and messages that are replaced count once', () => {
+  const events = new RemoteEvents({ limits: { characters: 1_000 } });
+  const message = {
+    messageId: 'm',
+    role: 'ROLE_AGENT',
+    parts: [{ text: 'x'.repeat(99) }],
+  } as const;
+  const status = { state: 'TASK_STATE_WORKING', message } as const;
+  const metadata = { step: 'x'.repeat(99) };
+  const task = { id: 't', contextId: 'c', status, metadata };
+  const send = (): void => {
+    for (let index = 0; index < 100; index += 1) {
+      for (const _event of events.accept({ response: { task } }));
+    }
+  };
+  expect(send).not.toThrow();
 });
 
 test('an artifact that is sent whole again and again counts once', () => {

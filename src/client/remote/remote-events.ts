@@ -4,7 +4,6 @@ import {
   isInterrupted,
   isTerminal,
   type JsonObject,
-  LegateError,
   type Part,
   type SendMessageResponse,
   type Task,
@@ -12,6 +11,7 @@ import {
   TaskFold,
   type TaskStatus,
 } from '../../protocol/index.ts';
+import { type AnswerLimits, AnswerSize } from './answer-size.ts';
 import type { ResumePoint } from './resume-point.ts';
 import type { RemoteFrame } from './task-transport.ts';
 
@@ -36,19 +36,10 @@ export type RemoteEvent =
   /** The task has ended, or the agent answered with a plain message. */
   | { readonly kind: 'end'; readonly response: SendMessageResponse };
 
-/** How much of an answer is kept. */
-export interface AnswerLimits {
-  /** Of all artifacts. Text that is appended to text adds no part. */
-  readonly parts: number;
-  /** Of all artifacts; data counts as JSON. */
-  readonly characters: number;
-}
-
 export interface RemoteEventsOptions {
   /** Marks of artifacts that earlier turns of the task delivered. */
   readonly delivered?: ResumePoint['delivered'];
   readonly isLossy?: boolean;
-  /** @default none */
   readonly limits?: AnswerLimits | undefined;
 }
 
@@ -83,12 +74,11 @@ export class RemoteEvents {
   #isLagging = false;
   #isWorking = false;
   #statusMessage: string | undefined;
-  /** Of each artifact, and of all; counted only where there are limits. */
-  readonly #sizes = new Map<string, AnswerLimits>();
-  readonly #size = { parts: 0, characters: 0 };
+  readonly #size: AnswerSize;
 
   constructor(options: RemoteEventsOptions = {}) {
     this.#options = options;
+    this.#size = new AnswerSize(options.limits);
     for (const [id, text] of Object.entries(options.delivered ?? {})) {
       const isComplete = text.startsWith(completeMark);
       const mark = ContentMark.parse(isComplete ? text.slice(completeMark.length) : text);
@@ -151,6 +141,9 @@ export class RemoteEvents {
       if (this.#fold === undefined) yield* this.#open(task);
       else this.#fold.apply({ task: completed(task, this.#fold.toTask()) });
       for (const artifact of task.artifacts ?? []) this.#count(artifact, false);
+      const { history = [], status } = task;
+      this.#size.messages(status.message === undefined ? history : [...history, status.message]);
+      this.#size.metadata(task.metadata);
       // Over a lossless transport, a later snapshot has nothing new.
       if (isFirst || this.#options.isLossy === true) {
         for (const artifact of task.artifacts ?? []) {
@@ -161,6 +154,8 @@ export class RemoteEvents {
       if (this.#fold === undefined) yield* this.#open(taskBefore(response));
       this.#fold?.apply(response);
       metadata = response.statusUpdate.metadata;
+      this.#size.message(response.statusUpdate.status.message);
+      this.#size.metadata(metadata);
     }
     yield* this.#status(frame, isFirst, metadata);
   }
@@ -237,18 +232,9 @@ export class RemoteEvents {
     };
   }
 
-  /** Throws `PEER_INVALID` if the answer exceeds the limits: it is never truncated. */
-  #count({ artifactId, parts }: Artifact, append: boolean): void {
-    const { limits } = this.#options;
-    if (limits === undefined) return;
-    const before = this.#sizes.get(artifactId) ?? { parts: 0, characters: 0 };
-    const added = parts.reduce((sum, part) => sum + lengthOf(part), append ? before.characters : 0);
-    const size = { parts: this.#fold?.partsOf(artifactId)?.length ?? 0, characters: added };
-    this.#sizes.set(artifactId, size);
-    this.#size.parts += size.parts - before.parts;
-    this.#size.characters += size.characters - before.characters;
-    if (this.#size.parts > limits.parts) throw tooMuch(`${limits.parts} parts`);
-    if (this.#size.characters > limits.characters) throw tooMuch(`${limits.characters} characters`);
+  #count(artifact: Artifact, append: boolean): void {
+    const count = this.#fold?.partsOf(artifact.artifactId)?.length ?? 0;
+    this.#size.artifact(artifact, append, count);
   }
 }
 
@@ -262,15 +248,4 @@ function completed(task: Task, before: Task): Task {
     artifacts: [...kept, ...(task.artifacts ?? [])],
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
-}
-
-function lengthOf(part: Part): number {
-  return part.text?.length ?? JSON.stringify(part).length;
-}
-
-function tooMuch(limit: string): LegateError {
-  return new LegateError(
-    'PEER_INVALID',
-    `the agent sent more than ${limit} in its artifacts; let it answer with less`,
-  );
 }

@@ -60,7 +60,7 @@ describe.each(transports)('over %s', (_, transportOf) => {
     expect(peer.cancels).toBe(0);
   });
 
-  test('a process that dies after any save is followed by one that goes on, and nothing runs twice', async () => {
+  test('a process that dies after any save is followed by one that continues, and nothing runs twice', async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const peer = new RemotePeer(
         statusOf('TASK_STATE_WORKING'),

@@ -1,7 +1,8 @@
 import { isInterrupted, LegateError, type SendMessageRequest } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
 import { isTransient, timeLimit } from '../retry.ts';
-import { type AnswerLimits, type RemoteEvent, RemoteEvents } from './remote-events.ts';
+import type { AnswerLimits } from './answer-size.ts';
+import { type RemoteEvent, RemoteEvents } from './remote-events.ts';
 import { questionIdOf, type ResumePoint } from './resume-point.ts';
 import type { RemoteFrame, RemoteSend, TaskTransport } from './task-transport.ts';
 
@@ -39,7 +40,7 @@ export interface RemoteTaskOptions {
   readonly save?: (point: ResumePoint) => Promise<void>;
   /** Gets the error if a task could not be cancelled and may still run. */
   readonly onCancelFailed?: (error: unknown) => void;
-  /** @default none */
+  /** How much of the answer is kept. */
   readonly limits?: AnswerLimits | undefined;
 }
 

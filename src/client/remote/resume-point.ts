@@ -49,7 +49,7 @@ export function readResumePoint(value: unknown): ResumePoint | undefined {
 }
 
 /**
- * Reads stored marks of artifacts; other values are left out.
+ * Reads stored artifact marks; ignores other values.
  * @example const delivered = readMarks(JSON.parse(await readFile('marks.json', 'utf8')));
  */
 export function readMarks(value: unknown): ResumePoint['delivered'] {
