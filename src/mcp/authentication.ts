@@ -1,6 +1,6 @@
 import type { HeaderProvider } from '../client/index.ts';
 import { readBodyOf } from '../net/index.ts';
-import { isJsonObject, LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, isJsonObject, LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 
 /** Credentials for a server that we call. */
@@ -45,8 +45,7 @@ export function authenticationHeaders(
     case 'api_key': {
       const { key, headerName = 'Authorization', headerFormat = 'Bearer {key}' } = authentication;
       if (!headerFormat.includes('{key}')) {
-        throw new LegateError(
-          'CONFIGURATION_INVALID',
+        throw invalidConfiguration(
           'the format of an API key header must say where the key goes, with {key}',
         );
       }
@@ -184,14 +183,13 @@ function errorIn(text: string): string {
 export function requireSecureTransport(address: string, what: string): URL {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new LegateError('CONFIGURATION_INVALID', `${what} must be an http or https URL`);
+    throw invalidConfiguration(`${what} must be an http or https URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new LegateError('CONFIGURATION_INVALID', `${what} must not hold a user or password`);
+    throw invalidConfiguration(`${what} must not hold a user or password`);
   }
   if (url.protocol === 'https:' || isLoopback(url.hostname)) return url;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `${what}: credentials are not sent to ${url.origin}, since plain http is not encrypted: use https, or a loopback address`,
   );
 }

@@ -127,7 +127,7 @@ test('a tool that fails says so; a tool that is not there is an error', async ()
   });
 });
 
-test('each tool has its own time, and a caller who leaves takes the call along', async () => {
+test('each tool has its own timeout, and an aborting caller cancels the call', async () => {
   await using server = await startHttpSample();
   const connection = connectionTo({
     name: 'sample',

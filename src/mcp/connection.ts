@@ -1,6 +1,6 @@
 import type { Client, jsonSchemaValidator, Tool } from '@modelcontextprotocol/client';
 import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
-import { defaultLogger, type Logger, traceHeaders } from '../telemetry/index.ts';
+import { defaultLogger, type Logger, traced, traceHeaders } from '../telemetry/index.ts';
 import { backoff, retry } from '../time/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
 import { outputValidator } from './output-validator.ts';
@@ -24,6 +24,14 @@ export interface McpCallOptions {
   /** Milliseconds. @default the server's for this tool */
   readonly timeoutMs?: number;
 }
+
+const toolCalls = traced({
+  span: 'tools/call',
+  subject: 'gen_ai.tool.name',
+  label: 'tool',
+  calls: 'legate.mcp.calls',
+  duration: 'legate.mcp.duration',
+});
 
 const waits = { initialMs: 200, maximumMs: 5_000 };
 
@@ -82,6 +90,20 @@ export class McpConnection implements AsyncDisposable {
     tool: Pick<McpToolInfo, 'name'> & Partial<McpToolInfo>,
     input: JsonObject,
     options: McpCallOptions = {},
+  ): Promise<McpToolResult> {
+    return toolCalls(tool.name, () => this.#call(tool, input, options), {
+      kind: 'client',
+      attributes: { 'mcp.method.name': 'tools/call', 'legate.mcp.server': this.name },
+      labels: { server: this.name },
+      signal: options.signal,
+      failureOf: ({ isError }) => (isError ? 'tool_error' : undefined),
+    });
+  }
+
+  async #call(
+    tool: Pick<McpToolInfo, 'name'> & Partial<McpToolInfo>,
+    input: JsonObject,
+    options: McpCallOptions,
   ): Promise<McpToolResult> {
     const { callTimeoutMs = 60_000, toolTimeouts = {} } = this.#config;
     const { signal, timeoutMs } = options;

@@ -1,7 +1,7 @@
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { HeaderProvider } from '../client/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration } from '../protocol/index.ts';
 import { type Logger, tracedFetch } from '../telemetry/index.ts';
 import { authenticationHeaders, requireSecureTransport } from './authentication.ts';
 import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
@@ -41,8 +41,7 @@ function overHttp(config: McpHttpServer): OpenTransport {
 function parseUrl({ url, name }: McpHttpServer): URL {
   const parsed = URL.parse(url);
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '') return parsed;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `MCP server "${name}": the url must be an http or https URL without a user`,
   );
 }
@@ -81,7 +80,8 @@ function overStdio(config: McpStdioServer, logger: Logger): OpenTransport {
     /** As such, and no more: the library asks a second process of its own class for the version. */
     class OneProcessTransport extends StdioClientTransport {}
     const transport = new OneProcessTransport({
-      command,
+      // `node` means the Node.js that runs this process: the first one on the PATH may be too old.
+      command: command === 'node' ? process.execPath : command,
       args: [...args],
       env: { ...getDefaultEnvironment(), ...env },
       stderr: 'pipe',

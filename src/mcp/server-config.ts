@@ -16,25 +16,31 @@ interface McpServerBase {
   readonly listTtlMs?: number;
   /** Most tools that are taken from the server. @default 512 */
   readonly maxTools?: number;
+  /** Where log lines go. */
   readonly logger?: Logger;
 }
 
 /** A server at a URL (streamable HTTP). */
 export interface McpHttpServer extends McpServerBase {
+  /** The address of a server over HTTP. */
   readonly url: string;
   /** Sent over https and to loopback only. */
   readonly auth?: Authentication | undefined;
+  /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** @default globalThis.fetch */
+  /** Makes the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 /** A server that is a program, connected by its standard input and output. */
 export interface McpStdioServer extends McpServerBase {
+  /** The program of a server over standard input and output. */
   readonly command: string;
+  /** Arguments of the program. */
   readonly args?: readonly string[];
   /** Beside a few harmless variables, the program sees these only. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The directory that the program runs in. */
   readonly cwd?: string;
 }
 

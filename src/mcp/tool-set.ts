@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, type JsonObject, type JsonValue } from '../protocol/index.ts';
 import type { McpConnection, McpToolInfo } from './connection.ts';
 
 export interface McpSelection {
@@ -15,8 +15,7 @@ export async function selectTools(
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<readonly McpToolInfo[]> {
   if (include !== undefined && exclude !== undefined) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `MCP server "${connection.name}": include_tools and exclude_tools cannot both be given`,
     );
   }
@@ -25,8 +24,7 @@ export async function selectTools(
   const missing = include.filter((name) => !tools.some((each) => each.name === name));
   if (missing.length > 0) {
     const there = tools.map(({ name }) => name).join(', ');
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `MCP server "${connection.name}" has no tool named ${missing.join(', ')}; it has ${there}`,
     );
   }

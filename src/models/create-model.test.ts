@@ -90,8 +90,16 @@ test('a schema goes out as response format only where the endpoint offers it', a
 });
 
 test.each([
-  ['a status', { error: { status: 500, message: 'boom' } }, /m answered 500: boom/],
-  ['a broken connection', { disconnect: 'before' as const }, /m could not be reached/],
+  [
+    'a status',
+    { error: { status: 500, message: 'boom' } },
+    /model m of self-hosted answered 500: boom/,
+  ],
+  [
+    'a broken connection',
+    { disconnect: 'before' as const },
+    /model m of self-hosted could not be reached/,
+  ],
   ['half an answer', { text: 'long answer', disconnect: 'midway' as const }, /model m/],
   ['garbage', { rawBody: '<html>' }, /model m/],
   ['an answer without choices', { rawBody: '{"choices":[]}' }, /model m/],
@@ -103,13 +111,13 @@ test.each([
 
 test('the timeout of a model ends a silent call and frees the connection', async () => {
   await using server = await startScriptedModelServer([{ hang: true }]);
-  const model = createModel(localGroup(server.url, { timeout: 0.02 }));
+  const model = createModel(localGroup(server.url, { timeout: 0.5 }));
   const call = generateText(model, { prompt: 'x', retries: 0 });
   await expect(call).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   await expect.poll(() => server.abandoned()).toBe(1);
 });
 
-test('request_timeout is another name of the timeout, which bounds the call of whoever asks', async () => {
+test('request_timeout is another name of the timeout, which bounds calls of every component', async () => {
   await using server = await startScriptedModelServer(() => ({ hang: true }));
   const model = createModel(localGroup(server.url, { request_timeout: 0.02 }));
   await expect(generateText(model, { prompt: 'hi', retries: 0 })).rejects.toMatchObject({
@@ -179,13 +187,39 @@ test('newer OpenAI models get their limit by its newer name', async () => {
 });
 
 test.each([
+  [{ OPENAI_BASE_URL: 'base' }, 'base'],
+  [{ OPENAI_API_BASE: 'base', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' }, 'base'],
+  [{ OPENAI_API_BASE: '', OPENAI_BASE_URL: 'base' }, 'base'],
+])('the environment says where OpenAI is: %j', async (variables, marker) => {
+  await using server = await startScriptedModelServer(['fine']);
+  const named = Object.entries(variables).map(([name, value]) => [
+    name,
+    value === marker ? server.url : value,
+  ]);
+  const environment = Object.fromEntries([['OPENAI_API_KEY', 'k'], ...named]);
+  const group = { id: 'o', models: [{ provider: 'openai', model: 'm' }] };
+  const model = createModel(group, { environment });
+  expect((await generateText(model, { prompt: 'x' })).text).toBe('fine');
+});
+
+test.each<[string, object, RegExp, Readonly<Record<string, string>>?]>([
   [
     'an unknown provider lists the known ones',
     { provider: 'bedrock', model: 'm' },
     /unknown provider "bedrock"; known are openai, azure, ollama, self-hosted.*"openai-compatible" with its api_base/s,
   ],
-  ['an inherited name is no provider', { provider: 'constructor', model: 'm' }, /unknown provider/],
+  [
+    'an inherited name is not a provider',
+    { provider: 'constructor', model: 'm' },
+    /unknown provider/,
+  ],
   ['a missing key names its variable', { provider: 'openai', model: 'm' }, /set OPENAI_API_KEY/],
+  [
+    'a URL of the environment names its variable',
+    { provider: 'openai', model: 'm', api_key: 'k' },
+    /OPENAI_BASE_URL in the environment must be an http or https URL/,
+    { OPENAI_BASE_URL: 'ftp://x' },
+  ],
   ['a server needs its URL', { provider: 'self-hosted', model: 'm' }, /needs api_base/],
   ['a model needs a name', { provider: 'ollama' }, /no "model"/],
   [
@@ -208,8 +242,8 @@ test.each([
     { provider: 'ollama', model: 'm', timeout: '7' },
     /models\[0\]\.timeout/,
   ],
-])('%s', (_name, entry, expected) => {
-  expect(() => createModel({ id: 'g', models: [entry] }, { environment: {} })).toThrow(expected);
+])('%s', (_name, entry, expected, environment = {}) => {
+  expect(() => createModel({ id: 'g', models: [entry] }, { environment })).toThrow(expected);
 });
 
 test('a group needs an id and at least one model, and ids are unique', () => {

@@ -1,8 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { LegateError } from '../protocol/index.ts';
+import { present } from '../config/index.ts';
+import { clientTls } from '../net/index.ts';
+import { invalidConfiguration } from '../protocol/index.ts';
+import { tlsFetch } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { CompatibleModel } from './compatible-model.ts';
-import { type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
+import { type ModelConfig, type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
 import { resolveEndpoint } from './providers.ts';
 import { RoutedModel } from './routed-model.ts';
 
@@ -13,13 +16,16 @@ import { RoutedModel } from './routed-model.ts';
 export interface CreateModelOptions {
   /** Where keys are looked up that the configuration does not name. @default process.env */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** @default globalThis.fetch */
+  /** Makes the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** @default Date.now */
+  /** The clock, in milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
-  /** @default Math.random */
+  /** From 0 up to 1, for the spread of waits. @default Math.random */
   readonly random?: () => number;
+  /** Where log lines go. */
   readonly logger?: Logger;
+  /** Paths of `tls` are relative to it. @default the working directory */
+  readonly directory?: string;
 }
 
 /**
@@ -40,7 +46,7 @@ export function createModel(config: unknown, options: CreateModelOptions = {}): 
     if (endpoint.apiKey !== undefined && isPlainRemote(endpoint.baseUrl)) {
       logger.warn({ group: group.id, url: endpoint.baseUrl }, 'models.key_over_plain_http');
     }
-    return new CompatibleModel(entry, endpoint, options.fetch);
+    return new CompatibleModel(entry, endpoint, modelFetch(entry, where, options));
   });
   const only = models.length === 1 ? models[0] : undefined;
   if (only !== undefined) return only;
@@ -58,6 +64,20 @@ export function createModel(config: unknown, options: CreateModelOptions = {}): 
 }
 
 /**
+ * A `fetch` with the TLS files of the model, if it has any.
+ * @example const fetch = modelFetch(config, 'model group "commands"', { directory: project.directory });
+ */
+export function modelFetch(
+  { tls }: ModelConfig,
+  what: string,
+  { fetch, directory, logger }: CreateModelOptions,
+): typeof globalThis.fetch | undefined {
+  return tls === undefined
+    ? fetch
+    : tlsFetch(clientTls(tls, { what, ...present({ directory, logger }) }));
+}
+
+/**
  * All groups by id; an id that comes twice is an error.
  * @example const model = createModels(config.model_groups).get('commands');
  */
@@ -69,7 +89,7 @@ export function createModels(
   for (const config of groups) {
     const { id } = readModelGroup(config);
     if (models.has(id)) {
-      throw new LegateError('CONFIGURATION_INVALID', `model group "${id}" is defined twice`);
+      throw invalidConfiguration(`model group "${id}" is defined twice`);
     }
     models.set(id, createModel(config, options));
   }

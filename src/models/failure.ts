@@ -1,6 +1,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import { type ErrorCode, LegateError } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
+import { packageKeyHint } from './providers.ts';
 
 /** What went wrong with a model call, and whether asking again can help. */
 export interface ModelFailure {
@@ -39,13 +40,9 @@ export function describeFailure(
   const api = apiError(thrown);
   if (api === undefined) {
     const text = messageIn(thrown);
-    const error = new LegateError(
-      'UNAVAILABLE',
-      `model ${asked.modelId} failed: ${shorten(text)}`,
-      {
-        cause: thrown,
-      },
-    );
+    const error = new LegateError('UNAVAILABLE', `${named(asked)} failed: ${shorten(text)}`, {
+      cause: thrown,
+    });
     // A connection that breaks in the midst of an answer shows as a TypeError of `fetch`.
     return { error, isRetryable: thrown instanceof TypeError };
   }
@@ -65,6 +62,9 @@ export function describeFailure(
 const tooLong =
   /context[_ -]?(?:length|window|size)|(?:prompt|input|request)(?: token count)?(?: is)? too (?:long|large)|too many (?:input )?tokens|maximum (?:number of |allowed )?(?:input )?tokens|exceeds? the (?:maximum|available|model'?s?) (?:\w+ )?(?:context|tokens?)|input token count/i;
 
+/** Google answers 400 to a wrong key. */
+const badKey = /api[ _-]?key (?:not valid|invalid|expired)|invalid api[ _-]?key/i;
+
 function codeOf({ statusCode, message, responseBody = '' }: APICallError): ErrorCode {
   if (statusCode === 429) return 'RATE_LIMITED';
   const isRequest = statusCode === 400 || statusCode === 413 || statusCode === 422;
@@ -74,13 +74,19 @@ function codeOf({ statusCode, message, responseBody = '' }: APICallError): Error
 }
 
 function toMessage({ statusCode, message }: APICallError, model: FailedModel): string {
-  const { modelId, provider, keyHint = 'check its API key' } = model;
+  const { keyHint = packageKeyHint(model.provider ?? '') ?? 'check its API key' } = model;
   const why = shorten(message);
-  if (statusCode === undefined) return `model ${modelId} could not be reached: ${why}`;
-  if (statusCode !== 401 && statusCode !== 403)
-    return `model ${modelId} answered ${statusCode}: ${why}`;
-  const from = provider === undefined ? '' : ` of ${provider}`;
-  return `model ${modelId}${from} answered ${statusCode}: ${why}; ${keyHint}`;
+  if (statusCode === undefined) return `${named(model)} could not be reached: ${why}`;
+  // The status came before the connection broke, or before something that is not an answer.
+  if (statusCode < 300) return `${named(model)} broke off its answer: ${why}`;
+  const answered = `${named(model)} answered ${statusCode}: ${why}`;
+  const isRefused = statusCode === 401 || statusCode === 403 || badKey.test(message);
+  if (isRefused) return `${answered}; ${keyHint}`;
+  return statusCode === 404 ? `${answered}; check the name of the model and the URL` : answered;
+}
+
+function named({ modelId, provider }: FailedModel): string {
+  return provider === undefined ? `model ${modelId}` : `model ${modelId} of ${provider}`;
 }
 
 export function timedOut(model: string, timeoutMs: number): LegateError {

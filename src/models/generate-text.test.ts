@@ -73,7 +73,7 @@ test('does not retry what cannot get better', async () => {
   expect(waits).toEqual([]);
 });
 
-test('retries a connection that breaks in the midst of an answer', async () => {
+test('retries a connection that breaks during an answer', async () => {
   const { waits, sleep } = fakeSleep();
   const whole = scriptedModel(['done']);
   let breaks = 1;

@@ -40,15 +40,17 @@ export interface GenerateTextOptions extends Omit<
   readonly silenceMs?: number;
   /** Attempts after the first. @default 2 */
   readonly retries?: number;
+  /** Aborts the call. */
   readonly signal?: AbortSignal;
   /** Streams the answer, and is called with its text as it arrives. */
   readonly onText?: OnText;
+  /** Where log lines go. @default none */
   readonly logger?: Logger;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
   /** In [0, 1), for the spread of waits. @default Math.random */
   readonly random?: () => number;
-  /** @default a timer */
+  /** Waits between attempts. @default a timer */
   readonly sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 

@@ -1,5 +1,10 @@
-export { createModel, createModels, type CreateModelOptions } from './create-model.ts';
-export { createEmbedder, type Embedder } from './embedding-model.ts';
+export { createModel, createModels, type CreateModelOptions, modelFetch } from './create-model.ts';
+export {
+  type AnyEmbeddingModel,
+  createEmbedder,
+  type Embedder,
+  toEmbedder,
+} from './embedding-model.ts';
 export {
   generateText,
   type GeneratedText,
@@ -8,6 +13,7 @@ export {
 } from './generate-text.ts';
 export type { OnText } from './stream-text.ts';
 export { readModelGroup } from './model-group.ts';
+export { inModelScope, modelInScope } from './model-scope.ts';
 export { isSupported, readModel, readModelGroups } from './model-groups.ts';
 export { type AnyLanguageModel, toLanguageModel } from './older-model.ts';
 export { type Endpoint, isProvider, resolveEndpoint } from './providers.ts';
@@ -23,6 +29,7 @@ export {
 } from './script.ts';
 export { type ScriptedModel, scriptedModel, type ScriptedModelOptions } from './scripted-model.ts';
 export {
+  type EmbeddingScript,
   type ReceivedCall,
   type ScriptedModelServer,
   type ScriptedModelServerOptions,

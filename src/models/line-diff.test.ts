@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { lineDiff } from './line-diff.ts';
 
 test('shows what changed and two lines around it', () => {
@@ -30,8 +30,18 @@ test('names every line that differs, for any two texts', () => {
   );
 });
 
-test('large texts show the beginning of the difference only', () => {
+test('large texts show the start of the difference only', () => {
   const before = Array.from({ length: 3_000 }, (_, index) => `old ${index}`).join('\n');
   const after = Array.from({ length: 3_000 }, (_, index) => `new ${index}`).join('\n');
   expect(lineDiff(before, after).split('\n')).toHaveLength(21);
+});
+
+test('without a diff in node:util, as on Bun, the module loads and lists both sides', async () => {
+  vi.resetModules();
+  vi.doMock('node:util', () => ({ default: {} }));
+  onTestFinished(() => {
+    vi.doUnmock('node:util');
+  });
+  const { lineDiff: onBun } = await import('./line-diff.ts');
+  expect(onBun('a\nb\nc', 'a\nx\nc')).toContain('- b\n+ x');
 });

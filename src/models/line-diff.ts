@@ -1,8 +1,10 @@
-import { diff } from 'node:util';
+import * as util from 'node:util';
 
 /** Changed lines that are compared on each side at most; beyond it only the first of each are shown. */
 const limit = 500;
 const shownBeyond = 10;
+/** Bun's `node:util` has none, and importing it by name would keep the package from loading there. */
+const hasDiff = 'diff' in util;
 const marks = { '0': '  ', '1': '- ', '-1': '+ ' } as const;
 
 /** A readable comparison: `-` what was expected, `+` what came, two lines around each change. */
@@ -20,13 +22,13 @@ export function lineDiff(expected: string, actual: string): string {
   if (removed.length + added.length === 0) return '';
   const around = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
   const changes =
-    removed.length > limit || added.length > limit
+    removed.length > limit || added.length > limit || !hasDiff
       ? [
           ...removed.slice(0, shownBeyond).map((line) => `- ${line}`),
           ...added.slice(0, shownBeyond).map((line) => `+ ${line}`),
           '  ...',
         ]
-      : diff(removed, added).map(([kind, line]) => marks[kind] + line);
+      : util.diff(removed, added).map(([kind, line]) => marks[kind] + line);
   return [
     ...around(before.slice(Math.max(0, start - 2), start)),
     ...folded(changes),

@@ -26,6 +26,15 @@ const modelConfig = z.looseObject({
   seed: z.int().optional(),
   /** Whether the endpoint understands JSON schemas as response format. */
   structured_output: z.boolean().optional(),
+  /** Files of certificates for its endpoint. */
+  tls: z
+    .strictObject({
+      ca: z.string().optional(),
+      cert: z.string().optional(),
+      key: z.string().optional(),
+      passphrase: z.string().optional(),
+    })
+    .optional(),
   extra_headers: z.record(z.string(), z.string()).optional(),
   /** Added to each request as it is. */
   extra_body: z.record(z.string(), z.unknown()).optional(),
@@ -54,7 +63,7 @@ export type ModelGroup = z.infer<typeof modelGroup>;
 const silentKeys = new Set(['use_chat_completions_endpoint', 'num_retries', 'api_type']);
 
 /**
- * Checks one entry of `model_groups`; the path of what is wrong is in the message.
+ * Validates one entry of `model_groups`; the error names the path of the invalid key.
  * @example readModelGroup({ id: 'commands', models: [{ provider: 'openai', model: 'gpt-4o' }] });
  */
 export function readModelGroup(value: unknown): ModelGroup {

@@ -1,4 +1,4 @@
-import type { Field, Section } from '../config/index.ts';
+import { type Field, readClientTls, type Section } from '../config/index.ts';
 import { type JsonObject, type JsonValue, LegateError, isJsonObject } from '../protocol/index.ts';
 import { readModelGroup } from './model-group.ts';
 import { isProvider } from './providers.ts';
@@ -32,7 +32,7 @@ export interface ModelGroups {
 }
 
 /**
- * `model_groups:` by id, as models are made from them.
+ * Reads `model_groups:` by id.
  * @example const { groups } = readModelGroups(fields);
  */
 export function readModelGroups(items: readonly Field[]): ModelGroups {
@@ -63,7 +63,7 @@ export function readModelGroups(items: readonly Field[]): ModelGroups {
 }
 
 /**
- * A model, with today's names of its keys.
+ * Reads a model; renames deprecated keys.
  * @example const model = readModel(section); // { provider: 'azure', deployment: 'gpt-5' }
  */
 export function readModel(section: Section | undefined): JsonObject | undefined {
@@ -76,6 +76,8 @@ export function readModel(section: Section | undefined): JsonObject | undefined 
   }
   model['provider'] ??= model['deployment'] === undefined ? 'openai' : 'azure';
   for (const key of secrets) section.secret(key);
+  // Reports what is wrong with it; the value itself is checked where the model is made.
+  section.mapping('tls', readClientTls);
   for (const key of numbers) {
     const number = section.number(key);
     if (number !== undefined) model[key] = number;
@@ -84,7 +86,7 @@ export function readModel(section: Section | undefined): JsonObject | undefined 
 }
 
 /**
- * Whether a model of the group can be asked; what else is wrong is for the models to judge.
+ * Whether a model of the group can be called; does not check its other settings.
  * @example if (!isSupported(group)) warn('none of its providers can be asked');
  */
 export function isSupported({ models }: JsonObject): boolean {

@@ -86,6 +86,35 @@ test('streams of specification v2 are read', async () => {
   expect([shown, answer.finishReason, answer.usage.input]).toEqual(['Hi', 'tool-calls', 7]);
 });
 
+test('a stream of specification v2 that ends as `unknown` broke off, and is asked again', async () => {
+  let attempts = 0;
+  const broken: LanguageModelV2 = {
+    ...v2,
+    async doStream() {
+      attempts += 1;
+      const isLast = attempts === 2;
+      const stream = new ReadableStream<LanguageModelV2StreamPart>({
+        start(controller) {
+          controller.enqueue({ type: 'text-delta', id: 't', delta: isLast ? 'Hello' : 'He' });
+          // What adapters of AI SDK 5 flush when the provider closed the stream without a finish.
+          const finishReason = isLast ? 'stop' : 'unknown';
+          controller.enqueue({ type: 'finish', finishReason, usage });
+          controller.close();
+        },
+      });
+      return { stream };
+    },
+  };
+  let shown = '';
+  const onText = (text: string, isStart: boolean) => void (shown = isStart ? text : shown + text);
+  const answer = await generateText(toLanguageModel(broken), {
+    prompt: 'Hello',
+    onText,
+    sleep: async () => undefined,
+  });
+  expect([answer.text, shown, answer.attempts]).toEqual(['Hello', 'Hello', 2]);
+});
+
 test('files and results of tools are sent in the older form', async () => {
   calls.length = 0;
   const image = { type: 'data' as const, data: 'AAAA' };

@@ -25,7 +25,7 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration } from '../protocol/index.ts';
 
 /**
  * A model of any version of the AI SDK since 5: specification `v2`, `v3` or `v4`.
@@ -34,7 +34,7 @@ import { LegateError } from '../protocol/index.ts';
 export type AnyLanguageModel = LanguageModelV4 | LanguageModelV3 | LanguageModelV2;
 
 /**
- * The model in the newest specification. Throws `CONFIGURATION_INVALID` for a version that nobody knows.
+ * The model in the newest specification. Throws `CONFIGURATION_INVALID` for an unsupported version.
  * @example const model = toLanguageModel(openai('gpt-5'));
  */
 export function toLanguageModel(model: AnyLanguageModel): LanguageModelV4 {
@@ -42,8 +42,7 @@ export function toLanguageModel(model: AnyLanguageModel): LanguageModelV4 {
   if (model.specificationVersion === 'v3' || model.specificationVersion === 'v2')
     return new OlderModel(model);
   const { specificationVersion } = model as { readonly specificationVersion?: unknown };
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `the model has specification version ${JSON.stringify(specificationVersion)}; v2, v3 and v4 are supported: update the package of its provider`,
   );
 }
@@ -197,9 +196,13 @@ function toStreamPart(
   }
 }
 
-function toFinishReason(reason: LanguageModelV2FinishReason | LanguageModelV3FinishReason) {
+function toFinishReason(
+  reason: LanguageModelV2FinishReason | LanguageModelV3FinishReason,
+): LanguageModelV3FinishReason {
   if (typeof reason !== 'string') return reason;
-  return { unified: reason === 'unknown' ? ('other' as const) : reason, raw: reason };
+  // Adapters of v2 say `unknown` where the provider gave no reason; v3 and v4 leave `raw` out.
+  if (reason === 'unknown') return { unified: 'other', raw: undefined };
+  return { unified: reason, raw: reason };
 }
 
 function toUsage(usage: LanguageModelV2Usage | LanguageModelV3Usage): LanguageModelV4Usage {

@@ -1,9 +1,11 @@
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration } from '../protocol/index.ts';
 import type { ModelConfig } from './model-group.ts';
 
 interface Provider {
   /** Where the service is; providers without one need `api_base`. */
   readonly baseUrl?: string;
+  /** The environment variables that hold its URL when the configuration names none. */
+  readonly baseVariables?: readonly string[];
   /** The environment variable that holds the key when the configuration names none. */
   readonly keyVariable?: string;
   /** Whether a call without a key is pointless. */
@@ -16,11 +18,17 @@ const providers: ReadonlyMap<string, Provider> = new Map(
   Object.entries<Provider>({
     openai: {
       baseUrl: 'https://api.openai.com/v1',
+      baseVariables: ['OPENAI_API_BASE', 'OPENAI_BASE_URL'],
       keyVariable: 'OPENAI_API_KEY',
       needsKey: true,
       structuredOutput: true,
     },
-    azure: { keyVariable: 'AZURE_API_KEY', needsKey: true, structuredOutput: true },
+    azure: {
+      baseVariables: ['AZURE_API_BASE'],
+      keyVariable: 'AZURE_API_KEY',
+      needsKey: true,
+      structuredOutput: true,
+    },
     ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
     'self-hosted': {},
     // Rasa's own models, at the api_base that projects name.
@@ -79,8 +87,36 @@ const providers: ReadonlyMap<string, Provider> = new Map(
   }),
 );
 
+/** Where the packages of the AI SDK read keys, if not where this one does; by `provider` of their models. */
+const packageKeys: Readonly<Record<string, string>> = {
+  google: 'GOOGLE_GENERATIVE_AI_API_KEY',
+  'azure-openai': 'AZURE_API_KEY',
+  'amazon-bedrock': 'AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,',
+  gateway: 'AI_GATEWAY_API_KEY',
+  perplexity: 'PERPLEXITY_API_KEY',
+  fireworks: 'FIREWORKS_API_KEY',
+  cerebras: 'CEREBRAS_API_KEY',
+};
+
 /**
- * Whether models of a provider can be asked: a known one, or one with the URL of a compatible server.
+ * What to check when the service refuses the key of a model that a package made; undefined for a provider
+ * that nothing is known of. `provider` is the model's, such as `openai.responses`.
+ * @example packageKeyHint('anthropic.messages') // 'check ANTHROPIC_API_KEY in the environment, or ...'
+ */
+export function packageKeyHint(provider: string): string | undefined {
+  // Vertex takes no key but the credentials of Google Cloud.
+  if (provider.startsWith('google.vertex'))
+    return 'check the credentials of Google Cloud: gcloud auth application-default login';
+  const name = provider.split('.', 1)[0] ?? '';
+  const known = Object.hasOwn(packageKeys, name) ? packageKeys[name] : undefined;
+  const variable = known ?? providers.get(name)?.keyVariable;
+  if (variable === undefined) return undefined;
+  return `check ${variable} in the environment, or the apiKey that its package was given`;
+}
+
+/**
+ * Whether models of a provider can be called: a known provider, or one with the URL of a
+ * compatible server.
  * @example isProvider('mine', 'http://localhost:8000/v1') // true
  */
 export function isProvider(name: string, apiBase: unknown): boolean {
@@ -109,7 +145,7 @@ export interface Endpoint {
 }
 
 /**
- * Turns one model's configuration into an endpoint, or says what it lacks.
+ * Resolves one model's configuration to an endpoint; throws if something is missing.
  * @example const endpoint = resolveEndpoint(config, 'model_groups[0]', process.env);
  */
 export function resolveEndpoint(
@@ -121,19 +157,20 @@ export function resolveEndpoint(
   const provider =
     providers.get(config.provider) ?? (config.api_base === undefined ? undefined : {});
   if (provider === undefined) {
-    throw invalid(
+    throw invalidConfiguration(
       `${where}: unknown provider "${config.provider}"; known are ${[...providers.keys()].join(', ')}. ` +
         'Any other service that offers chat completions works as "openai-compatible" with its api_base',
     );
   }
   const modelId = config.model ?? config.deployment;
-  if (modelId === undefined) throw invalid(`${where}: no "model"; name the model to ask`);
+  if (modelId === undefined)
+    throw invalidConfiguration(`${where}: no "model"; name the model to ask`);
 
   const apiKey =
     config.api_key ?? (provider.keyVariable ? environment[provider.keyVariable] : undefined);
   if (provider.needsKey === true && !apiKey) {
-    throw invalid(
-      `${where}: no key for ${config.provider}; set ${provider.keyVariable} in the environment or api_key: \${...}`,
+    throw invalidConfiguration(
+      `${where}: no key for ${config.provider}; set ${provider.keyVariable} in the environment, or the key in its entry`,
     );
   }
   const endpoint = {
@@ -144,12 +181,7 @@ export function resolveEndpoint(
     ...(apiKey && { apiKey }),
   };
   const isAzure = config.provider === 'azure';
-  const given =
-    config.api_base ?? (isAzure ? environment['AZURE_API_BASE'] : undefined) ?? provider.baseUrl;
-  if (given === undefined) {
-    throw invalid(`${where}: provider "${config.provider}" needs api_base, the URL of its server`);
-  }
-  const url = checkUrl(given, where);
+  const url = baseOf(config, provider, where, environment);
   // Ollama's own address has no path; the compatible API is below /v1.
   if (config.provider === 'ollama' && url.pathname === '/') url.pathname = '/v1';
   const baseUrl = url.href.replace(/\/$/, '');
@@ -175,7 +207,7 @@ function azureEndpoint(
   const { baseUrl } = endpoint;
   if (baseUrl.endsWith('/openai/v1')) return { ...endpoint, headers };
   if (version === undefined) {
-    throw invalid(`${where}: azure needs api_version, for example "2024-10-21"`);
+    throw invalidConfiguration(`${where}: azure needs api_version, for example "2024-10-21"`);
   }
   return {
     ...endpoint,
@@ -185,19 +217,34 @@ function azureEndpoint(
   };
 }
 
-function checkUrl(given: string, where: string): URL {
+/** Of the entry, of the environment, or the provider's own. */
+function baseOf(
+  config: ModelConfig,
+  { baseVariables = [], baseUrl }: Provider,
+  where: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): URL {
+  if (config.api_base !== undefined) return checkUrl(config.api_base, `${where}: api_base`);
+  for (const name of baseVariables) {
+    const given = environment[name];
+    if (given) return checkUrl(given, `${name} in the environment`);
+  }
+  if (baseUrl !== undefined) return checkUrl(baseUrl, where);
+  throw invalidConfiguration(
+    `${where}: provider "${config.provider}" needs api_base, the URL of its server`,
+  );
+}
+
+/** `what`: where the URL stands. */
+function checkUrl(given: string, what: string): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw invalid(
-      `${where}: api_base must be an http or https URL, for example http://127.0.0.1:8000/v1`,
+    throw invalidConfiguration(
+      `${what} must be an http or https URL, for example http://127.0.0.1:8000/v1`,
     );
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid(`${where}: api_base must not hold a user or password; use api_key: \${...}`);
+    throw invalidConfiguration(`${what} must not hold a user or password; use api_key: \${...}`);
   }
   return url;
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

@@ -20,7 +20,7 @@ afterEach(async () => {
 const ask = async (model: LanguageModelV4, prompt: string): Promise<string> =>
   (await generateText(model, { prompt, retries: 0 })).text;
 
-test('records once and replays for ever without a model', async () => {
+test('records once and replays forever without a model', async () => {
   const inner = scriptedModel(['one', 'two']);
   const recording = recordedModel(inner, file, 'auto');
   expect([await ask(recording, 'a'), await ask(recording, 'b')]).toEqual(['one', 'two']);

@@ -8,7 +8,7 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import { z } from 'zod';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, type LegateError } from '../protocol/index.ts';
 import { lineDiff } from './line-diff.ts';
 import { offersStructuredOutput } from './routed-model.ts';
 
@@ -56,7 +56,7 @@ export function recordedModel(
   const recorder = new Recorder(file, options.ignore ?? []);
   const source = (): LanguageModelV4 => {
     if (inner !== undefined) return inner;
-    throw new LegateError('CONFIGURATION_INVALID', `recording ${file} needs a model to ask`);
+    throw invalidConfiguration(`recording ${file} needs a model to ask`);
   };
   const model = {
     specificationVersion: 'v4' as const,
@@ -163,8 +163,7 @@ class Recorder {
       nearest === undefined
         ? 'nothing was recorded'
         : lineDiff(nearest.request.join('\n'), request.join('\n'));
-    return new LegateError(
-      'CONFIGURATION_INVALID',
+    return invalidConfiguration(
       `${this.#file}: this request was never recorded; record again if the change is meant.\n${difference}`,
     );
   }
@@ -174,15 +173,11 @@ class Recorder {
     try {
       text = await readFile(this.#file, 'utf8');
     } catch (cause) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
-        `${this.#file}: no recording; make one with mode "record"`,
-        { cause },
-      );
+      throw invalidConfiguration(`${this.#file}: no recording; make one with mode "record"`, cause);
     }
     const read = recording.safeParse(JSON.parse(text));
     if (read.success) return read.data.entries;
-    throw new LegateError('CONFIGURATION_INVALID', `${this.#file}: not a recording of version 1`);
+    throw invalidConfiguration(`${this.#file}: not a recording of version 1`);
   }
 
   /** The request as lines, without what does not shape the answer. */

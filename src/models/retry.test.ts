@@ -32,7 +32,7 @@ function asked(failures: readonly Error[], options: Partial<ModelRetryOptions> =
   return { waits, result: retryModel(model, { ...all, ...options }, ask) };
 }
 
-test('a connection that breaks in the midst of an answer is worth another attempt', async () => {
+test('a connection that breaks during an answer is retried', async () => {
   const { waits, result } = asked([new TypeError('terminated')]);
   expect(await result).toBe(answer);
   expect(waits).toEqual([250]);

@@ -1,7 +1,6 @@
 import { backoff, retry } from '../time/index.ts';
-import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
-import { counter, endSpan, histogram, inSpan, type Logger, startSpan } from '../telemetry/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { counter, type Logger, traced } from '../telemetry/index.ts';
 import { describeFailure } from './failure.ts';
 
 /** How often a model is asked again, and for how long. */
@@ -20,8 +19,16 @@ export interface ModelRetryOptions {
   readonly sleep?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
 
-const calls = counter('legate.model.calls');
-const seconds = histogram('legate.model.duration');
+const ofModels = {
+  subject: 'gen_ai.request.model',
+  label: 'model',
+  calls: 'legate.model.calls',
+  duration: 'legate.model.duration',
+} as const;
+const operations = {
+  chat: traced({ span: 'chat', ...ofModels }),
+  embeddings: traced({ span: 'embeddings', ...ofModels }),
+};
 const tokens = counter('legate.model.tokens');
 
 const policy = { initialMs: 250, maximumMs: 8_000 };
@@ -34,46 +41,61 @@ const maxRetryAfterMs = 60_000;
  * with a `LegateError`, or with the signal's reason when it aborts.
  */
 export async function retryModel<
-  Answer extends { readonly usage: { readonly input: number; readonly output: number } },
+  Answer extends {
+    readonly usage: { readonly input: number; readonly output: number };
+    readonly finishReason?: string;
+  },
 >(
-  model: LanguageModelV4 | EmbeddingModelV4,
+  model: Pick<LanguageModelV4, 'provider' | 'modelId'>,
   options: ModelRetryOptions,
   ask: (attempt: number) => Promise<Answer>,
   operation: 'chat' | 'embeddings' = 'chat',
 ): Promise<Answer> {
-  const { modelId } = model;
-  const startedAt = options.now();
-  const count = (outcome: 'ok' | 'error'): void => {
-    calls.add(1, { model: modelId, outcome });
-    seconds.record((options.now() - startedAt) / 1000, { model: modelId, outcome });
-  };
-  const span = startSpan('legate.model', {
-    kind: 'client',
-    attributes: {
-      'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': model.provider,
-      'gen_ai.request.model': modelId,
+  const { modelId: name, provider } = model;
+  const { now, signal } = options;
+  const run = operations[operation];
+  return run(
+    name,
+    async (span) => {
+      const answer = await attempts(model, options, ask);
+      const { usage, finishReason } = answer;
+      span.setAttributes({
+        'gen_ai.usage.input_tokens': usage.input,
+        'gen_ai.usage.output_tokens': usage.output,
+        ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
+      });
+      tokens.add(usage.input, { model: name, direction: 'input' });
+      tokens.add(usage.output, { model: name, direction: 'output' });
+      return answer;
     },
-  });
-  try {
-    const answer = await inSpan(span, () => attempts(model, options, ask));
-    const { input, output } = answer.usage;
-    span.setAttribute('gen_ai.usage.input_tokens', input);
-    span.setAttribute('gen_ai.usage.output_tokens', output);
-    endSpan(span);
-    count('ok');
-    tokens.add(input, { model: modelId, direction: 'input' });
-    tokens.add(output, { model: modelId, direction: 'output' });
-    return answer;
-  } catch (error) {
-    endSpan(span, error instanceof LegateError ? { code: error.code } : {});
-    count('error');
-    throw error;
-  }
+    {
+      kind: 'client',
+      attributes: { 'gen_ai.provider.name': providerName(provider) },
+      signal,
+      now,
+    },
+  );
+}
+
+/** Names of the GenAI semantic conventions for providers that the AI SDK calls otherwise. */
+const providerNames: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  'azure-openai': 'azure.ai.openai',
+  'amazon-bedrock': 'aws.bedrock',
+  gemini: 'gcp.gemini',
+  google: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  xai: 'x_ai',
+};
+
+/** `openai.chat` is `openai`. */
+function providerName(provider: string): string {
+  const name = provider.split('.', 1)[0] ?? provider;
+  return providerNames[name] ?? name;
 }
 
 async function attempts<Answer>(
-  model: LanguageModelV4 | EmbeddingModelV4,
+  model: Pick<LanguageModelV4, 'provider' | 'modelId'>,
   options: ModelRetryOptions,
   ask: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {
@@ -93,8 +115,8 @@ async function attempts<Answer>(
       signal,
       sleep,
       onRetry({ attempt, delayMs: waitMs, error }) {
-        const { code } = describeFailure(error, model, now()).error;
-        logger.warn({ model: model.modelId, attempt, waitMs, code }, 'model.retry');
+        const { code, message: reason } = describeFailure(error, model, now()).error;
+        logger.warn({ model: model.modelId, attempt, waitMs, code, reason }, 'model.retry');
       },
     });
   } catch (thrown) {

@@ -44,7 +44,7 @@ test('simple-shuffle spreads the calls', async () => {
   expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
 });
 
-test("a caller's abort stops the search and counts against nobody", async () => {
+test("a caller's abort stops the search and is no failure of a model", async () => {
   const [first, second] = [scriptedModel(() => ({ hang: true })), sound()];
   const group = new RoutedModel([first, second], { id: 'g' });
   const controller = new AbortController();
@@ -54,7 +54,7 @@ test("a caller's abort stops the search and counts against nobody", async () => 
   expect(second.requests).toHaveLength(0);
 });
 
-test('a stream falls back until it has begun', async () => {
+test('a stream falls back until it has started', async () => {
   const group = new RoutedModel([failing(), sound()], { id: 'g' });
   const { stream } = await group.doStream(question);
   const types: string[] = [];

@@ -122,7 +122,7 @@ export class RoutedModel implements LanguageModelV4 {
 }
 
 /**
- * Milliseconds that a model's configuration allows for one call; undefined where it says nothing.
+ * Milliseconds that a model's configuration allows for one call; undefined if not configured.
  * @example const timeoutMs = timeoutOf(model) ?? 7_000;
  */
 export function timeoutOf(model: LanguageModelV4): number | undefined {

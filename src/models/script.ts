@@ -102,7 +102,7 @@ export class ScriptPlayer {
 }
 
 /**
- * A script that answers by what the last user message says: the first rule that fits wins.
+ * A script that answers by the text of the last user message: the first matching rule wins.
  * @example scriptedModel(whenAsked([[/balance/, 'start flow check_balance']], 'hello'))
  */
 export function whenAsked(

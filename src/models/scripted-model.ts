@@ -23,15 +23,15 @@ export interface ScriptedModel extends LanguageModelV4 {
  * @example const options: ScriptedModelOptions = { modelId: 'gpt-4o', structuredOutput: true };
  */
 export interface ScriptedModelOptions {
-  /** @default 'scripted' */
+  /** The name of the model. @default 'scripted' */
   readonly modelId?: string;
-  /** @default false */
+  /** Whether the model takes a JSON schema as response format. @default false */
   readonly structuredOutput?: boolean;
 }
 
 /**
- * A model that answers from a script, for tests that want no network: the adapter of real services
- * on a connection that leads to the script. Errors, delays and silence happen as they would there.
+ * A model that answers from a script, for tests without a network. It uses the adapter of real
+ * services with a scripted connection, so errors, delays and timeouts behave the same.
  * @example const model = scriptedModel(['start flow transfer_money'])
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {

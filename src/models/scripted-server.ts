@@ -6,6 +6,15 @@ import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript, errorResponse } from './scripted-wire.ts';
 
 /**
+ * Answers a request for embeddings: a vector for each text, or the status of an error.
+ * @example const embed: EmbeddingScript = (texts) => texts.map((text) => [text.length, 1]);
+ */
+export type EmbeddingScript = (
+  texts: readonly string[],
+  index: number,
+) => readonly (readonly number[])[] | { readonly status: number; readonly message?: string };
+
+/**
  * What such a server asks for, and says of itself.
  * @example const options: ScriptedModelServerOptions = { apiKey: 'key-of-the-test', models: ['qwen3'] };
  */
@@ -14,8 +23,14 @@ export interface ScriptedModelServerOptions {
   readonly apiKey?: string;
   /** Shown by `GET /v1/models`. @default ['scripted'] */
   readonly models?: readonly string[];
+  /** The address that the server listens on. @default '127.0.0.1' */
+  readonly host?: string;
+  /** The port that the server listens on. @default any free port */
+  readonly port?: number;
   /** Largest request body in bytes. @default 10 MiB */
   readonly maxBodyBytes?: number;
+  /** Answers `POST /v1/embeddings`. @default 404 */
+  readonly embed?: EmbeddingScript;
 }
 
 /**
@@ -36,7 +51,7 @@ export interface ReceivedCall {
  * const model = createModel({ id: 'test', models: [entry] });
  */
 export interface ScriptedModelServer extends AsyncDisposable {
-  /** Base URL for `api_base`: `http://127.0.0.1:<port>/v1`. */
+  /** Base URL for `api_base`: `http://<host>:<port>/v1`. */
   readonly url: string;
   readonly requests: readonly ScriptedRequest[];
   readonly calls: readonly ReceivedCall[];
@@ -46,19 +61,21 @@ export interface ScriptedModelServer extends AsyncDisposable {
 }
 
 /**
- * A real OpenAI-compatible endpoint on loopback that answers from a script: chat completions whole
- * and streamed, tool calls, usage, errors, delays, silence and broken connections. For tests that
- * must take the same way over HTTP as production does.
+ * A real OpenAI-compatible endpoint, on loopback by default, that answers from a script: chat completions whole
+ * and streamed, tool calls, usage, errors, delays, silence and broken connections; with `embed`,
+ * embeddings as well. For tests that need the same HTTP path as production.
  * @example await using server = await startScriptedModelServer(['start flow transfer_money'])
  */
 export async function startScriptedModelServer(
   script: Script,
   options: ScriptedModelServerOptions = {},
 ): Promise<ScriptedModelServer> {
-  const { apiKey, models = ['scripted'], maxBodyBytes = 10 * 1024 * 1024 } = options;
+  const { apiKey, models = ['scripted'], maxBodyBytes = 10 * 1024 * 1024, embed } = options;
+  const { host = '127.0.0.1', port: wanted = 0 } = options;
   const player = new ScriptPlayer(script);
   const calls: ReceivedCall[] = [];
   let abandoned = 0;
+  let embeddings = 0;
 
   const answer = async (request: Request): Promise<Response> => {
     const { method, headers, signal } = request;
@@ -74,12 +91,14 @@ export async function startScriptedModelServer(
       const data = models.map((id) => ({ id, object: 'model', owned_by: 'script' }));
       return Response.json({ object: 'list', data });
     }
-    if (method !== 'POST' || !path.endsWith('/chat/completions')) {
+    const isEmbedding = embed !== undefined && path.endsWith('/embeddings');
+    if (method !== 'POST' || !(isEmbedding || path.endsWith('/chat/completions'))) {
       return errorResponse(404, `no route ${method} ${path}`);
     }
     const body = parseBody(await request.text());
     if (body === undefined) return errorResponse(400, 'the body must be a JSON object');
     calls.push({ path: path + search, headers: Object.fromEntries(headers), body });
+    if (isEmbedding) return embeddingResponse(embed, body, (embeddings += 1) - 1);
     return answerFromScript(player, body, signal);
   };
 
@@ -91,7 +110,7 @@ export async function startScriptedModelServer(
       else outgoing.writeHead(500).end(error.message);
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(server.listen(wanted, host), 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   const close = async (): Promise<void> => {
@@ -101,13 +120,22 @@ export async function startScriptedModelServer(
     await closed;
   };
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `http://${host}:${port}/v1`,
     requests: player.requests,
     calls,
     abandoned: () => abandoned,
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function embeddingResponse(embed: EmbeddingScript, { input }: JsonObject, index: number): Response {
+  const texts = (Array.isArray(input) ? input : [input]).map(String);
+  const answer = embed(texts, index);
+  if ('status' in answer) return errorResponse(answer.status, answer.message ?? 'scripted');
+  const data = answer.map((embedding, at) => ({ object: 'embedding', index: at, embedding }));
+  const usage = { prompt_tokens: texts.length, total_tokens: texts.length };
+  return Response.json({ object: 'list', model: 'scripted', data, usage });
 }
 
 function parseBody(text: string): JsonObject | undefined {

@@ -137,6 +137,8 @@ class StreamedAnswer {
         return '';
       }
       case 'tool-call':
+      case 'file':
+      case 'source':
         this.#content.push(part);
         return '';
       case 'finish':
