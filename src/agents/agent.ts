@@ -9,6 +9,8 @@ import type {
 import type { RecordWrite } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { CommandHandler } from './command.ts';
+import type { Steps } from './steps/step-log.ts';
+import type { TurnPeers } from './turn-peers.ts';
 
 /**
  * Anything that can take a turn. Every transport, the runner, `agentTool` and a flow's `call:` step
@@ -23,16 +25,21 @@ import type { CommandHandler } from './command.ts';
  *   },
  * };
  */
-export interface Agent {
+export interface Agent<Output = unknown> {
+  /** Never set: the type of `output` in results, where the agent has a schema for it. */
+  readonly outputType?: Output;
   /** Never changes: its tasks are stored under it. */
   readonly name: string;
   /** Shown in the card in place of the name. @default the name */
   readonly title?: string;
+  /** Its name in metrics and traces. @default the name */
+  readonly label?: string;
+  /** What the agent does: shown in its card, and to models that may call it. */
   readonly description: string;
   readonly skills: readonly AgentSkill[];
   /** Media types understood, for the card and for admission. @default ['text/plain', 'application/json'] */
   readonly inputModes?: readonly string[];
-  /** @default ['text/plain', 'application/json'] */
+  /** Media types produced, for the card. @default ['text/plain', 'application/json'] */
   readonly outputModes?: readonly string[];
   /**
    * What is done one turn at a time: the whole conversation (`context`, the default), or only the
@@ -46,9 +53,10 @@ export interface Agent {
    */
   readonly replies?: 'task' | 'message';
   /**
-   * What becomes of a turn whose process died: it fails, or runs again with its journal. As a step of
-   * a workflow, only an agent that says `fail` fails. @default 'fail'; 'run-again' for agents that
-   * journal what they do: `llmAgent`, `sequential`, `parallel`, `loop` and `route`
+   * How to handle a turn whose process died: it fails, or runs again with its journal. As a step
+   * of a workflow, only an agent with `fail` fails.
+   * @default 'fail'; 'run-again' for agents that journal what they do: `llmAgent`, `sequential`,
+   * `parallel`, `loop` and `route`
    */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
@@ -64,6 +72,11 @@ export interface Agent {
    * elsewhere. Called before a card is made of it and before a model is offered it. Never rejects.
    */
   prepare?(signal?: AbortSignal): Promise<void>;
+  /**
+   * Why the agent can take no turn at present, such as a broker that is away; undefined while it can. New
+   * messages are refused with `UNAVAILABLE` (503) meanwhile, and tasks stay readable. @default undefined
+   */
+  unavailable?(): string | undefined;
   /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
   take(turn: Turn): AsyncIterable<TurnEvent>;
   /**
@@ -116,8 +129,12 @@ export interface Turn {
   readonly state: ContextState;
   /** Values that outlive the turn, by scope. */
   readonly session: Session;
+  /** Other agents: those of `peers:` in endpoints.yml. */
+  readonly peers: TurnPeers;
   /** The journal of a turn that may run again after its process died; absent where it never does. */
   readonly journal?: Journal | undefined;
+  /** Where the agent notes its steps; absent where they are not recorded. */
+  readonly steps?: Steps | undefined;
   /** Aborts on cancel, timeout and shutdown; `reason` says which. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -224,7 +241,7 @@ export interface ArtifactChunk {
   readonly artifact: Artifact;
   /** Extends the artifact of that id instead of replacing it. */
   readonly append: boolean;
-  /** Seals the artifact. */
+  /** Closes the artifact. */
   readonly lastChunk: boolean;
 }
 

@@ -43,7 +43,7 @@ test('names are found where they were saved: in the session, or with the user', 
   expect(await artifacts.load({ ...nobody, sessionId: 's2' }, 'user:mine')).toBeUndefined();
 });
 
-test('a name that begins like another is another', async () => {
+test('a name that starts like another is another', async () => {
   const artifacts = new Artifacts(openMemory().records);
   await artifacts.save(scope, 'a', [{ text: 'short' }]);
   await artifacts.save(scope, 'a00000001', [{ text: 'long' }]);
@@ -51,7 +51,7 @@ test('a name that begins like another is another', async () => {
   expect((await artifacts.load(scope, 'a'))?.parts).toEqual([{ text: 'short' }]);
 });
 
-test('of those who save side by side, each gets a version', async () => {
+test('concurrent saves get a version each', async () => {
   const artifacts = new Artifacts(openMemory().records);
   const saves = Array.from({ length: 8 }, (_, index) =>
     artifacts.save(scope, 'shared', [{ text: String(index) }]),

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type Message } from '../protocol/index.ts';
 import type { ContextState, Journal, Turn } from './agent.ts';
+import type { Steps } from './steps/step-log.ts';
 
 export interface ChildTurnOptions {
   /** Unique among the children: names the child's part of the log and of the journal. */
@@ -21,6 +22,8 @@ export interface ChildTurnOptions {
   readonly sharesConversation?: boolean;
   /** @default the parent's */
   readonly signal?: AbortSignal | undefined;
+  /** Of the step that runs the child. @default the parent's */
+  readonly steps?: Steps | undefined;
 }
 
 /** Filtering a shared log must not cost more with its length. */
@@ -33,20 +36,25 @@ const maxLogEntries = 500;
 export function childTurn(parent: Turn, options: ChildTurnOptions): Turn {
   const { name, journalName = name, message, isContinuation, signal } = options;
   const { taskId, contextId, caller, metadata, acceptedOutputModes, extensions } = parent;
-  const { attempt, session, journal, clock } = parent;
-  return {
+  const { attempt, session, journal, clock, peers } = parent;
+  const seen = {
     message: message ?? parent.message,
+    isContinuation: isContinuation ?? parent.isContinuation,
+  };
+  return {
+    ...seen,
     taskId,
     contextId,
     caller,
     metadata,
     acceptedOutputModes,
     extensions,
-    isContinuation: isContinuation ?? parent.isContinuation,
     attempt,
     state: childState(parent, options),
     session,
+    peers: peers.within(journalName, seen),
     journal: journal && childJournal(journal, journalName),
+    steps: options.steps ?? parent.steps,
     signal: signal ?? parent.signal,
     clock,
     logger: parent.logger.child({ agent: name }),

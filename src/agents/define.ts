@@ -1,8 +1,18 @@
-import type { AgentSkill, Artifact, JsonObject, Part } from '../protocol/index.ts';
+import {
+  type AgentSkill,
+  type Artifact,
+  checkOptions,
+  type JsonObject,
+  LegateError,
+  invalidConfiguration,
+  type OptionNames,
+  type Part,
+  ownerOf,
+} from '../protocol/index.ts';
 import { toParts } from '../protocol/index.ts';
-import { checkOptions, type OptionNames } from './check-options.ts';
-import { type Children, inFrame } from './turn-frame.ts';
+import { type Children, shareFrame, TurnFrame } from './turn-frame.ts';
 import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
+import { isEnd } from './turn-output.ts';
 
 /**
  * What an agent is, besides what it does.
@@ -15,24 +25,30 @@ import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './
  * };
  */
 export type AgentOptions = Pick<Agent, 'name'> &
-  Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon' | 'prepare'>> & {
+  Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon' | 'prepare' | 'outputType'>> & {
     /** Full skills, or just their ids. @default one skill named like the agent */
     skills?: readonly (AgentSkill | string)[];
   };
 
 export const agentOptionNames: OptionNames<AgentOptions> = {
-  name: true,
-  title: true,
-  description: true,
-  skills: true,
-  inputModes: true,
-  outputModes: true,
-  serialise: true,
-  replies: true,
-  onInterrupted: true,
-  supersedes: true,
-  commands: true,
+  name: 'string',
+  title: 'string',
+  label: 'string',
+  unavailable: 'function',
+  description: 'string',
+  skills: 'list',
+  inputModes: 'list',
+  outputModes: 'list',
+  serialise: ['context', 'task'],
+  replies: ['task', 'message'],
+  onInterrupted: ['fail', 'run-again'],
+  supersedes: 'boolean',
+  commands: 'list',
 };
+
+const misplaced = invalidConfiguration(
+  'agent takes its options, then a function: agent({ name }, (turn) => ...)',
+);
 
 type Emitted = TurnEvent | string;
 type Generated =
@@ -58,7 +74,8 @@ export type AgentFunction = (turn: Turn) => Generated | Promise<Emitted | void> 
 export function agent(options: AgentOptions, run: AgentFunction): Agent {
   // Another agent may be given as options, to wrap it.
   const names = { ...agentOptionNames, take: true, abandon: true, prepare: true } as const;
-  checkOptions(`agent "${options.name}"`, options, names);
+  if (typeof options === 'function' || typeof run !== 'function') throw misplaced;
+  checkOptions(ownerOf('agent', options), options, names, ['name']);
   const description = options.description ?? options.name;
   const skills = (options.skills ?? [options.name]).map((skill) =>
     typeof skill === 'string' ? { id: skill, name: skill, description, tags: [skill] } : skill,
@@ -69,35 +86,89 @@ export function agent(options: AgentOptions, run: AgentFunction): Agent {
     ...options,
     description,
     skills,
-    take: (turn) => inFrame(turn, children, eventsOf(run, turn)),
+    take: (turn) => eventsOf({ name: options.name, run, children }, turn),
   };
 }
 
-async function* eventsOf(run: AgentFunction, turn: Turn): AsyncGenerator<TurnEvent> {
+/**
+ * The events of a turn, within which `runChild` may run other agents. One generator: each event that
+ * passes through another one costs several promises.
+ */
+async function* eventsOf(
+  { name, run, children }: { name: string; run: AgentFunction; children: Children },
+  given: Turn,
+): AsyncGenerator<TurnEvent> {
+  const frame = new TurnFrame(given, children);
+  let values: Values | undefined;
+  let isOver = false;
   let hasText = false;
-  function* toEvents(value: Emitted | void): Generator<TurnEvent> {
-    if (value === undefined || value === '') return;
-    yield typeof value === 'string' ? chunk('answer', value, { append: hasText }) : value;
-    hasText ||= typeof value === 'string';
-  }
-  const result = run(turn);
-  if (!isIterable(result)) return yield* toEvents(await result);
-  const events =
-    Symbol.asyncIterator in result ? result[Symbol.asyncIterator]() : result[Symbol.iterator]();
+  let hasEnded = false;
   try {
-    for (;;) {
-      const next = await events.next();
-      yield* toEvents(next.value);
-      if (next.done === true) return;
+    const turn = given.isContinuation ? await replayed(given) : given;
+    values = valuesOf(run(turn));
+    while (!isOver) {
+      const next = await values.next();
+      isOver = next.done === true;
+      const { value } = next;
+      if (value === undefined || value === '') continue;
+      if (typeof value === 'string') {
+        yield chunk('answer', value, { append: hasText });
+        hasText = true;
+      } else if (!isEvent(value)) throw notAnEvent(name, value);
+      else if (isEnd(value)) {
+        hasEnded = true;
+        yield await frame.end(value);
+      } else yield value;
     }
+  } catch (error) {
+    const pause = await frame.pause();
+    if (hasEnded || pause === undefined) throw error;
+    hasEnded = true;
+    yield pause;
   } finally {
-    await events.return?.();
+    if (!isOver) await values?.return?.();
   }
+  if (!hasEnded && frame.scope !== undefined) yield await frame.end({ kind: 'completed' });
+}
+
+/** What a function gives; what it returns comes last. */
+type Values =
+  | AsyncIterator<Emitted, Emitted | void, undefined>
+  | Iterator<Emitted, Emitted | void, undefined>;
+
+function valuesOf(result: ReturnType<AgentFunction>): Values {
+  if (!isIterable(result)) return { next: async () => ({ done: true, value: await result }) };
+  return Symbol.asyncIterator in result
+    ? result[Symbol.asyncIterator]()
+    : result[Symbol.iterator]();
+}
+
+/** TypeScript knows it; programs in JavaScript, and values of type `any`, may be anything. */
+function isEvent(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'kind' in value || ('artifactId' in value && 'parts' in value);
+}
+
+function notAnEvent(name: string, value: unknown): LegateError {
+  const isObject = typeof value === 'object' && value !== null;
+  const what = isObject ? (Array.isArray(value) ? 'a list' : 'an object') : typeof value;
+  const hint = isObject && 'text' in value ? 'its text, such as result.text' : 'text';
+  return new LegateError(
+    'INVALID_AGENT_RESPONSE',
+    `agent "${name}" returned or yielded ${value === null ? 'null' : what}, which is neither text nor an event; return ${hint}, or artifact(data(value)) for data`,
+  );
+}
+
+/** The turn that a function passed a peer's question on in, which runs again. */
+async function replayed(turn: Turn): Promise<Turn> {
+  const found = await turn.peers.replayed(turn);
+  shareFrame(turn, found);
+  return found;
 }
 
 /** Whether a function is a generator; text is iterable too, but is an answer. */
 function isIterable(result: ReturnType<AgentFunction>): result is Generated {
-  if (typeof result !== 'object') return false;
+  if (typeof result !== 'object' || result === null) return false;
   return Symbol.asyncIterator in result || Symbol.iterator in result;
 }
 
@@ -115,7 +186,7 @@ export function working(content?: Content, metadata?: JsonObject): Working {
 }
 
 /**
- * A piece of an artifact; the first makes it, later ones extend it, the last one seals it.
+ * A chunk of an artifact: the first creates it, later ones extend it, the last one closes it.
  * @example yield chunk('answer', 'Hel'); yield chunk('answer', 'lo', { append: true, last: true });
  */
 export function chunk(
@@ -136,12 +207,13 @@ export function chunk(
 
 type EndOptions = Omit<TurnEnd, 'kind' | 'parts'>;
 
+const endNames: OptionNames<EndOptions> = { metadata: 'object', context: 'object', error: true };
+
 function ending(kind: TurnEnd['kind']) {
-  return (content: Content, rest: EndOptions = {}): TurnEnd => ({
-    kind,
-    parts: toParts(content),
-    ...rest,
-  });
+  return (content: Content, rest: EndOptions = {}): TurnEnd => {
+    checkOptions(`the end "${kind}" of a turn`, rest, endNames);
+    return { kind, parts: toParts(content), ...rest };
+  };
 }
 
 /**
@@ -159,17 +231,17 @@ export function completed(content?: Content, rest: EndOptions = {}): TurnEnd {
  */
 export const inputRequired = ending('input-required');
 /**
- * Ends the turn: the caller has to sign in first.
+ * Ends the turn: the caller must authenticate first.
  * @example yield authRequired('Please sign in at https://example.com/login');
  */
 export const authRequired = ending('auth-required');
 /**
- * Ends the turn: the agent does not do that.
+ * Ends the turn: the agent declines the request.
  * @example yield rejected('I only sell tea.');
  */
 export const rejected = ending('rejected');
 /**
- * Ends the turn: it could not be done.
+ * Ends the turn: it failed.
  * @example yield failed('The printer is out of paper.');
  */
 export const failed = ending('failed');

@@ -1,4 +1,5 @@
 import { type JsonObject, LegateError } from '../protocol/index.ts';
+import { endSpan, inSpan, type Span, type SpanOptions, startSpan } from '../telemetry/index.ts';
 import type { Agent, EndKind, Turn, TurnEnd } from './agent.ts';
 import { failed } from './define.ts';
 import { isEnd, type TurnOutput, type ProgressEvent } from './turn-output.ts';
@@ -12,21 +13,63 @@ export async function* drive(
   agent: Agent,
   turn: Turn,
   output: TurnOutput,
+  /** The turn has a span of its own. @default false */
+  { isTraced = false } = {},
 ): AsyncGenerator<ProgressEvent, TurnEnd> {
+  const span = isTraced
+    ? undefined
+    : startSpan(`invoke_agent ${agent.name}`, attributes(agent, turn));
+  let code: string | undefined = 'canceled';
   try {
-    for await (const event of agent.take(turn)) {
+    const events = span === undefined ? agent.take(turn) : pulledIn(span, agent.take(turn));
+    for await (const event of events) {
       turn.signal.throwIfAborted();
       output.add(event);
       if (!isEnd(event)) yield event;
-      else return event.kind === 'message' ? { ...event, kind: 'completed' } : event;
+      else {
+        code = event.kind === 'failed' ? typeOf(event) : undefined;
+        return event.kind === 'message' ? { ...event, kind: 'completed' } : event;
+      }
     }
     turn.signal.throwIfAborted();
+    code = undefined;
     return { kind: 'completed' };
   } catch (error) {
     turn.signal.throwIfAborted();
+    code = error instanceof LegateError ? error.code : 'agent_error';
     turn.logger.error({ error }, 'agents.agent.failed');
     return { ...failureOf(error, agent.name), error };
+  } finally {
+    if (span !== undefined) endSpan(span, code === undefined ? undefined : { code });
   }
+}
+
+function attributes({ name }: Agent, { contextId }: Turn): SpanOptions {
+  return {
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': name,
+      'gen_ai.conversation.id': contextId,
+    },
+  };
+}
+
+function typeOf({ metadata }: Pick<TurnEnd, 'metadata'>): string {
+  const type = metadata?.['error_type'];
+  return typeof type === 'string' ? type : 'failed';
+}
+
+/** Each pull runs in the span, so that what the agent starts belongs to it. */
+function pulledIn<T>(span: Span, events: AsyncIterable<T>): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = inSpan(span, () => events[Symbol.asyncIterator]());
+      return {
+        next: () => inSpan(span, () => iterator.next()),
+        return: async (value) => (await iterator.return?.(value)) ?? { done: true, value },
+      };
+    },
+  };
 }
 
 /** The end of an agent that threw. Only the texts of our own errors are shown to callers. */

@@ -16,7 +16,7 @@ test('events arrive in order, and the result of the work ends them', async () =>
   expect(seen).toEqual([1, 2, 3, 'done']);
 });
 
-test('a producer waits while the channel is full, and goes on as soon as there is room', async () => {
+test('a producer waits while the channel is full, and continues as soon as there is room', async () => {
   const channel = new EventChannel<number>(2);
   let pushed = 0;
   const work = async (): Promise<void> => {
@@ -33,7 +33,7 @@ test('a producer waits while the channel is full, and goes on as soon as there i
   expect(rest).toEqual([2, 3, 4]);
 });
 
-test('a consumer that leaves holds up nobody', async () => {
+test('a consumer that leaves does not block the producer', async () => {
   const channel = new EventChannel<number>(1);
   const work = async (): Promise<string> => {
     for (const item of [1, 2, 3, 4]) await channel.push(item);

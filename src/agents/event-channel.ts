@@ -37,7 +37,7 @@ export class EventChannel<T> {
       for (;;) {
         const item = this.#items.shift();
         if (item !== undefined) {
-          if (this.#wakeProducers.length > 0) this.#goOn();
+          if (this.#wakeProducers.length > 0) this.#proceed();
           yield item;
         } else if (isOver) {
           return await work;
@@ -50,7 +50,7 @@ export class EventChannel<T> {
       }
     } finally {
       this.#isLeft = !isOver;
-      this.#goOn();
+      this.#proceed();
     }
   }
 
@@ -67,7 +67,7 @@ export class EventChannel<T> {
     this.#wakeConsumer?.();
   }
 
-  #goOn(): void {
+  #proceed(): void {
     for (const wake of this.#wakeProducers.splice(0)) wake();
   }
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { errorCode } from '../protocol/index.ts';
 
 /** The file of an optional package, as the program sees it, or else as this package does. */
 export function findPackage(name: string): string | undefined {
@@ -7,8 +8,7 @@ export function findPackage(name: string): string | undefined {
     try {
       return createRequire(base).resolve(name);
     } catch (error) {
-      const isMissing =
-        error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';
+      const isMissing = errorCode(error) === 'MODULE_NOT_FOUND';
       if (!isMissing) throw error;
     }
   }

@@ -2,17 +2,21 @@ import { z } from 'zod';
 import {
   type AnswerContent,
   type Artifact,
+  checkOptions,
   contentOf,
+  invalidConfiguration,
   isJsonObject,
   type JsonObject,
   LegateError,
   type Message,
+  type OptionNames,
   type Part,
   textOf,
   toParts,
 } from '../protocol/index.ts';
 import { StoredFormat } from '../store/index.ts';
 import type { Agent, EndKind, Reply, Turn, TurnEnd } from './agent.ts';
+import { checkAgent } from './check-agent.ts';
 import { isPause } from './drive.ts';
 import { part } from './stored.ts';
 import { type Children, childrenKey, type ChildScope, frameOf } from './turn-frame.ts';
@@ -40,6 +44,12 @@ export interface RunChildOptions {
    */
   readonly key?: string;
 }
+
+const optionNames: OptionNames<RunChildOptions> = {
+  message: true,
+  shows: 'boolean',
+  key: 'string',
+};
 
 /**
  * What a child came to.
@@ -69,10 +79,10 @@ const checkpointFormat = new StoredFormat({
 type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
 
 /**
- * Runs another agent within a turn of an agent that `agent` made, with state, log and journal of its
- * own. Where the child asks its caller, the turn ends with its question; with the answer, the function
- * runs again from its start: children that had ended are not run again but return their results, and the
- * child that asked goes on. The same holds after a crash.
+ * Runs another agent within a turn of an `agent` function, with its own state, log and journal.
+ * If the child asks its caller, the turn ends with the question; with the answer, the function
+ * runs again from its start: completed children return their results without running again, and
+ * the child that asked continues. The same applies after a crash.
  * @example
  * const desk = agent({ name: 'desk' }, async function* (turn) {
  *   const facts = yield* runChild(researcher, turn, { shows: false });
@@ -84,10 +94,11 @@ export async function* runChild(
   turn: Turn,
   options: RunChildOptions = {},
 ): AsyncGenerator<ProgressEvent, ChildResult, undefined> {
+  checkAgent('runChild', agent);
+  checkOptions(`runChild of "${agent.name}"`, options, optionNames);
   const frame = frameOf(turn);
   if (frame === undefined) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `runChild can't run ${agent.name}: pass the turn that a function of agent() was given`,
     );
   }

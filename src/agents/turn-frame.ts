@@ -1,5 +1,4 @@
-import type { Agent, Reply, Turn, TurnEnd, TurnEvent } from './agent.ts';
-import { isEnd } from './turn-output.ts';
+import type { Agent, Reply, Turn, TurnEnd } from './agent.ts';
 
 /** What the agents that an agent runs within its turn (`runChild`) add to its end. */
 export interface ChildScope {
@@ -16,50 +15,47 @@ export interface Children {
   abandon?: NonNullable<Agent['abandon']>;
 }
 
-interface TurnFrame {
+const frames = new WeakMap<Turn, TurnFrame>();
+
+/** Lets the function of a turn run other agents (`runChild`). */
+export class TurnFrame {
   readonly children: Children;
   /** Set with the first child. */
-  scope?: Promise<ChildScope>;
-}
+  scope: Promise<ChildScope> | undefined;
+  readonly #turn: Turn;
 
-const frames = new WeakMap<Turn, TurnFrame>();
+  constructor(turn: Turn, children: Children) {
+    this.#turn = turn;
+    this.children = children;
+    frames.set(turn, this);
+  }
+
+  /** The end that the function gave, with the state of its children. */
+  async end(end: TurnEnd | Reply): Promise<TurnEnd | Reply> {
+    return this.scope === undefined
+      ? keepChildren(this.#turn, end)
+      : (await this.scope).finish(end);
+  }
+
+  /** The question of a child, by which the turn ends whatever the function throws. */
+  async pause(): Promise<TurnEnd | undefined> {
+    return (await this.scope)?.pause;
+  }
+}
 
 /** The frame of a turn that `agent` has given to a function; undefined for other turns. */
 export function frameOf(turn: Turn): TurnFrame | undefined {
   return frames.get(turn);
 }
 
+/** Lets children run within another view of the same turn. */
+export function shareFrame(turn: Turn, view: Turn): void {
+  const frame = frames.get(turn);
+  if (frame !== undefined) frames.set(view, frame);
+}
+
 /** Under this key the state of an agent has that of its children. */
 export const childrenKey = '$children';
-
-/** The events of a turn, within which `runChild` may run other agents. */
-export async function* inFrame(
-  turn: Turn,
-  children: Children,
-  events: AsyncIterable<TurnEvent>,
-): AsyncGenerator<TurnEvent> {
-  const frame: TurnFrame = { children };
-  frames.set(turn, frame);
-  let hasEnded = false;
-  try {
-    for await (const event of events) {
-      if (isEnd(event)) {
-        hasEnded = true;
-        yield frame.scope === undefined
-          ? await keepChildren(turn, event)
-          : await (await frame.scope).finish(event);
-      } else yield event;
-    }
-  } catch (error) {
-    const scope = await frame.scope;
-    if (hasEnded || scope?.pause === undefined) throw error;
-    hasEnded = true;
-    yield scope.pause;
-  }
-  if (!hasEnded && frame.scope !== undefined) {
-    yield await (await frame.scope).finish({ kind: 'completed' });
-  }
-}
 
 /** A turn that runs no child keeps the state of those that earlier turns have run. */
 async function keepChildren(turn: Turn, end: TurnEnd | Reply): Promise<TurnEnd | Reply> {

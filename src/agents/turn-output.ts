@@ -30,11 +30,16 @@ export class TurnOutput {
 
   /** The parts of the artifacts, then the parts of the end. */
   parts(): readonly Part[] {
-    return [...this.artifacts().flatMap(({ parts }) => parts), ...this.#endParts];
+    return joinSections(this.#sections());
+  }
+
+  #sections(): readonly (readonly Part[])[] {
+    return [...this.artifacts().map(({ parts }) => parts), this.#endParts];
   }
 
   text(): string {
-    return this.parts()
+    return this.#sections()
+      .flat()
       .flatMap(({ text }) => (text === undefined || text === '' ? [] : [text]))
       .join('\n');
   }
@@ -54,6 +59,21 @@ export class TurnOutput {
       appendParts(existing.parts, artifact.parts);
     }
   }
+}
+
+/**
+ * The parts of several artifacts or messages as those of one message. Its text is read as one, so text of
+ * different sections is on lines of its own.
+ */
+export function joinSections(sections: readonly (readonly Part[])[]): readonly Part[] {
+  const joined: Part[] = [];
+  for (const [first, ...rest] of sections) {
+    if (first === undefined) continue;
+    const { text } = first;
+    const needsLine = text !== undefined && /\S$/.test(joined.at(-1)?.text ?? '');
+    joined.push(needsLine ? { ...first, text: `\n${text}` } : first, ...rest);
+  }
+  return joined;
 }
 
 function sizeOf(part: Part): number {

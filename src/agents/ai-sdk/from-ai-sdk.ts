@@ -52,8 +52,8 @@ const modelMessages = z.array(
 );
 
 /**
- * An agent of the AI SDK as it is: its text streams, its files become artifacts, a tool that needs
- * approval becomes a question, and its messages are kept in the conversation.
+ * Wraps an agent of the AI SDK: its text streams, its files become artifacts, a tool that needs
+ * approval becomes a question, and the conversation stores its messages.
  * @example
  * const clerk = new ToolLoopAgent({ id: 'clerk', model, tools: { search } });
  * await serve(fromAiSdk(clerk));

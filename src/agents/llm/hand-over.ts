@@ -3,6 +3,7 @@ import type { Agent, Turn, TurnEnd } from '../agent.ts';
 import { childTurn, inBranch } from '../child-turn.ts';
 import { drive, isPause } from '../drive.ts';
 import { type Entry, toLog } from '../tool-loop/conversation.ts';
+import type { Steps } from '../steps/step-log.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import type { LlmSettings } from './options.ts';
@@ -61,6 +62,8 @@ export interface HandOverOptions {
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   readonly emit: (event: ProgressEvent) => Promise<void>;
+  /** Where the child notes its steps. */
+  readonly steps: Steps | undefined;
 }
 
 export interface HandedOver {
@@ -84,6 +87,7 @@ export async function handOver(options: HandOverOptions): Promise<HandedOver> {
     isContinuation: isContinued,
     sharesConversation,
     signal,
+    steps: options.steps,
   });
   const others = subAgents.filter((each) => each !== child);
   const outside = delegationOf(parent)?.targets ?? [];

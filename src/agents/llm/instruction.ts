@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import type { Session } from '../agent.ts';
 
 const placeholder = /\{((?:app:|user:|temp:)?[A-Za-z_][\w.-]*)(\?)?\}/g;
@@ -19,8 +19,7 @@ export async function renderInstruction(template: string, session: Session): Pro
       return typeof value === 'string' ? value : JSON.stringify(value);
     }
     if (optional !== undefined) return '';
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `the instruction needs the state key "${key}", which is not set; write {${key}?} where it may be missing`,
     );
   });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ScriptedReply, scriptedModel } from '../../models/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import { createLogger } from '../../telemetry/index.ts';
 import { tool } from '../tools/tool.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { llmAgent } from './llm-agent.ts';
@@ -21,7 +22,7 @@ const calls = (...list: [string, object][]): ScriptedReply => ({
   })),
 });
 
-test('the answer of the model is an artifact, and its cost stands in the metadata', async () => {
+test('the answer of the model is an artifact with the token usage in its metadata', async () => {
   const model = scriptedModel([{ text: 'Hello there', usage: { input: 7, output: 2 } }]);
   const said = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
   expect(said.artifacts).toEqual([{ artifactId: 'answer', parts: [{ text: 'Hello there' }] }]);
@@ -31,7 +32,7 @@ test('the answer of the model is an artifact, and its cost stands in the metadat
   });
 });
 
-test('tokens of one turn of the event loop are one chunk, and those of later ones their own', async () => {
+test('tokens of one turn of the event loop share a chunk', async () => {
   const agent = (chunkDelayMs: number | undefined) =>
     llmAgent({
       name: 'a',
@@ -187,7 +188,7 @@ test('a task ends as failed when it has used up its steps or its tokens', async 
   expect(tokens.end).toMatchObject({ kind: 'failed', metadata: { error_type: 'token_budget' } });
 });
 
-test('the conversation goes on with what was said before, without files and thoughts', async () => {
+test('the conversation continues with what was said before, without files and thoughts', async () => {
   const model = scriptedModel([{ text: 'Noted', reasoning: 'secret thought' }, 'Blue']);
   const conversation = new Conversation(llmAgent({ name: 'a', model }));
   await conversation.say([
@@ -208,7 +209,8 @@ test('the history is bounded by turns', async () => {
   const conversation = new Conversation(llmAgent({ name: 'a', model, historyTurns: 2 }));
   for (const text of ['one', 'two', 'three', 'four']) await conversation.say(text);
   const asked = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user');
-  expect(asked?.map(({ text }) => text)).toEqual(['two', 'three', 'four']);
+  const mark = '[Earlier messages of this conversation were left out.]';
+  expect(asked?.map(({ text }) => text)).toEqual([mark, 'two', 'three', 'four']);
 });
 
 test('thoughts are never shown, be they parts or tags', async () => {
@@ -220,7 +222,7 @@ test('thoughts are never shown, be they parts or tags', async () => {
   expect(JSON.stringify(events)).not.toContain('hidden');
 });
 
-test('thoughts whose beginning was swallowed are taken back', async () => {
+test('thoughts whose start was swallowed are taken back', async () => {
   const model = scriptedModel([{ text: 'leaked</think>The answer' }]);
   const said = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
   expect(said.text).toBe('The answer');
@@ -329,7 +331,7 @@ test('callbacks may answer for the model and for tools, and change what they say
   expect((await new Conversation(guarded).say('Go')).text).toBe('Not today');
 });
 
-test('a failing model is asked again as it wishes, then the task fails and says why', async () => {
+test('a failing model is retried after its Retry-After, then the task fails with the reason', async () => {
   const busy = { error: { status: 429, headers: { 'retry-after': '0' } } };
   const model = scriptedModel([busy, 'At last']);
   const said = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
@@ -458,13 +460,26 @@ test('data, text files and images reach the model in a form it can read', async 
 
 test('an answer that was cut at the limit of output tokens is marked and logged', async () => {
   const model = scriptedModel([{ text: 'Once upon a', finishReason: 'length' }]);
-  const conversation = new Conversation(llmAgent({ name: 'a', model }));
-  const { text, end } = await conversation.say('A tale');
-  expect([text, end.kind, end.metadata?.['finish_reason']]).toEqual([
-    'Once upon a',
-    'completed',
-    'length',
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'warn', write: (line) => void lines.push(line) });
+  const tale = llmAgent({ name: 'a', model });
+  const told = await Array.fromAsync(
+    tale.take({ ...new Conversation(tale).turn('A tale'), logger }),
+  );
+  expect(told.at(-1)).toMatchObject({ kind: 'completed', metadata: { finish_reason: 'length' } });
+  expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 'warn', event: 'agents.model.truncated', agent: 'a' }),
   ]);
+});
+
+test('an agent that reaches a limit says so to its developer', async () => {
+  const model = scriptedModel(() => ({ toolCalls: [{ name: 'missing', input: {} }] }));
+  const conversation = new Conversation(llmAgent({ name: 'a', model, maxIterations: 2 }));
+  const { end } = await conversation.say('Go');
+  expect(end).toMatchObject({
+    kind: 'failed',
+    error: { message: 'The agent a did not come to an end in 2 steps.' },
+  });
 });
 
 test('a prompt that is too long is asked again without the older turns, with a mark', async () => {

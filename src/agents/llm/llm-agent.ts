@@ -1,9 +1,10 @@
 import { present } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { checkOptions, invalidConfiguration, ownerOf } from '../../protocol/index.ts';
 import type { Agent, Turn, TurnEnd } from '../agent.ts';
-import { checkOptions } from '../check-options.ts';
+import { checkAgent } from '../check-agent.ts';
 import { childTurn } from '../child-turn.ts';
 import { agent } from '../define.ts';
+import type { OutputOf, Schema } from '../tools/schema.ts';
 import { resolveTools } from '../tools/tool-set.ts';
 import { conversationalAgents } from './hand-over.ts';
 import {
@@ -15,8 +16,8 @@ import {
 import { SavedState } from './saved-state.ts';
 
 /**
- * An agent with a language model: it answers, calls tools, asks its caller back, and hands the
- * conversation to sub agents. Its text streams into one artifact.
+ * An agent with a language model: it answers, calls tools, asks its caller questions, and
+ * transfers the conversation to sub agents. Its text streams into one artifact.
  * @example
  * const clerk = llmAgent({
  *   name: 'clerk',
@@ -25,8 +26,12 @@ import { SavedState } from './saved-state.ts';
  *   tools: [transfer],
  * });
  */
+export function llmAgent<S extends Schema>(
+  options: LlmAgentOptions & { readonly output: S },
+): Agent<OutputOf<S>>;
+export function llmAgent(options: LlmAgentOptions): Agent;
 export function llmAgent(options: LlmAgentOptions): Agent {
-  checkOptions(`agent "${options.name}"`, options, llmOptionNames);
+  checkOptions(ownerOf('agent', options), options, llmOptionNames, ['name']);
   const settings = resolveOptions(options);
   checkNames(settings);
   const { name, description, skills, inputModes, outputModes } = options;
@@ -45,11 +50,11 @@ export function llmAgent(options: LlmAgentOptions): Agent {
 }
 
 function checkNames({ name, subAgents }: LlmSettings): void {
+  for (const each of subAgents) checkAgent(`subAgents of agent "${name}"`, each);
   const names = [name, ...subAgents.map((each) => each.name)];
   const twice = names.find((each, index) => names.indexOf(each) !== index);
   if (twice === undefined) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `agent "${name}": two agents are named "${twice}", so the model could not distinguish them`,
   );
 }
@@ -72,7 +77,7 @@ async function abandon(
     ask?.request === 'answer' ? [{ name, state: ask.state }] : [],
   );
   if (asking.length > 0) {
-    const tools = await resolveTools(settings.tools, turn);
+    const tools = await resolveTools(settings.tools, turn, turn.peers.tools);
     for (const { name, state } of asking) await tools.get(name)?.abandon?.(state, turn);
   }
   const value = saved.value();

@@ -1,6 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { artifact, data, isJsonObject } from '../../protocol/index.ts';
-import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import {
+  invalidConfiguration,
+  LegateError,
+  type JsonObject,
+  type JsonValue,
+} from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { working } from '../define.ts';
@@ -8,17 +13,21 @@ import { failure, isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import type { CallPolicy } from '../tool-loop/call-runner.ts';
 import type { CallState, LoopState } from '../tool-loop/call-state.ts';
-import { type CallResult, loadHistory, toLog, withoutOldest } from '../tool-loop/conversation.ts';
+import { type CallResult, type Entry, toLog, withShortResults } from '../tool-loop/conversation.ts';
 import { type ModelAnswer, toPrompt } from '../tool-loop/prompt.ts';
 import { type LoopPolicy, runToolLoop } from '../tool-loop/tool-loop.ts';
-import { type ValueSchema, valueSchema } from '../tools/schema.ts';
+import { excerpt } from '../steps/excerpt.ts';
+import type { OpenStep } from '../steps/step-log.ts';
+import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import { resolveTools } from '../tools/tool-set.ts';
 import type { ProgressEvent } from '../turn-output.ts';
 import { addUsage, noUsage, usageMetadata, usageOf } from '../usage.ts';
+import { History } from './compaction.ts';
 import { delegationOf, handOver, transferName, transferTool } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
 import { isTooLong, ModelCaller, ModelCallError } from './model-caller.ts';
+import { movedOptions } from './moved-options.ts';
 import type { LlmSettings } from './options.ts';
 import { askingEnd, readAnswers } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
@@ -55,12 +64,15 @@ export class LlmRun {
   #saved = new SavedState(undefined);
   #state = initialState();
   #repairs = 0;
+  /** The run as a step, for the steps within it. */
+  readonly #step: OpenStep | undefined;
 
   constructor(settings: LlmSettings, turn: Turn) {
     this.#settings = settings;
     this.#turn = turn;
     this.#deadline = new Deadline({ signal: turn.signal });
-    this.#schema = settings.output === undefined ? undefined : valueSchema(settings.output);
+    this.#step = turn.steps?.start({ kind: 'agent', name: settings.name });
+    this.#schema = settings.schema;
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
@@ -68,19 +80,32 @@ export class LlmRun {
     try {
       const end = yield* this.#channel.during(this.#run());
       isSettled = true;
-      yield end;
+      yield await this.#finish(end);
     } catch (error) {
       isSettled = true;
       if (!(error instanceof ModelCallError)) throw error;
       const { cause, errorType, details } = error;
       this.#turn.logger.error({ error: cause }, 'agents.model.failed');
       const end = this.#failed(errorType, 'The language model could not answer.', details);
-      yield { ...end, error: cause };
+      yield await this.#finish({ ...end, error: cause });
     } finally {
       // A consumer that leaves early aborts the model call.
       if (!isSettled) this.#deadline.abort();
       this.#deadline.close();
     }
+  }
+
+  async #finish(end: TurnEnd): Promise<TurnEnd> {
+    const last = (await this.#settings.afterAgent?.(end, this.#turn)) ?? end;
+    this.#endStep(last);
+    return last;
+  }
+
+  #endStep({ kind, metadata }: TurnEnd): void {
+    if (isPause({ kind })) return this.#step?.end({ state: 'paused' });
+    if (kind === 'completed') return this.#step?.end();
+    const type = metadata?.['error_type'];
+    this.#step?.end({ state: 'failed', detail: excerpt(typeof type === 'string' ? type : kind) });
   }
 
   readonly #emit = (event: ProgressEvent): Promise<void> => this.#channel.push(event);
@@ -91,6 +116,8 @@ export class LlmRun {
     const stopped = this.#saved.take(taskId);
     const pause = isContinuation ? stopped : undefined;
     this.#state.usage = pause?.usage ?? noUsage;
+    const instead = await this.#settings.beforeAgent?.(this.#turn);
+    if (instead !== undefined) return this.#answerInstead(instead.answer, pause);
 
     let target = pause === undefined ? this.#saved.active : pause.delegate;
     let isContinued = pause?.delegate !== undefined;
@@ -106,7 +133,21 @@ export class LlmRun {
       isContinued = false;
     }
     const text = `The agents handed the task on ${maxTransfers} times.`;
-    return this.#failed('transfer_limit', text);
+    return this.#gaveUp('transfer_limit', text);
+  }
+
+  /** Answers in place of the agent. A question that was open stays open. */
+  async #answerInstead(answer: string, pause: Pause | undefined): Promise<TurnEnd> {
+    if (pause !== undefined) {
+      this.#saved.stop(this.#turn.taskId, pause);
+      return { kind: 'input-required', parts: [{ text: answer }], context: this.#patch() };
+    }
+    await this.#emit(artifact(answer, { artifactId: this.#settings.artifactId }));
+    this.#state.entries.push(
+      { role: 'user', parts: this.#turn.message.parts },
+      { role: 'assistant', text: answer },
+    );
+    return this.#completed(answer);
   }
 
   // ---- the loop -----------------------------------------------------------------------------------
@@ -133,29 +174,33 @@ export class LlmRun {
     const settings = this.#settings;
     const turn = this.#turn;
     const tools = await this.#resolveTools();
-    const { name, historyTurns, historyTokens } = settings;
-    let history = await loadHistory(turn, name, historyTurns, historyTokens * charactersPerToken);
     const model = await settings.model();
+    const history = await this.#loadHistory(model);
     const system = await this.#instruction(model);
-    const streaming = { signal: this.#deadline.signal, emit: this.#emit };
+    const steps = this.#step?.steps;
+    const streaming = { signal: this.#deadline.signal, emit: this.#emit, steps };
     const schema = this.#schema;
     const caller = new ModelCaller({ settings, turn, model, tools, schema, ...streaming });
     return {
       calls: this.#calls(tools),
       limits: { iterations: settings.maxIterations, tokens: settings.maxTokens },
       ask: async (entries, iteration) => {
-        const ask = () => {
-          const prompt = toPrompt(system, [...history, ...entries]);
-          return caller.ask(prompt, iteration, this.#textBefore());
-        };
+        let present: readonly Entry[] | undefined = entries;
         for (;;) {
+          const prompt = toPrompt(system, [...history.entries, ...present]);
           try {
-            return await ask();
+            const answer = await caller.ask(prompt, iteration, this.#textBefore());
+            await this.#attach(answer, iteration);
+            return answer;
           } catch (error) {
-            const shorter = isTooLong(error) ? withoutOldest(history) : history;
-            if (shorter.length >= history.length) throw error;
+            if (!isTooLong(error)) throw error;
+            // First what was said long ago, then what tools returned in this turn.
+            if (!(await history.shorten())) {
+              present = present === entries ? withShortResults(entries) : undefined;
+              if (present === undefined) throw error;
+            }
+            this.#addSummary(history);
             turn.logger.warn({ agent: settings.name }, 'agents.model.history_cut');
-            history = shorter;
           }
         }
       },
@@ -167,11 +212,41 @@ export class LlmRun {
     };
   }
 
+  async #loadHistory(model: LanguageModelV4): Promise<History> {
+    const { name: agent, historyTurns, historyTokens, compaction } = this.#settings;
+    const history = await History.load({
+      turn: this.#turn,
+      agent,
+      turns: historyTurns,
+      characters: historyTokens * charactersPerToken,
+      compaction,
+      model,
+      steps: this.#step?.steps,
+      signal: this.#deadline.signal,
+    });
+    this.#addSummary(history);
+    return history;
+  }
+
+  /** A summary goes into the log with the end of the turn, and its cost into the usage. */
+  #addSummary(history: History): void {
+    this.#log.push(...history.log.splice(0));
+    this.#state.usage = addUsage(this.#state.usage, history.usage);
+    history.usage = noUsage;
+  }
+
+  /** Files and sources go into an artifact of their own: the answer's may still be replaced. */
+  async #attach({ attachments = [] }: ModelAnswer, iteration: number): Promise<void> {
+    if (attachments.length === 0) return;
+    const artifactId = `${this.#settings.artifactId}/files/${iteration + 1}`;
+    await this.#emit(artifact(attachments, { artifactId }));
+  }
+
   #calls(tools: ReadonlyMap<string, Tool>): CallPolicy<ToolContext> {
     const settings = this.#settings;
     const turn = this.#turn;
     const signal = this.#deadline.signal;
-    const { name: agent, beforeTool, afterTool } = settings;
+    const { name: agent, beforeTool, afterTool, onToolError } = settings;
     return {
       tools,
       limits: {
@@ -181,6 +256,7 @@ export class LlmRun {
         resultCharacters: settings.maxResultCharacters,
       },
       journal: turn.journal,
+      steps: this.#step?.steps,
       logger: turn.logger,
       signal,
       context: ({ id }, { credential, ...controls }) => ({
@@ -203,6 +279,7 @@ export class LlmRun {
           ...(reference !== undefined && { reference }),
         }),
       ...(beforeTool !== undefined && { beforeTool }),
+      ...(onToolError !== undefined && { onToolError }),
       ...(afterTool !== undefined && { afterTool }),
     };
   }
@@ -227,9 +304,21 @@ export class LlmRun {
 
   async #afterCalls(results: readonly CallResult[], text: string): Promise<Next | undefined> {
     const { iteration, endsTurn, escalates } = this.#state;
-    const isOver =
-      endsTurn || (await this.#settings.stopWhen?.({ results, iteration }, this.#turn)) === true;
+    const isOver = endsTurn || (await this.#isEnough(results, iteration));
     return isOver ? this.#completed(text, escalates ? { escalate: true } : {}) : undefined;
+  }
+
+  async #isEnough(results: readonly CallResult[], iteration: number): Promise<boolean> {
+    const { stopWhen, name } = this.#settings;
+    if (stopWhen === undefined) return false;
+    const step = movedOptions(
+      `stopWhen of agent "${name}"`,
+      { results, iteration },
+      {
+        steps: `in place of stepCountIs(5), write ({ iteration }) => iteration === 5; of hasToolCall('pay'), ({ results }) => results.some(({ name }) => name === 'pay')`,
+      },
+    );
+    return stopWhen(step, this.#turn);
   }
 
   #pause(calls: readonly CallState[], text: string, note?: string): TurnEnd {
@@ -240,9 +329,9 @@ export class LlmRun {
   #overLimit(limit: 'iterations' | 'tokens'): TurnEnd {
     const { maxIterations, maxTokens, name } = this.#settings;
     if (limit === 'tokens')
-      return this.#failed('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
+      return this.#gaveUp('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
     const why = `The agent ${name} did not come to an end in ${maxIterations} steps.`;
-    return this.#failed('iteration_limit', why);
+    return this.#gaveUp('iteration_limit', why);
   }
 
   async #instruction(model: LanguageModelV4): Promise<string> {
@@ -255,14 +344,14 @@ export class LlmRun {
   }
 
   async #resolveTools(): Promise<ReadonlyMap<string, Tool>> {
-    const found = await resolveTools(this.#settings.tools, this.#turn);
+    const found = await resolveTools(this.#settings.tools, this.#turn, this.#turn.peers.tools);
     const targets = this.#targets;
     if (targets.length === 0) return found;
     const { signal } = this.#turn;
     await Promise.all(this.#settings.subAgents.map(async (each) => each.prepare?.(signal)));
     if (found.has(transferName)) {
       const message = `agent "${this.#settings.name}": the name "${transferName}" is taken by the tool that hands the conversation on`;
-      throw new LegateError('CONFIGURATION_INVALID', message);
+      throw invalidConfiguration(message);
     }
     return new Map([...found, [transferName, transferTool(targets)]]);
   }
@@ -271,9 +360,11 @@ export class LlmRun {
 
   async #conclude({ text, finishReason }: ModelAnswer): Promise<Next | undefined> {
     if (text === '' && finishReason === 'content-filter')
-      return this.#failed('content_filter', 'The model refused to answer.');
+      return this.#gaveUp('content_filter', 'The model refused to answer.');
     const isCut = finishReason === 'length';
     if (isCut) this.#turn.logger.warn({ agent: this.#settings.name }, 'agents.model.truncated');
+    if (text === '' && !isCut)
+      this.#turn.logger.warn({ agent: this.#settings.name, finishReason }, 'agents.model.empty');
     const mark = isCut ? { finish_reason: 'length' } : {};
     if (this.#schema === undefined) return this.#completed(text, mark);
     const output = await readOutput(text, this.#schema);
@@ -284,7 +375,7 @@ export class LlmRun {
     this.#repairs += 1;
     if (this.#repairs > maxRepairs) {
       const why = `The model's answer is not valid: ${output.problem}`;
-      return this.#failed('invalid_output', why);
+      return this.#gaveUp('invalid_output', why);
     }
     const complaint = `Your answer is not valid: ${output.problem}. ${formatInstruction(this.#schema)}`;
     this.#state.entries.push({ role: 'user', parts: [{ text: complaint }] });
@@ -296,6 +387,13 @@ export class LlmRun {
     if (outputKey !== undefined) this.#turn.session.set(outputKey, output);
     this.#log.push(toLog(name, this.#state.entries));
     return this.#withUsage({ kind: 'completed', metadata, context: this.#patch() });
+  }
+
+  /** The turn fails although every model call succeeded. */
+  #gaveUp(errorType: string, text: string): TurnEnd {
+    const { name: agent } = this.#settings;
+    this.#turn.logger.warn({ agent, errorType, reason: text }, 'agents.turn.failed');
+    return { ...this.#failed(errorType, text), error: new LegateError('INTERNAL', text) };
   }
 
   /** A failed turn adds nothing to the log, but clears its pause. */
@@ -348,6 +446,7 @@ export class LlmRun {
       transfers,
       signal: this.#deadline.signal,
       emit: this.#emit,
+      steps: this.#step?.steps,
     });
     this.#log.push(...log);
     // The child reports its usage of the whole task, over all turns, so the sum is not stored here.

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
 import { generateText, type OnText } from '../../models/index.ts';
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { errorMessage, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { ArtifactChunk, Turn } from '../agent.ts';
 import { chunk } from '../define.ts';
@@ -14,11 +14,15 @@ import {
   toFunctionTool,
   toModelAnswer,
 } from '../tool-loop/prompt.ts';
+import { excerpt, excerptOf, promptExcerpt } from '../steps/excerpt.ts';
+import type { OpenStep, Steps } from '../steps/step-log.ts';
+import type { Step } from '../steps/step.ts';
 import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
 import { noUsage } from '../usage.ts';
 import { modelLoader } from './model-source.ts';
-import type { LlmSettings, StepSettings } from './options.ts';
+import { movedOptions } from './moved-options.ts';
+import { checkStep, type LlmSettings, type StepSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
 
 const journaledAnswer = new StoredFormat({ name: 'journal entry', schema: modelAnswer });
@@ -32,6 +36,8 @@ export interface ModelCallerOptions {
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   readonly emit: (chunk: ArtifactChunk) => Promise<void>;
+  /** Where answers are noted. */
+  readonly steps: Steps | undefined;
 }
 
 /**
@@ -44,6 +50,8 @@ export class ModelCaller {
   #before = '';
   /** Whether this answer has shown text. */
   #hasShown = false;
+  /** Messages of the prompt that earlier steps have shown. */
+  #noted = 0;
 
   constructor(options: ModelCallerOptions) {
     this.#options = options;
@@ -61,6 +69,8 @@ export class ModelCaller {
     const journaled = await journal?.read(key);
     if (journaled !== undefined) {
       const answer = journaledAnswer.decode(journaled, key);
+      const [step, noted] = this.#note(this.#options.model, { prompt });
+      step?.end({ model: withAnswer(noted, answer), isReplayed: true });
       await this.#show(answer.text, true);
       return answer;
     }
@@ -71,7 +81,8 @@ export class ModelCaller {
 
   async #answer(prompt: LanguageModelV4Prompt, number: number): Promise<ModelAnswer> {
     const { settings, turn } = this.#options;
-    const step = (await settings.prepareStep?.({ step: number, prompt }, turn)) ?? {};
+    const step = (await settings.prepareStep?.(stepOf(settings.name, number, prompt), turn)) ?? {};
+    checkStep(settings.name, step, this.#options.tools);
     const model = await this.#modelOf(step);
     const call = this.#call(prompt, model, step);
     const change = await settings.beforeModel?.(call, turn);
@@ -111,6 +122,7 @@ export class ModelCaller {
     const isStreamed = settings.streams && schema === undefined;
     // With an afterModel callback, text is shown only after the callback has run.
     const show = settings.afterModel === undefined ? this.#show : () => undefined;
+    const [step, noted] = this.#note(model, asked);
     try {
       const generated = await generateText(model, {
         ...asked,
@@ -124,11 +136,31 @@ export class ModelCaller {
         logger: turn.logger,
       });
       if (!isStreamed) await show(generated.text, true);
-      return toModelAnswer(generated);
+      const answer = toModelAnswer(generated);
+      step?.end({ model: withAnswer(noted, answer) });
+      return answer;
     } catch (error) {
       signal.throwIfAborted();
+      const detail = excerpt(errorMessage(error));
+      step?.end({ state: 'failed', detail });
       throw new ModelCallError(error);
     }
+  }
+
+  /** Notes that the model is asked. */
+  #note(
+    { modelId, provider }: LanguageModelV4,
+    { prompt, tools = [] }: Pick<LanguageModelV4CallOptions, 'prompt' | 'tools'>,
+  ): readonly [OpenStep | undefined, ModelStep] {
+    const { steps } = this.#options;
+    const names = tools.map(({ name }) => name);
+    const shown =
+      steps === undefined
+        ? { prompt: [], earlierMessages: 0 }
+        : promptExcerpt(prompt, Math.min(this.#noted, prompt.length));
+    this.#noted = prompt.length;
+    const noted: ModelStep = { provider, ...shown, tools: names };
+    return [steps?.start({ kind: 'model', name: modelId, model: noted }), noted];
   }
 
   /**
@@ -167,6 +199,36 @@ export class ModelCaller {
       ...(format !== undefined && { responseFormat: format }),
     };
   }
+}
+
+type ModelStep = NonNullable<Step['model']>;
+
+function withAnswer(step: ModelStep, answer: ModelAnswer): ModelStep {
+  const { text, thoughts, calls, finishReason, usage } = answer;
+  const reasoning = excerpt(thoughts.map((each) => each.text).join('\n'));
+  return {
+    ...step,
+    text: excerpt(text),
+    ...(reasoning !== '' && { reasoning }),
+    ...(calls.length > 0 && {
+      calls: calls.map(({ id, name, input }) => ({ id, name, input: excerptOf(input) })),
+    }),
+    finishReason,
+    usage,
+  };
+}
+
+/** What `prepareStep` is told. */
+function stepOf(agent: string, step: number, prompt: LanguageModelV4Prompt) {
+  return movedOptions(
+    `prepareStep of agent "${agent}"`,
+    { step, prompt },
+    {
+      stepNumber: 'use "step"',
+      messages: 'use "prompt"',
+      steps: 'use "step" and "prompt"',
+    },
+  );
 }
 
 function toToolChoice(

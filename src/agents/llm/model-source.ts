@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { suggest } from '../../config/index.ts';
-import type { AnyLanguageModel } from '../../models/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import type { AnyEmbeddingModel, AnyLanguageModel, Embedder } from '../../models/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import { findPackage } from '../find-package.ts';
 
 /**
@@ -14,10 +14,20 @@ import { findPackage } from '../find-package.ts';
  * - the id of a model group of endpoints.yml in the working directory, or such a group itself.
  * @example const sources: readonly ModelSource[] = ['ollama/qwen3', { id: 'local', models: [{ provider: 'ollama', model: 'qwen3' }] }];
  */
-export type ModelSource =
-  | AnyLanguageModel
-  | string
-  | { readonly id: string; readonly models: readonly object[]; readonly router?: object };
+export type ModelSource = AnyLanguageModel | string | ModelGroupSource;
+
+/**
+ * What may be given as an embedding model: the same as a language model, by the same names.
+ * @example const source: EmbeddingModelSource = 'openai/text-embedding-3-small';
+ */
+export type EmbeddingModelSource = AnyEmbeddingModel | string | ModelGroupSource;
+
+/** A model group as in endpoints.yml. */
+interface ModelGroupSource {
+  readonly id: string;
+  readonly models: readonly object[];
+  readonly router?: object;
+}
 
 interface ProviderPackage {
   readonly package: string;
@@ -44,15 +54,66 @@ const packages: Readonly<Record<string, ProviderPackage>> = {
   ollama: { package: 'ollama-ai-provider-v2', name: 'ollama', isBuiltIn: true },
 };
 
-export type ModelLoader = () => Promise<LanguageModelV4>;
+type Models = typeof import('../../models/index.ts');
+
+/** How models of a kind are made. */
+interface ModelKind<Source, Model> {
+  readonly example: string;
+  fromGroup(models: Models, group: object): Model;
+  fromModel(models: Models, model: Source): Model;
+  /** By the export of a provider's package; undefined when it makes none. */
+  fromProvider(provider: unknown, modelId: string): Source | undefined;
+}
+
+const languageModels: ModelKind<AnyLanguageModel, LanguageModelV4> = {
+  example: 'openai/gpt-5',
+  fromGroup: ({ createModel }, group) => createModel(group),
+  fromModel: ({ toLanguageModel }, model) => toLanguageModel(model),
+  fromProvider: (provider, modelId) => {
+    const model: unknown = typeof provider === 'function' ? provider(modelId) : undefined;
+    return isModel<AnyLanguageModel>(model) ? model : undefined;
+  },
+};
+
+const embeddingModels: ModelKind<AnyEmbeddingModel, Embedder> = {
+  example: 'openai/text-embedding-3-small',
+  fromGroup: ({ createEmbedder }, group) => createEmbedder(group),
+  fromModel: ({ toEmbedder }, model) => toEmbedder(model),
+  fromProvider: (provider, modelId) => {
+    if (typeof provider !== 'function') return undefined;
+    // AI SDK 5 has the second name alone.
+    for (const name of ['embeddingModel', 'textEmbeddingModel']) {
+      const create: unknown = Reflect.get(provider, name);
+      const model: unknown = typeof create === 'function' ? create(modelId) : undefined;
+      if (isModel<AnyEmbeddingModel>(model)) return model;
+    }
+    return undefined;
+  },
+};
+
+type Loader<Model> = () => Promise<Model>;
+export type ModelLoader = Loader<LanguageModelV4>;
 
 /**
  * A function that loads the model, once. Mistakes are reported at once, packages are loaded at the
  * first call: an agent that never asks its model does not pay for it.
  */
 export function modelLoader(owner: string, source: ModelSource): ModelLoader {
-  const load = checked(owner, source);
-  let loaded: Promise<LanguageModelV4> | undefined;
+  const load = once(checked(owner, source, languageModels));
+  let models: Models | undefined;
+  return async () => {
+    models ??= await import('../../models/index.ts');
+    return models.modelInScope(owner, load);
+  };
+}
+
+/** The same for an embedding model. */
+export function embedderLoader(owner: string, source: EmbeddingModelSource): Loader<Embedder> {
+  return once(checked(owner, source, embeddingModels));
+}
+
+function once<Model>(load: Loader<Model>): Loader<Model> {
+  let loaded: Promise<Model> | undefined;
   return async () => {
     try {
       return await (loaded ??= load());
@@ -64,83 +125,141 @@ export function modelLoader(owner: string, source: ModelSource): ModelLoader {
   };
 }
 
-function checked(owner: string, source: ModelSource): ModelLoader {
+function checked<Source extends { readonly specificationVersion: string }, Model>(
+  owner: string,
+  source: Source | string | ModelGroupSource,
+  kind: ModelKind<Source, Model>,
+): Loader<Model> {
   if (typeof source === 'string') {
+    if (source === '')
+      throw invalidConfiguration(`${owner}: its model has no name; write "${kind.example}"`);
+    const meant = meantBy(source);
+    if (meant !== undefined && !isGroup(source))
+      throw invalidConfiguration(`${owner}: no model is named "${source}"; write "${meant}"`);
     const at = source.indexOf('/');
-    if (at < 0) return () => fromEndpoints(owner, source);
-    return fromPackage(owner, source.slice(0, at), source.slice(at + 1));
+    if (at < 0) return () => fromEndpoints(owner, source, kind);
+    return fromPackage(owner, source.slice(0, at), source.slice(at + 1), kind);
   }
+  if (source instanceof Promise)
+    throw invalidConfiguration(`${owner}: the model is a promise; await it first`);
   if (typeof source !== 'object' || source === null)
-    throw invalid(`${owner}: no model; pass one of the AI SDK, or a name such as "openai/gpt-5"`);
+    throw invalidConfiguration(
+      `${owner}: no model; pass one of the AI SDK, or a name such as "${kind.example}"`,
+    );
   if ('models' in source)
-    return async () => (await import('../../models/index.ts')).createModel(source);
+    return async () => kind.fromGroup(await import('../../models/index.ts'), source);
   const { specificationVersion: version } = source;
+  if (version === undefined)
+    throw invalidConfiguration(
+      `${owner}: the object is neither a model of the AI SDK nor a model group ({ id, models })`,
+    );
   if (!['v2', 'v3', 'v4'].includes(version))
-    throw invalid(
+    throw invalidConfiguration(
       `${owner}: the model has specification version ${JSON.stringify(version)}; v2, v3 and v4 are supported: update the package of its provider`,
     );
-  return async () => (await import('../../models/index.ts')).toLanguageModel(source);
+  return async () => kind.fromModel(await import('../../models/index.ts'), source);
 }
 
-function fromPackage(owner: string, provider: string, modelId: string): ModelLoader {
+/** Models by how their names start, and their providers. */
+const families: readonly (readonly [RegExp, string])[] = [
+  // As `ollama pull` has them.
+  [/^(?:llama|qwen|gemma|phi|gpt-oss|deepseek-r)[\w.-]*(?::|$)/, 'ollama'],
+  [/^(?:gpt-|chatgpt-|o[134](?:-|$)|text-embedding-3)/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^(?:gemini-|text-embedding-00)/, 'google'],
+  [/^(?:mistral-|magistral-|codestral-|ministral-|pixtral-)/, 'mistral'],
+  [/^deepseek-(?:chat|reasoner)/, 'deepseek'],
+  [/^grok-/, 'xai'],
+  [/^command-/, 'cohere'],
+];
+
+/** `provider/model` for a name in the form of another framework: `gpt-5` and `openai:gpt-5`. */
+function meantBy(source: string): string | undefined {
+  const [provider = '', ...rest] = source.split(':');
+  if (rest.length > 0 && rest[0] !== '' && Object.hasOwn(packages, provider))
+    return `${provider}/${rest.join(':')}`;
+  if (source.includes('/')) return undefined;
+  const family = families.find(([pattern]) => pattern.test(source));
+  return family === undefined ? undefined : `${family[1]}/${source}`;
+}
+
+/** Whether endpoints.yml may have a model group of this name. */
+function isGroup(id: string): boolean {
+  const file = resolve('endpoints.yml');
+  return existsSync(file) && readFileSync(file, 'utf8').includes(id);
+}
+
+function fromPackage<Source, Model>(
+  owner: string,
+  provider: string,
+  modelId: string,
+  kind: ModelKind<Source, Model>,
+): Loader<Model> {
   const known = Object.hasOwn(packages, provider) ? packages[provider] : undefined;
   if (modelId === '' || (known === undefined && !/^[a-z][a-z0-9-]*$/.test(provider)))
-    throw invalid(`${owner}: "${provider}/${modelId}" names no model; write "provider/model"`);
+    throw invalidConfiguration(
+      `${owner}: "${provider}/${modelId}" names no model; write "provider/model"`,
+    );
   const wanted = known ?? { package: `@ai-sdk/${provider}`, name: provider };
   const file = findPackage(wanted.package);
-  if (file !== undefined) return () => load(owner, file, wanted, modelId);
+  if (file !== undefined) return () => load(owner, file, wanted, modelId, kind);
   if (wanted.isBuiltIn === true) {
     const group = { id: `${provider}/${modelId}`, models: [{ provider, model: modelId }] };
-    return async () => (await import('../../models/index.ts')).createModel(group);
+    return async () => kind.fromGroup(await import('../../models/index.ts'), group);
   }
   const hint = known === undefined ? suggest(provider, Object.keys(packages), '') : '';
-  throw invalid(
-    `${owner}: the model "${provider}/${modelId}" needs the package ${wanted.package}: npm install ${wanted.package}${hint === '' || hint === undefined ? '' : `; or ${hint}`}`,
+  // A misspelt provider must not lead to the package of somebody else.
+  throw invalidConfiguration(
+    hint === '' || hint === undefined
+      ? `${owner}: the model "${provider}/${modelId}" needs the package ${wanted.package}: npm install ${wanted.package}`
+      : `${owner}: no provider "${provider}" for the model "${provider}/${modelId}"; ${hint}`,
   );
 }
 
-async function load(
+async function load<Source, Model>(
   owner: string,
   file: string,
   { package: name, name: exported }: ProviderPackage,
   modelId: string,
-): Promise<LanguageModelV4> {
-  const [module, { toLanguageModel }]: [Readonly<Record<string, unknown>>, ModelsModule] =
-    await Promise.all([import(pathToFileURL(file).href), import('../../models/index.ts')]);
-  const create = module[exported];
-  const model: unknown = typeof create === 'function' ? create(modelId) : undefined;
-  if (isModel(model)) return toLanguageModel(model);
-  throw invalid(
+  kind: ModelKind<Source, Model>,
+): Promise<Model> {
+  const [module, models]: [Readonly<Record<string, unknown>>, Models] = await Promise.all([
+    import(pathToFileURL(file).href),
+    import('../../models/index.ts'),
+  ]);
+  const model = kind.fromProvider(module[exported], modelId);
+  if (model !== undefined) return kind.fromModel(models, model);
+  throw invalidConfiguration(
     `${owner}: the package ${name} makes no models by "${exported}"; pass a model of it instead of a name`,
   );
 }
 
-type ModelsModule = typeof import('../../models/index.ts');
-
-function isModel(value: unknown): value is AnyLanguageModel {
+function isModel<Model>(value: unknown): value is Model {
   return typeof value === 'object' && value !== null && 'specificationVersion' in value;
 }
 
-async function fromEndpoints(owner: string, id: string): Promise<LanguageModelV4> {
+async function fromEndpoints<Source, Model>(
+  owner: string,
+  id: string,
+  kind: ModelKind<Source, Model>,
+): Promise<Model> {
   const file = resolve('endpoints.yml');
   const hint = 'Name a model as "provider/model"';
   if (!existsSync(file))
-    throw invalid(`${owner}: no model group "${id}": there is no ${file}. ${hint}`);
+    throw invalidConfiguration(`${owner}: no model group "${id}": there is no ${file}. ${hint}`);
   const { Field, formatProblem, Problems, YamlFile } = await import('../../config/index.ts');
-  const { createModel, readModelGroups } = await import('../../models/index.ts');
+  const models = await import('../../models/index.ts');
   const problems = new Problems();
   const source = { file, text: readFileSync(file, 'utf8') };
   const yaml = YamlFile.parse(source, problems, { environment: process.env });
-  const { groups } = readModelGroups(Field.document(yaml, problems).list('model_groups'));
+  const { groups } = models.readModelGroups(Field.document(yaml, problems).list('model_groups'));
   const [problem] = problems.errors;
-  if (problem !== undefined) throw invalid(`${owner}: ${formatProblem(problem)}`);
+  if (problem !== undefined) throw invalidConfiguration(`${owner}: ${formatProblem(problem)}`);
   const group = groups.get(id);
-  if (group !== undefined) return createModel(group);
+  if (group !== undefined) return kind.fromGroup(models, group);
   const names = [...groups.keys()];
   const known = suggest(id, names, `it has ${names.join(', ') || 'none'}`);
-  throw invalid(`${owner}: no model group "${id}" in ${file}; ${known ?? ''}. ${hint}`);
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
+  throw invalidConfiguration(
+    `${owner}: no model group "${id}" in ${file}; ${known ?? ''}. ${hint}`,
+  );
 }

@@ -1,11 +1,18 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Agent, Turn } from '../agent.ts';
-import type { OptionNames } from '../check-options.ts';
+import { suggest } from '../../config/index.ts';
+import {
+  checkOptions,
+  invalidConfiguration,
+  type JsonObject,
+  type JsonValue,
+  type OptionNames,
+} from '../../protocol/index.ts';
+import type { Agent, Turn, TurnEnd } from '../agent.ts';
 import { agentOptionNames, type AgentOptions } from '../define.ts';
+import { compactionNames, type CompactionOptions, resolveCompaction } from './compaction.ts';
 import { type AgentTools, toolSources } from '../tools/ai-sdk-tool.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
-import type { Schema } from '../tools/schema.ts';
+import { checkSchema, type Schema, valueSchema } from '../tools/schema.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import type { ToolCallInfo } from '../tool-loop/call-runner.ts';
 import type { CallOutput, CallResult } from '../tool-loop/conversation.ts';
@@ -21,6 +28,9 @@ export type ModelSettings = Pick<
   | 'temperature'
   | 'maxOutputTokens'
   | 'topP'
+  | 'topK'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
   | 'seed'
   | 'stopSequences'
   | 'reasoning'
@@ -32,7 +42,7 @@ export type ModelSettings = Pick<
  * @example const first: StepSettings = { tools: ['search'], toolChoice: 'required' };
  */
 export interface StepSettings {
-  /** @default the agent's */
+  /** The model of the step. @default the agent's */
   readonly model?: ModelSource;
   /** Names of the tools that are offered. @default all */
   readonly tools?: readonly string[];
@@ -53,6 +63,10 @@ export interface StepSettings {
  * };
  */
 export interface LlmCallbacks {
+  /** Runs before the first step of each turn; may answer in place of the agent. */
+  readonly beforeAgent?: (turn: Turn) => MaybePromise<{ readonly answer: string } | undefined>;
+  /** Runs after each turn with its end, a question or a failure included; may replace the end. */
+  readonly afterAgent?: (end: TurnEnd, turn: Turn) => MaybePromise<TurnEnd | undefined>;
   /** Chooses model, tools and settings of each step; `step` counts the answers of the task from 0. */
   readonly prepareStep?: (
     step: { readonly step: number; readonly prompt: LanguageModelV4Prompt },
@@ -75,6 +89,12 @@ export interface LlmCallbacks {
   /** May give the result in place of the tool. */
   readonly beforeTool?: (
     call: ToolCallInfo,
+    context: ToolContext,
+  ) => MaybePromise<{ readonly result: JsonValue } | undefined>;
+  /** A tool threw, or took too long: may give a result in its place. */
+  readonly onToolError?: (
+    call: ToolCallInfo,
+    error: unknown,
     context: ToolContext,
   ) => MaybePromise<{ readonly result: JsonValue } | undefined>;
   /** May replace the result. */
@@ -133,8 +153,15 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly maxTokens?: number;
   /** Earlier turns of the conversation that the model is shown; 0 for none. @default 20 */
   readonly historyTurns?: number;
-  /** Most tokens of those turns, estimated as four characters each; older turns are left out. @default 50_000 */
+  /** Most tokens of those turns, estimated as four characters each. @default 50_000 */
   readonly historyTokens?: number;
+  /**
+   * How to handle turns beyond `historyTurns` and `historyTokens`, and turns that exceed the
+   * model's context: `cut` replaces them with a mark; `summarise` has the model summarise them,
+   * and stores the summary with the conversation.
+   * @default 'cut'
+   */
+  readonly compaction?: 'cut' | 'summarise' | CompactionOptions;
   /** Tools that run at one time. @default 8 */
   readonly maxParallelTools?: number;
   /** Attempts after the first to get an answer from the model. @default 2 */
@@ -149,53 +176,105 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly random?: () => number;
   /** Where tools' credentials come from. */
   readonly credentials?: CredentialProvider;
-  /** Asked after each step with tools: true ends the turn with what the model has said. */
+  /** Called after each step with tools: true ends the turn with the model's text so far. */
   readonly stopWhen?: (
     step: { readonly results: readonly CallResult[]; readonly iteration: number },
     turn: Turn,
   ) => MaybePromise<boolean>;
 }
 
+const settingNames: OptionNames<ModelSettings> = {
+  temperature: 'number',
+  maxOutputTokens: 'number',
+  topP: 'number',
+  topK: 'number',
+  presencePenalty: true,
+  frequencyPenalty: true,
+  seed: true,
+  stopSequences: 'list',
+  reasoning: 'string',
+  providerOptions: 'object',
+};
+
 export const llmOptionNames: OptionNames<LlmAgentOptions> = {
   ...agentOptionNames,
   model: true,
   instruction: true,
   tools: true,
-  subAgents: true,
+  subAgents: 'list',
   output: true,
-  outputKey: true,
-  artifactId: true,
-  streams: true,
-  showsFillers: true,
-  settings: true,
-  maxIterations: true,
-  maxTokens: true,
-  historyTurns: true,
-  historyTokens: true,
-  maxParallelTools: true,
-  modelRetries: true,
-  modelTimeoutMs: true,
-  toolTimeoutMs: true,
-  maxResultCharacters: true,
-  random: true,
-  credentials: true,
-  stopWhen: true,
-  prepareStep: true,
-  onModelError: true,
-  beforeModel: true,
-  afterModel: true,
-  beforeTool: true,
-  afterTool: true,
+  outputKey: 'string',
+  artifactId: 'string',
+  streams: 'boolean',
+  showsFillers: 'boolean',
+  settings: { names: settingNames },
+  maxIterations: 'number',
+  maxTokens: 'number',
+  historyTurns: 'number',
+  historyTokens: 'number',
+  maxParallelTools: 'number',
+  modelRetries: 'number',
+  modelTimeoutMs: 'number',
+  toolTimeoutMs: 'number',
+  maxResultCharacters: 'number',
+  random: 'function',
+  credentials: 'function',
+  stopWhen: 'function',
+  prepareStep: 'function',
+  beforeAgent: 'function',
+  afterAgent: 'function',
+  onModelError: 'function',
+  onToolError: 'function',
+  compaction: { oneOf: [['cut', 'summarise'], { names: compactionNames }] },
+  beforeModel: 'function',
+  afterModel: 'function',
+  beforeTool: 'function',
+  afterTool: 'function',
 };
+
+const stepNames: OptionNames<StepSettings> = {
+  model: true,
+  tools: 'list',
+  toolChoice: {
+    oneOf: [['auto', 'required', 'none'], { names: { tool: 'string' }, required: ['tool'] }],
+  },
+  settings: { names: settingNames },
+};
+
+/** Refuses what `prepareStep` may not say, and tools that the agent does not have. */
+export function checkStep(
+  agent: string,
+  step: StepSettings,
+  tools: ReadonlyMap<string, unknown>,
+): void {
+  const owner = `prepareStep of agent "${agent}"`;
+  checkOptions(owner, step, stepNames);
+  const { toolChoice } = step;
+  const forced = typeof toolChoice === 'object' ? [toolChoice.tool] : [];
+  const known = [...tools.keys()];
+  const unknown = [...(step.tools ?? []), ...forced].find((name) => !tools.has(name));
+  if (unknown !== undefined) {
+    const all = known.length === 0 ? 'the agent has no tools' : `known are ${known.join(', ')}`;
+    throw invalidConfiguration(
+      `${owner}: no tool is named "${unknown}"; ${suggest(unknown, known, all) ?? all}`,
+    );
+  }
+  const left = forced.find((name) => step.tools?.includes(name) === false);
+  if (left !== undefined)
+    throw invalidConfiguration(`${owner}: toolChoice is "${left}", which its "tools" leave out`);
+}
 
 /** All options, with their defaults filled in. */
 export type LlmSettings = ReturnType<typeof resolveOptions>;
 
 export function resolveOptions(options: LlmAgentOptions) {
   const owner = `agent "${options.name}"`;
+  const { output } = options;
+  if (output !== undefined) checkSchema(`${owner}: its output`, output);
   return {
     ...options,
     model: modelLoader(owner, options.model),
+    schema: output === undefined ? undefined : valueSchema(output, `${owner}: its output`),
     instruction: options.instruction ?? '',
     tools: toolSources(owner, options.tools ?? []),
     subAgents: options.subAgents ?? [],
@@ -207,6 +286,7 @@ export function resolveOptions(options: LlmAgentOptions) {
     maxTokens: options.maxTokens ?? 0,
     historyTurns: options.historyTurns ?? 20,
     historyTokens: options.historyTokens ?? 50_000,
+    compaction: resolveCompaction(owner, options.compaction ?? 'cut'),
     maxParallelTools: options.maxParallelTools ?? 8,
     modelRetries: options.modelRetries ?? 2,
     modelTimeoutMs: options.modelTimeoutMs ?? 120_000,

@@ -51,7 +51,7 @@ test('a call that needs confirmation ends the turn with the question', async () 
           hint: 'Transfer 50?',
         },
       },
-      { text: 'Transfer 50?' },
+      { text: 'Transfer 50?\nMay I run transfer? (yes or no)\n  amount: 50' },
     ],
   });
   expect(transfers).toEqual([]);
@@ -272,7 +272,7 @@ test('a cancelled task forgets its question', async () => {
   expect(conversation.value).toEqual({});
 });
 
-test('a long-running tool is begun once, and the caller brings its result', async () => {
+test('a long-running tool is started once, and the caller brings its result', async () => {
   let begun = 0;
   const order = tool({
     name: 'order',
@@ -373,7 +373,7 @@ test('consent is not asked for without end', async () => {
   expect((await conversation.say('done', { taskId })).text).toBe('No luck');
 });
 
-test('a tool may ask by itself and go on with the answer and what it kept', async () => {
+test('a tool may ask by itself and continue with the answer and what it kept', async () => {
   const steps: unknown[] = [];
   const wizard = tool({
     name: 'wizard',
@@ -524,7 +524,7 @@ test('a pause that another version wrote is refused with a clear error', async (
   });
 });
 
-test('a journal entry that is no call is refused with a clear error', async () => {
+test('an invalid journal entry is refused with a clear error', async () => {
   const { transfers, transfer } = bank();
   const small = { name: 'transfer', input: { amount: 5 }, id: 'c1' };
   const agent = clerk(scriptedModel([calling(small)]), [transfer], { onInterrupted: 'run-again' });

@@ -66,9 +66,11 @@ function describe(call: CallState, ask: Exclude<Ask, { request: 'answer' }>): Js
 function questionOf({ name, input, ask }: Asking): readonly string[] {
   switch (ask.request) {
     case 'confirmation':
-      return ask.hint === undefined
-        ? [`May I run ${name}? (yes or no)`, ...argumentLines(input)]
-        : [ask.hint];
+      return [
+        ...(ask.hint === undefined ? [] : [ask.hint]),
+        `May I run ${name}? (yes or no)`,
+        ...argumentLines(input),
+      ];
     case 'credential': {
       const where = ask.authorizationUrl === undefined ? '' : ` at ${ask.authorizationUrl}`;
       return [ask.hint ?? `${name} needs your consent for ${ask.scheme}${where}.`];

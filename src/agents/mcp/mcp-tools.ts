@@ -9,13 +9,14 @@ import {
   serverOptionNames,
 } from '../../mcp/index.ts';
 import {
+  checkOptions,
+  invalidConfiguration,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  LegateError,
+  type OptionNames,
 } from '../../protocol/index.ts';
 import type { Turn } from '../agent.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
 import { type Tool, tool, type ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 
@@ -42,7 +43,10 @@ export interface McpToolSelection extends McpSelection, McpCallPolicy<ToolContex
  * };
  */
 export type McpToolsOptions = McpToolSelection &
-  (McpServerConfig | { readonly connection: McpConnection });
+  (
+    | McpServerConfig
+    | { /** A connection that is open already. */ readonly connection: McpConnection }
+  );
 
 /** How the tools of an MCP server are called. */
 export interface McpCallPolicy<Context> {
@@ -58,17 +62,22 @@ const selectionNames: OptionNames<McpToolSelection> = {
   meta: true,
   timeoutMs: true,
   prefix: true,
-  needsConfirmation: true,
+  needsConfirmation: { oneOf: [['all'], 'list', 'function'] },
 };
 
 /**
- * The tools of an MCP server. The connection is made with the first turn, and anew when it was lost.
+ * The tools of an MCP server. Connects with the first turn, and reconnects after the connection
+ * is lost.
  * @example llmAgent({ name: 'clerk', model, tools: [mcpTools({ name: 'files', url: 'http://127.0.0.1:3000/mcp' })] })
  */
 export function mcpTools(options: McpToolsOptions, ...others: readonly never[]): ToolSet {
   if (others.length > 0) {
     const message = 'mcpTools takes one object: the server and the options of its tools together';
-    throw new LegateError('CONFIGURATION_INVALID', message);
+    throw invalidConfiguration(message);
+  }
+  if (typeof options !== 'object') {
+    const message = 'mcpTools takes an object: mcpTools({ name, url })';
+    throw invalidConfiguration(message);
   }
   const isOwn = !('connection' in options);
   const names = isOwn ? serverOptionNames : { connection: true as const };

@@ -1,5 +1,10 @@
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
+import {
+  checkOptions,
+  invalidConfiguration,
+  type JsonObject,
+  LegateError,
+  type OptionNames,
+} from '../../protocol/index.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
@@ -40,7 +45,7 @@ export interface OpenApiToolsOptions {
   readonly credentials?: CredentialProvider;
   /** Asks the caller before calls that change something, before all, or before none. @default 'none' */
   readonly needsConfirmation?: 'none' | 'changes' | 'all';
-  /** @default globalThis.fetch */
+  /** Makes the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
   /** Milliseconds for a call. @default 30_000 */
   readonly timeoutMs?: number;
@@ -49,15 +54,15 @@ export interface OpenApiToolsOptions {
 }
 
 const optionNames: OptionNames<OpenApiToolsOptions> = {
-  baseUrl: true,
-  include: true,
-  exclude: true,
-  prefix: true,
-  credentials: true,
-  needsConfirmation: true,
-  fetch: true,
-  timeoutMs: true,
-  maxResponseBytes: true,
+  baseUrl: 'string',
+  include: 'list',
+  exclude: 'list',
+  prefix: 'string',
+  credentials: 'function',
+  needsConfirmation: ['none', 'changes', 'all'],
+  fetch: 'function',
+  timeoutMs: 'number',
+  maxResponseBytes: 'number',
 };
 
 const harmless: ReadonlySet<string> = new Set(['get', 'head', 'options']);
@@ -73,12 +78,12 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
   checkOptions('openApiTools', options, optionNames);
   const read = apiDocument.safeParse(document);
   if (!read.success) {
-    throw invalid('not an OpenAPI 3 description: "openapi" must start with 3.');
+    throw invalidConfiguration('not an OpenAPI 3 description: "openapi" must start with 3.');
   }
   const resolver = new SchemaResolver(document);
   const operations = readOperations(read.data, resolver);
   if (operations.length > maxOperations) {
-    throw invalid(
+    throw invalidConfiguration(
       `the API has ${operations.length} operations, more than the ${maxOperations} taken; include some`,
     );
   }
@@ -88,7 +93,9 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
   const missing = (include ?? []).filter((name) => !operations.some((each) => each.name === name));
   if (missing.length > 0) {
     const there = operations.map(({ name }) => name).join(', ');
-    throw invalid(`the API has no operation named ${missing.join(', ')}; it has ${there}`);
+    throw invalidConfiguration(
+      `the API has no operation named ${missing.join(', ')}; it has ${there}`,
+    );
   }
   const tools = operations.filter(isWanted).map((operation) => {
     const schemes = schemesOf(operation, read.data, resolver);
@@ -97,15 +104,13 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
   return { name: read.data.info.title ?? 'API', tools: async () => tools };
 }
 
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
-}
-
 function addressOf({ name, server }: Operation, { baseUrl }: OpenApiToolsOptions): string {
   const address = baseUrl ?? server ?? '';
   const url = URL.parse(address);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return address;
-  throw invalid(`operation ${name}: "${address}" is not an http or https URL; set baseUrl`);
+  throw invalidConfiguration(
+    `operation ${name}: "${address}" is not an http or https URL; set baseUrl`,
+  );
 }
 
 function toTool(
@@ -120,7 +125,7 @@ function toTool(
   // Without a provider of its own, the agent asks for the credential; it can ask for one at a time.
   const asks = credentials === undefined && only !== undefined;
   if (asks && schemes.length > 1) {
-    throw invalid(
+    throw invalidConfiguration(
       `operation ${name} needs several credentials at once (${schemes.map((each) => each.name).join(', ')}): give openApiTools a credentials function`,
     );
   }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { json } from '../stored.ts';
 import type { SchemaResolver } from './resolve-schema.ts';
 
-/** What is not as OpenAPI has it counts as absent. */
+/** Fields that do not follow OpenAPI are ignored. */
 const text = z.string().optional().catch(undefined);
 const flag = z.boolean().catch(false);
 const list = z.array(json).catch([]);

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { requireSecureTransport } from '../../mcp/index.ts';
 import { readBodyOf } from '../../net/index.ts';
 import {
+  invalidConfiguration,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  LegateError,
-  parseJson,
+  parseJsonOr,
 } from '../../protocol/index.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { ApiDocument, Operation, Parameter } from './operation.ts';
@@ -72,8 +72,7 @@ export function schemesOf(
     });
     if (schemes.every((each) => each !== undefined)) return schemes;
   }
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `operation ${name} needs credentials of a kind that cannot be sent: use bearer, basic, an API key, OAuth 2 or OpenID Connect`,
   );
 }
@@ -91,8 +90,7 @@ export function applyCredential(
     return;
   }
   if (place.kind === 'basic' || credential.type === 'basic') {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `the credential given for ${name} is of another kind than the API asks for (${place.kind})`,
     );
   }
@@ -173,11 +171,6 @@ export async function readAnswer(response: Response, maxBytes: number): Promise<
 }
 
 function fromJson(text: string): JsonValue {
-  if (text === '') return null;
-  try {
-    return parseJson(text);
-  } catch {
-    // Declared as JSON but invalid: the model may still read it.
-    return text;
-  }
+  // Declared as JSON but invalid: the model may still read it.
+  return text === '' ? null : parseJsonOr(text, text);
 }

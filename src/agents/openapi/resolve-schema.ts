@@ -1,8 +1,8 @@
 import {
+  invalidConfiguration,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  LegateError,
 } from '../../protocol/index.ts';
 
 /** Deeper or circular schemas accept any value. */
@@ -41,8 +41,7 @@ export class SchemaResolver {
   schema(value: JsonValue | undefined, trail: readonly string[] = []): JsonObject {
     this.#nodes += 1;
     if (this.#nodes > maxNodes) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `the API description has more than ${maxNodes} schemas when its references are followed`,
       );
     }
@@ -81,8 +80,7 @@ export class SchemaResolver {
 
   #lookUp(reference: string): JsonValue | undefined {
     if (!reference.startsWith('#/')) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `the API description refers to ${reference}; only references within the document are followed`,
       );
     }

@@ -1,19 +1,31 @@
 import type {
   Answer,
+  AnswerLimits,
   Auth,
   Client,
   ClientOptions,
   PollOptions,
   Sendable,
+  SendOptions,
   StreamOptions,
 } from '../../client/index.ts';
-import { present } from '../../config/index.ts';
+import { type ClientTlsFiles, present } from '../../config/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
-import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
+import { clientTls } from '../../net/index.ts';
+import {
+  type AgentCard,
+  AnswerStream,
+  checkOptions,
+  invalidConfiguration,
+  type JsonObject,
+  type OptionNames,
+  type TextChange,
+  toLegateError,
+} from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
+import { stepsExtension } from '../steps/step.ts';
 import { Deadline } from '../../time/index.ts';
 import { LazyClient } from './lazy-client.ts';
 
@@ -37,14 +49,21 @@ export interface RemoteAgentOptions extends Pick<
   | 'retry'
   | 'fetch'
   | 'onRequest'
+  | 'verifyCard'
 > {
   /**
    * Tasks are stored under it, so it never changes: the name in a card that comes later is not taken.
    * @default the host of the address, or the name in the card that was given
    */
   readonly name?: string;
-  /** @default the card's */
+  /** What the agent does, for models and cards. @default the card's */
   readonly description?: string;
+  /**
+   * Certificate authorities and the client certificate, by their files, which are read again when they
+   * change. In place of `fetch`; over gRPC, `grpcBinding` takes them.
+   * @example tls: { ca: 'ca.pem', cert: 'client.pem', key: 'client.key' }
+   */
+  readonly tls?: ClientTlsFiles;
   /** Credentials for the peer. Sent over TLS and to loopback only. */
   readonly auth?: Authentication | Auth;
   /** The longest a turn may take, in milliseconds; 0 for no limit. @default 600_000 */
@@ -55,6 +74,9 @@ export interface RemoteAgentOptions extends Pick<
   readonly cancelTimeoutMs?: number;
   /** How a task is watched where the peer does not stream. */
   readonly poll?: PollOptions;
+  /** How much of an answer is kept. */
+  readonly limits?: AnswerLimits;
+  /** How to handle a turn whose process died. */
   readonly onInterrupted?: Agent['onInterrupted'];
 }
 
@@ -66,6 +88,7 @@ const optionNames: OptionNames<RemoteAgentOptions> = {
   inactivityTimeoutMs: true,
   cancelTimeoutMs: true,
   poll: true,
+  limits: 'object',
   onInterrupted: true,
   headers: true,
   extensions: true,
@@ -76,6 +99,8 @@ const optionNames: OptionNames<RemoteAgentOptions> = {
   fetch: true,
   onRequest: true,
   legacyFileBytes: true,
+  tls: true,
+  verifyCard: true,
 };
 
 /**
@@ -88,9 +113,11 @@ export interface RemoteAgent extends Agent {
   /** Fetches the card now, and rejects where that fails. `serve` and LLM agents fetch it by themselves. */
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
   /** Sends a message outside of any turn and waits for the answer. */
-  ask(input: Sendable, options?: StreamOptions): Promise<Answer>;
+  ask(input: Sendable, options?: StreamOptions & SendOptions): Promise<Answer>;
+  /** As `ask`, and streams the text of the answer. */
+  stream(input: Sendable, options?: StreamOptions & SendOptions): AnswerStream<Answer>;
   /**
-   * Lets go of the connection that a binding holds; the next turn makes another. Waits, for a bounded
+   * Closes the connection of a binding; the next turn opens another. Waits, for a bounded
    * time, until the tasks of aborted messages are cancelled.
    */
   close(): Promise<void>;
@@ -100,8 +127,9 @@ export interface RemoteAgent extends Agent {
 const prepareMs = 3_000;
 
 /**
- * Any A2A agent as a local one: in any binding and version, streaming or polled. Its questions are
- * questions to our caller, and the answers continue the same task there; a cancel reaches it.
+ * Any A2A agent as a local one: in any binding and version, streaming or polled. Its questions
+ * are passed to the caller, and the answers continue the same remote task; a cancellation reaches
+ * it.
  * @example const translator = remoteAgent('https://translator.example', { auth: { kind: 'token', token } });
  */
 export function remoteAgent(
@@ -110,18 +138,39 @@ export function remoteAgent(
 ): RemoteAgent {
   checkOptions(`remoteAgent ${hostOf(address)}`, options, optionNames);
   const { timeoutMs = 600_000, inactivityTimeoutMs = 120_000, cancelTimeoutMs = 4_000 } = options;
-  const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
+  const waits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
+  const what = `remoteAgent ${hostOf(address)}`;
+  if (options.tls !== undefined && options.fetch !== undefined) {
+    throw invalidConfiguration(`${what}: give tls or fetch, not both`);
+  }
+  const tls = options.tls && clientTls(options.tls, { what });
   const lazy = new LazyClient(async () => {
     // The client is loaded with the first call.
     const { connect } = await import('../../client/index.ts');
-    return connect(address, toClientOptions(options));
+    const fetch = tls && (await import('../../push/index.ts')).tlsFetch(tls);
+    return connect(address, { ...toClientOptions(options), ...present({ fetch }) });
   });
   const name = options.name ?? hostOf(address);
   /** For people: a card names its agent better than a host does, and hides its address. */
   const labelOf = (): string => options.name ?? lazy.current?.card.name ?? name;
   const sender = options.name ?? (isAddress(address) ? String(address) : name);
 
-  const remoteTurn = (turn: Turn) => ({ name: labelOf(), sender, turn, limits });
+  async function* askStreaming(
+    ...[input, options]: Parameters<RemoteAgent['stream']>
+  ): AsyncGenerator<TextChange, Answer> {
+    const client = await lazy.get(options?.signal);
+    const stream = client.stream(input, options);
+    yield* stream.changes;
+    return stream.result();
+  }
+
+  const remoteTurn = (turn: Turn) => ({
+    name: labelOf(),
+    sender,
+    turn,
+    waits,
+    limits: options.limits,
+  });
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
     let client: Client;
@@ -129,7 +178,7 @@ export function remoteAgent(
       client = await lazy.get(turn.signal);
     } catch (error) {
       turn.signal.throwIfAborted();
-      turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
+      turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.unreachable');
       const type = toLegateError(error).code.toLowerCase();
       yield { ...failure(type, `The agent ${labelOf()} could not be reached.`), error };
       return;
@@ -177,15 +226,21 @@ export function remoteAgent(
     abandon,
     connect: async ({ signal } = {}) => (await lazy.get(signal)).card,
     ask: async (input, options) => (await lazy.get(options?.signal)).ask(input, options),
+    stream: (input, options) => new AnswerStream(askStreaming(input, options)),
     // The card is kept, so that the agent's description does not change.
     close: async () => lazy.current?.close(),
   };
 }
 
 function toClientOptions({ auth, onRequest, ...options }: RemoteAgentOptions): ClientOptions {
-  const { headers, extensions, binding, bindings, version, retry, poll, fetch } = options;
+  const { headers, extensions, binding, bindings, version, retry, poll, fetch, verifyCard } =
+    options;
+  const { legacyFileBytes } = options;
   return {
-    ...present({ headers, extensions, binding, bindings, version, retry, poll, fetch }),
+    ...present({ headers, extensions, binding, bindings, version, retry, poll, fetch, verifyCard }),
+    ...present({ legacyFileBytes }),
+    // Noted within the step of the call.
+    optionalExtensions: [stepsExtension],
     onRequest: async (request) => {
       // What the peer does is part of the same trace.
       for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);

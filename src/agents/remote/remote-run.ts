@@ -10,7 +10,9 @@ import {
 import { type JsonObject, LegateError, type SendMessageRequest } from '../../protocol/index.ts';
 import type { Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure, handsOver, isPause } from '../drive.ts';
+import type { Step } from '../steps/step.ts';
 import { SavedTasks } from '../stored.ts';
+import { RemoteSteps, withoutSteps } from './remote-steps.ts';
 import { endOf, turnEvents } from './remote-turn.ts';
 
 export interface RemoteTurn {
@@ -19,9 +21,10 @@ export interface RemoteTurn {
   /** Distinguishes the messages of several remote agents in one turn. Stable across reruns. */
   readonly sender: string;
   readonly turn: Turn;
-  readonly limits: Required<
+  readonly waits: Required<
     Pick<RemoteTaskOptions, 'timeoutMs' | 'inactivityTimeoutMs' | 'cancelTimeoutMs'>
   >;
+  readonly limits: RemoteTaskOptions['limits'];
 }
 
 /** Saved state of a conversation with a remote agent: its context there, and the waiting tasks. */
@@ -38,7 +41,7 @@ const journalKey = 'task';
 export async function* remoteEvents(
   remote: RemoteTurn & { readonly client: Client },
 ): AsyncGenerator<TurnEvent> {
-  const { turn, name, client, limits } = remote;
+  const { turn, name, client, waits, limits } = remote;
   const state = await loadState(turn);
   const stopped = state.tasks.take(turn.taskId);
   const answered = turn.isContinuation ? stopped : undefined;
@@ -52,8 +55,14 @@ export async function* remoteEvents(
     ...(contextId !== undefined && { contextId }),
     delivered: {},
   };
+  const remoteTask = (taskId: string | undefined): NonNullable<Step['remote']> => ({
+    url: client.interface.url,
+    ...(taskId !== undefined && { taskId }),
+  });
+  const step = turn.steps?.start({ kind: 'agent', name, remote: remoteTask(answered?.taskId) });
   const task = new RemoteTask({
-    ...limits,
+    ...waits,
+    limits,
     transport: clientTransport(client),
     request,
     point: (await journaled(turn)) ?? answered ?? (turn.attempt > 1 ? sent : undefined),
@@ -61,25 +70,29 @@ export async function* remoteEvents(
     signal: turn.signal,
     handsOver,
     save: async (point) => {
+      step?.change({ remote: remoteTask(point.taskId) });
       if (point.state === 'working') await turn.journal?.write(journalKey, point);
     },
     onCancelFailed: cancelFailed(remote),
   });
   try {
-    const end = endOf(name, yield* turnEvents(task));
+    const end = endOf(name, yield* turnEvents(task, step && new RemoteSteps(step)));
     const { point } = task;
     if (end.kind !== 'message' && isPause(end)) state.tasks.stop(turn.taskId, point);
+    step?.end({ remote: remoteTask(point.taskId), state: stateOf(end.kind) });
     const metadata: JsonObject = {
-      ...end.metadata,
+      ...withoutSteps(end.metadata),
       ...(point.taskId !== undefined && { remote_task_id: point.taskId }),
     };
     const value = toValue({ ...state, contextId: point.contextId ?? state.contextId });
-    yield { ...end, ...(Object.keys(metadata).length > 0 && { metadata }), context: { value } };
+    const { metadata: _, ...said } = end;
+    yield { ...said, ...(Object.keys(metadata).length > 0 && { metadata }), context: { value } };
   } catch (error) {
     turn.signal.throwIfAborted();
     turn.logger.warn({ peer: name, error }, 'agents.remote.failed');
     const code = error instanceof LegateError ? error.code.toLowerCase() : 'peer_invalid';
     const type = task.expired ?? code;
+    step?.end({ state: 'failed', detail: type });
     const end = failure(type, `The agent ${name} ${explanations[type] ?? 'failed'}.`);
     yield { ...end, error, context: { value: toValue(state) } };
   }
@@ -89,14 +102,14 @@ export async function* remoteEvents(
 export async function abandonRemote(
   remote: RemoteTurn & { readonly connect: () => Promise<Client> },
 ): Promise<Omit<TurnEnd, 'kind'> | undefined> {
-  const { turn, limits } = remote;
+  const { turn, waits } = remote;
   const state = await loadState(turn);
   const known = state.tasks.take(turn.taskId) ?? (await journaled(turn));
   if (known === undefined && turn.attempt === 1) return undefined;
   try {
     const transport = clientTransport(await remote.connect());
     const { message } = toRequest(remote, state);
-    await transport.cancel(known ?? message, { timeoutMs: limits.cancelTimeoutMs });
+    await transport.cancel(known ?? message, { timeoutMs: waits.cancelTimeoutMs });
   } catch (error) {
     cancelFailed(remote)(error);
   }
@@ -147,6 +160,12 @@ function cancelFailed({ turn, name }: RemoteTurn): (error: unknown) => void {
 function messageIdOf({ taskId, message }: Turn, sender: string): string {
   const identity = JSON.stringify([sender, taskId, message.messageId]);
   return hash('sha256', identity, 'base64url').slice(0, 32);
+}
+
+/** How the run of an agent ended, as its step tells it. */
+function stateOf(kind: TurnEnd['kind'] | 'message'): Step['state'] {
+  if (kind === 'message' || kind === 'completed') return 'done';
+  return isPause({ kind }) ? 'paused' : 'failed';
 }
 
 const explanations: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import type { RemoteTask } from '../../client/index.ts';
-import type { SendMessageResponse, TaskState } from '../../protocol/index.ts';
+import type { Artifact, SendMessageResponse, TaskState } from '../../protocol/index.ts';
+import { type RemoteSteps, withoutSteps } from './remote-steps.ts';
 import type { ArtifactChunk, EndKind, Reply, TurnEnd, Working } from '../agent.ts';
 
 const ends: Partial<Record<TaskState, EndKind>> = {
@@ -13,17 +14,32 @@ const ends: Partial<Record<TaskState, EndKind>> = {
 /** Yields the events of a remote task as turn events, and returns its answer or its question. */
 export async function* turnEvents(
   task: RemoteTask,
-): AsyncGenerator<ArtifactChunk | Working, SendMessageResponse> {
+  /** Notes the steps that the agent shares; our callers are sent them as ours, if they ask. */
+  steps?: RemoteSteps,
+): AsyncGenerator<Artifact | ArtifactChunk | Working, SendMessageResponse> {
   for await (const event of task.events()) {
     if (event.kind === 'end') return event.response;
     if (event.kind === 'question') return { task: event.task };
-    if (event.kind === 'chunk') yield event;
+    if (event.kind === 'chunk') yield relayed(event);
     else if (event.kind === 'progress') {
-      const { parts, metadata } = event;
+      const { parts } = event;
+      steps?.note(event.metadata);
+      const metadata = withoutSteps(event.metadata);
+      const isStep = event.metadata !== undefined && metadata === undefined && parts.length === 0;
+      if (isStep) continue;
       yield { kind: 'working', ...(parts.length > 0 && { parts }), ...(metadata && { metadata }) };
     }
   }
   throw new Error('the events of the remote task ended without a result');
+}
+
+/**
+ * The end of an artifact there is not its end here: another agent of the same turn may have one of the
+ * same id. Our own turn seals what it has streamed.
+ */
+function relayed(chunk: ArtifactChunk): Artifact | ArtifactChunk {
+  if (!chunk.lastChunk) return chunk;
+  return chunk.append ? { ...chunk, lastChunk: false } : chunk.artifact;
 }
 
 /** How a turn here ends when the one at another agent ended with this answer. */

@@ -14,17 +14,23 @@ import { RecordSession } from './record-session.ts';
  * };
  */
 export interface TurnRecordsOptions {
+  /** Stores session and journal. */
   readonly records: RecordStore;
   /** The agent's name. */
   readonly agent: string;
+  /** The owner of the conversation. */
   readonly caller: Pick<Caller, 'tenant' | 'subject'>;
+  /** The conversation. */
   readonly contextId: string;
+  /** The task of the turn. */
   readonly taskId: string;
+  /** The message of the turn. */
   readonly messageId: string;
   /** 1 on the first run. */
   readonly attempt: number;
   /** Whether the turn may run again after its process died. */
   readonly isRepeatable: boolean;
+  /** The clock of the store. */
   readonly clock: Clock;
 }
 

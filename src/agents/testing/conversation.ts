@@ -4,6 +4,7 @@ import { silentLogger } from '../../telemetry/index.ts';
 import type { Agent, Caller, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { turnRecords } from '../sessions/turn-records.ts';
 import { isEnd, TurnOutput } from '../turn-output.ts';
+import { noPeers } from '../turn-peers.ts';
 
 export interface Said {
   readonly events: readonly TurnEvent[];
@@ -98,6 +99,7 @@ export class Conversation {
           structuredClone(last === undefined ? this.log : this.log.slice(-last)),
       },
       session: kept.session,
+      peers: noPeers,
       ...(kept.journal !== undefined && { journal: kept.journal }),
       signal: options.signal ?? new AbortController().signal,
       clock: Date,

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { type JsonValue, LegateError, type Message } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
-import { counter, endSpan, inSpan, type Logger, startSpan } from '../../telemetry/index.ts';
-import { type DeadlineOptions, within } from '../../time/index.ts';
+import { type Logger, traced } from '../../telemetry/index.ts';
+import { within } from '../../time/index.ts';
 import type { Journal } from '../agent.ts';
 import type { Credential } from '../tools/credentials.ts';
+import { excerptOf } from '../steps/excerpt.ts';
+import type { OpenStep, StepChange, Steps } from '../steps/step-log.ts';
 import { type Tool, ToolPause } from '../tools/tool.ts';
 import { addUsage, type Usage } from '../usage.ts';
 import {
@@ -33,6 +35,8 @@ type MaybePromise<T> = T | Promise<T>;
 export interface CallControls {
   readonly signal: AbortSignal;
   readonly credential: Credential | undefined;
+  /** For steps within the call. */
+  readonly steps: Steps | undefined;
   readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
   readonly addUsage: (usage: Partial<Usage>) => void;
 }
@@ -50,6 +54,8 @@ export interface CallPolicy<Context> {
     readonly resultCharacters: number;
   };
   readonly journal: Journal | undefined;
+  /** Where calls are noted. @default nowhere */
+  readonly steps?: Steps | undefined;
   readonly logger: Logger;
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
@@ -59,6 +65,12 @@ export interface CallPolicy<Context> {
   /** May give the result in place of the tool. */
   beforeTool?(
     call: ToolCallInfo,
+    context: Context,
+  ): MaybePromise<{ readonly result: JsonValue } | undefined>;
+  /** A tool failed: may give a result in its place. */
+  onToolError?(
+    call: ToolCallInfo,
+    error: unknown,
     context: Context,
   ): MaybePromise<{ readonly result: JsonValue } | undefined>;
   /** May replace the result. */
@@ -120,6 +132,20 @@ export class CallRunner<Context> {
 
   async #advance(call: CallState, key: string, answer: Message | undefined): Promise<CallState> {
     if (isDone(call) || (call.ask !== undefined && answer === undefined)) return call;
+    const { id: callId, name } = call;
+    const noted = { callId, input: excerptOf(call.input) };
+    const step = this.#policy.steps?.start({ kind: 'tool', name, tool: noted });
+    const moved = await this.#move(call, key, answer, step);
+    step?.end(changeOf(moved, noted));
+    return moved;
+  }
+
+  async #move(
+    call: CallState,
+    key: string,
+    answer: Message | undefined,
+    step: OpenStep | undefined,
+  ): Promise<CallState> {
     const { tools, signal, logger } = this.#policy;
     const tool = tools.get(call.name);
     if (tool === undefined) return fail(call, `unknown tool "${call.name}"`);
@@ -127,7 +153,7 @@ export class CallRunner<Context> {
     const parsed = await tool.parse(call.input);
     if (!parsed.ok) return fail(call, `the input is not valid: ${parsed.problem}`);
     try {
-      return await this.#attempt({ call, key, tool, input: parsed.value, answer });
+      return await this.#attempt({ call, key, tool, input: parsed.value, answer, step });
     } catch (error) {
       signal.throwIfAborted();
       // Without its journal a call could run twice: the turn fails, not the tool.
@@ -140,7 +166,7 @@ export class CallRunner<Context> {
   async #attempt(attempt: Attempt<Context>): Promise<CallState> {
     const { call, tool, input, answer } = attempt;
     if (answer === undefined && call.isConfirmed !== true) {
-      const context = this.#context(call, undefined, this.#policy.signal);
+      const context = this.#context(attempt, undefined, this.#policy.signal);
       const question = await tool.confirmation(input, context);
       if (question !== false) {
         return ask(call, {
@@ -152,7 +178,7 @@ export class CallRunner<Context> {
     const needsCredential = tool.credentials !== undefined;
     const credential = needsCredential ? await this.#policy.credential?.(tool, call) : undefined;
     if (needsCredential && credential === undefined) return askConsent(call, tool);
-    return this.#once(attempt, (signal) => this.#context(call, credential, signal));
+    return this.#once(attempt, (signal) => this.#context(attempt, credential, signal));
   }
 
   /** Runs the tool unless the journal has its start. */
@@ -160,12 +186,13 @@ export class CallRunner<Context> {
     attempt: Attempt<Context>,
     context: (signal: AbortSignal) => Context,
   ): Promise<CallState> {
-    const { call, key, tool } = attempt;
+    const { call, key, tool, step } = attempt;
     const { journal, logger } = this.#policy;
     const state = this.#state;
     if (journal !== undefined && !(await journal.claim(key, {}))) {
       const earlier = journaledCall.decode((await journal.read(key)) ?? {}, key);
       if (earlier.call !== undefined) {
+        step?.change({ isReplayed: true });
         state.endsTurn ||= earlier.endsTurn;
         state.escalates ||= earlier.escalates;
         return earlier.call;
@@ -197,7 +224,7 @@ export class CallRunner<Context> {
     let context: Context | undefined;
     let output: CallOutput;
     try {
-      const value = await traced(call.name, { milliseconds, signal, reason }, async (signal) => {
+      const run = async (signal: AbortSignal): Promise<unknown> => {
         const own = toContext(signal);
         context = own;
         if (answer !== undefined && tool.resume !== undefined) {
@@ -206,15 +233,26 @@ export class CallRunner<Context> {
         }
         const instead = await this.#policy.beforeTool?.(info, own);
         return instead === undefined ? tool.run(input, own) : instead.result;
-      });
+      };
+      const attributes = { 'gen_ai.tool.call.id': call.id };
+      const value = await toolCalls(
+        call.name,
+        () => within({ milliseconds, signal, reason }, run),
+        { attributes, signal },
+      );
       if (value instanceof ToolPause) return ask(call, askOf(value, tool));
       const result = toJson(value, limits.resultCharacters);
       if (tool.isLongRunning) return ask(call, { request: 'result', ticket: result });
       output = { type: 'value', value: result };
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ tool: call.name, error }, 'agents.tool.failed');
-      output = { type: 'error', value: reasonOf(error) };
+      const instead = context && (await this.#policy.onToolError?.(info, error, context));
+      if (instead === undefined) {
+        logger.warn({ tool: call.name, error }, 'agents.tool.failed');
+        output = { type: 'error', value: reasonOf(error) };
+      } else {
+        output = { type: 'value', value: toJson(instead.result, limits.resultCharacters) };
+      }
     }
     if (context !== undefined) {
       const instead = await this.#policy.afterTool?.(info, output, context);
@@ -225,11 +263,16 @@ export class CallRunner<Context> {
     return answered(call, { output });
   }
 
-  #context(call: CallState, credential: Credential | undefined, signal: AbortSignal): Context {
+  #context(
+    { call, step }: Pick<Attempt<Context>, 'call' | 'step'>,
+    credential: Credential | undefined,
+    signal: AbortSignal,
+  ): Context {
     const state = this.#state;
     return this.#policy.context(call, {
       signal,
       credential,
+      steps: step?.steps,
       endTurn: ({ escalate = false } = {}) => {
         state.endsTurn = true;
         state.escalates ||= escalate;
@@ -257,6 +300,27 @@ interface Attempt<Context> {
   readonly tool: Tool<Context>;
   readonly input: unknown;
   readonly answer: Message | undefined;
+  readonly step: OpenStep | undefined;
+}
+
+/** What a call came to, as its step tells it. */
+function changeOf(
+  { output, ask: asking }: CallState,
+  noted: { readonly callId: string; readonly input: JsonValue },
+): StepChange {
+  if (asking !== undefined) {
+    return { state: 'paused', tool: { ...noted, asks: asking.request } };
+  }
+  if (output === undefined) return {};
+  const shown = excerptOf(output.value);
+  const tool = {
+    ...noted,
+    output:
+      output.type === 'value'
+        ? { type: output.type, value: shown }
+        : { type: output.type, value: typeof shown === 'string' ? shown : output.value },
+  };
+  return output.type === 'error' ? { state: 'failed', tool } : { tool };
 }
 
 function fail(call: CallState, why: string): CallState {
@@ -284,28 +348,13 @@ function askOf<Context>(pause: ToolPause, tool: Tool<Context>): Ask {
   };
 }
 
-const toolCalls = counter('legate.tool.calls');
-
-/** Runs a tool within its deadline, in a span. */
-async function traced<T>(
-  name: string,
-  limits: DeadlineOptions,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const span = startSpan('legate.tool', {
-    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name },
-  });
-  try {
-    const value = await inSpan(span, () => within(limits, run));
-    endSpan(span);
-    toolCalls.add(1, { tool: name, outcome: 'ok' });
-    return value;
-  } catch (error) {
-    endSpan(span, error instanceof LegateError ? { code: error.code } : {});
-    toolCalls.add(1, { tool: name, outcome: 'error' });
-    throw error;
-  }
-}
+const toolCalls = traced({
+  span: 'execute_tool',
+  subject: 'gen_ai.tool.name',
+  label: 'tool',
+  calls: 'legate.tool.calls',
+  duration: 'legate.tool.duration',
+});
 
 const maxReasonLength = 1_000;
 

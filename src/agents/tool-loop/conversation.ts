@@ -2,7 +2,6 @@ import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type Part } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
-import type { Turn } from '../agent.ts';
 import { json, part } from '../stored.ts';
 
 const provider = z.custom<SharedV4ProviderMetadata>(isJsonObject).exactOptional();
@@ -85,39 +84,41 @@ export function withOwnIds(
   });
 }
 
-/** The history for one agent: its own turns in full, the visible text of other agents' turns. */
-export async function loadHistory(
-  turn: Turn,
-  agent: string,
-  turns: number,
-  /** Of all turns that are read. */
-  maxCharacters = 200_000,
-): Promise<readonly Entry[]> {
-  if (turns === 0) return [];
-  const logged = await turn.state.log({ last: turns });
-  const kept: (readonly Entry[])[] = [];
-  let size = 0;
-  for (const { agent: author, entries } of logged.toReversed()) {
-    // Logs of sub agents with a conversation of their own have no entries.
-    if (entries === undefined) continue;
-    const stored = loggedTurn.decode(entries, turn.contextId);
-    const visible = author === agent ? stored : visibleEntries(stored);
-    size += JSON.stringify(visible).length;
-    if (size > maxCharacters) break;
-    kept.push(visible);
-  }
-  return kept.toReversed().flat();
+/** A turn of the log, as one agent sees it. */
+export interface ReadTurn {
+  readonly entries: readonly Entry[];
+  /** In characters. */
+  readonly size: number;
 }
 
-const cutMark = '[Earlier messages of this conversation were left out.]';
+/**
+ * A turn of the log for one agent: its own in full, the visible text of other agents'. Undefined for
+ * entries of other kinds, such as those of sub agents with a conversation of their own.
+ */
+export function readTurn(
+  { agent: author, entries }: JsonObject,
+  agent: string,
+  contextId: string,
+): ReadTurn | undefined {
+  if (entries === undefined) return undefined;
+  const stored = loggedTurn.decode(entries, contextId);
+  const visible = author === agent ? stored : visibleEntries(stored);
+  return { entries: visible, size: JSON.stringify(visible).length };
+}
 
-/** The newer half of a history, from a message of the user on, with a mark of what was left out. */
-export function withoutOldest(history: readonly Entry[]): readonly Entry[] {
-  const half = Math.ceil(history.length / 2);
-  const at = history.findIndex(({ role }, index) => index >= half && role === 'user');
-  const kept = at < 0 ? [] : history.slice(at);
-  if (kept.length < 2) return [];
-  return [{ role: 'user', parts: [{ text: cutMark }] }, ...kept];
+/** Characters of a result of a tool in a prompt that the model could not read at once. */
+const maxShortResult = 2_000;
+
+/** The entries with long results of tools cut; undefined where that changes nothing. */
+export function withShortResults(entries: readonly Entry[]): readonly Entry[] | undefined {
+  let isCut = false;
+  const short = entries.map((each): Entry => {
+    if (each.role !== 'tool') return each;
+    const results = each.results.map((result) => cutResult(result, maxShortResult));
+    isCut ||= results.some((result, index) => result !== each.results[index]);
+    return { role: 'tool', results };
+  });
+  return isCut ? short : undefined;
 }
 
 /** A turn for the log: without thoughts, with files by their names only, and long results cut. */

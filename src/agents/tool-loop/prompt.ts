@@ -10,6 +10,7 @@ import type {
 import { z } from 'zod';
 import type { GeneratedText } from '../../models/index.ts';
 import { LegateError, type Part, parseJson } from '../../protocol/index.ts';
+import { part } from '../stored.ts';
 import { toJsonSchema7 } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
 import { usage } from '../usage.ts';
@@ -27,6 +28,8 @@ export const modelAnswer = z
     text: z.string(),
     thoughts: z.array(thought).readonly(),
     calls: z.array(requestedCall.readonly()).readonly(),
+    /** Files that the model made, and the sources that it names. */
+    attachments: z.array(part).readonly().exactOptional(),
     /** `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. */
     finishReason: z.string(),
     usage,
@@ -47,13 +50,35 @@ export type ModelAnswer = z.infer<typeof modelAnswer>;
 /** Converts generated text for the loop, without calls that the provider executed itself. */
 export function toModelAnswer(generated: GeneratedText): ModelAnswer {
   const { text, reasoning, toolCalls, finishReason, usage: used } = generated;
+  const attachments = generated.content.flatMap(toAttachment);
   return {
     text,
     thoughts: reasoning.map((each) => ({ text: each.text, ...providerOf(each) })),
     calls: toolCalls.filter((each) => each.providerExecuted !== true).map(toRequestedCall),
+    ...(attachments.length > 0 && { attachments }),
     finishReason,
     usage: { ...used, calls: 1 },
   };
+}
+
+/** A generated file, or a source, as a part for the caller. */
+function toAttachment(content: GeneratedText['content'][number]): readonly Part[] {
+  if (content.type === 'file') {
+    const { mediaType, data } = content;
+    if (data.type === 'url') return [{ url: data.url.href, mediaType }];
+    const raw =
+      typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64');
+    return [{ raw, mediaType }];
+  }
+  if (content.type !== 'source') return [];
+  const { id, title } = content;
+  const metadata = { source: id };
+  if (content.sourceType === 'url') {
+    return [{ url: content.url, metadata, ...(title !== undefined && { filename: title }) }];
+  }
+  // A document has no address of its own.
+  const { mediaType, filename = content.title } = content;
+  return [{ url: `source:${encodeURIComponent(id)}`, mediaType, filename, metadata }];
 }
 
 /** Reads a call. The input that a model generates may be invalid JSON. */

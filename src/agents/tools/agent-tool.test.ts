@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { artifact, data } from '../../protocol/index.ts';
 import { scriptedModel } from '../../models/index.ts';
+import type { Agent } from '../agent.ts';
 import {
   agent,
   authRequired,
@@ -13,6 +14,7 @@ import {
 import { llmAgent } from '../llm/llm-agent.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { agentTool } from './agent-tool.ts';
+import { tool } from './tool.ts';
 
 function calling(name: string, requests: readonly string[]) {
   return {
@@ -102,4 +104,73 @@ test('what called models cost is added up', async () => {
     llmAgent({ name: 'outer', model, tools: [agentTool(inner)] }),
   ).say('Go');
   expect(end.metadata).toMatchObject({ usage: { input: 30, output: 3, calls: 3 } });
+});
+
+test('with `streams`, the caller sees what the agent makes while it is made', async () => {
+  const poet = agent({ name: 'poet' }, async function* () {
+    yield 'Roses';
+    yield ' are red';
+  });
+  const model = scriptedModel([calling('poet', ['roses']), 'Read']);
+  const tools = [agentTool(poet, { streams: true })];
+  const said = await new Conversation(llmAgent({ name: 'editor', model, tools })).say('Go');
+  const chunks = said.events.flatMap((event) =>
+    'kind' in event && event.kind === 'chunk' && event.artifact.artifactId.startsWith('c0/')
+      ? event.artifact.parts.map(({ text }) => text)
+      : [],
+  );
+  expect(chunks.join('')).toBe('Roses are red');
+  expect(model.requests[1]?.promptText).toContain('Roses are red');
+});
+
+test('an agent that journals what it does continues after a crash during its call', async () => {
+  const paid: string[] = [];
+  const hangs = Promise.withResolvers<void>();
+  const pay = tool({ name: 'pay', description: 'Pays.', run: () => void paid.push('paid') });
+  const inner = scriptedModel((_, index) => {
+    if (index === 1) hangs.resolve();
+    const answers = [{ toolCalls: [{ name: 'pay', input: {} }] }, { hang: true }];
+    return answers[index] ?? 'All is paid.';
+  });
+  const cashier = llmAgent({ name: 'cashier', model: inner, tools: [pay] });
+  const outer = scriptedModel([calling('cashier', ['Pay']), 'Done.']);
+  const conversation = new Conversation(
+    llmAgent({ name: 'clerk', model: outer, tools: [agentTool(cashier)] }),
+  );
+  const turn = { messageId: 'm', taskId: 'task-1' };
+  const process = new AbortController();
+  const dead = conversation.say('Go', { ...turn, signal: process.signal });
+  await hangs.promise;
+  process.abort(new Error('the process died'));
+  await expect(dead).rejects.toThrow('the process died');
+
+  const said = await conversation.say('Go', { ...turn, attempt: 2 });
+  expect([said.text, paid]).toEqual(['Done.', ['paid']]);
+  expect(outer.requests[1]?.promptText).toContain('All is paid.');
+});
+
+test('a remote agent is offered to the model under the name in its card, once that is known', async () => {
+  let title = 'localhost:35921';
+  const remote: Agent = {
+    ...agent({ name: 'localhost:35921' }, () => 'salve'),
+    get title() {
+      return title;
+    },
+    prepare: async () => {
+      title = 'The Translator (Latin)';
+    },
+  };
+  const model = scriptedModel(({ tools }, index) =>
+    index === 0 ? { toolCalls: [{ name: tools[0] ?? '', input: { request: 'hi' } }] } : 'Done',
+  );
+  const said = await new Conversation(
+    llmAgent({ name: 'a', model, tools: [agentTool(remote)] }),
+  ).say('Go');
+  expect(model.requests[0]?.tools).toEqual(['The_Translator__Latin_']);
+  expect([said.text, model.requests[1]?.promptText]).toEqual([
+    'Done',
+    expect.stringContaining('salve'),
+  ]);
+  expect(agentTool(remote, { name: 'latin' }).name).toBe('latin');
+  expect(agentTool(agent({ name: '3 sisters' }, () => '')).name).toBe('agent_3_sisters');
 });

@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import {
+  type Artifact,
+  checkOptions,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   message,
   type Message,
+  type OptionNames,
 } from '../../protocol/index.ts';
-import type { Agent, TurnEnd } from '../agent.ts';
+import type { Agent, TurnEnd, TurnEvent } from '../agent.ts';
+import { checkAgent } from '../check-agent.ts';
 import { childTurn } from '../child-turn.ts';
 import { textOf } from '../define.ts';
 import { drive, isPause } from '../drive.ts';
@@ -26,19 +30,41 @@ const input = z.object({ request: z.string().describe('What the agent is to do, 
  * };
  */
 export type AgentToolOptions = Partial<
-  Pick<
-    ToolOptions<JsonObject>,
-    'name' | 'description' | 'needsConfirmation' | 'isIdempotent' | 'timeoutMs'
-  >
->;
+  Pick<ToolOptions<JsonObject>, 'description' | 'needsConfirmation' | 'timeoutMs'>
+> & {
+  /** What the model calls it. @default the agent's name; of a remote agent, the name in its card */
+  readonly name?: string;
+  /**
+   * Whether it runs again when a crash left its outcome unknown. @default true for agents with
+   * `onInterrupted: 'run-again'`, such as `llmAgent` and workflows: their journal has what they did
+   */
+  readonly isIdempotent?: boolean;
+  /**
+   * Whether the caller sees what the agent makes while it is made, besides what the calling agent makes of
+   * it. @default false: only progress
+   */
+  readonly streams?: boolean;
+};
+
+const optionNames: OptionNames<AgentToolOptions> = {
+  name: 'string',
+  description: 'string',
+  needsConfirmation: { oneOf: ['boolean', 'function'] },
+  isIdempotent: 'boolean',
+  timeoutMs: 'number',
+  streams: 'boolean',
+};
 
 /**
- * An agent as a tool of another: it gets a request and returns what it made. Each call is a
- * conversation of its own. A question of the agent becomes a question to the caller, and the answer
- * goes to the agent.
+ * An agent as a tool of another agent: takes a request and returns the agent's output. Each call
+ * is a separate conversation. A question of the agent becomes a question to the caller, and the
+ * answer goes to the agent.
  * @example llmAgent({ name: 'editor', model, tools: [agentTool(researcher)] })
  */
-export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
+export function agentTool(agent: Agent, given: AgentToolOptions = {}): Tool {
+  checkAgent('agentTool', agent);
+  checkOptions(`agentTool of "${agent.name}"`, given, optionNames);
+  const { streams = false, ...options } = given;
   const run = async (call: Call, context: ToolContext): Promise<unknown> => {
     const turn = childTurn(context.turn, {
       name: `call/${context.callId}`,
@@ -46,6 +72,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
       value: call.value,
       isContinuation: call.isContinuation,
       signal: context.signal,
+      steps: context.steps,
     });
     const output = new TurnOutput();
     const events = drive(agent, turn, output);
@@ -55,13 +82,16 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
       // Artifacts go to the calling agent; progress goes to the caller.
       const event = next.value;
       if ('kind' in event && event.kind === 'working') await context.emit(event);
+      else if (streams) await emitOutput(event, context);
     }
   };
   const made = tool({
-    name: agent.name.replaceAll(/[^\w-]/g, '_').slice(0, 64),
+    name: toolNameOf(agent.name),
     description: agent.description,
     input,
     timeoutMs: 0,
+    // An agent that may run again replays what its journal has, its own calls included.
+    isIdempotent: agent.onInterrupted === 'run-again',
     ...options,
     run: ({ request }, context) => {
       const { messageId, metadata } = context.turn.message;
@@ -82,12 +112,31 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
   if (agent.prepare === undefined) return made;
   return {
     ...made,
-    // A remote agent says more of itself once it was reached.
+    // A remote agent says more of itself once it was reached; its name before is an address.
+    get name() {
+      return options.name ?? toolNameOf(agent.title ?? agent.name);
+    },
     get description() {
       return options.description ?? agent.description;
     },
     prepare: async (signal) => agent.prepare?.(signal),
   };
+}
+
+/** The name of an agent as one that models take for tools. */
+function toolNameOf(name: string): string {
+  const safe = name.replaceAll(/[^\w-]/g, '_').replace(/^(?![A-Za-z_])/, 'agent_');
+  return safe.slice(0, 64);
+}
+
+/** Artifacts of the agent, under ids that no other call has. */
+async function emitOutput(event: TurnEvent, { callId, emit }: ToolContext): Promise<void> {
+  const renamed = (artifact: Artifact): Artifact => ({
+    ...artifact,
+    artifactId: `${callId}/${artifact.artifactId}`,
+  });
+  if (!('kind' in event)) await emit(renamed(event));
+  else if (event.kind === 'chunk') await emit({ ...event, artifact: renamed(event.artifact) });
 }
 
 interface Call {

@@ -3,6 +3,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { z as v3 } from 'zod/v3';
 import { scriptedModel } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { llmAgent } from '../llm/llm-agent.ts';
@@ -39,6 +40,43 @@ test.each([
 test('a schema without JSON Schema is refused by its vendor', () => {
   const input = { '~standard': { vendor: 'homemade', validate: (value: unknown) => ({ value }) } };
   expect(() => tool({ name: 'a', description, input, run: () => 1 })).toThrow('schema of homemade');
+});
+
+test('a schema of zod 4 from before its Standard JSON Schema is converted', async () => {
+  const newer = z.object({ town: z.string() });
+  const { vendor, validate } = newer['~standard'];
+  const input: typeof newer = Object.create(newer, {
+    '~standard': { value: { vendor, validate } },
+  });
+  const made = tool({ name: 'weather', description, input, run });
+  expect(made.inputSchema).toMatchObject({ properties: { town: { type: 'string' } } });
+  expect(await resultOf([made], { town: 3 })).toContain('the input is not valid: town');
+});
+
+const zod3 = v3.object({ town: v3.string() });
+// Before 3.24 there was no Standard Schema.
+const older3 = { _def: zod3._def, safeParse: () => undefined };
+test.each([
+  ['tool', zod3, (input: object) => tool({ name: 'weather', description, input, run } as never)],
+  ['tool, older', older3, (input: object) => tool({ name: 'a', description, input, run } as never)],
+  ['an AI SDK tool', zod3, (inputSchema: object) => agentWith({ inputSchema, execute: run })],
+  ['an AI SDK tool, older', older3, (inputSchema: object) => agentWith({ inputSchema })],
+  ['output', zod3, (output: object) => agentWith({}, { output })],
+])('a schema of zod 3 is refused with the installed version and the fix: %s', (_, schema, make) => {
+  expect(() => make(schema)).toThrow(
+    /is a schema of zod 3 \(zod 4\.[\d.]+ is installed\).*; write import \{ z \} from 'zod'/,
+  );
+});
+
+function agentWith(weather: object, more: object = {}) {
+  const tools = Object.keys(weather).length === 0 ? {} : { weather };
+  return llmAgent({ name: 'a', model: scriptedModel([]), tools, ...more } as never);
+}
+
+test('an AI SDK tool with an object of schemas as its inputSchema is refused', () => {
+  expect(() => agentWith({ inputSchema: { town: z.string() } })).toThrow(
+    'the inputSchema of the tool "weather" is an object with a schema in it ("town")',
+  );
 });
 
 const inputSchema = z.object({ town: z.string() });
@@ -79,7 +117,9 @@ test('a tool of the AI SDK without execute waits for the result of the caller', 
 });
 
 test('a tool of the AI SDK in a list is refused: it has no name', () => {
-  const tools = [aiTool({ inputSchema, execute: run })] as unknown as AgentTools;
-  const make = () => llmAgent({ name: 'a', model: scriptedModel([]), tools });
+  // As from JavaScript: the types refuse it, too.
+  const tools = [aiTool({ inputSchema, execute: run })];
+  const make = (): unknown =>
+    Reflect.apply(llmAgent, undefined, [{ name: 'a', model: scriptedModel([]), tools }]);
   expect(make).toThrow('tools[0] is a tool of the AI SDK, which has no name; pass tools: {');
 });

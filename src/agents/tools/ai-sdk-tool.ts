@@ -1,5 +1,11 @@
-import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
-import { isSchema, type Schema } from './schema.ts';
+import {
+  errorMessage,
+  invalidConfiguration,
+  isJsonObject,
+  type JsonObject,
+  type LegateError,
+} from '../../protocol/index.ts';
+import { checkSchema, type Schema, valueSchema } from './schema.ts';
 import { type Tool, tool, type ToolContext } from './tool.ts';
 import type { ToolSource } from './tool-set.ts';
 
@@ -26,20 +32,29 @@ export interface AiSdkTool {
  */
 export type AgentTools = readonly ToolSource[] | Readonly<Record<string, ToolSource | AiSdkTool>>;
 
-/** All tools in one form. Refuses what is no tool, and a tool of the AI SDK that has no name. */
+/** All tools in one form. Refuses other values, and tools of the AI SDK without a name. */
 export function toolSources(owner: string, tools: AgentTools): readonly ToolSource[] {
   if (isList(tools)) {
     for (const [index, each] of tools.entries())
       if (!isSource(each)) throw notATool(owner, index, each);
     return tools;
   }
+  if (tools instanceof Promise)
+    throw invalidConfiguration(`${owner}: the option "tools" is a promise; await it first`);
   return Object.entries(tools).map(([name, each]) => {
     if (isSource(each)) return each;
     if (each.type === 'provider')
-      throw invalid(
+      throw invalidConfiguration(
         `${owner}: the tool "${name}" runs at the model's provider, which is not supported`,
       );
     if (each.inputSchema === undefined) throw notATool(owner, name, each);
+    const what = `${owner}: the inputSchema of the tool "${name}"`;
+    const given: unknown = each.inputSchema;
+    // What the AI SDK's `jsonSchema()` made is read later: it may be a promise.
+    if (!isLazy(given) && !isWrapped(given)) {
+      checkSchema(what, given);
+      valueSchema(given, what);
+    }
     let made: Promise<readonly Tool[]> | undefined;
     // A set: the JSON Schema may have to be awaited.
     return { name, tools: () => (made ??= fromAiSdk(name, each)) };
@@ -100,9 +115,11 @@ function valueOf(output: unknown): unknown {
 }
 
 async function schemaOf(given: unknown): Promise<Schema | JsonObject> {
-  const source: unknown = typeof given === 'function' && !('~standard' in given) ? given() : given;
-  if (isSchema(source)) return source;
-  if (typeof source !== 'object' || source === null || !('jsonSchema' in source)) return {};
+  const source: unknown = isLazy(given) ? given() : given;
+  if (!isWrapped(source)) {
+    checkSchema('the inputSchema of a tool', source);
+    return source;
+  }
   const jsonSchema: unknown = await source.jsonSchema;
   if (!isJsonObject(jsonSchema)) return {};
   const validate = 'validate' in source ? callable(source.validate) : undefined;
@@ -116,10 +133,20 @@ async function schemaOf(given: unknown): Promise<Schema | JsonObject> {
         if (typeof result !== 'object' || result === null) return { value };
         if ('value' in result) return { value: result.value };
         const error = 'error' in result ? result.error : undefined;
-        return { issues: [{ message: error instanceof Error ? error.message : 'invalid' }] };
+        return { issues: [{ message: errorMessage(error) }] };
       },
     },
   };
+}
+
+/** A function that returns the schema; schemas of arktype are functions, too. */
+function isLazy(source: unknown): source is () => unknown {
+  return typeof source === 'function' && !('~standard' in source);
+}
+
+/** What `jsonSchema()` and `zodSchema()` of the AI SDK return. */
+function isWrapped(source: unknown): source is { readonly jsonSchema: unknown } {
+  return typeof source === 'object' && source !== null && 'jsonSchema' in source;
 }
 
 type Callable = (...values: readonly unknown[]) => unknown;
@@ -145,13 +172,9 @@ function isSource(value: ToolSource | AiSdkTool): value is ToolSource {
 function notATool(owner: string, at: number | string, value: unknown): LegateError {
   const where = typeof at === 'number' ? `tools[${at}]` : `the tool "${at}"`;
   const isAiSdk = typeof value === 'object' && value !== null && 'inputSchema' in value;
-  return invalid(
+  return invalidConfiguration(
     isAiSdk
       ? `${owner}: ${where} is a tool of the AI SDK, which has no name; pass tools: { name: tool }`
       : `${owner}: ${where} is not a tool; make one with tool({ name, description, run })`,
   );
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

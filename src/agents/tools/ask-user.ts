@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { data, text } from '../../protocol/index.ts';
+import { checkOptions, data, text } from '../../protocol/index.ts';
 import { type Tool, tool, ToolPause } from './tool.ts';
 
 /**
  * A tool for models: asks the caller and waits for the answer; the task becomes input-required
- * and goes on with the next message. Without it, a question is an answer like any other.
+ * and continues with the next message. The model writes the question: there are no options.
+ * Without it, a question is an answer like any other.
  * @example llmAgent({ name: 'clerk', model, tools: [askUser()] })
  */
-export function askUser(): Tool {
+export function askUser(options: Readonly<Record<string, never>> = {}): Tool {
+  checkOptions('askUser', options, {});
   return tool({
     name: 'ask_user',
     description: 'Asks the user a question and waits for the answer.',

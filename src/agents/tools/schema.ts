@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import { z } from 'zod';
 import {
+  invalidConfiguration,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -67,11 +70,11 @@ export interface ValueSchema {
 
 const maxIssues = 5;
 
-/** From a Standard Schema, or from JSON Schema as it is. */
-export function valueSchema(source: Schema | JsonObject): ValueSchema {
+/** From a Standard Schema, or from JSON Schema as it is. `what` names it in messages. */
+export function valueSchema(source: Schema | JsonObject, what = 'a schema'): ValueSchema {
   if (!isSchema(source)) return fromJsonSchema(source);
   const standard = source['~standard'];
-  const { $schema: _, ...jsonSchema } = toJsonSchema(source);
+  const { $schema: _, ...jsonSchema } = toJsonSchema(source, what);
   return {
     jsonSchema: isJsonObject(jsonSchema) ? jsonSchema : {},
     parse: async (value) => toParsed(await standard.validate(value)),
@@ -79,20 +82,43 @@ export function valueSchema(source: Schema | JsonObject): ValueSchema {
 }
 
 /** draft-07 is what models know best. */
-function toJsonSchema(source: Schema): Record<string, unknown> {
+function toJsonSchema(source: Schema, what: string): Record<string, unknown> {
   const { jsonSchema, vendor = 'unknown' } = source['~standard'];
   if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-07' });
+  // The first versions of zod 4 convert by a function, which reads the schemas of any copy of zod.
+  if (isZod4(source)) return z.toJSONSchema(source, { target: 'draft-7', io: 'input' });
+  if (vendor === 'zod') throw oldZod(what);
   const converter = vendor === 'valibot' ? '@valibot/to-json-schema' : undefined;
   const file = converter === undefined ? undefined : findPackage(converter);
   if (file !== undefined) {
     const { toJsonSchema: convert }: ValibotConverter = createRequire(import.meta.url)(file);
     return convert(source, { target: 'draft-07', typeMode: 'input' });
   }
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     converter === undefined
-      ? `a schema of ${vendor} does not know its JSON Schema; use zod, arktype or valibot, or JSON Schema`
-      : `schemas of ${vendor} need the package ${converter}: npm install ${converter}`,
+      ? `${what} is a schema of ${vendor}, which does not know its JSON Schema; use zod 4, arktype or valibot, or JSON Schema`
+      : `${what} is a schema of ${vendor}, which needs the package ${converter}: npm install ${converter}`,
+  );
+}
+
+function isZod4(source: object): source is z.core.$ZodType {
+  return '_zod' in source;
+}
+
+/** Schemas of zod 3 know no JSON Schema; zod 3.25 and 4 have both. */
+function oldZod(what: string): LegateError {
+  const file = findPackage('zod/package.json');
+  const read: unknown = file === undefined ? {} : JSON.parse(readFileSync(file, 'utf8'));
+  const version = isJsonObject(read) && typeof read['version'] === 'string' ? read['version'] : '';
+  const [major, minor] = version.split('.').map(Number);
+  const fix =
+    major === 4
+      ? "write import { z } from 'zod' in place of 'zod/v3'"
+      : major === 3 && (minor ?? 0) >= 25
+        ? "write import { z } from 'zod/v4', or run npm install zod@4"
+        : 'run npm install zod@4';
+  return invalidConfiguration(
+    `${what} is a schema of zod 3${version === '' ? '' : ` (zod ${version} is installed)`}, which does not know its JSON Schema; ${fix}`,
   );
 }
 
@@ -104,6 +130,42 @@ interface ValibotConverter {
 export function toJsonSchema7(schema: JsonObject): LanguageModelV4FunctionTool['inputSchema'] {
   // Models check their schemas themselves.
   return schema;
+}
+
+/** Refuses what cannot be a schema: text, lists, and schemas in an object that is none itself. */
+export function checkSchema(what: string, source: unknown): asserts source is Schema | JsonObject {
+  if (isSchema(source)) return;
+  if (isOldZod(source)) throw oldZod(what);
+  if (!isJsonObject(source))
+    throw invalidConfiguration(
+      `${what} is not a schema; pass one of zod, valibot or arktype, or JSON Schema`,
+    );
+  const name = schemaIn(source, 2);
+  if (name !== undefined)
+    throw invalidConfiguration(
+      `${what} is an object with a schema in it ("${name}"); make a schema of the whole: z.object({ ${name}: ... })`,
+    );
+}
+
+/** The name of a property, or of one of its properties, that is a schema of a library. */
+function schemaIn(source: object, depth: number): string | undefined {
+  return Object.entries(source).find(
+    ([, value]) =>
+      isSchema(value) ||
+      isOldZod(value) ||
+      (depth > 0 && isJsonObject(value) && schemaIn(value, depth - 1) !== undefined),
+  )?.[0];
+}
+
+/** A schema of zod before 3.24, which knew no Standard Schema. */
+function isOldZod(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    '_def' in value &&
+    'safeParse' in value &&
+    !('~standard' in value)
+  );
 }
 
 /** Schemas of arktype are functions. */
@@ -142,7 +204,6 @@ interface Validator {
 }
 
 async function toValidator(jsonSchema: JsonObject): Promise<Validator> {
-  const { z } = await import('zod');
   // Patterns may come from elsewhere (MCP, OpenAPI), and values from users by way of a model: zod
   // would compile them with RegExp.
   const { splitPatterns } = await import('../../regex/index.ts');

@@ -1,4 +1,4 @@
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import type { Turn } from '../agent.ts';
 import type { Tool } from './tool.ts';
 
@@ -27,10 +27,14 @@ export interface ToolSet {
  */
 export type ToolSource = Tool | ToolSet;
 
-/** All tools of an agent for one turn, by name. The same name twice is an error. */
+/**
+ * All tools of an agent for one turn, by name. The same name twice is an error, except for `further`
+ * tools: an own tool replaces one of these.
+ */
 export async function resolveTools(
   sources: readonly ToolSource[],
   turn: Turn,
+  further: readonly Tool[] = [],
 ): Promise<ReadonlyMap<string, Tool>> {
   const lists = await Promise.all(
     sources.map(async (source) => {
@@ -42,17 +46,17 @@ export async function resolveTools(
   const found = new Map<string, Tool>();
   for (const each of lists.flat()) {
     if (found.has(each.name)) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `two tools are named "${each.name}"; rename one, or leave it out of its set`,
       );
     }
     found.set(each.name, each);
   }
+  for (const each of further) if (!found.has(each.name)) found.set(each.name, each);
   return found;
 }
 
-/** Some of the tools of a set. @example onlyTools(set, (each) => each.name !== 'delete_all') */
+/** Selects some tools of a set. @example onlyTools(set, (each) => each.name !== 'delete_all') */
 export function onlyTools(set: ToolSet, isWanted: (each: Tool) => boolean): ToolSet {
   return { ...set, tools: async (turn) => (await set.tools(turn)).filter(isWanted) };
 }

@@ -1,16 +1,20 @@
 import {
   type Artifact,
+  checkOptions,
+  invalidConfiguration,
   type JsonObject,
   type JsonValue,
-  LegateError,
   type Message,
+  type OptionNames,
+  ownerOf,
   type Part,
+  toParts,
 } from '../../protocol/index.ts';
 import type { ArtifactChunk, Session, Turn, Working } from '../agent.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
+import type { Steps } from '../steps/step-log.ts';
 import type { Usage } from '../usage.ts';
 import type { Credential, CredentialRequirement } from './credentials.ts';
-import { type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
+import { checkSchema, type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
 
 /**
  * What a tool knows of the call.
@@ -21,15 +25,20 @@ import { type OutputOf, type Parsed, type Schema, valueSchema } from './schema.t
  * };
  */
 export interface ToolContext {
+  /** The id of the call, unique in its task. */
   readonly callId: string;
   /** The agent that called. */
   readonly agent: string;
+  /** The turn that the call is part of, with its message and caller. */
   readonly turn: Turn;
+  /** The state of the conversation. */
   readonly session: Session;
   /** Aborts with the turn, and when the tool's time is up. */
   readonly signal: AbortSignal;
   /** Present where the tool requires one. */
   readonly credential?: Credential;
+  /** For steps within the call; absent where they are not recorded. */
+  readonly steps?: Steps | undefined;
   /** Sends progress to the caller. */
   readonly emit: (event: Working | Artifact | ArtifactChunk) => Promise<void>;
   /**
@@ -47,17 +56,24 @@ export interface ToolContext {
  */
 export interface ToolPauseOptions {
   /** What the caller is asked, in words or parts. */
-  readonly question: readonly Part[];
-  /** Whether the caller is asked for consent elsewhere rather than for an answer. @default false */
+  readonly question: string | Part | readonly Part[];
+  /** Whether the caller must authorize elsewhere instead of answering. @default false */
   readonly needsAuthorization?: boolean;
   /** Kept with the conversation, and given back with the answer. */
   readonly state?: JsonValue;
 }
 
+const pauseNames: OptionNames<ToolPauseOptions> = {
+  question: true,
+  needsAuthorization: 'boolean',
+  state: true,
+};
+
 /**
- * Returned by a tool that cannot go on without its caller. The turn ends with the question; the
- * message that continues the task comes to the tool's `resume`, days later or after a restart.
- * @example return new ToolPause({ question: [{ text: 'Which colour?' }] });
+ * Returned by a tool that needs an answer of its caller to continue. The turn ends with the
+ * question; `resume` of the tool gets the message that continues the task, even days later or
+ * after a restart.
+ * @example return new ToolPause({ question: 'Which colour?' });
  */
 export class ToolPause {
   readonly question: readonly Part[];
@@ -65,7 +81,8 @@ export class ToolPause {
   readonly state: JsonValue | undefined;
 
   constructor(options: ToolPauseOptions) {
-    this.question = options.question;
+    checkOptions('ToolPause', options, pauseNames, ['question']);
+    this.question = toParts(options.question);
     this.needsAuthorization = options.needsAuthorization ?? false;
     this.state = options.state;
   }
@@ -89,6 +106,7 @@ export interface ToolAnswer {
  */
 export interface Tool<Context = ToolContext> {
   readonly name: string;
+  /** What the tool does, for the model. */
   readonly description: string;
   /** JSON Schema of the input: an object. */
   readonly inputSchema: JsonObject;
@@ -97,6 +115,7 @@ export interface Tool<Context = ToolContext> {
   readonly isIdempotent: boolean;
   /** Milliseconds. */
   readonly timeoutMs: number | undefined;
+  /** The credential that the tool needs; the caller is asked for one that is missing. */
   readonly credentials: CredentialRequirement | undefined;
   /** Learns the description where it comes from elsewhere; called before a model is offered the tool. */
   prepare?(signal?: AbortSignal): Promise<void>;
@@ -124,13 +143,16 @@ export interface Tool<Context = ToolContext> {
 export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContext> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
+  /** What the tool does, for the model. */
   readonly description: string;
   /** A Standard Schema (zod, valibot, arktype), or JSON Schema. @default no input */
   readonly input?: S;
+  /** Runs the tool. The result is anything that can be written as JSON, or a `ToolPause`. */
   readonly run: (input: OutputOf<S>, context: Context) => unknown;
   /**
-   * Asks the caller before the tool runs: always, or when the function returns true, or the words to
-   * ask with. @default false
+   * Asks the caller before the tool runs: always, or when the function returns true or the text
+   * of the question.
+   * @default false
    */
   readonly needsConfirmation?:
     | boolean
@@ -145,25 +167,28 @@ export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContex
    * unknown. @default false
    */
   readonly isIdempotent?: boolean;
+  /** The credential that the tool needs; the caller is asked for one that is missing. */
   readonly credentials?: CredentialRequirement;
   /** Milliseconds. @default the agent's `toolTimeoutMs` */
   readonly timeoutMs?: number;
+  /** Continues after a `ToolPause`, with the answer. @default the answer is the result */
   readonly resume?: (answer: ToolAnswer, context: Context) => unknown;
+  /** The task was cancelled while the tool was paused. */
   readonly abandon?: (state: JsonValue | undefined, turn: Turn) => Promise<void>;
 }
 
 const optionNames: OptionNames<ToolOptions<JsonObject>> = {
-  name: true,
-  description: true,
+  name: 'string',
+  description: 'string',
   input: true,
-  run: true,
-  needsConfirmation: true,
-  isLongRunning: true,
-  isIdempotent: true,
-  credentials: true,
-  timeoutMs: true,
-  resume: true,
-  abandon: true,
+  run: 'function',
+  needsConfirmation: { oneOf: ['boolean', 'function'] },
+  isLongRunning: 'boolean',
+  isIdempotent: 'boolean',
+  credentials: 'object',
+  timeoutMs: 'number',
+  resume: 'function',
+  abandon: 'function',
 };
 const toolName = /^[A-Za-z_][\w-]{0,63}$/;
 const noInput: JsonObject = { type: 'object', properties: {} };
@@ -182,15 +207,17 @@ const noInput: JsonObject = { type: 'object', properties: {} };
 export function tool<const S extends Schema | JsonObject, Context = ToolContext>(
   options: ToolOptions<S, Context>,
 ): Tool<Context> {
+  const owner = ownerOf('tool', options);
+  checkOptions(owner, options, optionNames, ['name', 'description', 'run']);
   const { name, description, run, needsConfirmation = false, resume, abandon } = options;
   if (!toolName.test(name)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `invalid tool name "${name}": use up to 64 letters, digits, "_" and "-"`,
     );
   }
-  checkOptions(`tool "${name}"`, options, optionNames);
-  const schema = valueSchema(options.input ?? noInput);
+  const input = options.input ?? noInput;
+  checkSchema(`${owner}: its input`, input);
+  const schema = valueSchema(input, `${owner}: its input`);
   return {
     name,
     description,

@@ -1,11 +1,19 @@
 import { z } from 'zod';
-import { type Artifact, type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
+import {
+  type Artifact,
+  checkOptions,
+  invalidConfiguration,
+  type JsonObject,
+  type OptionNames,
+  type Part,
+  ownerOf,
+} from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
 import { agent, agentOptionNames, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { type Tool, tool } from '../tools/tool.ts';
+import { joinSections } from '../turn-output.ts';
 import { artifact, part } from '../stored.ts';
 import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
@@ -30,14 +38,17 @@ export interface LoopResult {
  * };
  */
 export interface LoopOptions extends AgentOptions {
+  /** The agents of one round, in order. */
   readonly steps: readonly Agent[];
-  /** Rounds after which the loop ends with what there is. @default 8 */
+  /** Maximum number of rounds; the loop then ends with its current result. @default 8 */
   readonly maxIterations?: number;
   /** Asked after each round: true ends the loop. */
   readonly until?: (result: LoopResult, turn: Turn) => boolean | Promise<boolean>;
   /**
-   * What a step gets: what the step before it made, or the caller's message and what all steps made
-   * so far. @default 'previous'
+   * What a step sees: `previous`, the output of the step before it, and its own conversation;
+   * `all`, the whole conversation: the caller's message and the outputs of all steps so far,
+   * after the earlier turns that an `llmAgent` shows to its model.
+   * @default 'previous'
    */
   readonly passes?: 'previous' | 'all';
   /** Shows the artifacts of all steps of all rounds, instead of the result alone. @default 'result' */
@@ -47,10 +58,10 @@ export interface LoopOptions extends AgentOptions {
 const optionNames: OptionNames<LoopOptions> = {
   ...agentOptionNames,
   steps: true,
-  maxIterations: true,
-  until: true,
-  passes: true,
-  shows: true,
+  maxIterations: 'number',
+  until: 'function',
+  passes: ['previous', 'all'],
+  shows: ['result', 'all'],
 };
 
 const checkpointFormat = new StoredFormat({
@@ -59,6 +70,8 @@ const checkpointFormat = new StoredFormat({
     iteration: z.number(),
     /** The step that waits. */
     at: z.number(),
+    /** The caller's first message; absent in checkpoints of before. */
+    asked: z.array(part).readonly().exactOptional(),
     /** What the step before it made. */
     made: z.array(part).readonly(),
     /** The caller's message and what all steps made, where steps get it. */
@@ -67,13 +80,17 @@ const checkpointFormat = new StoredFormat({
   }),
 });
 
+type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
+
 /**
- * Agents one after the other, again and again: the first works on what the last one made. The loop
- * ends when a step says so (`exitLoop`, or metadata `escalate: true`), when `until` does, or after
- * `maxIterations`. Its result is what the last step made that did not itself end the loop.
+ * Runs agents in sequence repeatedly: the first step gets the output of the last one. The loop
+ * ends when a step ends it (`exitLoop`, or metadata `escalate: true`), when `until` returns true,
+ * or after `maxIterations`. Its result is the output of the last step that did not itself end the
+ * loop.
  * @example loop({ name: 'polish', steps: [writer, critic], maxIterations: 4 })
  */
 export function loop(options: LoopOptions): Agent {
+  checkOptions(ownerOf('agent', options), options, optionNames, ['name']);
   const {
     steps,
     maxIterations = 8,
@@ -82,22 +99,25 @@ export function loop(options: LoopOptions): Agent {
     passes = 'previous',
     ...rest
   } = options;
-  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, steps);
   if (!Number.isInteger(maxIterations) || maxIterations < 1) {
     const message = `agent "${options.name}": maxIterations must be 1 or more`;
-    throw new LegateError('CONFIGURATION_INVALID', message);
+    throw invalidConfiguration(message);
   }
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const run = await WorkflowRun.open(turn, checkpointFormat);
+    const run = await WorkflowRun.open(turn, checkpointFormat, { passes });
     const { checkpoint } = run;
-    let made = checkpoint?.made ?? turn.message.parts;
-    const given = new Passed(passes, made, checkpoint?.all);
-    let result = checkpoint?.result ?? [];
+    const { parts } = turn.message;
+    const start = { made: parts, asked: parts, all: undefined, result: [], ...checkpoint };
+    const { asked } = start;
+    let { made, result }: Pick<Checkpoint, 'made' | 'result'> = start;
+    const given = new Passed(passes, made, start.all);
     let isFirst = true;
     const finish = function* (iteration: number, more: JsonObject): Generator<TurnEvent> {
       if (shows === 'result') yield* result;
+      const parts = joinSections(result.map((each) => each.parts));
+      run.converse(options.name, asked, [{ name: options.name, parts }]);
       const end: TurnEnd = { kind: 'completed', metadata: { iterations: iteration, ...more } };
       yield run.end(end);
     };
@@ -116,6 +136,7 @@ export function loop(options: LoopOptions): Agent {
         if (isPause(end)) {
           yield run.pause(end, {
             ...given.saved,
+            asked,
             iteration,
             at: index,
             made,
@@ -173,7 +194,7 @@ class Passed {
   }
 
   add(made: readonly Part[]): void {
-    this.#parts = this.#passes === 'all' ? [...this.#parts, ...made] : made;
+    this.#parts = this.#passes === 'all' ? joinSections([this.#parts, made]) : made;
   }
 }
 

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { present } from '../../config/index.ts';
-import { data, text } from '../../protocol/index.ts';
+import { checkOptions, data, type OptionNames, text, ownerOf } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import { Deadline } from '../../time/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
 import { agent, agentOptionNames, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
@@ -16,6 +15,7 @@ import { checkpointBase, checkSteps, escalates, storedEnd, WorkflowRun } from '.
  * @example const options: ParallelOptions = { name: 'trip', branches: [trains, hotels], requires: 'all' };
  */
 export interface ParallelOptions extends AgentOptions {
+  /** The agents that run at the same time. */
   readonly branches: readonly Agent[];
   /** Whether one branch that completes is enough, or all must. @default 'any' */
   readonly requires?: 'any' | 'all';
@@ -28,7 +28,7 @@ type Outcome = z.infer<typeof outcome>;
 const optionNames: OptionNames<ParallelOptions> = {
   ...agentOptionNames,
   branches: true,
-  requires: true,
+  requires: ['any', 'all'],
 };
 
 const checkpointFormat = new StoredFormat({
@@ -42,14 +42,14 @@ const checkpointFormat = new StoredFormat({
 type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
 
 /**
- * Agents side by side on the same message, each with a conversation of its own. Their artifacts are
- * named for them (`branch/artifact`). A failed branch does not affect the others. Questions
- * of branches are asked one after the other, when all have gone as far as they can.
+ * Runs agents concurrently on the same message, each with its own conversation. Artifact names
+ * have the branch as prefix (`branch/artifact`). A failed branch does not affect the others.
+ * Questions of branches are asked one after the other, when no branch can continue.
  * @example parallel({ name: 'opinions', branches: [optimist, pessimist] })
  */
 export function parallel(options: ParallelOptions): Agent {
+  checkOptions(ownerOf('agent', options), options, optionNames, ['name']);
   const { branches, requires = 'any', ...rest } = options;
-  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, branches);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {

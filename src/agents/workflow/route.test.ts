@@ -95,7 +95,7 @@ test('a choice that is none of the agents fails, and names them', async () => {
 test('the steps of a loop get what the step before made, or all that was made so far', async () => {
   for (const [passes, expected] of [
     ['previous', 'b(a(b(a(go))))'],
-    ['all', 'b(goa(go)b(goa(go))a(goa(go)b(goa(go))))'],
+    ['all', 'b(go\na(go)\nb(go\na(go))\na(go\na(go)\nb(go\na(go))))'],
   ] as const) {
     const wrap = (name: string) =>
       agent({ name }, async (turn) => `${name}(${textOf(turn.message)})`);

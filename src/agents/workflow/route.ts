@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { LegateError } from '../../protocol/index.ts';
+import {
+  checkOptions,
+  invalidConfiguration,
+  type OptionNames,
+  ownerOf,
+} from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
 import { agent, agentOptionNames, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { checkpointBase, checkSteps, WorkflowRun } from './workflow-run.ts';
@@ -17,6 +21,7 @@ import { checkpointBase, checkSteps, WorkflowRun } from './workflow-run.ts';
  * };
  */
 export interface RouteOptions extends AgentOptions {
+  /** The agents to choose from. */
   readonly agents: readonly Agent[];
   /** The agent that takes the message, or its name. Journaled: chosen once, also after a crash. */
   readonly choose: (turn: Turn) => Agent | string | Promise<Agent | string>;
@@ -25,7 +30,7 @@ export interface RouteOptions extends AgentOptions {
 const optionNames: OptionNames<RouteOptions> = {
   ...agentOptionNames,
   agents: true,
-  choose: true,
+  choose: 'function',
 };
 
 const checkpointFormat = new StoredFormat({
@@ -35,7 +40,7 @@ const checkpointFormat = new StoredFormat({
 
 /**
  * One of several agents, chosen for each task: a branch, alone or as a step of another workflow. The
- * answer to a question goes to the agent that asked. Each agent has a conversation of its own.
+ * answer to a question goes to the agent that asked. Each agent has its own conversation.
  * @example
  * route({
  *   name: 'desk',
@@ -44,8 +49,8 @@ const checkpointFormat = new StoredFormat({
  * })
  */
 export function route(options: RouteOptions): Agent {
+  checkOptions(ownerOf('agent', options), options, optionNames, ['name']);
   const { agents, choose, ...rest } = options;
-  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, agents);
   const find = (name: string): Agent | undefined => agents.find((each) => each.name === name);
 
@@ -56,8 +61,7 @@ export function route(options: RouteOptions): Agent {
     const found = find(name);
     if (found === undefined) {
       const names = agents.map((each) => each.name).join(', ');
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `agent "${options.name}" chose "${name}", which is not one of its agents: ${names}`,
       );
     }

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { checkOptions, type OptionNames, ownerOf } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
-import { checkOptions, type OptionNames } from '../check-options.ts';
 import { agent, agentOptionNames, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { part } from '../stored.ts';
+import { joinSections } from '../turn-output.ts';
 import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
@@ -12,10 +13,13 @@ import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from 
  * @example const options: SequentialOptions = { name: 'article', steps: [researcher, writer], passes: 'all' };
  */
 export interface SequentialOptions extends AgentOptions {
+  /** The agents, in order. */
   readonly steps: readonly Agent[];
   /**
-   * What a step gets: what the step before it made, or the caller's message and what all steps
-   * before it made. @default 'previous'
+   * What a step sees: `previous`, the output of the step before it, and its own conversation;
+   * `all`, the whole conversation: the caller's message and the outputs of all steps before it,
+   * after the earlier turns that an `llmAgent` shows to its model.
+   * @default 'previous'
    */
   readonly passes?: 'previous' | 'all';
   /** The steps whose artifacts the caller sees; with `all`, artifact ids are prefixed by the step. @default 'last' */
@@ -25,8 +29,8 @@ export interface SequentialOptions extends AgentOptions {
 const optionNames: OptionNames<SequentialOptions> = {
   ...agentOptionNames,
   steps: true,
-  passes: true,
-  shows: true,
+  passes: ['previous', 'all'],
+  shows: ['last', 'all'],
 };
 
 const checkpointFormat = new StoredFormat({
@@ -48,12 +52,12 @@ const checkpointFormat = new StoredFormat({
  * @example sequential({ name: 'article', steps: [researcher, writer, editor] })
  */
 export function sequential(options: SequentialOptions): Agent {
+  checkOptions(ownerOf('agent', options), options, optionNames, ['name']);
   const { steps, passes = 'previous', shows = 'last', ...rest } = options;
-  checkOptions(`agent "${options.name}"`, options, optionNames);
   checkSteps(options.name, steps);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const run = await WorkflowRun.open(turn, checkpointFormat);
+    const run = await WorkflowRun.open(turn, checkpointFormat, { passes });
     const { checkpoint } = run;
     const asked = checkpoint?.asked ?? turn.message.parts;
     const made = [...(checkpoint?.made ?? [])];
@@ -61,7 +65,7 @@ export function sequential(options: SequentialOptions): Agent {
     for (const [index, step] of steps.entries()) {
       if (index < start) continue;
       const isFirst = index === start;
-      const given = passes === 'all' ? [...asked, ...made.flat()] : (made.at(-1) ?? asked);
+      const given = passes === 'all' ? joinSections([asked, ...made]) : (made.at(-1) ?? asked);
       const isLast = index === steps.length - 1;
       const visible = shows === 'all' ? 'own' : isLast ? 'as-is' : 'none';
       const { end, parts, artifacts } = yield* run.step(step, {
@@ -75,6 +79,13 @@ export function sequential(options: SequentialOptions): Agent {
       }
       if (end.kind !== 'completed' || isLast || escalates(end)) {
         if (visible === 'none' && end.kind === 'completed') yield* artifacts;
+        if (end.kind === 'completed') {
+          const said = [...made, parts].map((each, at) => ({
+            name: steps[at]?.name ?? '',
+            parts: each,
+          }));
+          run.converse(options.name, asked, said);
+        }
         yield run.end(end);
         return;
       }

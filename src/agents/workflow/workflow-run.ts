@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   type Artifact,
+  invalidConfiguration,
   type JsonObject,
   LegateError,
   type Message,
@@ -8,10 +9,12 @@ import {
 } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd } from '../agent.ts';
+import { checkAgent } from '../check-agent.ts';
 import { childTurn, inBranch } from '../child-turn.ts';
 import { working } from '../define.ts';
 import { drive, failure, isPause } from '../drive.ts';
 import { artifact, jsonObject, part, SavedTasks } from '../stored.ts';
+import { toLog } from '../tool-loop/conversation.ts';
 import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import { addUsage, noUsage, type Usage, usage, usageMetadata, usageOf } from '../usage.ts';
 
@@ -61,6 +64,12 @@ export interface StepOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a step made. */
+export interface SaidBy {
+  readonly name: string;
+  readonly parts: readonly Part[];
+}
+
 const maxCheckpointSize = 2 * 1024 * 1024;
 
 /**
@@ -73,12 +82,21 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   readonly checkpoint: Checkpoint | undefined;
   readonly #saved: SavedTasks<Checkpoint>;
   readonly #logs = new Map<string, JsonObject[]>();
+  /** Whether steps see the whole conversation, which the workflow keeps, instead of one of their own. */
+  readonly #sharesConversation: boolean;
+  /** For the log of that conversation. */
+  readonly #shared: JsonObject[] = [];
   /** Of the steps that have ended. */
   usage: Usage;
   #pausedUsage: Usage = noUsage;
 
-  private constructor(turn: Turn, saved: SavedTasks<Checkpoint>, isContinued: boolean) {
+  private constructor(
+    turn: Turn,
+    saved: SavedTasks<Checkpoint>,
+    { isContinued, shares }: { readonly isContinued: boolean; readonly shares: boolean },
+  ) {
     this.turn = turn;
+    this.#sharesConversation = shares;
     this.#saved = saved;
     const stopped = saved.take(turn.taskId);
     this.checkpoint = isContinued ? stopped : undefined;
@@ -88,11 +106,17 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   static async open<Checkpoint extends z.infer<typeof checkpointBase>>(
     turn: Turn,
     format: StoredFormat<Checkpoint>,
-    options: { readonly isContinued?: boolean; readonly value?: JsonObject | undefined } = {},
+    options: {
+      readonly isContinued?: boolean;
+      readonly value?: JsonObject | undefined;
+      /** `all`: steps see the whole conversation. */
+      readonly passes?: 'previous' | 'all';
+    } = {},
   ): Promise<WorkflowRun<Checkpoint>> {
-    const { isContinued = turn.isContinuation, value = await turn.state.load() } = options;
+    const { isContinued = turn.isContinuation, value = await turn.state.load(), passes } = options;
     const { checkpoints, children } = value ?? {};
-    return new WorkflowRun(turn, new SavedTasks(format, checkpoints, children), isContinued);
+    const saved = new SavedTasks(format, checkpoints, children);
+    return new WorkflowRun(turn, saved, { isContinued, shares: passes === 'all' });
   }
 
   /** Lets the steps that wait at a checkpoint drop their questions: the task was cancelled there. */
@@ -141,6 +165,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
       value: this.#saved.children.get(name),
       pendingLog: this.#logs.get(name) ?? [],
       isContinuation,
+      sharesConversation: this.#sharesConversation,
       signal,
     });
     const output = new TurnOutput();
@@ -175,6 +200,16 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     return this.end(end);
   }
 
+  /** Adds to the conversation that steps share: what the caller asked, and what each step made of it. */
+  converse(workflow: string, asked: readonly Part[], made: readonly SaidBy[]): void {
+    if (!this.#sharesConversation) return;
+    const outputs = made.map(({ name, parts }) => {
+      const text = parts.map((each) => each.text ?? JSON.stringify(each.data ?? '')).join('');
+      return { role: 'assistant' as const, text: `[${name}] ${text}` };
+    });
+    this.#shared.push(toLog(workflow, [{ role: 'user', parts: asked }, ...outputs]));
+  }
+
   /** The end of the workflow, with the state to save. */
   end({ metadata: own, ...rest }: TurnEnd): TurnEnd {
     // The total of all steps replaces the usage that the last step reported.
@@ -185,13 +220,17 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
 
   #patch(): ContextPatch {
     const log = [...this.#logs].flatMap(([name, entries]) => inBranch(name, entries));
-    return { value: this.#saved.toValue('checkpoints'), ...(log.length > 0 && { log }) };
+    const all = [...log, ...this.#shared];
+    return { value: this.#saved.toValue('checkpoints'), ...(all.length > 0 && { log: all }) };
   }
 
   #keep(name: string, end: TurnEnd): void {
     const { value, log = [] } = end.context ?? {};
     if (value !== undefined) this.#saved.children.set(name, value);
-    if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
+    if (this.#sharesConversation) {
+      // What the step says of its turn is in the workflow's own entry; summaries are not.
+      this.#shared.push(...log.filter(({ entries }) => entries === undefined));
+    } else if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
     // A paused step reports its usage again when it resumes.
     if (isPause(end)) this.#pausedUsage = addUsage(this.#pausedUsage, usageOf(end.metadata));
     else this.usage = addUsage(this.usage, usageOf(end.metadata));
@@ -223,17 +262,17 @@ function* shown(
 
 /** Rejects duplicate names: state is saved by name. */
 export function checkSteps(name: string, steps: readonly Agent[]): void {
-  if (steps.length === 0) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `agent "${name}" has no agents; give at least one`,
-    );
+  if (!Array.isArray(steps)) {
+    throw invalidConfiguration(`agent "${name}": its agents must be a list: [one, other]`);
   }
+  if (steps.length === 0) {
+    throw invalidConfiguration(`agent "${name}" has no agents; give at least one`);
+  }
+  for (const step of steps) checkAgent(`agent "${name}"`, step);
   const names = steps.map((step) => step.name);
   const twice = names.find((each, index) => names.indexOf(each) !== index);
   if (twice !== undefined) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `agent "${name}": two of its agents are named "${twice}"; state is saved by name, so rename one`,
     );
   }

@@ -79,7 +79,7 @@ test('steps may get all that was made before, and all may be shown', async () =>
     shows: 'all',
   });
   const said = await new Conversation(line).say('x');
-  expect(said.text).toBe('a(x)|b(xa(x))');
+  expect(said.text).toBe('a(x)|b(x\na(x))');
   expect(ids(said)).toEqual(['a/answer', 'b/answer']);
 });
 
@@ -237,7 +237,7 @@ test('branches work side by side on the same message, with artifacts of their ow
   ]);
 });
 
-test('what branches made comes in their order, however long each took', async () => {
+test('results of branches keep the order of the branches, however long each took', async () => {
   const slow = agent({ name: 'slow' }, async function* () {
     await new Promise((resolve) => setImmediate(resolve));
     yield artifact('first');
@@ -249,7 +249,7 @@ test('what branches made comes in their order, however long each took', async ()
     name: 'line',
     steps: [parallel({ name: 'both', branches: [slow, quick] }), wrapper('join')],
   });
-  expect((await new Conversation(line).say('x')).text).toBe('join(firstsecond)');
+  expect((await new Conversation(line).say('x')).text).toBe('join(first\nsecond)');
 });
 
 test('branches do not hear each other', async () => {
@@ -349,7 +349,7 @@ test('a turn that is stopped stops all branches', async () => {
 
 // ---- loop -----------------------------------------------------------------------------------------
 
-test('a loop goes on until its condition holds', async () => {
+test('a loop continues until its condition holds', async () => {
   const grow = wrapper('g');
   const said = await new Conversation(
     loop({ name: 'l', steps: [grow], until: ({ text }) => text.length > 8 }),
@@ -390,7 +390,7 @@ test('a critic ends the loop by its tool, and the result is what it approved', a
   ]);
 });
 
-test('a question in a loop pauses it, and the answer goes on in the same round', async () => {
+test('a question in a loop pauses it, and the answer continues in the same round', async () => {
   const before = wrapper('a');
   let rounds = 0;
   const conversation = new Conversation(
@@ -494,4 +494,46 @@ test('a step that was interrupted runs again, unless it says that it fails', asy
     const { end } = await conversation.say('x', { ...turn, attempt: 2 });
     expect([end.kind, count]).toEqual([kind, turns]);
   }
+});
+
+const conversing = ['sequential', 'loop'] as const;
+test.each(conversing)(
+  'with `passes: all`, the steps of a %s see the whole conversation',
+  async (form) => {
+    const first = scriptedModel(['Trains are fast.', 'Buses are slow.']);
+    const second = scriptedModel(['Verse on trains', 'Verse on buses']);
+    const steps = [
+      llmAgent({ name: 'facts', model: first }),
+      llmAgent({ name: 'poet', model: second }),
+    ];
+    const poem =
+      form === 'sequential'
+        ? sequential({ name: 'poem', steps, passes: 'all' })
+        : loop({ name: 'poem', steps, passes: 'all', maxIterations: 1 });
+    const conversation = new Conversation(poem);
+    await conversation.say('Trains?');
+    await conversation.say('And buses?');
+    const told = (model: typeof first) =>
+      model.requests[1]?.messages.map(({ role, text }) => `${role}: ${text}`);
+    // The step that runs first sees what the one after it made in the turn before.
+    expect(told(first)?.join('\n')).toContain('Verse on trains');
+    expect(told(first)?.at(-1)).toBe('user: And buses?');
+    expect(told(second)?.[0]).toBe('user: Trains?');
+    expect(told(second)?.at(-1)).toBe('user: And buses?\nBuses are slow.');
+    expect(conversation.log).toHaveLength(2);
+  },
+);
+
+test('with `passes: previous`, each step has a conversation of its own', async () => {
+  const model = scriptedModel(['Trains are fast.', 'Verse', 'Buses are slow.', 'Verse']);
+  const steps = [llmAgent({ name: 'facts', model }), llmAgent({ name: 'poet', model })];
+  const conversation = new Conversation(sequential({ name: 'poem', steps }));
+  await conversation.say('Trains?');
+  await conversation.say('And buses?');
+  expect(model.requests[2]?.promptText).not.toContain('Verse');
+  expect(model.requests[3]?.messages.map(({ text }) => text)).toEqual([
+    'Trains are fast.',
+    'Verse',
+    'Buses are slow.',
+  ]);
 });

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { scriptedModel } from '../models/index.ts';
-import { openMemory } from '../store/index.ts';
-import { llmAgent } from './llm/llm-agent.ts';
-import { Conversation } from './testing/conversation.ts';
-import { loadMemory } from './memory.ts';
-import { Memory } from './memory.ts';
+import { scriptedModel } from '../../models/index.ts';
+import { openMemory } from '../../store/index.ts';
+import { llmAgent } from '../llm/llm-agent.ts';
+import { Conversation } from '../testing/conversation.ts';
+import { loadMemory, Memory } from './memory.ts';
 
 const alice = { agent: 'clerk', caller: { tenant: '', subject: 'alice' } };
 
@@ -13,7 +12,7 @@ function texts(found: readonly { readonly text: string }[]): readonly string[] {
 }
 
 test('memories are found by their words, the best first, in any script', async () => {
-  const memory = new Memory(openMemory().records);
+  const memory = new Memory(openMemory());
   await memory.add(alice, [
     { text: 'Alice is allergic to peanuts', author: 'alice', sessionId: 's1' },
     { text: 'Alice likes peanuts butter cookies, cookies and more cookies' },
@@ -30,8 +29,8 @@ test('memories are found by their words, the best first, in any script', async (
   expect(await memory.search(alice, '!?')).toEqual([]);
 });
 
-test('nobody finds what is remembered of another, and the anonymous have no memory', async () => {
-  const memory = new Memory(openMemory().records);
+test('memories of one user are invisible to others, and anonymous callers have none', async () => {
+  const memory = new Memory(openMemory());
   const bob = { ...alice, caller: { tenant: '', subject: 'bob' } };
   const nobody = { ...alice, caller: { tenant: '', subject: '' } };
   await memory.add(alice, [{ text: 'a secret' }]);
@@ -42,8 +41,8 @@ test('nobody finds what is remembered of another, and the anonymous have no memo
 });
 
 test('what another process adds or forgets is seen by the next search', async () => {
-  const { records } = openMemory();
-  const [one, other] = [new Memory(records), new Memory(records)];
+  const store = openMemory();
+  const [one, other] = [new Memory(store), new Memory(store)];
   await one.add(alice, [{ text: 'first fact' }]);
   expect(texts(await other.search(alice, 'fact'))).toEqual(['first fact']);
   await one.add(alice, [{ text: 'second fact' }]);
@@ -54,7 +53,7 @@ test('what another process adds or forgets is seen by the next search', async ()
 });
 
 test('memories are bounded in number and length, and added side by side without loss', async () => {
-  const memory = new Memory(openMemory().records, { maxEntries: 10, maxIndexes: 1 });
+  const memory = new Memory(openMemory(), { maxEntries: 10, maxIndexes: 1 });
   await Promise.all(
     Array.from({ length: 10 }, (_, index) => memory.add(alice, [{ text: `fact ${index}` }])),
   );
@@ -67,7 +66,7 @@ test('memories are bounded in number and length, and added side by side without 
 });
 
 test('a model looks up its own caller by a tool', async () => {
-  const memory = new Memory(openMemory().records);
+  const memory = new Memory(openMemory());
   await memory.add(alice, [{ text: 'Likes the window seat' }]);
   const model = scriptedModel([
     { toolCalls: [{ name: 'load_memory', input: { query: 'seat' } }] },

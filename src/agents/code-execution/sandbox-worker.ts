@@ -1,0 +1,259 @@
+/**
+ * The worker thread of one sandbox: QuickJS, compiled to WebAssembly, runs the code. Only text crosses the
+ * boundary: JSON of results and of calls, and what was printed. The main thread terminates the worker
+ * when it takes longer than its time limit.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import {
+  newQuickJSWASMModuleFromVariant,
+  type QuickJSContext,
+  type QuickJSDeferredPromise,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+} from 'quickjs-emscripten-core';
+import type { SandboxAnswer, SandboxMessage, SandboxOutcome, SandboxRequest } from './sandbox.ts';
+
+/** Bytes of a recursion in the sandbox. */
+const maxStackBytes = 512 * 1024;
+/** `JS_EVAL_FLAG_ASYNC`: a script with `await` at its top; it is a promise of `{ value }`, its last expression. */
+const asyncScript = 1 << 7;
+/** `JS_EVAL_FLAG_COMPILE_ONLY`. */
+const compileOnly = 1 << 5;
+/** Characters of one call's input. */
+const maxInputLength = 1_000_000;
+
+/** Runs before the code, which can then replace none of what it captures. */
+const prelude = `((print, call, names) => {
+  const { parse, stringify } = JSON;
+  const show = (value) => {
+    if (typeof value === 'string') return value;
+    if (value instanceof Error) return String(value.stack ? value + '\\n' + value.stack : value);
+    if (typeof value === 'object' && value !== null) {
+      try { return stringify(value) } catch { return String(value) }
+    }
+    return String(value);
+  };
+  const log = (...values) => print(values.map(show).join(' '));
+  globalThis.console = { log, info: log, warn: log, error: log, debug: log };
+  for (const name of names) {
+    globalThis[name] = (input = {}) => call(name, stringify(input));
+  }
+  return {
+    toJson: (value) => stringify(value),
+    parse,
+    describe: (error) => {
+      // QuickJS throws null where not even its error fits into the memory.
+      if (error === null) return 'null was thrown: by the code, or because it ran out of memory';
+      if (!(error instanceof Error)) return String(error);
+      const stack = typeof error.stack === 'string' ? '\\n' + error.stack : '';
+      return error.name + ': ' + error.message + stack;
+    },
+  };
+})`;
+
+class Sandbox {
+  readonly #request: SandboxRequest;
+  readonly #runtime: QuickJSRuntime;
+  readonly #context: QuickJSContext;
+  readonly #calls = new Map<number, QuickJSDeferredPromise>();
+  readonly #deadline: number;
+  #callCount = 0;
+  #printed = 0;
+  readonly #toJson: QuickJSHandle;
+  readonly #parse: QuickJSHandle;
+  readonly #describe: QuickJSHandle;
+
+  constructor(request: SandboxRequest, runtime: QuickJSRuntime) {
+    this.#request = request;
+    this.#runtime = runtime;
+    this.#deadline = performance.now() + request.timeoutMs;
+    runtime.setMemoryLimit(request.memoryBytes);
+    runtime.setMaxStackSize(maxStackBytes);
+    runtime.setInterruptHandler(() => this.#isLate());
+    this.#context = runtime.newContext();
+    using helpers = this.#prepare();
+    this.#toJson = this.#context.getProp(helpers, 'toJson');
+    this.#parse = this.#context.getProp(helpers, 'parse');
+    this.#describe = this.#context.getProp(helpers, 'describe');
+  }
+
+  /** Starts the code; `settle` is called once it has ended, now or after its last call. */
+  run(settle: (outcome: SandboxOutcome) => void): void {
+    const { code, timeoutMs } = this.#request;
+    // The interrupt handler stops code that runs, and this code that waits for a call.
+    setTimeout(() => settle({ isLate: true }), timeoutMs);
+    const context = this.#context;
+    const succeed = (value: QuickJSHandle): void => settle(this.#succeeded(value));
+    const problem = this.#compile(code, asyncScript);
+    // `return` at the top needs a function.
+    const wrapped = `(async () => {${code}\n})()`;
+    if (problem !== undefined && this.#compile(wrapped, 0) !== undefined)
+      return settle(this.#failed(problem));
+    const isScript = problem === undefined;
+    const started = isScript
+      ? context.evalCode(code, 'code.js', asyncScript)
+      : context.evalCode(wrapped, 'code.js');
+    if (started.error !== undefined) return settle(this.#failed(started.error));
+    if (!isScript) return this.#follow(started.value, succeed, settle);
+    // The last expression may be a promise.
+    const onValue = (result: QuickJSHandle): void =>
+      this.#follow(context.getProp(result, 'value'), succeed, settle);
+    this.#follow(started.value, onValue, settle);
+  }
+
+  /** Returns the syntax error of code that must not run. */
+  #compile(code: string, flags: number): QuickJSHandle | undefined {
+    const { error } = this.#context.evalCode(code, 'code.js', flags | compileOnly);
+    return error;
+  }
+
+  /** The result of a call, from the main thread. */
+  answer({ id, value, error }: SandboxAnswer): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) return;
+    this.#calls.delete(id);
+    const context = this.#context;
+    if (error !== undefined) {
+      using handle = context.newError(error);
+      call.reject(handle);
+    } else {
+      using json = context.newString(value ?? 'null');
+      const parsed = context.callFunction(this.#parse, context.undefined, json);
+      if (parsed.error !== undefined) call.reject(parsed.error);
+      else call.resolve(parsed.value);
+      parsed.dispose();
+    }
+    this.#resume();
+  }
+
+  #resume: () => void = () => {};
+
+  /** Runs the code on until a promise of it is settled; `onValue` gets the value. */
+  #follow(
+    value: QuickJSHandle,
+    onValue: (value: QuickJSHandle) => void,
+    settle: (outcome: SandboxOutcome) => void,
+  ): void {
+    const context = this.#context;
+    const step = (): void => {
+      const jobs = this.#runtime.executePendingJobs();
+      if (jobs.error !== undefined) {
+        settle(this.#failed(jobs.error));
+        return;
+      }
+      const state = context.getPromiseState(value);
+      if (state.type === 'fulfilled') onValue(state.value);
+      else if (state.type === 'rejected') settle(this.#failed(state.error));
+      else if (this.#calls.size === 0)
+        settle({ error: 'the code waits for a promise that nothing settles' });
+    };
+    this.#resume = step;
+    step();
+  }
+
+  #prepare(): QuickJSHandle {
+    const context = this.#context;
+    using print = context.newFunction('print', (text) => {
+      this.#print(text);
+    });
+    using call = context.newFunction('call', (name, input) => this.#call(name, input));
+    using names = context.newArray();
+    this.#request.functions.forEach((name, at) => {
+      using text = context.newString(name);
+      context.setProp(names, at, text);
+    });
+    using install = context.unwrapResult(context.evalCode(prelude, 'prelude.js'));
+    return context.unwrapResult(
+      context.callFunction(install, context.undefined, print, call, names),
+    );
+  }
+
+  /** Sent at once, so that it is kept when the thread is terminated. */
+  #print(text: QuickJSHandle): void {
+    const { maxOutputLength } = this.#request;
+    if (this.#printed > maxOutputLength) return;
+    const line = `${this.#printed === 0 ? '' : '\n'}${this.#context.getString(text)}`;
+    const rest = maxOutputLength - this.#printed;
+    this.#printed += line.length;
+    post({ type: 'print', text: line.slice(0, rest), isCut: line.length > rest });
+  }
+
+  #call(name: QuickJSHandle, input: QuickJSHandle): QuickJSHandle {
+    const context = this.#context;
+    const { maxCalls } = this.#request;
+    this.#callCount += 1;
+    const promise = context.newPromise();
+    const json = context.typeof(input) === 'string' ? context.getString(input) : 'null';
+    const refusal =
+      this.#callCount > maxCalls
+        ? `the code may call functions ${maxCalls} times`
+        : json.length > maxInputLength
+          ? `the input has more than ${maxInputLength} characters`
+          : undefined;
+    if (refusal === undefined) {
+      const id = this.#callCount;
+      this.#calls.set(id, promise);
+      post({ type: 'call', id, name: context.getString(name), input: json });
+    } else {
+      using error = context.newError(refusal);
+      promise.reject(error);
+    }
+    return promise.handle;
+  }
+
+  #succeeded(value: QuickJSHandle): SandboxOutcome {
+    const context = this.#context;
+    if (context.typeof(value) === 'undefined') return {};
+    const json = context.callFunction(this.#toJson, context.undefined, value);
+    if (json.error !== undefined) return this.#failed(json.error);
+    using text = json.value;
+    if (context.typeof(text) !== 'string') return {};
+    return this.#bounded(context.getString(text));
+  }
+
+  #failed(error: QuickJSHandle): SandboxOutcome {
+    const words = this.#isLate() ? '' : this.#words(error);
+    if (this.#isLate()) return { isLate: true };
+    return { error: words.slice(0, this.#request.maxOutputLength) };
+  }
+
+  #isLate(): boolean {
+    return performance.now() > this.#deadline;
+  }
+
+  #bounded(result: string): SandboxOutcome {
+    const { maxOutputLength } = this.#request;
+    if (result.length <= maxOutputLength) return { result };
+    const length = `the result has ${result.length} characters as JSON; at most ${maxOutputLength} are allowed`;
+    return { error: `${length}: return less. It starts with ${result.slice(0, 200)}` };
+  }
+
+  /** Words for an error, which may be anything: its getters run in the sandbox, within its limits. */
+  #words(error: QuickJSHandle): string {
+    const context = this.#context;
+    const described = context.callFunction(this.#describe, context.undefined, error);
+    if (described.error === undefined) {
+      using text = described.value;
+      return context.getString(text);
+    }
+    described.error.dispose();
+    return 'the code threw a value that cannot be shown, or ran out of memory';
+  }
+}
+
+function post(message: SandboxMessage): void {
+  parentPort?.postMessage(message);
+}
+
+const request: SandboxRequest = workerData;
+const quickjs = await newQuickJSWASMModuleFromVariant(
+  import('@jitl/quickjs-ng-wasmfile-release-sync'),
+);
+const sandbox = new Sandbox(request, quickjs.newRuntime());
+parentPort?.on('message', (answer: SandboxAnswer) => sandbox.answer(answer));
+post({ type: 'start' });
+sandbox.run((outcome) => {
+  post({ type: 'end', ...outcome });
+  // What is left of the sandbox goes with the thread.
+  parentPort?.close();
+});

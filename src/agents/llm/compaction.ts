@@ -1,0 +1,260 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { z } from 'zod';
+import { generateText } from '../../models/index.ts';
+import { isJsonObject, type JsonObject, type OptionNames } from '../../protocol/index.ts';
+import { StoredFormat } from '../../store/index.ts';
+import type { Turn } from '../agent.ts';
+import { excerpt } from '../steps/excerpt.ts';
+import type { Steps } from '../steps/step-log.ts';
+import { cutResult, type Entry, readTurn, type ReadTurn } from '../tool-loop/conversation.ts';
+import { noUsage, type Usage } from '../usage.ts';
+import { type ModelLoader, modelLoader, type ModelSource } from './model-source.ts';
+
+/**
+ * How long conversations are made shorter.
+ * @example const compaction: CompactionOptions = { strategy: 'summarise', model: 'openai/gpt-5-mini' };
+ */
+export interface CompactionOptions {
+  /** `cut`: omits older turns. `summarise`: a model summarises them. @default 'summarise' */
+  readonly strategy?: 'cut' | 'summarise';
+  /** Which model summarises. @default the agent's */
+  readonly model?: ModelSource;
+  /** Instruction for the summary. @default an instruction to keep names, numbers, decisions and open questions */
+  readonly instruction?: string;
+}
+
+export const compactionNames: OptionNames<CompactionOptions> = {
+  strategy: ['cut', 'summarise'],
+  model: true,
+  instruction: 'string',
+};
+
+const defaultInstruction =
+  'Summarise this conversation for yourself, so that you can go on with it without having read it. ' +
+  'Keep names, numbers, dates, decisions, results of tools and open questions. Write at most 300 words, ' +
+  'in the language of the conversation, and nothing else.';
+
+export interface Compaction {
+  readonly strategy: 'cut' | 'summarise';
+  readonly model: ModelLoader | undefined;
+  readonly instruction: string;
+}
+
+export function resolveCompaction(
+  owner: string,
+  given: 'cut' | 'summarise' | CompactionOptions,
+): Compaction {
+  const options: CompactionOptions = typeof given === 'string' ? { strategy: given } : given;
+  const { strategy = 'summarise', model, instruction = defaultInstruction } = options;
+  return {
+    strategy,
+    model: model === undefined ? undefined : modelLoader(`compaction of ${owner}`, model),
+    instruction,
+  };
+}
+
+/** An entry of the context's log: what came before the last `keeps` entries, in a few words. */
+const summaryFormat = new StoredFormat({
+  name: 'summary of conversation',
+  schema: z.object({ agent: z.string(), summary: z.string(), keeps: z.number() }),
+});
+
+const cutMark = '[Earlier messages of this conversation were left out.]';
+const maxSummary = 8_000;
+/** Of one result of a tool, in what is summarised. */
+const maxResult = 1_000;
+
+export interface HistoryOptions {
+  readonly turn: Turn;
+  readonly agent: string;
+  /** Most turns, and most characters of them. */
+  readonly turns: number;
+  readonly characters: number;
+  readonly compaction: Compaction;
+  /** The agent's model. */
+  readonly model: LanguageModelV4;
+  readonly steps: Steps | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The earlier turns of a conversation, as one agent shows them to its model, within bounds:
+ *
+ * - **within**: all turns that are kept, after the summary of those before, if there is one.
+ * - **compacted**: the older ones were left out or summarised, since they were too many or too long, or
+ *   since the model refused to read them. A summary is journaled, and belongs into the log of the turn.
+ */
+export class History {
+  readonly #options: HistoryOptions;
+  #turns: readonly ReadTurn[];
+  #summary: string | undefined;
+  /** Turns were left out, and are in no summary. */
+  #isCut = false;
+  #compactions = 0;
+  /** What summaries cost. */
+  usage: Usage = noUsage;
+  /** For the log of the conversation: the summary that was made in this turn. */
+  readonly log: JsonObject[] = [];
+
+  private constructor(options: HistoryOptions, loaded: Loaded) {
+    this.#options = options;
+    this.#turns = loaded.turns;
+    this.#summary = loaded.summary;
+  }
+
+  static async load(options: HistoryOptions): Promise<History> {
+    const { turns, compaction, characters } = options;
+    if (turns === 0) return new History(options, { turns: [], summary: undefined });
+    // A summary stands at most as many turns back as there may be before the next one is made.
+    const history = new History(options, await load(options, turns * 2 + 1));
+    const isLong = history.#turns.length > turns || history.#size > characters;
+    if (isLong && compaction.strategy === 'summarise') {
+      await history.#compact(Math.floor(turns / 2), characters / 2);
+    } else if (isLong) {
+      history.#cut(turns, characters);
+    }
+    return history;
+  }
+
+  get entries(): readonly Entry[] {
+    const before =
+      this.#summary === undefined
+        ? this.#isCut && cutMark
+        : `[Summary of the conversation so far]\n${this.#summary}`;
+    const entries = this.#turns.flatMap(({ entries: list }) => list);
+    return typeof before === 'string'
+      ? [{ role: 'user', parts: [{ text: before }] }, ...entries]
+      : entries;
+  }
+
+  /** Makes the history shorter, as the model could not read it. False: nothing is left to leave out. */
+  async shorten(): Promise<boolean> {
+    const { length } = this.#turns;
+    if (length === 0) {
+      const had = this.#summary !== undefined;
+      this.#summary = undefined;
+      this.#isCut ||= had;
+      return had;
+    }
+    const keeps = Math.floor(length / 2);
+    if (this.#options.compaction.strategy === 'summarise' && this.#compactions === 0) {
+      await this.#compact(keeps, Number.POSITIVE_INFINITY);
+    } else {
+      this.#cut(keeps, Number.POSITIVE_INFINITY);
+    }
+    return true;
+  }
+
+  get #size(): number {
+    return this.#turns.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Keeps the newest turns: at most so many, of so many characters. */
+  #cut(most: number, characters: number): readonly ReadTurn[] {
+    let keeps = 0;
+    let size = 0;
+    for (const turn of this.#turns.toReversed()) {
+      size += turn.size;
+      if (keeps >= most || size > characters) break;
+      keeps += 1;
+    }
+    const older = this.#turns.slice(0, this.#turns.length - keeps);
+    this.#turns = this.#turns.slice(older.length);
+    this.#isCut ||= older.length > 0;
+    return older;
+  }
+
+  async #compact(most: number, characters: number): Promise<void> {
+    const { turn, agent, compaction, model: own, steps, signal } = this.#options;
+    const older = this.#cut(most, characters);
+    if (older.length === 0) return;
+    this.#compactions += 1;
+    const key = `compaction ${this.#compactions}`;
+    const journaled = await turn.journal?.read(key);
+    const model = compaction.model === undefined ? own : await compaction.model();
+    const step = steps?.start({ kind: 'compaction', name: model.modelId });
+    if (typeof journaled === 'string') {
+      step?.end({ detail: excerpt(journaled), isReplayed: true });
+      return this.#summarised(journaled);
+    }
+    try {
+      const { text, usage } = await generateText(model, {
+        system: compaction.instruction,
+        prompt: transcript(this.#summary, older),
+        signal,
+        logger: turn.logger,
+        now: () => turn.clock.now(),
+      });
+      this.usage = { ...usage, calls: 1 };
+      const summary = text.slice(0, maxSummary);
+      await turn.journal?.write(key, summary);
+      step?.end({ detail: excerpt(summary) });
+      this.#summarised(summary);
+    } catch (error) {
+      signal.throwIfAborted();
+      // The conversation goes on without what was to be summarised.
+      turn.logger.warn({ agent, error }, 'agents.compaction.failed');
+      step?.end({ state: 'failed', detail: error instanceof Error ? excerpt(error.message) : '' });
+    }
+  }
+
+  #summarised(summary: string): void {
+    if (summary === '') return;
+    this.#summary = summary;
+    this.#isCut = false;
+    const { agent } = this.#options;
+    const keeps = this.#turns.length;
+    const { value } = summaryFormat.encode({ agent, summary, keeps });
+    if (isJsonObject(value)) this.log.splice(0, 1, value);
+  }
+}
+
+interface Loaded {
+  readonly turns: readonly ReadTurn[];
+  readonly summary: string | undefined;
+}
+
+async function load({ turn, agent }: HistoryOptions, last: number): Promise<Loaded> {
+  const logged = await turn.state.log({ last });
+  const turns: ReadTurn[] = [];
+  let summary: string | undefined;
+  for (const each of logged) {
+    if (typeof each['summary'] !== 'string') {
+      const read = readTurn(each, agent, turn.contextId);
+      if (read !== undefined) turns.push(read);
+    } else if (each['agent'] === agent) {
+      const stored = summaryFormat.decode(each, turn.contextId);
+      turns.splice(0, Math.max(0, turns.length - stored.keeps));
+      ({ summary } = stored);
+    }
+  }
+  return { turns, summary };
+}
+
+/** Turns as a text to be summarised. */
+function transcript(summary: string | undefined, turns: readonly ReadTurn[]): string {
+  const lines = turns.flatMap(({ entries }) => entries.flatMap(linesOf));
+  const before = summary === undefined ? [] : [`Summary of what came before: ${summary}`];
+  return [...before, ...lines].join('\n');
+}
+
+function linesOf(entry: Entry): readonly string[] {
+  switch (entry.role) {
+    case 'user':
+      return [
+        `User: ${entry.parts.map(({ text, data }) => text ?? JSON.stringify(data)).join(' ')}`,
+      ];
+    case 'assistant':
+      return [
+        ...(entry.text === undefined ? [] : [`You: ${entry.text}`]),
+        ...(entry.calls ?? []).map(
+          ({ name, input }) => `You called ${name}(${JSON.stringify(input)})`,
+        ),
+      ];
+    case 'tool':
+      return entry.results.map((result) => {
+        const { name, output } = cutResult(result, maxResult);
+        return `${name} returned ${JSON.stringify(output.value)}`;
+      });
+  }
+}

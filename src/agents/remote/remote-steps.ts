@@ -1,0 +1,53 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import { step as stepSchema, stepsExtension } from '../steps/step.ts';
+import type { OpenStep } from '../steps/step-log.ts';
+
+/** Of one remote task; further steps, and larger ones in characters of JSON, are left out. */
+const maxSteps = 500;
+const maxStepSize = 65_536;
+
+/** Metadata without the steps that it tells; undefined where nothing is left. */
+export function withoutSteps(metadata: JsonObject | undefined): JsonObject | undefined {
+  if (metadata === undefined || !Object.hasOwn(metadata, stepsExtension)) return metadata;
+  const { [stepsExtension]: _, ...rest } = metadata;
+  return Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+/** Notes the steps that a remote agent shares as steps within ours, so that they are seen here, too. */
+export class RemoteSteps {
+  readonly #hop: OpenStep;
+  /** By the ids that they have there. */
+  readonly #open = new Map<number, OpenStep>();
+
+  constructor(hop: OpenStep) {
+    this.#hop = hop;
+  }
+
+  note(metadata: JsonObject | undefined): void {
+    const told = metadata?.[stepsExtension];
+    if (told === undefined || !isBounded(told)) return;
+    const { success, data } = stepSchema.safeParse(told);
+    if (!success) return;
+    const { id, parent, kind, name, state, model, tool, remote, detail, isReplayed } = data;
+    const known = {
+      ...(model !== undefined && { model }),
+      ...(tool !== undefined && { tool }),
+      ...(remote !== undefined && { remote }),
+      ...(detail !== undefined && { detail }),
+      ...(isReplayed !== undefined && { isReplayed }),
+    };
+    let open = this.#open.get(id);
+    if (open === undefined) {
+      if (this.#open.size >= maxSteps) return;
+      const within = parent === undefined ? this.#hop : (this.#open.get(parent) ?? this.#hop);
+      // Times are of our own clock.
+      open = within.steps.start({ kind, name, ...known });
+      this.#open.set(id, open);
+    }
+    if (state !== 'running') open.end({ state, ...known });
+  }
+}
+
+function isBounded(told: JsonValue): boolean {
+  return isJsonObject(told) && JSON.stringify(told).length <= maxStepSize;
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { RecordStore } from '../../store/index.ts';
+import type { Step } from './step.ts';
+import { stepSpace, storedStep } from './step-log.ts';
+
+/**
+ * The steps of one attempt at a turn, in the order of their starts.
+ * @example const failed = ({ steps }: TurnSteps) => steps.filter(({ state }) => state === 'failed');
+ */
+export interface TurnSteps {
+  /** The message that the turn answers. */
+  readonly messageId: string;
+  /** 1, and more when the turn ran again after its process died. */
+  readonly attempt: number;
+  readonly steps: readonly Step[];
+}
+
+const pageSize = 200;
+/** Of one task; further ones are not read. */
+const maxSteps = 5_000;
+const stepKey = z.tuple([z.string(), z.string(), z.coerce.number(), z.coerce.number()]);
+
+/**
+ * The stored steps of a task, oldest turn first; of a running turn, the steps so far. `isOver`:
+ * no turn of the task is running, so a step without an end was interrupted.
+ * @example const turns = await readSteps(store.records, { taskId: task.id, isOver: true });
+ */
+export async function readSteps(
+  records: RecordStore,
+  { taskId, isOver }: { readonly taskId: string; readonly isOver: boolean },
+): Promise<readonly TurnSteps[]> {
+  const prefix = `${JSON.stringify([taskId]).slice(0, -1)},`;
+  const turns = new Map<string, { messageId: string; attempt: number; steps: Step[] }>();
+  let after: string | undefined;
+  for (let count = 0; count < maxSteps;) {
+    const page = await records.list({
+      space: stepSpace,
+      prefix,
+      limit: pageSize,
+      now: records.clock.now(),
+      ...(after !== undefined && { after }),
+    });
+    for (const { key, value } of page) {
+      const [, messageId, attempt] = stepKey.parse(JSON.parse(key));
+      const name = JSON.stringify([messageId, attempt]);
+      const turn = turns.get(name) ?? { messageId, attempt, steps: [] };
+      turn.steps.push(storedStep.decode(value.value, key));
+      turns.set(name, turn);
+    }
+    count += page.length;
+    after = page.at(-1)?.key;
+    if (page.length < pageSize) break;
+  }
+  const ordered = [...turns.values()].toSorted((one, other) => startOf(one) - startOf(other));
+  return ordered.map((turn, index) =>
+    isOver || index < ordered.length - 1 ? { ...turn, steps: turn.steps.map(interrupted) } : turn,
+  );
+}
+
+function startOf({ steps: [first] }: TurnSteps): number {
+  return first?.startedAt ?? 0;
+}
+
+/** A step that no process works on any more. */
+function interrupted(step: Step): Step {
+  return step.state === 'running' ? { ...step, state: 'interrupted' } : step;
+}
