@@ -99,17 +99,21 @@ export class Admissions {
   ): Promise<Admitted> {
     const { message, configuration } = request;
     if (this.#turns.isClosed) throw stopping();
+    const unavailable = this.#settings.agent.unavailable?.();
+    if (unavailable !== undefined) {
+      throw new LegateError('UNAVAILABLE', unavailable, { retryAfter: unavailableRetrySeconds });
+    }
     checkExtensions(this.#settings.requiredExtensions, call);
     checkMediaTypes(message, this.#settings.inputModes);
     const inline = configuration?.taskPushNotificationConfig;
     const push =
       inline === undefined ? undefined : await this.#pushConfigs.registration(inline, call);
     return message.taskId === undefined
-      ? this.#begin(request, call, owner, push, follow)
+      ? this.#startTurn(request, call, owner, push, follow)
       : this.#continue({ ...request, taskId: message.taskId }, call, owner, push, follow);
   }
 
-  async #begin(
+  async #startTurn(
     request: SendMessageRequest,
     call: Call,
     owner: string,
@@ -360,6 +364,9 @@ export function taskEnded(taskId: string): LegateError {
     { metadata: { taskId } },
   );
 }
+
+/** Seconds after which a client may ask an unavailable agent again. */
+const unavailableRetrySeconds = 5;
 
 /** Why nothing is let in any more. */
 export function stopping(): LegateError {

@@ -105,7 +105,7 @@ export class EventCheck {
     const artifact = isChunk ? event.artifact : 'artifactId' in event ? event : undefined;
     if (artifact !== undefined) {
       const { artifactId } = artifact;
-      if (this.#sealed?.has(artifactId) === true) throw wasSealed(artifactId);
+      if (this.#sealed?.has(artifactId) === true) throw wasClosed(artifactId);
       if (isChunk && event.append && !task.hasArtifact(artifactId)) {
         throw broken(`there is no artifact ${artifactId} to append to`);
       }
@@ -143,6 +143,11 @@ export class EventCheck {
     this.#open?.delete(artifactId);
   }
 
+  /** Artifacts of the turn whose last chunk has not come. */
+  get open(): Iterable<string> {
+    return this.#open ?? [];
+  }
+
   /** The end of the turn; one that failed names the artifacts that are not whole. */
   marked(end: TurnEnd): TurnEnd {
     if (end.kind !== 'failed' || this.#open === undefined || this.#open.size === 0) return end;
@@ -170,7 +175,7 @@ export class EventCheck {
   }
 }
 
-export function wasSealed(artifactId: string): LegateError {
+export function wasClosed(artifactId: string): LegateError {
   return broken(`artifact ${artifactId} was sealed by its last chunk`);
 }
 

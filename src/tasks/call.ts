@@ -46,12 +46,12 @@ export interface Call {
 }
 
 /**
- * A caller of whom nothing is known.
+ * An anonymous caller.
  * @example await engine.getTask({ id }, { caller: anonymous, version: '1.0' });
  */
 export const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
 
-/** Why a call's signal is aborted. A caller that leaves is no fault of ours, and not logged as one. */
+/** Why a call's signal is aborted. A disconnected caller is not logged as an error. */
 export function callerGone(): LegateError {
   return new LegateError('REQUEST_TIMEOUT', 'the caller left before the answer');
 }

@@ -11,7 +11,7 @@ const asking = agent({ name: 'asking' }, async function* () {
   yield inputRequired('Which?');
 });
 
-test('a cancel that comes while the turn ends with a question is followed, though nobody waits for it', async () => {
+test('a cancellation that arrives while the turn ends with a question takes effect without a waiting caller', async () => {
   const inner = openMemory();
   let failures = 1;
   const store = intercepted(inner, {
@@ -36,7 +36,7 @@ test('a cancel that comes while the turn ends with a question is followed, thoug
   await engine.stop();
 });
 
-test('whoever waits for a cancel sees to it when the runner of the turn is gone', async () => {
+test('a caller that waits for a cancellation completes it when the replica of the turn is gone', async () => {
   const [inner] = openMemoryReplicas(1);
   if (inner === undefined) throw new Error('expected a store');
   let wishes = 0;

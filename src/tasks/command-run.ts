@@ -58,6 +58,7 @@ export class CommandRun implements Run {
   readonly contextId: string;
   readonly turnId: string;
   readonly attempt: number;
+  readonly what: string;
   readonly owner: string;
   readonly caller: Caller;
   readonly traceparent: string | undefined;
@@ -79,7 +80,7 @@ export class CommandRun implements Run {
     replica: string;
     turn: TurnRecord;
     request: CommandRequest;
-    /** Who waits for it in this process; nobody once the caller has gone. */
+    /** The caller that waits in this process; undefined once it has disconnected. */
     waiting: () => WaitingCaller | undefined;
   }) {
     const { settings, turn, request } = options;
@@ -96,6 +97,7 @@ export class CommandRun implements Run {
     this.taskId = turn.taskId;
     this.turnId = turnIdOf(turn);
     this.attempt = turn.attempt;
+    this.what = request.command;
     this.contextId = request.contextId;
     this.caller = request.caller;
     this.traceparent = request.traceparent;
@@ -130,7 +132,7 @@ export class CommandRun implements Run {
     try {
       const next = await this.#end(outcome);
       this.#waiting()?.settle(answer);
-      return { kind: 'command', next };
+      return { kind: 'command', next, isFailed: 'error' in answer };
     } catch (error) {
       this.#waiting()?.settle({ error: dropped(error) });
       return lostOutcome(this.#settings, { turnId: this.turnId }, error);

@@ -124,7 +124,7 @@ describe('a command', () => {
     expect(told).toEqual(['adding']);
   });
 
-  test('goes on when its caller leaves', async () => {
+  test('continues when its caller leaves', async () => {
     const { counter, gate, turns } = counting();
     const engine = await start(counter);
     const leaving = new AbortController();
@@ -148,7 +148,7 @@ describe('a command', () => {
     await expect(engine.command(key, loose, {})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('that fails changes nothing and lets others go on; only errors for callers are told', async () => {
+  test('that fails changes nothing and lets others continue; only errors for callers are told', async () => {
     const { counter } = counting();
     const engine = await start(counter);
     await expect(
@@ -255,7 +255,7 @@ describe('with several replicas, a command', () => {
     expect(await there.engine.command(key, add, { by: 1 })).toBe(1);
   });
 
-  test('of a process that died is dropped, and the conversation goes on', async () => {
+  test('of a process that died is dropped, and the conversation continues', async () => {
     const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
     const { here, there, stores } = await replicas(clock);
     const running = here.engine.command(key, add, { by: 1, waits: true });

@@ -94,7 +94,7 @@ test('a process that stops waits for a turn that it is taking over, and gives it
   expect(await takeOver(other)).toMatchObject([{ taskId: 't', attempt: 1 }]);
 });
 
-test('a message that is let in while the process stops is left to others', async () => {
+test('a message admitted during shutdown is left to other replicas', async () => {
   const { opened, open } = gate();
   let isHeld = false;
   const { mine, other } = replicas({
@@ -122,7 +122,7 @@ test('a message that is let in while the process stops is left to others', async
   await expect(engine.send(request, call)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
-test('an agent that works for nobody any more is stopped when its conversation goes on here', async () => {
+test('an agent whose lease was lost is stopped when its conversation continues on this replica', async () => {
   const { mine, other } = replicas({ watch: () => () => {} });
   const { agent: made, turns, end } = slow();
   const engine = await Engine.start({ agent: made, store: mine });

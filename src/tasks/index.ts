@@ -4,7 +4,13 @@ export { Engine, type SendOutcome } from './engine.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { readTaskAt } from './live-task.ts';
 export { type EngineOptions, type PushHooks, retentionOf } from './options.ts';
-export { type Scheduler, storeScheduler, systemScheduler, type Timer } from './scheduler.ts';
+export {
+  retryWhileUnavailable,
+  type Scheduler,
+  storeScheduler,
+  systemScheduler,
+  type Timer,
+} from './scheduler.ts';
 export { TurnStopped } from './run-control.ts';
 export {
   mcpEndpoint,
@@ -14,7 +20,12 @@ export {
   type McpServerOptions,
   serveMcpStdio,
 } from './mcp/mcp-server.ts';
-export { Invocation, type InvocationResult } from './runner/invocation.ts';
+export {
+  Invocation,
+  type InvocationAnswer,
+  type InvocationQuestion,
+  type InvocationResult,
+} from './runner/invocation.ts';
 export {
   type InvocationInfo,
   Runner,

@@ -50,7 +50,7 @@ const pageSize = 500;
  * The artifacts of a task whose last chunk had come when its log was `until` events long. A snapshot
  * does not tell, so it is read from the log: by the few turns that add to what an earlier one made.
  */
-export async function sealedArtifacts(
+export async function closedArtifacts(
   store: Pick<Store, 'readEvents'>,
   taskId: string,
   until: number,

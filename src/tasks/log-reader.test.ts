@@ -13,7 +13,7 @@ async function numbersOf(stream: EventStream): Promise<number[]> {
   return numbers;
 }
 
-test('a stream whose store failed goes on where it was when it is pulled again', async () => {
+test('a stream whose store failed continues where it was when it is pulled again', async () => {
   let failures = 1;
   const store = intercepted(openMemory(), {
     readEvents: async (go) => {
@@ -56,7 +56,7 @@ test('a subscriber is told when a plain message took the place of the task', asy
   await engine.stop();
 });
 
-test('a stream that answers a follow-up begins after the task it shows, though the task went on meanwhile', async () => {
+test('a stream that answers a follow-up starts after the task it shows, though the task continued meanwhile', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const slow = agent({ name: 'slow' }, async function* (turn) {
     if (turn.isContinuation) return;
@@ -79,6 +79,6 @@ test('a stream that answers a follow-up begins after the task it shows, though t
   const taskId = (await listed()).tasks[0]?.id ?? '';
   const stream = await engine.stream({ message: message('this', { taskId }) }, call);
   // The task with its question; the follow-up, which its sender knows; working; completed.
-  expect(await numbersOf(stream)).toEqual([2, 4, 5]);
+  expect(await numbersOf(stream)).toEqual([3, 5, 6]);
   await engine.stop();
 });

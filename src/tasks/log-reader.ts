@@ -12,20 +12,40 @@ export interface Follower {
 /** The subscribers of each task in this process. Holds no events: the log does. */
 export class Hub {
   readonly #followers = new Map<string, Set<Follower>>();
+  /** Tasks of whose appends by other replicas the store tells, with what ends that. */
+  readonly #asked = new Map<string, () => void>();
+  readonly #ask: (taskId: string) => () => void;
 
-  follow(taskId: string, follower: Follower): () => void {
+  /** `ask` asks the store for notices of a task, until its result is called. */
+  constructor(ask: (taskId: string) => () => void = () => () => {}) {
+    this.#ask = ask;
+  }
+
+  /** With `isLocal` the turn runs in this process, which tells of its events itself. */
+  follow(taskId: string, follower: Follower, { isLocal = false } = {}): () => void {
     let followers = this.#followers.get(taskId);
     if (followers === undefined) {
       followers = new Set();
       this.#followers.set(taskId, followers);
     }
     followers.add(follower);
+    if (!isLocal) this.#askFor(taskId);
     return () => {
       followers.delete(follower);
-      if (followers.size === 0 && this.#followers.get(taskId) === followers) {
-        this.#followers.delete(taskId);
-      }
+      if (followers.size > 0 || this.#followers.get(taskId) !== followers) return;
+      this.#followers.delete(taskId);
+      this.#asked.get(taskId)?.();
+      this.#asked.delete(taskId);
     };
+  }
+
+  /** Asks for notices of tasks whose turn ran here when they were followed first, and has ended. */
+  askAgain(isRunning: (taskId: string) => boolean): void {
+    for (const taskId of this.#followers.keys()) if (!isRunning(taskId)) this.#askFor(taskId);
+  }
+
+  #askFor(taskId: string): void {
+    if (!this.#asked.has(taskId)) this.#asked.set(taskId, this.#ask(taskId));
   }
 
   /** Call only after the events were stored. */
@@ -96,7 +116,9 @@ export class LogReader implements Follower {
     this.#taskId = options.taskId;
     this.#cursor = options.cursor;
     this.#isLagging = options.isLagging;
-    this.#unfollow = options.hub.follow(options.taskId, this);
+    // A reader that has nothing to catch up with follows a turn that starts here.
+    const isLocal = !options.isLagging;
+    this.#unfollow = options.hub.follow(options.taskId, this, { isLocal });
   }
 
   offer(events: readonly LogEvent[]): void {

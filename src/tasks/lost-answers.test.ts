@@ -198,7 +198,7 @@ for (const pace of ['at once', 'after its first event']) {
   });
 }
 
-test('what meets an outage is not logged again and again, and nothing begins until it is over', async () => {
+test('what meets an outage is not logged again and again, and nothing starts until it is over', async () => {
   const shared = openShared();
   let isAway = false;
   const ran: number[] = [];

@@ -70,14 +70,14 @@ test('a replica that was taken for dead stops what others have taken over, when 
   state.isAway = false;
   await expect.poll(() => turns[0]?.signal.aborted).toBe(true);
   expect(turns[0]?.signal.reason).toMatchObject({ stopCause: 'lost' });
-  // Its caller waits for whoever runs the turn now.
+  // Its caller waits for the replica that runs the turn now.
   await complete(other, turn);
   const outcome = await answer;
   expect('task' in outcome && outcome.task.value.status.state).toBe('TASK_STATE_COMPLETED');
   await engine.stop();
 });
 
-test('a turn whose task was ended elsewhere stops as soon as its process hears of it', async () => {
+test('a turn whose task was ended by another replica stops when its process is notified', async () => {
   const { engine, other, turns, answer } = await setting({ hears: true });
   await complete(other, await takeOver(other));
   await answer;

@@ -9,7 +9,7 @@ import type { Turns } from './turns.ts';
 const batch = 100;
 
 /**
- * What an engine does beside its requests: takes over turns that nobody runs, looks for events and
+ * What an engine does beside its requests: takes over turns of dead replicas, looks for events and
  * cancel requests of which no notice came, and deletes what is over.
  */
 export class Maintenance {
@@ -84,6 +84,7 @@ export class Maintenance {
   /** Looks for what notices would have told. */
   async #lookAgain(): Promise<void> {
     this.#hub.wakeAll();
+    this.#hub.askAgain((taskId) => this.#turns.find(taskId) !== undefined);
     if (this.#turns.size === 0) return;
     const canceled = await this.#settings.store.cancelRequests(this.#replica.id);
     for (const taskId of canceled) this.#turns.stop(taskId, 'cancel');

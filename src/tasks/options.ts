@@ -27,9 +27,9 @@ export interface PushHooks {
  * };
  */
 export interface EngineOptions {
-  /** Who answers. */
+  /** The agent that handles the messages. */
   agent: Agent;
-  /** Where tasks and conversations are kept. */
+  /** Stores tasks and conversations. */
   store: Store;
   /** Whether messages may be answered by a stream and tasks subscribed to. @default true */
   streaming?: boolean;
@@ -41,7 +41,11 @@ export interface EngineOptions {
   duplicateStreams?: 'attach' | 'refuse';
   /** Checks and shows webhooks; without it the capability is off. */
   push?: PushHooks | undefined;
-  /** Under whose lease turns run: shared with other parts of the process, or one of this name. @default a new one */
+  /**
+   * The replica whose lease turns use: shared with other parts of the process, or a new one with
+   * this name.
+   * @default a new one
+   */
   replica?: Replica | string;
   /** Media types that messages may have. @default those of the agent and its skills */
   inputModes?: () => readonly string[];
@@ -55,20 +59,28 @@ export interface EngineOptions {
   inactivityTimeoutMs?: number;
   /** Time a turn has to stop by itself after a cancel, in milliseconds. @default 5_000 */
   cancelGraceMs?: number;
-  /** How long a repeated message finds its first answer, in milliseconds; 0 for never. @default taskTimeoutMs, or 600_000 */
+  /**
+   * How long a duplicate message gets the first answer, in milliseconds; 0 for never.
+   * @default taskTimeoutMs, or 600_000
+   */
   messageCacheTtlMs?: number;
   /** Contexts that may have unfinished tasks at one time; 0 for no limit. @default 10_000 */
   maxContexts?: number;
-  /** How long ended tasks are kept, in milliseconds; 0 for ever. @default 7 days */
+  /** How long ended tasks are kept, in milliseconds; 0 for no limit. @default 7 days */
   retentionMs?: number;
   /**
-   * How long the state of a conversation is kept after its last turn, in milliseconds; 0 for ever. One
-   * with an unfinished task stays. @default 0
+   * How long the state of a conversation is kept after its last turn, in milliseconds; 0 for no
+   * limit. Conversations with an unfinished task are kept.
+   * @default 0
    */
   contextRetentionMs?: number;
-  /** How often what is over is deleted, expired idempotency keys and records included, in milliseconds. @default 60_000 */
+  /**
+   * How often expired tasks, conversations, idempotency keys and records are deleted, in
+   * milliseconds.
+   * @default 60_000
+   */
   sweepIntervalMs?: number;
-  /** Largest event an agent may make, in characters of its parts. @default 4 Mi */
+  /** Maximum size of an event, in characters of its parts. @default 4 Mi */
   maxEventSize?: number;
   /** Most events of one task. @default 1_000_000 */
   maxEvents?: number;
@@ -83,13 +95,25 @@ export interface EngineOptions {
   /** Refuses tokens made by others; give all replicas the same. @default random */
   pageTokenKey?: string;
   /**
-   * Whether callers see why an agent failed, in its own words: for development, for the words may hold
-   * secrets. @default false
+   * Whether callers get the error of a failed agent: for development only, because errors may
+   * contain secrets.
+   * @default false
    */
   showErrors?: boolean;
-  /** Where lines go. @default warnings and errors on standard error */
+  /**
+   * How to handle the steps of agents with models: prompts, answers, tool calls with arguments
+   * and results. `record` stores them for the inspector, for `retentionMs` and at most 7 days.
+   * `share` also sends them to callers that request the extension `stepsExtension`, which the
+   * card then declares.
+   * @default 'record'
+   */
+  steps?: 'off' | 'record' | 'share';
+  /** Destination of log lines. @default warnings and errors on standard error */
   logger?: Logger;
-  /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
+  /**
+   * Clock, timers, random numbers and ids, for simulations.
+   * @default the store's clock, the system's timers and ids
+   */
   scheduler?: Scheduler;
 }
 
@@ -119,6 +143,7 @@ const defaults = {
   leaseMs: 15_000,
   pollIntervalMs: 1_000,
   showErrors: false,
+  steps: 'record',
   logger: defaultLogger,
 } as const satisfies Partial<EngineOptions>;
 

@@ -35,7 +35,7 @@ export function endAfter(
   if (error instanceof TurnStopped) return { kind: 'canceled' };
   if (error instanceof LegateError && error.code === 'INVALID_AGENT_RESPONSE') {
     logger.error({ error }, 'tasks.agent.invalid_response');
-    return engineEnd('failed', 'invalid_agent_response', error.message);
+    return { ...engineEnd('failed', 'invalid_agent_response', error.message), error };
   }
   if (!isStopped) logger.error({ error }, 'tasks.agent.failed');
   const end = engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
@@ -46,29 +46,34 @@ export function endAfter(
 export function withReason(end: TurnEnd): TurnEnd {
   const { kind, error, parts = [] } = end;
   if (kind !== 'failed' || !(error instanceof Error)) return end;
-  return { ...end, parts: [...parts, { text: error.message }] };
+  const last = parts.at(-1);
+  if (last?.text === undefined) return { ...end, parts: [...parts, { text: error.message }] };
+  if (last.text.includes(error.message)) return end;
+  // The texts of one message are read as one: "It failed." and "Why" would run together.
+  const why = { ...last, text: `${last.text.replace(/\.$/, '')}: ${error.message}` };
+  return { ...end, parts: [...parts.slice(0, -1), why] };
 }
 
 /** The cause of a stop overrules what the agent said, but keeps its words and its state. */
 export function decideEnd(
   said: TurnEnd,
-  cause: StopCause | undefined,
+  cause: StopCause,
   about: {
     readonly settings: Pick<EngineSettings, 'taskTimeoutMs' | 'inactivityTimeoutMs'>;
     /** The agent did not end by itself. */
     readonly broke: boolean;
-    readonly logger: Logger;
+    /** Makes a logger for each use. */
+    readonly view: { readonly logger: Logger };
   },
 ): TurnEnd {
-  const { settings, broke, logger } = about;
+  const { settings, broke, view } = about;
   switch (cause) {
-    case undefined:
     case 'lost':
       return said;
     case 'cancel':
       return { ...(said.kind === 'failed' ? {} : said), kind: 'canceled' };
     case 'timeout': {
-      logger.warn({}, 'tasks.turn.timeout');
+      view.logger.warn({}, 'tasks.turn.timeout');
       const text = `The task was cancelled: it took longer than ${settings.taskTimeoutMs / 1000} s.`;
       return keep(said, engineEnd('canceled', 'timeout', text));
     }
@@ -96,7 +101,7 @@ function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
 /**
  * How a run comes to be stopped.
  *
- * - **running**: nobody has asked it to stop.
+ * - **running**: no stop was requested.
  * - **stopping**: `onAbort` was called; the agent has the grace time to end by itself.
  * - **forced**: whatever waits in `guard` rejects, and the agent is not waited for any more.
  */

@@ -103,14 +103,18 @@ function write(at: number, byte: number): void {
 /** Milliseconds between attempts while the store is unavailable: about 30 s in all. */
 const delays: readonly number[] = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800];
 
-/** Retries an idempotent operation while the store is unavailable (`STORE_FAILED`). */
+/**
+ * Retries an idempotent operation while the store is unavailable (`STORE_FAILED`). The signal ends a
+ * wait, and rejects with its reason.
+ */
 export function retryWhileUnavailable<T>(
   scheduler: Scheduler,
   work: (attempt: number) => Promise<T>,
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<T> {
   return retry(work, {
     delays,
     isRetryable: isStoreFailure,
-    sleep: (milliseconds) => sleep(milliseconds, undefined, scheduler),
+    sleep: (milliseconds) => sleep(milliseconds, signal, scheduler),
   });
 }

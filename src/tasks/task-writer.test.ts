@@ -75,7 +75,7 @@ const storeFailed = async (): Promise<never> => {
   throw new LegateError('STORE_FAILED', 'the answer was lost');
 };
 
-test('the end of a turn is one write with the context, though somebody waits for what came before', async () => {
+test('the end of a turn is one write with the context, even while a caller waits for earlier events', async () => {
   const { store, gate, writer, emit } = await setting();
   emit('TASK_STATE_WORKING');
   const flushed = writer.flush();
@@ -91,7 +91,7 @@ test('the end of a turn is one write with the context, though somebody waits for
   expect((await store.loadContext('owner', 'c'))?.value?.value).toBe(1);
 });
 
-test('whoever waits for what was emitted waits for the end that takes it along', async () => {
+test('waiting for emitted events waits for the end that is written with them', async () => {
   const { store, gate, writer, emit } = await setting();
   const { promise, resolve } = Promise.withResolvers<void>();
   gate.before = () => promise;
@@ -127,7 +127,7 @@ test('a plain message whose answer was lost is recognised as stored', async () =
   expect(await store.load('t')).toBeUndefined();
 });
 
-test('an end that another replica began the same way is not taken for our own', async () => {
+test('an end that another replica started the same way is not taken for our own', async () => {
   const { store, gate, writer, turn, emit } = await setting();
   const chunk = { artifactId: 'a', parts: [{ text: 'the same' }] };
   const artifactUpdate = { taskId: 't', contextId: 'c', artifact: chunk };

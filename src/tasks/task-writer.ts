@@ -1,4 +1,5 @@
 import {
+  isPlainText,
   isTerminal,
   Json,
   type Message,
@@ -63,7 +64,7 @@ function storedOf(outcome: AppendOutcome): Stored {
  * - **idle**: nothing pending.
  * - **scheduled**: events are pending; they are written once the agent has paused.
  * - **writing**: one append is under way; further events pend.
- * - **ending**: what is left is written as one, with the end of the turn, and by nobody else.
+ * - **ending**: what is left is written as one, with the end of the turn, and by no other writer.
  * - **ended** / **lost**: nothing more is written.
  */
 export class TaskWriter {
@@ -124,6 +125,29 @@ export class TaskWriter {
     const sequence = this.task.version + 1;
     this.task.apply(body, sequence);
     this.#pending.push({ sequence, body: Json.of(body) });
+  }
+
+  /**
+   * Says that nothing more comes of a text: with its last piece, unless that is written already, else
+   * with an empty one, because readers are not to wait for a piece that may be the last.
+   */
+  seal(artifactId: string): void {
+    const { id: taskId, contextId } = this.task;
+    const last = this.task.partsOf(artifactId)?.at(-1);
+    for (let index = this.#pending.length - 1; index >= 0; index -= 1) {
+      const { sequence, body } = this.#pending[index] ?? {};
+      if (sequence === undefined || body === undefined || !('artifactUpdate' in body.value))
+        continue;
+      const update = body.value.artifactUpdate;
+      if (update.artifact.artifactId !== artifactId) continue;
+      const sealed = Json.of<StreamResponse>({ artifactUpdate: { ...update, lastChunk: true } });
+      this.#pending[index] = { sequence, body: sealed };
+      return;
+    }
+    // Data and files stay as they are.
+    if (!isPlainText(last)) return;
+    const artifact = { artifactId, parts: [{ ...last, text: '' }] };
+    this.emit({ artifactUpdate: { taskId, contextId, artifact, append: true, lastChunk: true } });
   }
 
   /** Sees to it that what was emitted is written soon. */

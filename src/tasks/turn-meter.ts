@@ -11,7 +11,7 @@ import type { TaskState } from '../protocol/index.ts';
 import type { EngineSettings } from './options.ts';
 import type { Run, TurnOutcome } from './turn-run.ts';
 
-/** Counts and times turns, and makes each a span of its caller's trace. */
+/** Counts, times and logs turns, and makes each a span of its caller's trace. */
 export class TurnMeter {
   readonly #settings: EngineSettings;
   readonly #turns = counter('legate.turns');
@@ -25,11 +25,15 @@ export class TurnMeter {
 
   async measure(run: Run): Promise<TurnOutcome> {
     const { scheduler, agent } = this.#settings;
+    const name = agent.label ?? agent.name;
     const span = startSpan('legate.turn', {
       traceparent: run.traceparent,
       tracestate: run.tracestate,
       attributes: {
-        'legate.agent': agent.name,
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': name,
+        'gen_ai.conversation.id': run.contextId,
+        'legate.agent': name,
         'legate.task_id': run.taskId,
         'legate.turn_id': run.turnId,
         'legate.context_id': run.contextId,
@@ -38,22 +42,47 @@ export class TurnMeter {
     });
     const begun = scheduler.now();
     const before = run.version;
-    const labels = { agent: agent.name };
+    const labels = { agent: name };
     this.#running.add(1, labels);
+    let end = 'error';
     try {
       const outcome = await inLogScope({ turnId: run.turnId }, () =>
         run.run(isTraced(span) ? span : undefined),
       );
-      const end = endOf(outcome);
-      this.#turns.add(1, { agent: agent.name, outcome: end });
+      end = endOf(outcome);
+      this.#turns.add(1, { agent: name, outcome: end });
       span.setAttribute('legate.outcome', end);
+      this.#log(run, outcome, scheduler.now() - begun);
       return outcome;
     } finally {
       this.#running.add(-1, labels);
       this.#events.add(run.version - before, labels);
-      this.#seconds.record((scheduler.now() - begun) / 1000);
+      this.#seconds.record((scheduler.now() - begun) / 1000, { ...labels, outcome: end });
       endSpan(span);
     }
+  }
+
+  /** Who asked for what, how it ended, and how long it took; never what was said. */
+  #log(run: Run, outcome: TurnOutcome, durationMs: number): void {
+    const { logger, agent } = this.#settings;
+    const { what, caller, taskId, contextId, turnId } = run;
+    const { tenant, subject, method } = caller;
+    const isCommand = outcome.kind === 'command';
+    const state = isCommand ? (outcome.isFailed ? 'failed' : 'completed') : endOf(outcome);
+    logger.info(
+      {
+        agent: agent.label ?? agent.name,
+        caller: subject || method,
+        ...(tenant !== '' && { tenant }),
+        what,
+        state,
+        durationMs,
+        taskId,
+        contextId,
+        turnId,
+      },
+      'turn.ended',
+    );
   }
 }
 

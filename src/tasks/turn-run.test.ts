@@ -58,7 +58,7 @@ test('a turn that is cancelled while it waits for room ends without asking the a
   expect(taken).toEqual([first.id]);
 });
 
-test('a turn that waits for room is cancelled at once, and its place goes to nobody', async () => {
+test('a turn that waits for a slot is cancelled at once, and its slot is released', async () => {
   const { agent: busy, taken, end } = deaf();
   const engine = await start(busy, { maxRunningTurns: 1 });
   const first = await sendAtOnce(engine, 'first', 'a');
@@ -71,7 +71,7 @@ test('a turn that waits for room is cancelled at once, and its place goes to nob
   await expect.poll(() => taken).toEqual([first.id, third.id]);
 });
 
-test('a turn that still waits for room at shutdown is left to others, as if never begun', async () => {
+test('a turn that still waits for room at shutdown is left to others, as if never started', async () => {
   const [store, other] = openMemoryReplicas(2);
   const { agent: busy } = deaf();
   const engine = await start(busy, { maxRunningTurns: 1 }, store);
@@ -132,7 +132,7 @@ test('a cancel that comes again does not cut off the turn that abandons the task
   expect((await store?.loadContext(owner, 'c'))?.value?.value).toEqual({ open: 0 });
 });
 
-test('a stream begins with the first event of an agent that might have answered with a message', async () => {
+test('a stream starts with the first event of an agent that might have answered with a message', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const events = [{ done: false, value: working('at once') }] as const;
   let taken = 0;
@@ -158,6 +158,72 @@ test('a stream begins with the first event of an agent that might have answered 
   resolve();
 });
 
+/** Answers when it is told to; says nothing before. */
+function quiet(): { agent: Agent; end: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const made = agent({ name: 'quiet' }, async () => {
+    await promise;
+    return 'done';
+  });
+  return { agent: made, end: resolve };
+}
+
+/** The states that a stream shows, its first task included. */
+async function statesOf(engine: Engine, text: string): Promise<readonly string[]> {
+  const states: string[] = [];
+  for await (const { body } of await engine.stream({ message: message(text) }, call)) {
+    if ('task' in body.value) states.push(body.value.task.status.state);
+    if ('statusUpdate' in body.value) states.push(body.value.statusUpdate.status.state);
+  }
+  return states.map((state) => state.replace('TASK_STATE_', ''));
+}
+
+test('a task is working from the start of its turn, though its agent says nothing', async () => {
+  const { agent: busy, end } = quiet();
+  const engine = await start(busy);
+  const { id } = await sendAtOnce(engine, 'go', 'a');
+  const stateOf = async () => (await engine.getTask({ id }, call)).value.status.state;
+  await expect.poll(stateOf).toBe('TASK_STATE_WORKING');
+  end();
+  await expect.poll(stateOf).toBe('TASK_STATE_COMPLETED');
+});
+
+test('a turn that waits for room is submitted, and working once it starts', async () => {
+  const { agent: busy, end } = quiet();
+  const engine = await start(busy, { maxRunningTurns: 1 });
+  const first = await sendAtOnce(engine, 'first', 'a');
+  const second = await sendAtOnce(engine, 'second', 'b');
+  const stateOf = async ({ id }: Task) => (await engine.getTask({ id }, call)).value.status.state;
+  await expect.poll(() => stateOf(first)).toBe('TASK_STATE_WORKING');
+  expect(await stateOf(second)).toBe('TASK_STATE_SUBMITTED');
+  end();
+  await expect.poll(() => stateOf(second)).toBe('TASK_STATE_COMPLETED');
+});
+
+test.each([
+  ['says nothing', agent({ name: 'quick' }, () => 'done'), 1],
+  [
+    'says it too',
+    agent({ name: 'eager' }, async function* () {
+      yield working();
+      yield artifact('done');
+    }),
+    1,
+  ],
+  [
+    'reports progress',
+    agent({ name: 'chatty' }, async function* () {
+      yield working('half');
+      yield working();
+    }),
+    3,
+  ],
+] as const)('a stream is told once that an agent works which %s', async (_, made, count) => {
+  const engine = await start(made);
+  const between = Array.from({ length: count }, () => 'WORKING');
+  expect(await statesOf(engine, 'go')).toEqual(['SUBMITTED', ...between, 'COMPLETED']);
+});
+
 test('a failed task names the artifacts that are not whole', async () => {
   const breaking = agent({ name: 'breaking' }, async function* () {
     yield artifact('whole', { artifactId: 'whole' });
@@ -173,7 +239,7 @@ test('a failed task names the artifacts that are not whole', async () => {
 
 test.each([
   [false, ['The agent failed while working on this task.']],
-  [true, ['The agent failed while working on this task.', 'out of paper']],
+  [true, ['The agent failed while working on this task: out of paper']],
 ])('with showErrors: %s, callers are told: %s', async (showErrors, expected) => {
   const breaking = agent({ name: 'breaking' }, () => {
     throw new Error('out of paper');

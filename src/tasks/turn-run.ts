@@ -1,4 +1,13 @@
-import type { Agent, Caller, ContextPatch, Reply, TurnEnd, TurnEvent } from '../agents/index.ts';
+import {
+  type Agent,
+  type Caller,
+  type ContextPatch,
+  type Reply,
+  type Step,
+  stepsExtension,
+  type TurnEnd,
+  type TurnEvent,
+} from '../agents/index.ts';
 import {
   isInterrupted,
   isTerminal,
@@ -24,10 +33,10 @@ import {
   isSuperseded,
   isTurnEnd,
   statusEvent,
-  wasSealed,
+  wasClosed,
 } from './agent-events.ts';
 import type { Hub } from './log-reader.ts';
-import { type LiveTask, sealedArtifacts } from './live-task.ts';
+import { type LiveTask, closedArtifacts } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { decideEnd, endAfter, RunControl, type StopCause, withReason } from './run-control.ts';
 import { retryWhileUnavailable } from './scheduler.ts';
@@ -50,7 +59,7 @@ export type TurnOutcome =
       readonly next: TurnRecord | undefined;
     }
   /** A command has ended; its caller knows how. */
-  | { readonly kind: 'command'; readonly next: TurnRecord | undefined }
+  | { readonly kind: 'command'; readonly next: TurnRecord | undefined; readonly isFailed: boolean }
   /** Given back for another replica to run. */
   | { readonly kind: 'released' }
   /** Another writer ended it; the log tells how. */
@@ -64,6 +73,8 @@ export interface Run {
   /** The same for every attempt at the turn; part of every log line. */
   readonly turnId: string;
   readonly attempt: number;
+  /** What was asked for, in log lines: `message`, or the name of a command. */
+  readonly what: string;
   /** Whom the turn belongs to, and who asked for it. */
   readonly owner: string;
   readonly caller: Caller;
@@ -115,15 +126,14 @@ export class TurnRun implements Run {
   /** What the agent sees of all this. */
   readonly #view: TurnView;
   readonly #control: RunControl;
+  readonly what = 'message';
   #isCancelRequested = false;
   /** The agent was asked. */
-  #hasBegun = false;
+  #hasStarted = false;
   /** The agent did not end by itself. */
   #broke = false;
   #mayReply: boolean;
   #hasSpoken = false;
-  /** The task says already that the message is being worked on. */
-  #isAtWork = false;
   /** The turn may find open questions of other tasks: it starts a task, or continues a superseded one. */
   readonly #takesOver: boolean;
   #firstEvent: (() => void) | undefined;
@@ -165,9 +175,10 @@ export class TurnRun implements Run {
       this.#writer.emit({ message: options.message });
       // At once: a task that has the message and still asks would look as if that were the answer.
       this.#status('TASK_STATE_WORKING', {});
-      this.#isAtWork = true;
     }
-    this.#view = new TurnView(options);
+    const asksForSteps =
+      settings.steps === 'share' && options.request.extensions.includes(stepsExtension);
+    this.#view = new TurnView(options, asksForSteps ? (step) => this.#tell(step) : undefined);
   }
 
   get taskId(): string {
@@ -249,17 +260,15 @@ export class TurnRun implements Run {
       if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
       // A turn that was stopped while it waited its place does not begin.
       this.#control.throwIfStopped();
-      this.#hasBegun = true;
+      this.#hasStarted = true;
       if (this.#options.request.cancel === true) {
         const end = await this.#control.guard(
           this.#agent.abandon?.(this.#view) ?? Promise.resolve(undefined),
         );
         return { ...end, kind: 'canceled' };
       }
-      if (this.#view.isContinuation) {
-        if (!this.#isAtWork) this.#status('TASK_STATE_WORKING', {});
-        this.#writer.schedule();
-      }
+      // A task that a plain message may still replace is shown to nobody.
+      if (!this.#mayReply) this.#markWorking();
       if (this.#takesOver && this.#agent.supersedes === true) await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
       for (;;) {
@@ -271,7 +280,7 @@ export class TurnRun implements Run {
         this.#control.restartSilence();
         const event = result.value;
         const earlier = this.#check.check(event, this.#writer.task);
-        if (earlier !== undefined) await this.#control.guard(this.#refuseSealed(earlier));
+        if (earlier !== undefined) await this.#control.guard(this.#refuseClosed(earlier));
         this.#check.accept(event);
         if (isTurnEnd(event)) return event;
         if ('kind' in event && event.kind === 'message') {
@@ -298,12 +307,12 @@ export class TurnRun implements Run {
     }
   }
 
-  async #refuseSealed(artifactId: string): Promise<void> {
+  async #refuseClosed(artifactId: string): Promise<void> {
     const { scheduler } = this.#options.settings;
     const sealed = await retryWhileUnavailable(scheduler, () =>
-      sealedArtifacts(this.#store, this.taskId, this.#before),
+      closedArtifacts(this.#store, this.taskId, this.#before),
     );
-    if (sealed.has(artifactId)) throw wasSealed(artifactId);
+    if (sealed.has(artifactId)) throw wasClosed(artifactId);
   }
 
   /** The turn answers what other tasks of its conversation asked. */
@@ -327,8 +336,24 @@ export class TurnRun implements Run {
     return this.#span === undefined ? iterator.next() : inSpan(this.#span, () => iterator.next());
   }
 
+  /** Says that the task is being worked on, unless it says so already. */
+  #markWorking(): void {
+    if (this.#writer.task.status.state !== 'TASK_STATE_WORKING') {
+      this.#status('TASK_STATE_WORKING', {});
+    }
+    this.#writer.schedule();
+  }
+
+  /** Sends a step to callers, who asked for them. */
+  #tell(step: Step): void {
+    this.#emit({ kind: 'working', metadata: { [stepsExtension]: step } });
+  }
+
   #emit(event: Exclude<TurnEvent, TurnEnd>): void {
-    this.#mayReply = false;
+    if (this.#mayReply) {
+      this.#mayReply = false;
+      this.#markWorking();
+    }
     const ids = { taskId: this.taskId, contextId: this.contextId };
     if (!('kind' in event)) {
       this.#writer.emit({ artifactUpdate: { ...ids, artifact: event, lastChunk: true } });
@@ -341,7 +366,7 @@ export class TurnRun implements Run {
           ...(event.lastChunk && { lastChunk: true }),
         },
       });
-    } else if (event.kind === 'working') {
+    } else if (event.kind === 'working' && (this.#hasSpoken || !isBare(event))) {
       this.#status('TASK_STATE_WORKING', event);
     }
     this.#writer.schedule();
@@ -374,10 +399,14 @@ export class TurnRun implements Run {
       throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
     }
     const isCutOff = this.#control.cause === 'shutdown' && this.#broke;
-    if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasBegun)) {
-      if (this.#hasBegun) await this.#writer.flush();
-      await this.#store.release({ id: turn.id, replica, started: this.#hasBegun });
+    if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasStarted)) {
+      if (this.#hasStarted) await this.#writer.flush();
+      await this.#store.release({ id: turn.id, replica, started: this.#hasStarted });
       return { kind: 'released' };
+    }
+    // Now, while the last piece of a text may still wait to be written. A question's answer may go on.
+    if (event.kind === 'completed' && this.#control.cause === undefined) {
+      for (const artifactId of this.#check.open) this.#writer.seal(artifactId);
     }
     const kept = await this.#view.writes();
     const isReply = 'kind' in event && event.kind === 'message';
@@ -396,11 +425,9 @@ export class TurnRun implements Run {
       return { kind: 'message', message, next: await written };
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
-    const decided = decideEnd(said, this.#control.cause, {
-      settings,
-      broke: this.#broke,
-      logger: this.#view.logger,
-    });
+    const { cause } = this.#control;
+    const about = { settings, broke: this.#broke, view: this.#view };
+    const decided = cause === undefined ? said : decideEnd(said, cause, about);
     const end = this.#check.marked(settings.showErrors ? withReason(decided) : decided);
     const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
@@ -410,6 +437,11 @@ export class TurnRun implements Run {
     const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
     return { kind: 'task', task, next, isCancelLeft };
   }
+}
+
+/** Says nothing but that the agent works, which the start of its turn has said. */
+function isBare({ parts, metadata }: Pick<TurnEnd, 'parts' | 'metadata'>): boolean {
+  return parts === undefined && metadata === undefined;
 }
 
 /** The outcome of a turn or a command that could not be written to its end. */

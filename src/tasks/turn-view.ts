@@ -1,4 +1,12 @@
-import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../agents/index.ts';
+import {
+  type ContextState,
+  noPeers,
+  type Step,
+  StepLog,
+  type Turn,
+  type TurnRecords,
+  turnRecords,
+} from '../agents/index.ts';
 import { isJsonObject, type JsonObject, type Message } from '../protocol/index.ts';
 import type { RecordWrite, TurnRecord } from '../store/index.ts';
 import type { EngineSettings } from './options.ts';
@@ -10,6 +18,8 @@ export function turnIdOf({ taskId, id }: TurnRecord): string {
   return `${taskId}.${id}`;
 }
 
+const maxStepAgeMs = 7 * 24 * 60 * 60 * 1000;
+
 /** A turn as its agent sees it. Made after the present message was noted in the task's history. */
 export class TurnView implements Turn {
   readonly message: Message;
@@ -18,18 +28,24 @@ export class TurnView implements Turn {
   readonly attempt: number;
   readonly turnId: string;
   readonly isContinuation: boolean;
+  /** Given by `withPeers`. */
+  readonly peers = noPeers;
   readonly #options: TurnRunOptions;
   /** Messages in the task's history before the present one. */
   readonly #earlier: number;
-  /** Made when somebody listens: most turns end without. */
+  /** Created for the first listener: most turns have none. */
   #controller: AbortController | undefined;
   #stopped: Error | undefined;
   /** Made when the agent asks for it. */
   #kept: TurnRecords | undefined;
+  #steps: StepLog | undefined;
+  readonly #onStep: ((step: Step) => void) | undefined;
 
-  constructor(options: TurnRunOptions) {
+  /** `onStep` is called when a step of the agent starts or ends. */
+  constructor(options: TurnRunOptions, onStep?: (step: Step) => void) {
     const { task, turn, request, message } = options;
     this.#options = options;
+    this.#onStep = onStep;
     this.message = message;
     this.taskId = task.id;
     this.contextId = task.contextId;
@@ -87,9 +103,30 @@ export class TurnView implements Turn {
       : undefined;
   }
 
-  /** What session and journal leave to be written with the end of the turn. */
+  get steps(): Turn['steps'] {
+    const { settings } = this.#options;
+    if (settings.steps === 'off') return undefined;
+    const { store, scheduler, retentionMs } = settings;
+    this.#steps ??= new StepLog({
+      records: store.records,
+      taskId: this.taskId,
+      messageId: this.message.messageId,
+      attempt: this.attempt,
+      clock: scheduler,
+      logger: this.logger,
+      keepMs: Math.min(retentionMs > 0 ? retentionMs : maxStepAgeMs, maxStepAgeMs),
+      soon: (callback) => scheduler.soon(callback),
+      onStep: this.#onStep,
+    });
+    return this.#steps;
+  }
+
+  /** What session, journal and steps leave to be written with the end of the turn. */
   async writes(): Promise<readonly RecordWrite[]> {
-    return (await this.#kept?.writes()) ?? [];
+    if (this.#kept === undefined && this.#steps === undefined) return [];
+    const kept = (await this.#kept?.writes()) ?? [];
+    const steps = (await this.#steps?.writes()) ?? [];
+    return [...kept, ...steps];
   }
 
   get #records(): TurnRecords {

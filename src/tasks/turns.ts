@@ -276,7 +276,7 @@ export class Turns {
     next();
   }
 
-  /** The wish to cancel came when the turn had ended otherwise: nobody else may be left to follow it. */
+  /** The cancellation request arrived after the turn had ended otherwise: no other replica may be left to handle it. */
   #cancelAfter({ taskId, owner, caller }: Run): void {
     const [settings, hub, replica] = [this.#settings, this.#hub, this.#replica];
     const target = { settings, hub, replica, turns: this, owner, taskId, caller };

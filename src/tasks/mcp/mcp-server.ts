@@ -15,10 +15,11 @@ import type { TaskOperations } from './serving.ts';
  * await serveMcpStdio(agent, options);
  */
 export interface McpServerOptions {
-  /** Where conversations are kept. @default in memory */
+  /** Stores conversations. @default in memory */
   readonly store?: Store;
-  /** @default '1' */
+  /** The version reported to clients. @default '1' */
   readonly version?: string;
+  /** Where log lines go. @default warnings and errors on standard error */
   readonly logger?: Logger;
 }
 
@@ -55,8 +56,8 @@ export interface McpHandler extends AsyncDisposable {
 }
 
 /**
- * An agent as an MCP server over streamable HTTP, in the old and the new protocol: one tool, whose
- * result names the conversation, and the question where the agent asks back.
+ * An agent as an MCP server over streamable HTTP, in the old and the new protocol: one tool,
+ * whose result contains the conversation id, and the question if the agent asks one.
  * @example
  * const { handler } = await mcpHandler(agent);
  * createServer((request, response) => void handler(request, response)).listen(3000, '127.0.0.1');

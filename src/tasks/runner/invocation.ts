@@ -3,6 +3,7 @@ import {
   drive,
   type EndKind,
   EventChannel,
+  isPause,
   type Turn,
   type TurnEnd,
   type TurnEvent,
@@ -11,54 +12,94 @@ import {
 } from '../../agents/index.ts';
 import {
   type AnswerContent,
+  AnswerText,
   type Artifact,
   contentOf,
   type JsonObject,
+  type JsonValue,
+  LegateError,
+  type Message,
   type Part,
   type Task,
+  taskFailure,
+  textOf,
+  type TextChange,
 } from '../../protocol/index.ts';
 import { until } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
 
 /**
- * What an invocation came to.
+ * What an invocation came to: an answer, or a question to its user.
  * @example
- * const asked: InvocationResult = await runner.run({ message: 'Order two pizzas', userId: 'ada' });
- * if (asked.state === 'input-required') {
- *   const invocation = await runner.resume(asked.invocationId, 'Large ones');
- *   console.log((await invocation.result()).text);
- * }
+ * let result: InvocationResult = await runner.run({ message: 'Order two pizzas', userId: 'ada' });
+ * while (result.isQuestion) result = await result.answer(prompt(result.text) ?? 'no');
+ * console.log(result.state, result.text);
  */
-export interface InvocationResult extends AnswerContent {
+export type InvocationResult<Output = unknown> =
+  | InvocationAnswer<Output>
+  | InvocationQuestion<Output>;
+
+/**
+ * The end of an invocation.
+ * @example const reason = ({ state, error }: InvocationAnswer) => (state === 'failed' ? error : undefined);
+ */
+export interface InvocationAnswer<Output = unknown> extends InvocationContent<Output> {
+  readonly isQuestion: false;
+}
+
+/**
+ * An invocation that waits for its user. `runner.resume` answers it in another process.
+ * @example const reply = (question: InvocationQuestion) => question.answer('Large ones');
+ */
+export interface InvocationQuestion<Output = unknown> extends InvocationContent<Output> {
+  readonly isQuestion: true;
+  /** The user has to sign in or consent elsewhere first. */
+  readonly needsAuthorization: boolean;
+  answer(
+    content: string | Part | readonly Part[] | Message,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<InvocationResult<Output>>;
+}
+
+interface InvocationContent<Output> extends Omit<AnswerContent, 'output'> {
+  /**
+   * The data of the answer, or else its text. Of the type of the agent's `output` where it has a schema
+   * and the state is `completed`.
+   */
+  readonly output: unknown extends Output ? JsonValue : Output;
   readonly invocationId: string;
   readonly sessionId: string;
   readonly state: EndKind;
+  /** As it was stored, with what earlier turns of it made. */
+  readonly task: Task;
   /** What was said at the end: the answer, the question, the reason. */
   readonly parts: readonly Part[];
   readonly artifacts: readonly Artifact[];
   readonly metadata: JsonObject;
-  /** What the agent threw, or why it failed: a `LegateError` (code, cause) where a model did. */
+  /** What the agent threw, or why it failed: a `LegateError` with a code where it threw nothing. */
   readonly error?: unknown;
 }
 
 /** How an invocation is carried out by the engine. */
-export interface InvocationPlan {
+export interface InvocationPlan<Output> {
   readonly id: string;
   readonly sessionId: string;
   readonly signal: AbortSignal | undefined;
   /** Has the engine run the turn; `onAdmitted` is called once the task exists. */
-  readonly run: (invocation: Invocation, onAdmitted: () => void) => Promise<Task>;
+  readonly run: (invocation: Invocation<Output>, onAdmitted: () => void) => Promise<Task>;
   readonly cancel: () => void;
+  /** Goes on with an answer to the question of the invocation. */
+  readonly answer: InvocationQuestion<Output>['answer'];
 }
 
 /**
  * One run of an agent. It advances as its events are consumed; a consumer that stops cancels it.
  * @example for await (const event of invocation) show(event); const { text } = await invocation.result();
  */
-export class Invocation implements AsyncIterable<TurnEvent> {
+export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
   readonly id: string;
   readonly sessionId: string;
-  readonly #plan: InvocationPlan;
+  readonly #plan: InvocationPlan<Output>;
   /** The agent is at most two events ahead of the consumer. */
   readonly #channel = new EventChannel<ProgressEvent>(1);
   readonly #output = new TurnOutput();
@@ -68,10 +109,11 @@ export class Invocation implements AsyncIterable<TurnEvent> {
   #isTaken = false;
   #isCanceled = false;
   #end: TurnEnd | undefined;
+  #task: Task | undefined;
   #error: unknown;
 
   /** Made by a `Runner`. */
-  constructor(plan: InvocationPlan) {
+  constructor(plan: InvocationPlan<Output>) {
     this.id = plan.id;
     this.sessionId = plan.sessionId;
     this.#plan = plan;
@@ -83,19 +125,43 @@ export class Invocation implements AsyncIterable<TurnEvent> {
   }
 
   /** Runs to the end, whatever of it was seen already. */
-  async result(): Promise<InvocationResult> {
+  async result(): Promise<InvocationResult<Output>> {
     for await (const event of this.#events) void event;
+    const task = this.#task;
+    if (task === undefined) throw new LegateError('INTERNAL', 'the invocation has no task');
     const { kind, parts = [], metadata = {} } = this.#end ?? { kind: 'canceled' };
-    return {
+    const artifacts = this.#output.artifacts();
+    const status = { ...task.status, message: { ...noMessage, parts } };
+    const text = textOf({ artifacts, status });
+    const { output, ...content } = contentOf(text, this.#output.parts());
+    const result: InvocationContent<Output> = {
       invocationId: this.id,
       sessionId: this.sessionId,
       state: kind,
+      task,
       parts,
-      artifacts: this.#output.artifacts(),
-      ...contentOf(this.#output.text(), this.#output.parts()),
+      artifacts,
+      ...content,
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the agent has checked it with its schema
+      output: output as InvocationResult<Output>['output'],
       metadata,
       ...(this.#error !== undefined && { error: this.#error }),
     };
+    if (!isPause({ kind })) return { isQuestion: false, ...result };
+    const needsAuthorization = kind === 'auth-required';
+    return { isQuestion: true, needsAuthorization, ...result, answer: this.#plan.answer };
+  }
+
+  /** The changes of its text while it runs; rejects unless it comes to an answer or a question. */
+  async *changes(): AsyncGenerator<TextChange, InvocationResult<Output>> {
+    const shown = new AnswerText();
+    for await (const event of this.#events) {
+      const change = changeBy(event, shown);
+      if (change !== undefined) yield change;
+    }
+    const result = await this.result();
+    if (result.state === 'completed' || result.isQuestion) return result;
+    throw result.error ?? taskFailure(result.task);
   }
 
   /** Asks the agent to stop. */
@@ -109,7 +175,7 @@ export class Invocation implements AsyncIterable<TurnEvent> {
     this.#isTaken = true;
     // The engine is about to stop the turn.
     if (this.#isCanceled) await until(new Promise<never>(() => {}), turn.signal);
-    const events = drive(agent, turn, this.#output);
+    const events = drive(agent, turn, this.#output, { isTraced: true });
     try {
       for (;;) {
         const next = await events.next();
@@ -154,6 +220,9 @@ export class Invocation implements AsyncIterable<TurnEvent> {
   /** The end as it was stored: a stop, or the engine's limits, may have overruled the agent's. */
   #conclude(task: Task): TurnEnd {
     const kind = endKindOf(task.status.state) ?? 'completed';
+    this.#task = task;
+    if (kind === 'failed' || kind === 'rejected') this.#error ??= taskFailure(task);
+    else this.#error = undefined;
     if (this.#end?.kind === kind) return this.#end;
     const { artifacts = [], status, metadata } = task;
     // A run that ended elsewhere is known by its task only.
@@ -163,4 +232,17 @@ export class Invocation implements AsyncIterable<TurnEvent> {
     this.#output.add(this.#end);
     return this.#end;
   }
+}
+
+const noMessage = { messageId: '', role: 'ROLE_AGENT' } as const;
+
+function changeBy(event: TurnEvent, shown: AnswerText): TextChange | undefined {
+  if (!('kind' in event)) return shown.artifact(event, false);
+  if (event.kind === 'chunk') return shown.artifact(event.artifact, event.append);
+  const isSaid = event.kind === 'completed' || event.kind === 'message' || isPauseEnd(event);
+  return isSaid ? shown.message({ messageId: 'end', parts: event.parts ?? [] }) : undefined;
+}
+
+function isPauseEnd(event: TurnEvent): event is TurnEnd {
+  return 'kind' in event && (event.kind === 'input-required' || event.kind === 'auth-required');
 }

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
 import { createModel, scriptedModel, startScriptedModelServer } from '../../models/index.ts';
 import { artifact } from '../../protocol/index.ts';
 import { openMemory, ownerKey } from '../../store/index.ts';
@@ -89,7 +90,7 @@ test('a plain message is an answer like any other', async () => {
   });
 });
 
-test('a conversation goes on in its session, and in no other', async () => {
+test('a conversation continues in its session, and in no other', async () => {
   const model = scriptedModel(() => 'ok');
   const runner = runnerOf(llmAgent({ name: 'chat', model }));
   const { sessionId } = await runner.run({ message: 'one', userId: 'alice' });
@@ -177,7 +178,7 @@ test('a run whose process died is resumed where it stopped, and finished steps a
   expect(runs).toEqual(['first', 'second, attempt 1', 'second, attempt 2']);
 });
 
-test('a run whose process died goes on when its store is used again, and is followed to its end', async () => {
+test('a run whose process died continues when its store is used again, and is followed to its end', async () => {
   const alive = Promise.withResolvers<void>();
   let isDead = true;
   const worker = agent({ name: 'worker' }, async function* (turn) {
@@ -339,7 +340,7 @@ test('of two cancels of a run that waits one tells its agent', async () => {
   expect(told).toBe(1);
 });
 
-test('whoever leaves in the midst of the events cancels the run', async () => {
+test('leaving the iterator before its end cancels the run', async () => {
   let cleaned = false;
   const runner = runnerOf(
     agent({ name: 'long' }, async function* (turn) {
@@ -357,7 +358,7 @@ test('whoever leaves in the midst of the events cancels the run', async () => {
   expect(runner.isActive(invocation.id)).toBe(false);
 });
 
-test('an agent that throws has failed, and the error is at hand', async () => {
+test('an agent that throws fails the run, and the result has the error', async () => {
   const boom = new Error('boom');
   const runner = runnerOf(
     agent({ name: 'broken' }, async function* () {
@@ -404,7 +405,7 @@ test('sessions are made, listed, changed and deleted', async () => {
 test('what was said in a session is remembered of its user, once', async () => {
   const store = openMemory();
   const runner = runnerOf(echo, { store });
-  const memory = new Memory(store.records);
+  const memory = new Memory(store);
   const { sessionId } = await runner.run({ message: 'I like blue', userId: 'alice' });
   const key = { caller: { tenant: '', subject: 'alice' }, sessionId };
   expect(await runner.remember(memory, key)).toBe(2);
@@ -478,4 +479,16 @@ test('a model that refuses the key is a typed error with provider, model and hin
     cause: expect.objectContaining({ statusCode: 401 }),
   });
   expect(lines.join('')).toContain('model gpt-4o of openai answered 401');
+});
+
+test('the output of an agent with a schema has its type', async () => {
+  const city = llmAgent({
+    name: 'city',
+    model: scriptedModel(['{"name":"Bern","people":130000}']),
+    output: z.object({ name: z.string(), people: z.number() }),
+  });
+  await using runner = new Runner({ agent: city });
+  const { output } = await runner.run({ message: 'Which city?' });
+  expectTypeOf(output).toEqualTypeOf<{ name: string; people: number }>();
+  expect(output.people + 1).toBe(130_001);
 });

@@ -1,20 +1,25 @@
 import {
   type Agent,
   type Caller,
+  checkAgent,
   type EndKind,
   isPause,
   type Memory,
   textOf,
 } from '../../agents/index.ts';
 import {
+  AnswerStream,
+  checkOptions,
+  invalidConfiguration,
   type JsonObject,
   LegateError,
-  message as toMessage,
   type Message,
+  message as toMessage,
+  type OptionNames,
   type Part,
   type Task,
 } from '../../protocol/index.ts';
-import { openMemory, readOwnerKey, type Store } from '../../store/index.ts';
+import { isStore, openMemory, readOwnerKey, type Store } from '../../store/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
@@ -35,18 +40,24 @@ import { type SessionKey, SessionStore } from './sessions.ts';
  *   keepMs: 3_600_000,
  * };
  */
-export interface RunnerOptions extends Pick<
+export interface RunnerOptions<Output = unknown> extends Pick<
   EngineOptions,
-  'agent' | 'cancelGraceMs' | 'logger' | 'replica' | 'scheduler'
+  'cancelGraceMs' | 'logger' | 'replica' | 'scheduler'
 > {
-  /** Where sessions and invocations are kept. @default in memory */
+  /** The agent that handles the messages. */
+  readonly agent: Agent<Output>;
+  /** Stores sessions and invocations. @default in memory */
   readonly store?: Store;
   /**
-   * Whether a run whose process died goes on when a runner is used on the same store again; else it
-   * has failed. Costs a write for each step. @default true
+   * Whether a run whose process died continues when a runner uses the same store again; otherwise
+   * it fails. Costs a write for each step.
+   * @default true
    */
   readonly isResumable?: boolean;
-  /** How long ended invocations and their messages are kept, in milliseconds; 0 for ever. @default 7 days */
+  /**
+   * How long ended invocations and their messages are kept, in milliseconds; 0 for no limit.
+   * @default 7 days
+   */
   readonly keepMs?: number;
 }
 
@@ -61,14 +72,17 @@ export interface RunnerOptions extends Pick<
  * };
  */
 export interface RunRequest {
+  /** The message for the agent: text, parts or a whole message. */
   readonly message: string | Part | readonly Part[] | Message;
-  /** Who asks. @default nobody in particular */
+  /** The caller. @default anonymous */
   readonly userId?: string;
   /** In place of `userId`, where more is known. */
   readonly caller?: Caller;
-  /** @default a new session */
+  /** The conversation to continue. @default a new session */
   readonly sessionId?: string;
+  /** Metadata of the request, for the agent. */
   readonly metadata?: JsonObject;
+  /** Cancels the run. */
   readonly signal?: AbortSignal;
 }
 
@@ -80,6 +94,7 @@ export interface RunRequest {
  */
 export interface InvocationInfo {
   readonly caller: Caller;
+  /** The conversation to continue. */
   readonly sessionId: string;
   readonly state: 'running' | EndKind;
   readonly isWaiting: boolean;
@@ -87,48 +102,80 @@ export interface InvocationInfo {
 
 type Content = RunRequest['message'];
 
+const optionNames: OptionNames<RunnerOptions> = {
+  agent: 'object',
+  store: 'object',
+  isResumable: 'boolean',
+  keepMs: 'number',
+  cancelGraceMs: 'number',
+  logger: 'object',
+  replica: true,
+  scheduler: true,
+};
+const requestNames: OptionNames<RunRequest> = {
+  message: true,
+  userId: 'string',
+  caller: 'object',
+  sessionId: 'string',
+  metadata: 'object',
+  signal: 'object',
+};
+
 const mostRemembered = 1_000;
 const longestMemory = 16_000;
 const sevenDays = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * The task engine without a transport: a session is a context, an invocation is a task. Runs of one
- * session wait for each other, in other processes on the same store, too. A run that asks back, or
- * whose process died, is resumed by its invocation id. Stop it before its store is closed.
+ * The task engine without a transport: a session is a context, an invocation is a task. Runs of
+ * one session run one at a time, across all processes on the same store. A run that asked a
+ * question, or whose process died, is resumed by its invocation id. Stop the runner before you
+ * close its store.
  * @example
  * const runner = new Runner({ agent, store: await openStore({ type: 'sqlite', path: 'runs.db' }) });
  * const { text, sessionId } = await runner.run({ message: 'Hello', userId: 'alice' });
  */
-export class Runner implements AsyncDisposable {
+export class Runner<Output = unknown> implements AsyncDisposable {
   readonly sessions: SessionStore;
-  readonly #options: RunnerOptions & { readonly store: Store };
+  readonly #options: RunnerOptions<Output> & { readonly store: Store };
   /** Invocations that run here, by their ids. */
-  readonly #active = new Map<string, Invocation>();
+  readonly #active = new Map<string, Invocation<Output>>();
   readonly #cancels = new KeyedQueue();
   #starting: Promise<Engine> | undefined;
 
-  constructor(options: RunnerOptions) {
+  constructor(options: RunnerOptions<Output>) {
+    if ('take' in options || options.agent === undefined)
+      throw invalidConfiguration('Runner: no agent; new Runner({ agent })');
+    checkOptions('Runner', options, optionNames);
+    checkAgent('Runner', options.agent);
     const { agent, store = openMemory() } = options;
+    if (!isStore(store))
+      throw invalidConfiguration('Runner: its store is not open; store: await openStore({ type })');
     const { scheduler = storeScheduler(store) } = options;
     this.#options = { ...options, store };
     this.sessions = new SessionStore(agent.name, store, scheduler);
   }
 
   /** Begins a run, which goes on as its events are taken. */
-  start(request: RunRequest): Invocation {
+  start(request: RunRequest): Invocation<Output> {
+    checkRequest(request);
     const { metadata, signal, sessionId = crypto.randomUUID() } = request;
     const id = crypto.randomUUID();
     const caller = callerOf(request);
     const { taskId: _, ...message } = messageOf(request.message, sessionId);
     return this.#invocation({ id, sessionId, signal }, caller, async (engine, call) => {
-      await this.sessions.begin(caller, sessionId);
+      await this.sessions.start(caller, sessionId);
       const sent = { message, ...(metadata !== undefined && { metadata }) };
       return sentTask(await engine.send(sent, { ...call, newTaskId: id }));
     });
   }
 
-  run(request: RunRequest): Promise<InvocationResult> {
+  run(request: RunRequest): Promise<InvocationResult<Output>> {
     return this.start(request).result();
+  }
+
+  /** Runs an agent and streams the text of its answer; leaving the stream cancels the run. */
+  stream(request: RunRequest): AnswerStream<InvocationResult<Output>> {
+    return new AnswerStream(this.start(request).changes());
   }
 
   /**
@@ -139,7 +186,7 @@ export class Runner implements AsyncDisposable {
     invocationId: string,
     answer?: Content,
     options: { readonly signal?: AbortSignal } = {},
-  ): Promise<Invocation> {
+  ): Promise<Invocation<Output>> {
     const { caller, sessionId } = await this.#load(invocationId);
     const plan = { id: invocationId, sessionId, signal: options.signal };
     return this.#invocation(plan, caller, async (engine, call) => {
@@ -211,14 +258,15 @@ export class Runner implements AsyncDisposable {
   // -------------------------------------------------------------------------------------------------
 
   #invocation(
-    plan: Omit<InvocationPlan, 'run' | 'cancel'>,
+    plan: Pick<InvocationPlan<Output>, 'id' | 'sessionId' | 'signal'>,
     caller: Caller,
     run: (engine: Engine, call: Call) => Promise<Task>,
-  ): Invocation {
+  ): Invocation<Output> {
     const { id } = plan;
     const active = this.#active;
-    return new Invocation({
+    return new Invocation<Output>({
       ...plan,
+      answer: async (content, options) => (await this.resume(id, content, options)).result(),
       cancel: () => {
         this.#cancelTask(id, caller).catch((error: unknown) => {
           const { logger = defaultLogger } = this.#options;
@@ -312,6 +360,14 @@ async function follow(engine: Engine, id: string, call: Call): Promise<Task> {
 
 function callerOf({ caller, userId = '' }: RunRequest): Caller {
   return caller ?? { tenant: '', subject: userId, method: 'runner' };
+}
+
+function checkRequest(request: RunRequest): void {
+  if (typeof request === 'object') checkOptions('Runner', request, requestNames);
+  if (typeof request !== 'object' || request.message === undefined)
+    throw invalidConfiguration(
+      "Runner: no message; pass an object: runner.run({ message: 'hello' })",
+    );
 }
 
 function messageOf(content: Content, contextId: string): Message {

@@ -145,7 +145,7 @@ export class SessionStore {
   }
 
   /** Notes that a run of the session starts. */
-  async begin(caller: Caller, sessionId: string): Promise<void> {
+  async start(caller: Caller, sessionId: string): Promise<void> {
     const now = this.#clock.now();
     await this.#records.change(this.#keyOf({ caller, sessionId }), (before) => ({
       value: { createdAt: before?.value.createdAt ?? now, updatedAt: now, caller },
@@ -186,7 +186,7 @@ export class SessionStore {
 
 /** What was said in a task: the caller's messages, the questions, and what the agent made in the end. */
 function messagesOf({ id: taskId, contextId, history = [], artifacts = [], status }: Task) {
-  // What the agent said on the way to something else is no part of the conversation.
+  // Interim messages of the agent are not part of the conversation.
   const said = history.filter(
     ({ role }, index) => role === 'ROLE_USER' || history[index + 1]?.role === 'ROLE_USER',
   );
