@@ -12,7 +12,9 @@ import {
   toCaller,
   type Verifier,
 } from './credentials.ts';
-import { LegateError } from '../protocol/index.ts';
+import type { Caller } from '../agents/index.ts';
+import { FileSource, readConfiguredFile } from '../net/index.ts';
+import { invalidConfiguration, LegateError, parseJson } from '../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 
@@ -21,14 +23,21 @@ import { type Logger, silentLogger } from '../telemetry/index.ts';
  * @example
  * const options: ApiKeyVerifierOptions = {
  *   keys: [{ key: process.env.PARTNER_KEY ?? '', subject: 'partner', scopes: ['orders:read'] }],
- *   stored: new ApiKeys({ records: store.records }), // asked for what is not among `keys`
+ *   stored: new ApiKeys({ records: store.records }), // for keys that are not in `keys`
  * };
  */
 export interface ApiKeyVerifierOptions {
   /** Keys fixed by the configuration. They are never stored. */
   readonly keys?: readonly (Identity & { readonly key: string })[];
+  /**
+   * A JSON file with a list of `{ "key", "subject", "tenant"?, "displayName"?, "scopes"? }`, read again when
+   * it changes.
+   */
+  readonly file?: string;
   /** Keys made and revoked while the server runs. */
   readonly stored?: ApiKeys;
+  /** Logs reloads of the key file, and failures to reload it. */
+  readonly logger?: Logger;
   /** @default 'X-Api-Key' */
   readonly header?: string;
   /** A query parameter that may hold the key instead. Addresses end up in logs: prefer the header. */
@@ -38,19 +47,23 @@ export interface ApiKeyVerifierOptions {
 }
 
 /**
- * Accepts API keys, each of which stands for an identity.
+ * Accepts API keys and returns the identity of each.
  * @example apiKeyVerifier({ stored: new ApiKeys({ records: store.records }) })
  */
 export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
   const { header = 'X-Api-Key', queryParameter, schemeName = 'apiKey', stored } = options;
   const name = header.toLowerCase();
-  const fixed = new Map(
-    (options.keys ?? []).map(({ key, ...identity }) => {
-      if (key === '') throw new LegateError('CONFIGURATION_INVALID', 'an API key is empty');
-      checkIdentity(identity, 'API key');
-      return [digestOf(key), toCaller('api-key', identity)];
-    }),
-  );
+  const fixed = callersByDigest(options.keys ?? []);
+  const { file, logger } = options;
+  const filed =
+    file === undefined
+      ? undefined
+      : new FileSource({
+          what: 'API keys',
+          paths: [file],
+          load: () => callersByDigest(readKeyFile(file)),
+          logger,
+        });
   const read = (request: AuthRequest): string | undefined => {
     const fromHeader = singleHeader(request, name);
     if (fromHeader !== undefined || queryParameter === undefined) return fromHeader;
@@ -72,13 +85,56 @@ export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
       if (key === undefined) return undefined;
       if (key === '' || key.length > maxCredentialLength)
         throw new CredentialRefused('unusable key');
-      const known = fixed.get(digestOf(key));
+      const digest = digestOf(key);
+      const known = fixed.get(digest) ?? (await filed?.current())?.get(digest);
       if (known !== undefined) return known;
       const record = await stored?.find(key);
       if (record === undefined) throw new CredentialRefused('unknown key');
       return toCaller('api-key', record);
     },
   };
+}
+
+type KeyOfIdentity = Identity & { readonly key: string };
+
+function callersByDigest(keys: readonly KeyOfIdentity[]): ReadonlyMap<string, Caller> {
+  return new Map(
+    keys.map(({ key, ...identity }) => {
+      if (key === '') throw invalidConfiguration('an API key is empty');
+      checkIdentity(identity, 'API key');
+      return [digestOf(key), toCaller('api-key', identity)];
+    }),
+  );
+}
+
+const keyFile = z
+  .array(
+    z.strictObject({
+      key: z.string().min(1),
+      subject: z.string(),
+      tenant: z.string().exactOptional(),
+      displayName: z.string().exactOptional(),
+      scopes: z.array(z.string()).exactOptional(),
+    }),
+  )
+  .min(1)
+  .max(10_000);
+
+/** Reports the place of a mistake, and never the content of the file. */
+function readKeyFile(path: string): readonly KeyOfIdentity[] {
+  const invalid = (why: string): LegateError =>
+    invalidConfiguration(`the API key file ${path} ${why}`);
+  let value: unknown;
+  const text = readConfiguredFile(path, 'the API key file');
+  try {
+    value = parseJson(text);
+  } catch {
+    throw invalid('is not JSON');
+  }
+  const parsed = keyFile.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues[0]?.path.join('.') ?? '';
+  throw invalid(`${where}: write [{"subject": "bob", "key": "..."}]`);
 }
 
 /**
@@ -93,7 +149,7 @@ export interface ApiKeysOptions {
    * another process may still work here. @default 5_000
    */
   readonly cacheTime?: number;
-  /** Told of keys that are made and revoked, never of the keys themselves. */
+  /** Logs created and revoked keys, never the keys themselves. */
   readonly logger?: Logger;
 }
 
@@ -126,8 +182,8 @@ const storedKey = z.object({
 type StoredKey = z.infer<typeof storedKey>;
 
 /**
- * API keys of identities, several each, made and revoked while the server runs. Only digests are
- * stored: a key is shown once, when it is made.
+ * API keys of identities, several per identity, created and revoked at runtime. Only digests are
+ * stored: a key is shown once, when it is created.
  * @example const { key } = await new ApiKeys({ records: store.records }).create({ subject: 'bob' })
  */
 export class ApiKeys {
@@ -248,7 +304,7 @@ function toRecord({
 }
 
 /**
- * Which tokens hold, and for whom.
+ * Active API keys and their subjects.
  * @example
  * const options: BearerTokenOptions = {
  *   tokens: [{ token: process.env.CI_TOKEN ?? '', subject: 'ci' }], // unset: refused at the start
@@ -268,8 +324,7 @@ export interface BearerTokenOptions {
 export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
   const entries = options.tokens.map(({ token, ...identity }) => {
     if (!/^[\x21-\x7e]+$/.test(token)) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `the bearer token of ${identity.subject} must be printable ASCII without spaces`,
       );
     }

@@ -1,6 +1,10 @@
 import type { Caller } from '../agents/index.ts';
-import { LegateError, type SecurityRequirement, type SecurityScheme } from '../protocol/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import {
+  invalidConfiguration,
+  type LegateError,
+  type SecurityRequirement,
+  type SecurityScheme,
+} from '../protocol/index.ts';
 import {
   AuthError,
   type AuthRequest,
@@ -20,17 +24,22 @@ import {
  */
 export interface AuthenticatorOptions {
   /**
-   * Those that read the credential of a request are tried in this order, and the first that knows the
-   * caller decides; a request with several credentials is refused. Without verifiers all callers are anonymous.
+   * Verifiers are tried in this order, and the first that recognises the credential decides; a
+   * request with several credentials is refused. Without verifiers all callers are anonymous.
    */
   readonly verifiers: readonly Verifier[];
+  /**
+   * Methods of verifiers that must all know the caller: `['jwt', 'mtls']` for a token over a connection with
+   * a client certificate. The credential of the request identifies the caller.
+   * @default any one is enough
+   */
+  readonly require?: readonly string[];
   /** Lets requests without any credential in as anonymous. A wrong one is still refused. @default false */
   readonly allowAnonymous?: boolean;
   /** @default 'legate' */
   readonly realm?: string;
   /** The address of the protected resource's metadata (RFC 9728), told in challenges. */
   readonly resourceMetadata?: string;
-  readonly logger?: Logger;
 }
 
 /** Parameters of a challenge. */
@@ -46,8 +55,8 @@ interface ChallengeOptions {
 const anonymous: Caller = Object.freeze({ tenant: '', subject: '', method: 'anonymous' });
 
 /**
- * Tells who sends a request, by any of several verifiers. What the verifiers accept is what the card
- * declares: both are read from here, so they cannot differ.
+ * Identifies the caller of a request by one of several verifiers. The card is generated from the
+ * same verifiers, so it declares what the server accepts.
  * @example
  * const jwt = await jwtVerifier({ keys: { openIdIssuer: 'https://id.example' }, audience: 'orders' })
  * const auth = new Authenticator({ verifiers: [jwt, apiKeyVerifier({ stored: keys })] })
@@ -57,9 +66,10 @@ export class Authenticator {
   readonly #verifiers: readonly Verifier[];
   readonly #allowsAnonymous: boolean;
   readonly #challengeOptions: ChallengeOptions;
-  readonly #logger: Logger;
   readonly #schemes: Readonly<Record<string, SecurityScheme>>;
   readonly #presented: PresentedCredentials;
+  /** All must know the caller; undefined where any one is enough. */
+  readonly #required: readonly Verifier[] | undefined;
 
   constructor(options: AuthenticatorOptions) {
     this.#verifiers = options.verifiers;
@@ -68,9 +78,9 @@ export class Authenticator {
       realm: options.realm ?? 'legate',
       ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),
     };
-    this.#logger = options.logger ?? silentLogger;
     this.#schemes = mergeSchemes(options.verifiers);
     this.#presented = new PresentedCredentials(options.verifiers);
+    this.#required = requiredOf(options);
     checkIssuers(options.verifiers);
     // An unusable realm is found now and not with the first refusal.
     this.challenges();
@@ -91,6 +101,7 @@ export class Authenticator {
     if (this.anonymousCaller !== undefined) return this.anonymousCaller;
     const found = this.#presented.found(request);
     if (found.length > 1) throw this.#refused([`several credentials: ${found.join(', ')}`]);
+    if (this.#required !== undefined) return this.#authenticateByAll(this.#required, request);
     const reasons: string[] = [];
     let unavailable: unknown;
     for (const verifier of this.#presented.verifiersFor(found[0])) {
@@ -108,6 +119,25 @@ export class Authenticator {
     throw this.#refused(reasons);
   }
 
+  async #authenticateByAll(required: readonly Verifier[], request: AuthRequest): Promise<Caller> {
+    const reasons: string[] = [];
+    const callers: Caller[] = [];
+    for (const verifier of required) {
+      try {
+        const caller = await verifier.verify(request);
+        if (caller === undefined) reasons.push(`${verifier.method}: missing`);
+        else callers.push(caller);
+      } catch (error) {
+        if (!(error instanceof CredentialRefused)) throw error;
+        reasons.push(`${verifier.method}: ${error.reason}`);
+      }
+    }
+    // Those of the request come first: a certificate may be that of a gateway.
+    const [caller] = callers;
+    if (reasons.length > 0 || caller === undefined) throw this.#refused(reasons);
+    return caller;
+  }
+
   /** Throws `AuthError` (401) when the caller did not prove who it is, though it could have. */
   requireIdentity(caller: Caller): void {
     if (caller.subject === '' && this.#verifiers.length > 0) throw this.#refused([]);
@@ -116,17 +146,16 @@ export class Authenticator {
   /** Throws `AuthError` (403) when the caller lacks one of the scopes. */
   requireScopes(caller: Caller, scopes: readonly string[]): void {
     if (scopes.every((scope) => caller.scopes?.includes(scope) === true)) return;
-    this.#logger.warn({ tenant: caller.tenant, subject: caller.subject, scopes }, 'auth.forbidden');
     throw new AuthError(
       'PERMISSION_DENIED',
       `this needs the scope ${scopes.join(' ')}`,
       this.challenges({ error: 'insufficient_scope', scopes }),
+      [`the caller lacks one of the scopes ${scopes.join(' ')}`],
     );
   }
 
   #refused(found: readonly string[]): AuthError {
     const reasons = found.length === 0 ? ['no credentials'] : found;
-    this.#logger.warn({ reasons }, 'auth.denied');
     return new AuthError(
       'UNAUTHENTICATED',
       'authentication failed: the credentials are missing or not valid',
@@ -146,11 +175,20 @@ export class Authenticator {
     return this.#verifiers.length === 0 ? undefined : this.#schemes;
   }
 
-  /** For the card: any one of these is enough. With scopes: for a skill that needs them. */
+  /**
+   * For the card: any one of these is enough, and all schemes of one are needed. With scopes: for a skill
+   * that needs them.
+   */
   securityRequirements(scopes: readonly string[] = []): readonly SecurityRequirement[] | undefined {
     if (this.#verifiers.length === 0) return undefined;
-    const requirements: SecurityRequirement[] = Object.keys(this.#schemes).map((name) => ({
-      schemes: { [name]: { list: scopes } },
+    const alternatives = this.#required?.reduce(
+      (made: readonly (readonly string[])[], { schemes }) =>
+        made.flatMap((names) => Object.keys(schemes).map((name) => [...names, name])),
+      [[]],
+    );
+    const names = alternatives ?? Object.keys(this.#schemes).map((name) => [name]);
+    const requirements: SecurityRequirement[] = names.map((together) => ({
+      schemes: Object.fromEntries(together.map((name) => [name, { list: scopes }])),
     }));
     // An empty requirement says that the others are optional.
     return this.#allowsAnonymous && scopes.length === 0
@@ -159,13 +197,39 @@ export class Authenticator {
   }
 }
 
+function requiredOf({
+  verifiers,
+  require,
+  allowAnonymous = false,
+}: AuthenticatorOptions): readonly Verifier[] | undefined {
+  if (require === undefined) return undefined;
+  const invalid = (why: string): LegateError => invalidConfiguration(why);
+  const known = verifiers.map(({ method }) => method);
+  const unknown = require.find((method) => !known.includes(method));
+  if (unknown !== undefined || require.length === 0) {
+    throw invalid(
+      `require: there is no verifier for ${unknown ?? 'an empty list'}; there are ${known.join(', ')}`,
+    );
+  }
+  const spare = known.find((method) => !require.includes(method));
+  if (spare !== undefined) {
+    throw invalid(
+      `require: ${spare} is verified, and would never be enough; add it to require, or remove it`,
+    );
+  }
+  if (verifiers.filter(({ method }) => method !== 'mtls').length > 1) {
+    throw invalid('require: a request carries one credential; require one of them, and mtls');
+  }
+  if (allowAnonymous) throw invalid('require: anonymous callers would meet no requirement');
+  return verifiers.toSorted((a, b) => Number(a.method === 'mtls') - Number(b.method === 'mtls'));
+}
+
 function mergeSchemes(verifiers: readonly Verifier[]): Readonly<Record<string, SecurityScheme>> {
   const merged = new Map<string, SecurityScheme>();
   for (const { schemes } of verifiers) {
     for (const [name, scheme] of Object.entries(schemes)) {
       if (merged.has(name)) {
-        throw new LegateError(
-          'CONFIGURATION_INVALID',
+        throw invalidConfiguration(
           `two verifiers declare the security scheme ${name}; give one another schemeName`,
         );
       }
@@ -181,8 +245,7 @@ function checkIssuers(verifiers: readonly Verifier[]): void {
     if (issuer === undefined) continue;
     const other = issuers.get(subjectPrefix);
     if (other !== undefined && other !== issuer) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `the issuers ${other} and ${issuer} could name different people alike; ` +
           'give their verifiers different subjectPrefix values',
       );
@@ -209,8 +272,7 @@ function challenge(scheme: string, options: ChallengeOptions): string {
 
 function quote(value: string): string {
   if (!/^[\x20-\x7e]*$/.test(value)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `${JSON.stringify(value)} cannot stand in a WWW-Authenticate header; use printable ASCII`,
     );
   }

@@ -1,7 +1,7 @@
 import type { Caller } from '../agents/index.ts';
 import { AuthError } from './credentials.ts';
 import { networkOf } from '../net/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError, type OptionNames } from '../protocol/index.ts';
 import type { RecordStore } from '../store/index.ts';
 
 /**
@@ -21,7 +21,7 @@ export interface CallerLimitsOptions {
   /** Streams open at one time; 0 for no limit. @default 1_000 */
   readonly openStreams?: number;
   /**
-   * Failures to authenticate that one network may make in a minute before it is kept out for a while;
+   * Failed authentications per minute and network, after which the network is blocked temporarily;
    * 0 for no limit. Behind a proxy all callers are one network. @default 0
    */
   readonly failuresPerMinute?: number;
@@ -30,7 +30,21 @@ export interface CallerLimitsOptions {
 }
 
 /**
- * What one caller may ask for at a time. Anonymous callers are told apart by their address.
+ * The options of `CallerLimits` and their constraints, for programs that validate their own
+ * configuration.
+ * @example const known = Object.keys(callerLimitNames);
+ */
+export const callerLimitNames: OptionNames<CallerLimitsOptions> = {
+  requestsPerSecond: 'number',
+  burst: 'number',
+  concurrentRequests: 'number',
+  openStreams: 'number',
+  failuresPerMinute: 'number',
+  clock: 'object',
+};
+
+/**
+ * Limits requests and streams per caller. Anonymous callers are distinguished by address.
  * @example const limits = new CallerLimits({ requestsPerSecond: 10, openStreams: 5 });
  */
 export class CallerLimits {
@@ -180,7 +194,7 @@ export class TokenBuckets implements RateLimiter {
 
   constructor(options: TokenBucketOptions) {
     if (!(options.rate > 0)) {
-      throw new LegateError('CONFIGURATION_INVALID', 'a rate limit must be above 0');
+      throw invalidConfiguration('a rate limit must be above 0');
     }
     this.#rate = options.rate;
     this.#burst = Math.max(options.burst ?? options.rate, 1);
@@ -239,6 +253,18 @@ export interface ClusterRateOptions {
 }
 
 /**
+ * The options of `ClusterRate` besides its records, and their constraints.
+ * @example const known = Object.keys(clusterRateNames);
+ */
+export const clusterRateNames: OptionNames<Omit<ClusterRateOptions, 'records'>> = {
+  limit: 'number',
+  window: 'number',
+  batch: 'number',
+  clock: 'object',
+  name: 'string',
+};
+
+/**
  * A counter for each caller and window in the store, shared by all replicas. Around the border of
  * two windows up to twice the limit can pass.
  * @example const rate = new ClusterRate({ records: store.records, limit: 100, window: 1_000 });
@@ -254,7 +280,7 @@ export class ClusterRate implements RateLimiter {
 
   constructor(options: ClusterRateOptions) {
     if (!(options.limit > 0)) {
-      throw new LegateError('CONFIGURATION_INVALID', 'a rate limit must be above 0');
+      throw invalidConfiguration('a rate limit must be above 0');
     }
     this.#options = options;
     this.#window = options.window ?? 60_000;

@@ -1,4 +1,11 @@
-import { type createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet } from 'jose';
+import {
+  type FlattenedJWSInput,
+  FlattenedSign,
+  flattenedVerify,
+  type JSONWebKeySet,
+  type JWTHeaderParameters,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { cardForm, type CardForm, cardForms } from './card-forms.ts';
 import {
   type AgentCard,
@@ -28,8 +35,8 @@ export interface SignCardOptions {
 }
 
 /**
- * The card with signatures of our own (specification 8.4). Former signatures are dropped: they are
- * for the last signer to make. Sign once for each version of a card and serve that.
+ * The card with signatures of our own (specification 8.4). Removes existing signatures: the last
+ * signer signs the whole card. Sign each version of a card once.
  * @example const signed = await signCard(card, { keys: [readSigningKey(pem)] })
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
@@ -92,25 +99,53 @@ export interface VerifiedCard {
 }
 
 /**
- * Verifies a card as it was received, before anything was made of it. One signature by a trusted key
+ * Verifies the raw JSON of a card, as received. One signature by a trusted key
  * is enough. Rejects with `PEER_INVALID`.
  * @example const { card } = await verifyCard(received, { trusted: [{ keys }] });
  */
 export async function verifyCard(card: unknown, options: VerifyCardOptions): Promise<VerifiedCard> {
   const { now = Date.now() } = options;
+  const lookups = options.trusted
+    .filter(({ notAfter }) => notAfter === undefined || notAfter > now)
+    .flatMap(({ keys }) => keySetLookups(keys));
+  return verifyCardBy(card, lookups);
+}
+
+/** Finds the key of a signature. */
+export type CardKeys = (
+  header: JWTHeaderParameters,
+  signature: FlattenedJWSInput,
+) => ReturnType<JWTVerifyGetKey>;
+
+/** A key without a name, as in a PEM file, is tried for every signature. */
+export function keySetLookups(set: PublicKeySet | JSONWebKeySet): readonly CardKeys[] {
+  const keys: JSONWebKeySet['keys'] = JSON.parse(JSON.stringify(set.keys));
+  const [named, unnamed] = [keys.filter(({ kid }) => kid), keys.filter(({ kid }) => !kid)];
+  const byName = localKeySet({ keys: named });
+  return [
+    (header, signature) => byName(header, signature),
+    ...unnamed.map((key): CardKeys => {
+      const only = localKeySet({ keys: [key] });
+      return ({ kid: _name, ...header }, signature) => only(header, signature);
+    }),
+  ];
+}
+
+/** As `verifyCard`, with keys of any source. */
+export async function verifyCardBy(
+  card: unknown,
+  lookups: readonly CardKeys[],
+): Promise<VerifiedCard> {
   if (!isJsonObject(card)) throw refused('the card is not an object');
   const signatures: unknown = card['signatures'];
   if (!Array.isArray(signatures) || signatures.length === 0)
     throw refused('the card is not signed');
-  const roots = options.trusted
-    .filter(({ notAfter }) => notAfter === undefined || notAfter > now)
-    .map(({ keys }) => localKeySet(keys));
   const payloads = cardForms.map((form) => ({ form, payload: payloadOf(card, form) }));
   for (const signature of signatures.slice(0, maxSignatures) as unknown[]) {
     if (!isSignature(signature)) continue;
     for (const { form, payload } of payloads) {
-      for (const root of roots) {
-        const kid = await verifyOne(signature, payload, root);
+      for (const lookup of lookups) {
+        const kid = await verifyOne(signature, payload, lookup);
         if (kid !== undefined) return { kid, form, card: cardForm(card, form) };
       }
     }
@@ -121,17 +156,19 @@ export async function verifyCard(card: unknown, options: VerifyCardOptions): Pro
 async function verifyOne(
   { protected: header, signature }: AgentCardSignature,
   payload: string,
-  root: ReturnType<typeof createLocalJWKSet>,
+  lookup: CardKeys,
 ): Promise<string | undefined> {
   try {
     const { protectedHeader } = await flattenedVerify(
       { protected: header, payload, signature },
-      root,
+      (found, jws) => lookup({ ...found, alg: found?.alg ?? '' }, jws),
       { algorithms },
     );
     // Both are required by 8.4.2.
     return typeof protectedHeader?.kid === 'string' ? protectedHeader.kid : undefined;
-  } catch {
+  } catch (error) {
+    // The keys can't be fetched now.
+    if (error instanceof LegateError) throw error;
     // Not by this key, or not over this form: the next may hold.
     return undefined;
   }
@@ -200,7 +237,7 @@ function writeArray(values: readonly unknown[], depth: number): string {
 function writeObject(value: object, depth: number): string {
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
-    // Without a comparison of its own, sort goes by UTF-16 code units, as the RFC asks for.
+    // Without a comparator, sort compares UTF-16 code units, as the RFC requires.
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, member]) => `${writeString(name)}:${write(member, depth + 1)}`);
   return `{${members.join(',')}}`;

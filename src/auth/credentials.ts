@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../agents/index.ts';
 import type { TlsPeer } from './mtls.ts';
-import { LegateError, type SecurityScheme } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError, type SecurityScheme } from '../protocol/index.ts';
 
 /**
  * A refusal with challenges for `WWW-Authenticate`. The message is the same for all reasons; only the log
@@ -56,8 +56,8 @@ export interface AuthRequest {
 }
 
 /**
- * The headers of a request to `node:http`, with an `Authorization` that comes twice as a list: Node
- * keeps the first and drops the others without a word.
+ * The headers of a request to `node:http`, with a duplicate `Authorization` as a list: Node
+ * silently keeps only the first.
  * @example const caller = await auth.authenticate({ headers: authHeaders(request) });
  */
 export function authHeaders({ headers, rawHeaders }: IncomingMessage): AuthRequest['headers'] {
@@ -158,8 +158,7 @@ export function isSubject(value: unknown): value is string {
 /** Throws when an operator's identity has no usable subject. */
 export function checkIdentity(identity: Identity, what: string): void {
   if (isSubject(identity.subject)) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `${what}: the subject must have 1 to 512 characters and no control characters`,
   );
 }

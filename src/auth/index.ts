@@ -16,11 +16,19 @@ export {
   isSameSecret,
   type Verifier,
 } from './credentials.ts';
+export {
+  type AuthSettings,
+  openAuth,
+  type OpenAuthOptions,
+  readAuthSection,
+} from './auth-section.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
 export {
   CallerLimits,
+  callerLimitNames,
   type CallerLimitsOptions,
   ClusterRate,
+  clusterRateNames,
   type ClusterRateOptions,
   overReplicas,
 } from './caller-limits.ts';
@@ -33,7 +41,12 @@ export {
   verifyCard,
   type VerifyCardOptions,
 } from './card-signature.ts';
-export { type JwtAlgorithm, jwtAlgorithms, type JwtKeySource } from './jwt-keys.ts';
+export { CardSigner, type CardSigningKeys } from './card-signer.ts';
+export { cardVerifier, type CardVerifierOptions } from './card-trust.ts';
+export type { CardTrust } from '../config/index.ts';
+export { publicKeySource, type PublicKeySource } from './key-source.ts';
+export type { JwtKeySource } from './jwt-keys.ts';
+export { type JwtAlgorithm, jwtAlgorithms } from './public-keys.ts';
 export { hasUsableExpiry, jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 export {
   type BindOptions,

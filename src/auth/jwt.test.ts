@@ -11,7 +11,7 @@ import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
 import { CredentialRefused } from './credentials.ts';
-import type { JwtAlgorithm } from './jwt-keys.ts';
+import type { JwtAlgorithm } from './public-keys.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 
 const now = 1_800_000_000;
@@ -87,7 +87,7 @@ test.each<[string, TokenOptions, Partial<JwtVerifierOptions>]>([
   ['no subject', { claims: { sub: undefined } }, {}],
   ['an empty subject', { claims: { sub: '' } }, {}],
   ['a subject with control characters', { claims: { sub: 'a\u0000b' } }, {}],
-  ['a subject that is no text', { claims: { uid: 7 } }, { subjectClaim: 'uid' }],
+  ['a subject that is not text', { claims: { uid: 7 } }, { subjectClaim: 'uid' }],
   ['no tenant where one is required', {}, { tenantClaim: 'org' }],
   ['another type of token', { header: { typ: 'JWT' } }, { type: 'at+jwt' }],
   ['another key', { key: generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey }, {}],
@@ -109,7 +109,7 @@ test.each([
   ['no token at all', ''],
   ['rubbish', 'rubbish'],
   ['three dots', '...'],
-  ['a header that is no JSON', 'e30.e30.e30'],
+  ['a header that is not JSON', 'e30.e30.e30'],
   ['too long', 'a'.repeat(20_000)],
 ])('%s is refused', async (_what, jwt) => {
   await expect(verify(jwt)).rejects.toBeInstanceOf(CredentialRefused);
@@ -180,7 +180,10 @@ test.each([
 test('a key file may hold a public key or a certificate', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'legate-jwt-'));
   try {
-    const certificate = makeCertificate({ commonName: 'issuer' });
+    const certificate = makeCertificate({
+      commonName: 'issuer',
+      notAfter: new Date((now + 3_600) * 1_000),
+    });
     await writeFile(join(directory, 'key.pem'), pem(rsa.publicKey));
     await writeFile(join(directory, 'certificate.pem'), certificate.certificate);
     const fromKey = { keys: { publicKeyFile: join(directory, 'key.pem') } };

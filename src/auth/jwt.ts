@@ -1,19 +1,24 @@
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
-import type { SecurityScheme } from '../protocol/index.ts';
-import { checkUrl, guardedFetch, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
 import {
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from 'jose';
+import { isJsonObject, type SecurityScheme } from '../protocol/index.ts';
+import { checkUrl, type ClientTls, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import {
+  type AuthRequest,
   bearerToken,
   CredentialRefused,
   isSubject,
   toCaller,
   type Verifier,
 } from './credentials.ts';
-import {
-  type JwtAlgorithm,
-  type JwtKeySource,
-  loadKeys,
-  openIdConfigurationUrl,
-} from './jwt-keys.ts';
+import { type JwtKeySource, type KeyFinder, loadKeys } from './jwt-keys.ts';
+import type { JwtAlgorithm } from './public-keys.ts';
+import { keyFetching, keyPolicy, openIdConfigurationUrl } from './remote-keys.ts';
 
 /**
  * Which tokens hold, and what their claims mean.
@@ -42,7 +47,7 @@ export interface JwtVerifierOptions {
   readonly type?: string;
   /** The claim that names the subject. @default 'sub' */
   readonly subjectClaim?: string;
-  /** Who a token without a subject stands for. @default none: such a token is refused */
+  /** The subject of tokens without one. @default none: such a token is refused */
   readonly defaultSubject?: string;
   /** Set before every subject, to keep the subjects of several issuers apart. @default '' */
   readonly subjectPrefix?: string;
@@ -56,6 +61,8 @@ export interface JwtVerifierOptions {
   readonly clock?: { now(): number };
   /** Where keys may be fetched from. @default https anywhere, http on this machine only */
   readonly policy?: UrlPolicy;
+  /** Certificates with which keys are fetched. @default the authorities of Node */
+  readonly tls?: ClientTls;
   /** Fetches keys. @default a guarded one under `policy` */
   readonly fetch?: GuardedFetch;
   /** Milliseconds that fetched keys are used without asking again. @default 600_000 */
@@ -64,35 +71,29 @@ export interface JwtVerifierOptions {
   readonly cooldown?: number;
   /** Milliseconds that old keys are used on when the issuer cannot be reached. @default 3_600_000 */
   readonly staleTime?: number;
+  /** Logs reloads of keys, and failures to reload them. */
+  readonly logger?: Logger;
   /** In the card. @default 'bearer', or 'openId' for an OpenID Connect issuer */
   readonly schemeName?: string;
   /** What the card declares instead, for example OAuth flows. */
   readonly scheme?: SecurityScheme;
 }
 
-const operatorPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, allowPrivate: true };
-
 /**
  * Accepts JSON Web Tokens in `Authorization: Bearer`. Rejects with `CONFIGURATION_INVALID` when the
  * key does not fit the algorithms.
- * @example await jwtVerifier({ keys: { publicKeyFile: '/run/secrets/jwt.pem' }, issuer, audience })
+ * @example await jwtVerifier({ keys: { publicKeyFile: ['/run/secrets/jwt.pem'] }, issuer, audience })
  */
 export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier> {
   const { algorithms = ['RS256'], keys, clock = { now: Date.now }, subjectPrefix = '' } = options;
-  const { policy = operatorPolicy } = options;
+  const { policy = keyPolicy } = options;
   const issuer = options.issuer ?? ('openIdIssuer' in keys ? keys.openIdIssuer : undefined);
   const address =
     'jwksUrl' in keys ? keys.jwksUrl : 'openIdIssuer' in keys ? keys.openIdIssuer : undefined;
   if (address !== undefined) {
     checkUrl(address, policy, { field: 'jwt keys', code: 'CONFIGURATION_INVALID' });
   }
-  const getKey = await loadKeys(keys, algorithms, {
-    fetch: options.fetch ?? guardedFetch(policy),
-    clock,
-    cacheTime: options.cacheTime ?? 600_000,
-    cooldown: options.cooldown ?? 30_000,
-    staleTime: options.staleTime ?? 3_600_000,
-  });
+  const findKeys = loadKeys(keys, algorithms, keyFetching(options));
   const { audience, type } = options;
   const rules: JWTVerifyOptions = {
     algorithms: [...algorithms],
@@ -114,7 +115,7 @@ export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier
       const token = bearerToken(request);
       if (token === undefined) return undefined;
       const currentDate = new Date(clock.now());
-      const { payload } = await jwtVerify(token, getKey, { ...rules, currentDate }).catch(
+      const { payload } = await verifyWithAny(token, findKeys, { ...rules, currentDate }).catch(
         (error: unknown) => {
           // The code names the check that failed, never the token.
           if (error instanceof errors.JOSEError) throw new CredentialRefused(reasonOf(error));
@@ -123,9 +124,45 @@ export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier
         },
       );
       if (!hasUsableExpiry(payload)) throw new CredentialRefused('invalid exp');
+      checkConfirmation(payload, request);
       return toCaller('jwt', identify(payload, options));
     },
   };
+}
+
+/** While keys rotate, several may be meant: a token without a key name, or two keys of one name. */
+async function verifyWithAny(
+  token: string,
+  findKeys: KeyFinder,
+  rules: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  let keys: Awaited<ReturnType<KeyFinder>> = [];
+  for (let index = 0; ; index += 1) {
+    try {
+      return await jwtVerify(
+        token,
+        async (header, jws) => {
+          if (index === 0) keys = await findKeys(header, jws);
+          const key = keys[index];
+          if (key === undefined) throw new errors.JWKSNoMatchingKey();
+          return key;
+        },
+        rules,
+      );
+    } catch (error) {
+      const isOtherKey = error instanceof errors.JWSSignatureVerificationFailed;
+      if (!isOtherKey || index + 1 >= keys.length) throw error;
+    }
+  }
+}
+
+/** RFC 8705, 3: a token that is bound to a client certificate is of no use without it. */
+function checkConfirmation({ cnf }: JWTPayload, { tlsPeer }: AuthRequest): void {
+  const bound: unknown = isJsonObject(cnf) ? cnf['x5t#S256'] : undefined;
+  if (bound === undefined) return;
+  const digest = Buffer.from((tlsPeer?.fingerprint ?? '').replaceAll(':', ''), 'hex');
+  if (digest.length > 0 && digest.toString('base64url') === bound) return;
+  throw new CredentialRefused('the token is bound to another certificate');
 }
 
 function declare(options: JwtVerifierOptions): Readonly<Record<string, SecurityScheme>> {
@@ -176,8 +213,8 @@ function scopesOf(payload: JWTPayload, claim: string | undefined): readonly stri
 }
 
 /**
- * Whether `exp` of a token is a time: JSON lets `1e999` be a number, which is infinity here, and the
- * token would hold for ever. Fractions of a second are fine (RFC 7519, 2).
+ * Whether `exp` of a token is a time: JSON allows the number `1e999`, which becomes infinity, so
+ * the token would never expire. Fractions of a second are fine (RFC 7519, 2).
  * @example hasUsableExpiry({ exp: 1e999 }) // false
  */
 export function hasUsableExpiry({ exp }: { readonly exp?: number }): boolean {

@@ -30,7 +30,7 @@ test('a bucket lets a burst through and then the rate', () => {
   expect(() => buckets.take('a')).toThrow(limited(1));
 });
 
-test('callers have buckets of their own', () => {
+test('each caller has its own bucket', () => {
   const { clock } = fakeClock();
   const buckets = new TokenBuckets({ rate: 1, clock });
   buckets.take('a');
@@ -156,7 +156,7 @@ test('anonymous callers are told apart by address, IPv6 ones by network', () => 
   expect(() => limits.stream(nobody, '2001:db8:0:1:ffff::2')).toThrow('open streams');
 });
 
-test('0 is no limit', async () => {
+test('0 means unlimited', async () => {
   const limits = new CallerLimits({ concurrentRequests: 0, openStreams: 0 });
   const nobody = { tenant: '', subject: '', method: 'anonymous' };
   for (let count = 0; count < 2_000; count += 1) {

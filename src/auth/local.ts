@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration } from '../protocol/index.ts';
 import { addressKind } from '../push/index.ts';
 
 /**
@@ -84,7 +84,7 @@ export interface ServerAddress {
 }
 
 /**
- * Whether only this machine can reach a server, as far as its configuration tells.
+ * Whether a server is configured so that only this machine can reach it.
  * @example isLocalOnly({ host: '127.0.0.1', url: 'https://agents.example.com' }) // false: behind a proxy
  */
 export function isLocalOnly({ host, url, hosts = [] }: ServerAddress): boolean {
@@ -93,7 +93,7 @@ export function isLocalOnly({ host, url, hosts = [] }: ServerAddress): boolean {
 }
 
 /**
- * Whether a server that listens there takes connections from this machine only.
+ * Whether a server that listens on this host accepts connections from this machine only.
  * @example isLoopbackHost('127.0.0.1') // true
  */
 export function isLoopbackHost(host: string | undefined): boolean {
@@ -115,7 +115,7 @@ export function hostName(field: string | undefined): string | undefined {
 }
 
 /**
- * The port of a `Host` field; undefined where it names none.
+ * The port of a `Host` field; undefined if it has none.
  * @example hostPort('localhost:5005') // 5005
  */
 export function hostPort(field: string | undefined): number | undefined {
@@ -141,22 +141,21 @@ export function isLocalName(name: string): boolean {
 export interface BindOptions {
   /** What the server is told to listen on; unset listens on every address. */
   readonly host?: string;
-  /** Whether callers must prove who they are. */
+  /** Whether callers must authenticate. */
   readonly isAuthenticated: boolean;
-  /** Lets anybody who can reach the address use the agents. @default false */
+  /** Accepts unauthenticated callers from any address. @default false */
   readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
 }
 
 /**
- * Refuses to listen where others can reach without asking them who they are. Only addresses of this
- * machine alone pass; a name other than `localhost` could mean anything.
+ * Refuses to listen on a non-loopback address without authentication. Names other than `localhost` count as
+ * non-loopback, because they may resolve to any address.
  * @example checkBind({ host: '127.0.0.1', isAuthenticated: false });
  */
 export function checkBind(options: BindOptions): void {
   const { host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote = false } = options;
   if (isAuthenticated || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `refusing to listen on ${host === undefined || host === '' ? 'every address' : host} without ` +
       'authentication: configure auth, listen on 127.0.0.1, or set ' +
       'dangerouslyAllowUnauthenticatedRemote',

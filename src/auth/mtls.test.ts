@@ -82,7 +82,7 @@ const peer: TlsPeer = {
   validTo: 2_000,
 };
 
-test('the operator can say who a certificate stands for, and whom it does not', async () => {
+test('the operator can map a certificate to a subject, or refuse it', async () => {
   const partners = new Map([['AA:BB', { subject: 'acme', tenant: 't', scopes: ['read'] }]]);
   const verifier = mtlsVerifier({
     identify: ({ fingerprint }) => partners.get(fingerprint),

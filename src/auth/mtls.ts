@@ -61,7 +61,7 @@ export function splitAlternativeNames(text: string): readonly string[] {
 }
 
 /**
- * For whom a client certificate stands.
+ * The subject of a client certificate.
  * @example
  * const options: MtlsOptions = {
  *   identify: ({ commonName }) =>
@@ -70,7 +70,7 @@ export function splitAlternativeNames(text: string): readonly string[] {
  */
 export interface MtlsOptions {
   /**
-   * Who a certificate stands for; undefined refuses it.
+   * Maps a certificate to an identity; undefined refuses it.
    * @default its only URI name, or its common name
    */
   readonly identify?: (peer: TlsPeer) => Identity | undefined;
@@ -81,8 +81,8 @@ export interface MtlsOptions {
 }
 
 /**
- * Accepts client certificates. The TLS server must ask for them and verify them; this verifier only
- * says who they stand for.
+ * Accepts client certificates. The TLS server must ask for them and verify them; this verifier
+ * only maps them to identities.
  * @example mtlsVerifier({ identify: (peer) => partners.get(peer.fingerprint) })
  */
 export function mtlsVerifier(options: MtlsOptions = {}): Verifier {

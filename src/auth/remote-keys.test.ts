@@ -51,7 +51,7 @@ test('tokens with unknown keys do not make us ask again and again', async () => 
   expect(issuer.fetches()).toBe(1);
 });
 
-test('while the issuer is down the old keys are used on for a time, and then nobody can be verified', async () => {
+test('while the issuer is down the old keys are used for staleTime, then verification is unavailable', async () => {
   const key = generateSigningKey();
   await using issuer = await startIssuer([key]);
   let now = Date.now();

@@ -9,7 +9,7 @@ import type { Authenticator } from './authenticator.ts';
 export type SkillScopes = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The skills as the card shows them: with what each needs besides the agent's own requirements.
+ * The skills for the card: each with its scopes in addition to the agent's security requirements.
  * @example declareSkillScopes(agent.skills, { refund: ['orders:write'] }, auth);
  */
 export function declareSkillScopes(
@@ -41,8 +41,9 @@ export function allowedSkills(
 }
 
 /**
- * The scopes that a message needs. One that names its skill needs that skill's; one that names none,
- * or one that does not exist, could come to be answered by any skill, and so needs them all.
+ * The scopes that a message needs. A message that names a skill needs the scopes of that skill. A
+ * message without a skill, or with an unknown one, may be handled by any skill, so it needs the
+ * scopes of all skills.
  * @example neededScopes('refund', card.skills, { refund: ['orders:write'] }) // ['orders:write']
  */
 export function neededScopes(

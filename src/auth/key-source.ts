@@ -1,0 +1,107 @@
+import { resolve } from 'node:path';
+import type { JSONWebKeySet } from 'jose';
+import { FileSource, readConfiguredFile } from '../net/index.ts';
+import {
+  invalidConfiguration,
+  isJsonObject,
+  type LegateError,
+  parseJson,
+} from '../protocol/index.ts';
+import { checkUrl } from '../push/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { type CardKeys, keySetLookups } from './card-signature.ts';
+import { keysIn } from './public-keys.ts';
+import { discoverKeys, keyFetching, keyPolicy, remoteKeys } from './remote-keys.ts';
+
+/** Where public keys come from; keys of all places are accepted. */
+export interface PublicKeyPlaces {
+  /** Files, PEM or JWKS, read again when they change. */
+  readonly keys?: readonly string[] | undefined;
+  /** An address of a key set. */
+  readonly jwksUrl?: string | undefined;
+  /** An OpenID Connect issuer, whose keys are discovered. */
+  readonly openIdIssuer?: string | undefined;
+}
+
+/**
+ * Public keys that rotate, for signatures of cards and of messages.
+ * @example const trusted: TrustedIssuer = { issuer: 'alice', keys: publicKeySource(places, options) };
+ */
+export interface PublicKeySource {
+  /** Finds the key of a signature: to be tried in turn. */
+  lookups(): Promise<readonly CardKeys[]>;
+}
+
+interface SourceOptions {
+  /** For logs: `card keys of hotels`. */
+  readonly what: string;
+  /** The names of the settings, for errors. */
+  readonly settings: Readonly<Record<keyof PublicKeyPlaces, string>>;
+  /** Paths are relative to it. */
+  readonly directory: string;
+  readonly logger: Logger;
+}
+
+/**
+ * Reads the files at once, fetches keys with the first signature. Throws `CONFIGURATION_INVALID`.
+ * @example
+ * const settings = { keys: 'keys', jwksUrl: 'jwks_url', openIdIssuer: 'openid_issuer' };
+ * const options = { what: 'keys of alice', settings, directory: '.', logger };
+ * const source = publicKeySource({ keys: ['alice.pem', 'alice-next.jwks.json'] }, options);
+ */
+export function publicKeySource(
+  { keys = [], jwksUrl, openIdIssuer }: PublicKeyPlaces,
+  { what, settings, directory, logger }: SourceOptions,
+): PublicKeySource {
+  const code = 'CONFIGURATION_INVALID';
+  const fetching = keyFetching({ logger });
+  const remote: CardKeys[] = [];
+  if (jwksUrl !== undefined) {
+    checkUrl(jwksUrl, keyPolicy, { field: settings.jwksUrl, code });
+    remote.push(remoteKeys(jwksUrl, fetching));
+  }
+  if (openIdIssuer !== undefined) {
+    checkUrl(openIdIssuer, keyPolicy, { field: settings.openIdIssuer, code });
+    remote.push(discoverKeys(openIdIssuer, fetching));
+  }
+  // Without files there is nothing to look at again.
+  if (keys.length === 0) return { lookups: async () => remote };
+  const paths = keys.map((path) => resolve(directory, path));
+  const files = new FileSource<readonly CardKeys[]>({
+    what,
+    paths,
+    load: () => paths.flatMap((path) => keySetLookups(readKeys(path, settings.keys))),
+    logger,
+  });
+  return { lookups: async () => [...(await files.current()), ...remote] };
+}
+
+function readKeys(path: string, setting: string): JSONWebKeySet {
+  const where = `${setting}: the file`;
+  const refuse = (words: string): LegateError => invalidConfiguration(`${where} ${path} ${words}`);
+  const text = readConfiguredFile(path, where);
+  if (!text.trimStart().startsWith('{')) {
+    const keys = keysIn(text, `${where} ${path}`, (words) => invalidConfiguration(words));
+    return {
+      keys: keys.map(({ key }) => {
+        const { kty = '', ...members } = key.export({ format: 'jwk' });
+        return { ...members, kty };
+      }),
+    };
+  }
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    throw refuse('is neither PEM nor JSON');
+  }
+  const list: unknown = isJsonObject(value) ? (value['keys'] ?? [value]) : undefined;
+  const keys = (Array.isArray(list) ? list : []).flatMap((key: unknown) =>
+    isJsonObject(key) && typeof key['kty'] === 'string' ? [{ ...key, kty: key['kty'] }] : [],
+  );
+  if (keys.length === 0) throw refuse('contains no key; write {"keys": [...]} or PEM');
+  if (keys.some((key) => 'd' in key || 'k' in key)) {
+    throw refuse('contains a private key; give the public ones only');
+  }
+  return { keys };
+}
