@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Agent, Caller } from '../agents/index.ts';
+import { CardSigner, type CardSigningKeys } from '../auth/index.ts';
 import {
   type AgentCapabilities,
   type AgentCard,
@@ -64,9 +65,6 @@ export function cardOf(agent: Agent, options: CardOptions): AgentCard {
 /** The extended card of a caller, from the public one. */
 export type ExtendedCard = (caller: Caller, card: AgentCard) => AgentCard | Promise<AgentCard>;
 
-/** Extended cards whose signatures are kept: callers with the same rights see the same card. */
-const maxSigned = 100;
-
 /** A card as text. */
 export interface Rendering {
   readonly text: string;
@@ -75,46 +73,62 @@ export interface Rendering {
   readonly modified: string;
 }
 
+/** How the cards of an agent are signed and shown. */
+interface CardsOptions {
+  readonly extended?: ExtendedCard;
+  /** Keys that rotate: the card is signed again with the first request after a change. @default unsigned */
+  readonly keys?: CardSigningKeys;
+  /** What callers get who name no version. @default 'superset' */
+  readonly unversioned?: 'superset' | '1.0';
+}
+
 /**
- * The cards of one agent, rendered once for each version of the card: pure 1.x for callers that ask
- * for it, and for all others one that 0.3 readers understand too.
+ * The cards of one agent, rendered once for each version of the card and its signatures: pure 1.x for
+ * callers that ask for it, and for all others one that 0.3 readers understand too.
  */
 export class Cards {
+  /** What is to be served, whatever its signatures. */
+  #wanted: AgentCard;
   #card: AgentCard;
   #v1: Rendering;
   #superset: Rendering;
   readonly #extended: ExtendedCard | undefined;
   readonly #unversioned: 'superset' | '1.0';
-  readonly #sign: ((card: AgentCard) => Promise<AgentCard>) | undefined;
-  /** Extended cards by what they say, oldest first. */
-  readonly #signed = new Map<string, Promise<AgentCard>>();
+  readonly #signer: CardSigner | undefined;
   #changing: Promise<unknown> | undefined;
 
-  /** `card` is signed already; `sign` is for those that come after it. */
-  constructor(
+  static async open(card: AgentCard, { keys, ...options }: CardsOptions = {}): Promise<Cards> {
+    const signer = keys && new CardSigner(keys);
+    const signed = (await signer?.sign(card)) ?? card;
+    return new Cards(signed, { ...options, signer });
+  }
+
+  private constructor(
     card: AgentCard,
-    options: {
-      extended?: ExtendedCard;
-      sign?: (card: AgentCard) => Promise<AgentCard>;
-      /** What callers get who name no version. @default 'superset' */
-      unversioned?: 'superset' | '1.0';
-    } = {},
+    options: Pick<CardsOptions, 'extended' | 'unversioned'> & {
+      readonly signer: CardSigner | undefined;
+    },
   ) {
+    this.#wanted = card;
     this.#card = card;
     this.#v1 = render(v1.agentCard.encode(card));
     this.#superset = render(supersetCard(card));
     this.#extended = options.extended;
     this.#unversioned = options.unversioned ?? 'superset';
-    this.#sign = options.sign;
+    this.#signer = options.signer;
   }
 
   get current(): AgentCard {
     return this.#card;
   }
 
-  /** Resolves when no change of the card is under way: callers that ask for it wait for this. */
-  get settled(): Promise<unknown> | undefined {
-    return this.#changing;
+  /**
+   * Resolves when no change of the card is under way and the current keys have signed it: callers that
+   * ask for it wait for this.
+   */
+  async settled(): Promise<void> {
+    await this.#changing;
+    if (this.#signer !== undefined) await this.replace(this.#wanted);
   }
 
   /** Serves no card until `change` has settled, such as an interface that starts and lists itself. */
@@ -129,7 +143,10 @@ export class Cards {
 
   /** From now on this card is served; its entity tags change with it. */
   async replace(card: AgentCard): Promise<void> {
-    const signed = this.#sign === undefined ? card : await this.#sign(card);
+    this.#wanted = card;
+    const signed = (await this.#signer?.sign(card)) ?? card;
+    // Another card has replaced this one while it was signed.
+    if (this.#wanted !== card || this.#card === signed) return;
     this.#card = signed;
     this.#v1 = render(v1.agentCard.encode(signed));
     this.#superset = render(supersetCard(signed));
@@ -143,26 +160,12 @@ export class Cards {
         'the extended card of this agent is not configured',
       );
     }
-    await this.settled;
+    await this.settled();
     const card = await this.#extended(caller, this.#card);
-    return this.#sign === undefined ? card : this.#signOnce(card, this.#sign);
+    return (await this.#signer?.sign(card)) ?? card;
   }
 
-  /** Signing costs more than all the rest of an answer, so it is done once for each content. */
-  #signOnce(card: AgentCard, sign: (card: AgentCard) => Promise<AgentCard>): Promise<AgentCard> {
-    const { signatures: _former, ...content } = card;
-    const key = hash('sha256', JSON.stringify(content), 'base64url');
-    const known = this.#signed.get(key);
-    if (known !== undefined) return known;
-    const signing = sign(card);
-    signing.catch(() => this.#signed.delete(key));
-    this.#signed.set(key, signing);
-    const [oldest] = this.#signed.keys();
-    if (this.#signed.size > maxSigned && oldest !== undefined) this.#signed.delete(oldest);
-    return signing;
-  }
-
-  /** The card as callers of this `A2A-Version` read it; for those who name none, as the options say. */
+  /** The card as callers of this `A2A-Version` read it; for callers that state none, as the options say. */
   rendered(version: string): Rendering {
     const isV1 = version === '' ? this.#unversioned === '1.0' : version.startsWith('1');
     return isV1 ? this.#v1 : this.#superset;

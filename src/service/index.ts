@@ -8,7 +8,14 @@ export {
   outcomeText,
   serviceOperations,
 } from './operations.ts';
-export type { AgentOptions, EngineTuning, SharedOptions } from './options.ts';
+export { Opened } from './opened.ts';
+export {
+  type AgentOptions,
+  agentOptionNames,
+  type EngineTuning,
+  type SharedOptions,
+  sharedOptionNames,
+} from './options.ts';
 export { PushService } from './push-service.ts';
 export { Readiness, type ReadyReport } from './readiness.ts';
 export {
@@ -22,4 +29,5 @@ export {
   statedVersion,
 } from './request-call.ts';
 export { legacyDialect, NetworkExposure, type RequestLimits, type Service } from './service.ts';
+export { RequestMeter } from './request-meter.ts';
 export { readTls, type TlsFiles, watchTls } from './tls.ts';

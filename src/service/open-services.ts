@@ -1,4 +1,4 @@
-import type { Agent } from '../agents/index.ts';
+import { type Agent, stepsExtension } from '../agents/index.ts';
 import {
   allowedSkills,
   Authenticator,
@@ -7,10 +7,9 @@ import {
   type ClusterRateOptions,
   declareSkillScopes,
   overReplicas,
-  signCard,
 } from '../auth/index.ts';
-import { type AgentCard, LegateError } from '../protocol/index.ts';
-import { openStore, type Store } from '../store/index.ts';
+import { type AgentCard, type AgentExtension, invalidConfiguration } from '../protocol/index.ts';
+import { isStore, openStore, type Store } from '../store/index.ts';
 import { Engine, type Scheduler, storeScheduler } from '../tasks/index.ts';
 import { defaultLogger, type Logger, startTelemetry, type Telemetry } from '../telemetry/index.ts';
 import { AuditLog } from './audit.ts';
@@ -20,6 +19,7 @@ import type { AgentOptions, SharedOptions } from './options.ts';
 import { PushService } from './push-service.ts';
 import { Readiness } from './readiness.ts';
 import { defaultLimits, NetworkExposure, type Service } from './service.ts';
+import { observeStore } from './service-meter.ts';
 
 /** An agent to serve, with what it does not share with others. */
 export interface AgentToServe {
@@ -54,7 +54,7 @@ export async function openServices(
 ): Promise<Services> {
   const { store: storeOption = { type: 'memory' }, logger = defaultLogger } = options;
   const exposure = new NetworkExposure(options.isLocalOnly ?? false);
-  const isOwnStore = 'type' in storeOption;
+  const isOwnStore = !isStore(storeOption);
   const store = isOwnStore ? await openStore(storeOption, options.scheduler) : storeOption;
   const scheduler = options.scheduler ?? storeScheduler(store);
   const replica = options.replica ?? scheduler.uuid();
@@ -64,7 +64,9 @@ export async function openServices(
   const drain: Services['drain'] = async (grace) => {
     await Promise.all(services.map(({ engine }) => engine.drain(grace)));
   };
+  let unobserve = (): void => {};
   const close = async (): Promise<void> => {
+    unobserve();
     await drain({ graceMs: 0 });
     // The claims of webhooks end with the replica, so they are settled before it retires.
     await push?.stop();
@@ -107,7 +109,11 @@ export async function openServices(
     throw error;
   }
   push?.start();
-  const readiness = new Readiness(store, scheduler);
+  unobserve = observeStore(
+    store,
+    services.map(({ engine }) => engine),
+  );
+  const readiness = new Readiness(store, scheduler, options.requirements);
   let closed: Promise<void> | undefined;
   return {
     services,
@@ -163,6 +169,13 @@ async function openService(
   };
 }
 
+const stepsDeclaration: AgentExtension = {
+  uri: stepsExtension,
+  description:
+    'Sends the steps of the agent, its prompts and calls of tools, as metadata of its status.',
+  required: false,
+};
+
 async function openCards(
   agent: Agent,
   options: AgentOptions,
@@ -178,8 +191,7 @@ async function openCards(
   const { skillScopes = {}, unversionedCard: unversioned = 'superset' } = options;
   const { capabilities, ...rest } = options.card ?? {};
   if (extendedCard !== undefined && Object.keys(auth.securitySchemes() ?? {}).length === 0) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `the agent ${agent.name} has an extended card, which only authenticated callers may see, and its ` +
         'card declares no security scheme; set auth with a verifier, or remove extendedCard',
     );
@@ -196,17 +208,15 @@ async function openCards(
           streaming: options.streaming ?? true,
           pushNotifications: hasPush,
           ...capabilities,
+          ...(options.steps === 'share' && {
+            extensions: [...(capabilities?.extensions ?? []), stepsDeclaration],
+          }),
           ...(extendedCard !== undefined && { extendedAgentCard: true }),
         },
       },
     );
-  const sign =
-    keys === undefined
-      ? undefined
-      : (card: AgentCard): Promise<AgentCard> => signCard(card, { keys });
-  const plain = declareSecurity(made, auth);
-  return new Cards(sign === undefined ? plain : await sign(plain), {
-    ...(sign !== undefined && { sign }),
+  return Cards.open(declareSecurity(made, auth), {
+    ...(keys !== undefined && { keys }),
     unversioned,
     ...(extendedCard !== undefined && {
       extended: async (caller, card) => {

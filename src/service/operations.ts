@@ -44,13 +44,14 @@ function operation<Request extends { readonly tenant?: string }, Outcome>({
   run,
   encode,
 }: Steps<Request, Outcome>): ServiceOperation<Request, Outcome> {
-  const perform = async (service: Service, request: Request, call: Call): Promise<Outcome> =>
-    run(service, request, inTenant(call, request.tenant));
   return {
     decode,
-    perform,
+    async perform(service, request, call) {
+      return run(service, request, inTenant(call, request.tenant));
+    },
     async execute(service, dialect, params, call) {
-      return encode(dialect, await perform(service, decode(dialect, params), call));
+      const request = decode(dialect, params);
+      return encode(dialect, await run(service, request, inTenant(call, request.tenant)));
     },
   };
 }

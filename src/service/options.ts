@@ -1,18 +1,21 @@
 import type { Caller } from '../agents/index.ts';
-import type {
-  Authenticator,
-  CallerLimitsOptions,
-  ClusterRateOptions,
-  SkillScopes,
+import {
+  type Authenticator,
+  type CallerLimitsOptions,
+  callerLimitNames,
+  type CardSigningKeys,
+  type ClusterRateOptions,
+  clusterRateNames,
+  type SkillScopes,
 } from '../auth/index.ts';
-import type { AgentCapabilities, AgentCard, FileBytes } from '../protocol/index.ts';
-import type { SigningKey } from '../push/index.ts';
+import type { AgentCapabilities, AgentCard, FileBytes, OptionNames } from '../protocol/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
-import type { Logger, TelemetryOptions } from '../telemetry/index.ts';
+import { type Logger, type TelemetryOptions, telemetryOptions } from '../telemetry/index.ts';
 import type { CardOptions, ExtendedCard } from './cards.ts';
-import type { PushOptions } from './push-service.ts';
-import type { RequestLimits } from './service.ts';
+import { type PushOptions, pushNames } from './push-service.ts';
+import type { Requirement } from './readiness.ts';
+import { type RequestLimits, requestLimitNames } from './service.ts';
 
 /** Options of the engine that a transport leaves to its user. */
 export type EngineTuning = Partial<
@@ -39,11 +42,17 @@ export interface SharedOptions {
   clusterRate?: Omit<ClusterRateOptions, 'records'>;
   /** Webhooks; without it the capability is off. */
   push?: PushOptions;
-  /** Where lines go. @default warnings and errors on standard error */
+  /** Destination of log lines. @default warnings and errors on standard error */
   logger?: Logger;
   /**
+   * Services that the process requires besides the store: `/ready` answers 503 while one of them
+   * returns a reason.
+   * @default []
+   */
+  requirements?: readonly Requirement[];
+  /**
    * Turns telemetry on for the process while this is served: see `startTelemetry`. @default off,
-   * unless somebody else turned it on
+   * unless another caller turned it on
    */
   telemetry?: TelemetryOptions;
   /**
@@ -52,7 +61,10 @@ export interface SharedOptions {
    * `hosts`. @default false
    */
   isLocalOnly?: boolean;
-  /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
+  /**
+   * Clock, timers, random numbers and ids, for simulations.
+   * @default the store's clock, the system's timers and ids
+   */
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
 
@@ -80,9 +92,12 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
    * whose scopes the caller has. Needs `auth` with a verifier.
    */
   extendedCard?: true | ExtendedCard;
-  /** Signs the card once for each of its versions. */
-  cardKeys?: readonly [SigningKey, ...SigningKey[]];
-  /** Who may call. The card declares what it verifies. @default everybody */
+  /**
+   * Signs the card once for each of its versions. Keys of files that rotate (`signingKeyFiles`) sign it
+   * again. @default unsigned
+   */
+  cardKeys?: CardSigningKeys;
+  /** Authenticates callers. The card declares the same credentials. @default anonymous callers */
   auth?: Authenticator;
   /** Scopes that skills need, by skill id. */
   skillScopes?: SkillScopes;
@@ -101,3 +116,67 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   /** Bounds of requests, see `RequestLimits`. */
   limits?: Partial<RequestLimits>;
 }
+
+const cardNames: OptionNames<NonNullable<AgentOptions['card']>> = {
+  name: 'string',
+  version: 'string',
+  provider: 'object',
+  documentationUrl: 'string',
+  iconUrl: 'string',
+  defaultInputModes: 'list',
+  defaultOutputModes: 'list',
+  rpcPath: 'string',
+  capabilities: { names: { extensions: 'list', extendedAgentCard: 'boolean' } },
+  moreInterfaces: 'list',
+};
+
+/** The names of what agents of one process have in common. */
+export const sharedOptionNames: OptionNames<SharedOptions> = {
+  // Checked where it is opened.
+  store: 'object',
+  callerLimits: { names: callerLimitNames },
+  clusterRate: { names: clusterRateNames, required: ['limit'] },
+  push: { names: pushNames },
+  logger: 'object',
+  requirements: 'list',
+  telemetry: telemetryOptions,
+  isLocalOnly: 'boolean',
+  scheduler: 'object',
+};
+
+/** The names of what may differ from agent to agent. */
+export const agentOptionNames: OptionNames<AgentOptions> = {
+  url: 'string',
+  rpcPath: 'string',
+  card: { names: cardNames },
+  staticCard: 'object',
+  unversionedCard: ['superset', '1.0'],
+  extendedCard: { oneOf: ['boolean', 'function'] },
+  cardKeys: { oneOf: ['list', 'object'] },
+  auth: 'object',
+  skillScopes: 'object',
+  protectsCard: 'boolean',
+  isLenient: 'boolean',
+  errorProfile: ['1.0.1', '1.0.0'],
+  legacyFileBytes: { oneOf: [['once', 'twice'], 'function'] },
+  limits: { names: requestLimitNames },
+  streaming: 'boolean',
+  duplicateStreams: ['attach', 'refuse'],
+  taskTimeoutMs: 'number',
+  inactivityTimeoutMs: 'number',
+  cancelGraceMs: 'number',
+  messageCacheTtlMs: 'number',
+  maxContexts: 'number',
+  retentionMs: 'number',
+  contextRetentionMs: 'number',
+  sweepIntervalMs: 'number',
+  maxEventSize: 'number',
+  maxEvents: 'number',
+  maxRunningTurns: 'number',
+  maxAttempts: 'number',
+  leaseMs: 'number',
+  pollIntervalMs: 'number',
+  pageTokenKey: 'string',
+  showErrors: 'boolean',
+  steps: ['off', 'record', 'share'],
+};

@@ -1,4 +1,4 @@
-import type { TaskPushNotificationConfig } from '../protocol/index.ts';
+import type { OptionNames, TaskPushNotificationConfig } from '../protocol/index.ts';
 import {
   publicHttpsPolicy,
   type PublicKeySet,
@@ -20,6 +20,27 @@ export type PushOptions = Partial<
    * server and no proxy forwarded the request, loopback too
    */
   readonly policy?: UrlPolicy;
+};
+
+export const pushNames: OptionNames<PushOptions> = {
+  policy: { oneOf: ['object', 'function'] },
+  random: 'function',
+  signer: 'object',
+  traceparent: 'function',
+  resolver: { oneOf: ['object', 'function'] },
+  maxAttempts: 'number',
+  backoff: 'object',
+  concurrencyPerHost: 'number',
+  timeout: 'number',
+  dnsTimeout: 'number',
+  connectTimeout: 'number',
+  tls: 'object',
+  transport: { oneOf: ['object', 'function'] },
+  resolveAtRegistration: 'boolean',
+  concurrency: 'number',
+  pollInterval: 'number',
+  allowance: 'function',
+  onAttempt: 'function',
 };
 
 /** Webhooks of one process: their delivery, and what the engine needs of them. */

@@ -5,6 +5,7 @@ import {
   type Dialect,
   type ErrorProfile,
   type FileBytes,
+  type OptionNames,
   v03Rest,
   v03RestTwice,
 } from '../protocol/index.ts';
@@ -22,6 +23,14 @@ export interface RequestLimits extends BodyLimits {
   /** Deepest nesting of a JSON body. @default 64 */
   readonly maxJsonDepth: number;
 }
+
+export const requestLimitNames: OptionNames<RequestLimits> = {
+  maxBodyBytes: 'number',
+  bodyTimeoutMs: 'number',
+  maxUnfinishedBodyBytes: 'number',
+  keepAliveMs: 'number',
+  maxJsonDepth: 'number',
+};
 
 export const defaultLimits: RequestLimits = {
   ...defaultBodyLimits,

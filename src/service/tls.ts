@@ -1,7 +1,9 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { LegateError } from '../protocol/index.ts';
+import { FileSource } from '../net/index.ts';
+import { errorMessage, invalidConfiguration } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { repeat } from '../time/index.ts';
 
 /**
  * Where the certificate and what belongs to it are kept, as PEM.
@@ -41,11 +43,10 @@ export function readTls(files: TlsFiles) {
   try {
     createSecureContext(context);
   } catch (cause) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `the TLS certificate ${files.certificate} cannot be used with the key ${files.key}: ` +
-        `${messageOf(cause)}; check that they belong together, and the password of the key`,
-      { cause },
+        `${errorMessage(cause)}; check that they belong together, and the password of the key`,
+      cause,
     );
   }
   return context;
@@ -61,32 +62,23 @@ export function watchTls(
   apply: (context: ReturnType<typeof readTls>) => void,
 ): () => void {
   const { certificate, key, ca } = files;
-  const paths = [certificate, key, ...(ca === undefined ? [] : [ca])];
-  const reload = (): void => {
-    try {
-      apply(readTls(files));
-      logger.info({ audit: 'action', certificate }, 'tls.reloaded');
-    } catch (error) {
-      // Between the new certificate and its new key this is nothing unusual.
-      logger.error({ audit: 'action', error: messageOf(error), certificate }, 'tls.reload_failed');
-    }
-  };
-  for (const path of paths) watchFile(path, { interval, persistent: false }, reload);
-  return () => {
-    for (const path of paths) unwatchFile(path, reload);
-  };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown error';
+  const source = new FileSource({
+    what: 'tls certificate',
+    paths: [certificate, key, ...(ca === undefined ? [] : [ca])],
+    load: () => readTls(files),
+    onReload: apply,
+    logger,
+  });
+  const look = async (): Promise<void> => void (await source.check());
+  const onError = (error: unknown): void => logger.error({ error }, 'files.reload_failed');
+  const looking = repeat(interval, look, { onError });
+  return () => looking.stop();
 }
 
 function read(path: string, what: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new LegateError('CONFIGURATION_INVALID', `the TLS ${what} cannot be read: ${path}`, {
-      cause,
-    });
+    throw invalidConfiguration(`the TLS ${what} cannot be read: ${path}`, cause);
   }
 }

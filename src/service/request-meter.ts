@@ -1,0 +1,43 @@
+import { histogram, upDownCounter } from '../telemetry/index.ts';
+
+const seconds = histogram('legate.request.duration');
+const openStreams = upDownCounter('legate.streams.open');
+
+/**
+ * One request of a caller, counted and timed by transport, operation and outcome when it is disposed of.
+ * The time of a request that is answered with a stream ends when the stream opens; the stream then counts
+ * as open until its request is disposed of.
+ */
+export class RequestMeter implements Disposable {
+  readonly #transport: string;
+  readonly #startedAt = performance.now();
+  #state: 'running' | 'streaming' | 'recorded' = 'running';
+  /** Set once it is known. */
+  operation = 'unknown';
+  /** The code of the error that was answered. */
+  error: string | undefined;
+
+  /** `jsonrpc`, `rest`, `grpc`, `amqp`, or `http` for the endpoints of channels. */
+  constructor(transport: 'jsonrpc' | 'rest' | 'grpc' | 'amqp' | 'http') {
+    this.#transport = transport;
+  }
+
+  /** The answer is a stream, which opens now. */
+  stream(): void {
+    this.#record();
+    this.#state = 'streaming';
+    openStreams.add(1, { transport: this.#transport });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#state === 'running') this.#record();
+    else if (this.#state === 'streaming') openStreams.add(-1, { transport: this.#transport });
+    this.#state = 'recorded';
+  }
+
+  #record(): void {
+    const { operation, error: outcome = 'ok' } = this;
+    const labels = { transport: this.#transport, operation, outcome };
+    seconds.record((performance.now() - this.#startedAt) / 1000, labels);
+  }
+}
