@@ -8,6 +8,7 @@ import {
   extensionHeaders,
   legacyDialect,
   type OperationResult,
+  RequestMeter,
   type Service,
   statedVersion,
 } from '../service/index.ts';
@@ -140,6 +141,8 @@ async function perform<T>(
   send: (result: OperationResult, dialect: Dialect) => Promise<T>,
 ): Promise<T> {
   const { version, operation, path } = method;
+  using meter = new RequestMeter('grpc');
+  meter.operation = operation;
   using admitted = admission.take(call.metadata);
   const { caller, address, headers, isLocal } = admitted;
   try {
@@ -150,9 +153,12 @@ async function perform<T>(
     const dialect = version === '1.0' ? v1 : legacyDialect(service, caller);
     const result = await execute(service, operation, dialect, params, asked);
     call.sendMetadata(metadataOf(extensionHeaders(service, asked) ?? {}));
+    if (result.kind === 'stream') meter.stream();
     return await send(result, dialect);
   } catch (thrown) {
-    service.audit.denied(toLegateError(thrown), { address, what: path, caller });
+    const error = toLegateError(thrown);
+    meter.error = error.code;
+    service.audit.denied(error, { address, what: path, caller });
     throw thrown;
   }
 }

@@ -314,7 +314,7 @@ describe('authentication', () => {
     await expect(engine.getTask(asked, { caller: anonymous, version: '1.0' })).rejects.toThrow();
   });
 
-  test('whoever is refused stands in the audit log, with what was asked and by whom', async () => {
+  test('a refusal is one audit line with the operation and the caller', async () => {
     const denied: object[] = [];
     const warn: Logger['warn'] = (fields, event) => {
       if (fields['audit'] === 'denied') denied.push({ ...fields, event });
@@ -420,7 +420,7 @@ describe('limits', () => {
     for (const stream of streams) await stream.return();
   });
 
-  test('requests of one caller have a bound, and their places come back', async () => {
+  test('concurrent requests of one caller are limited, and permits are released', async () => {
     const opened = await start({ callerLimits: { concurrentRequests: 1 } });
     const client = await clientOf(opened);
     const waiting = client.call('sendMessage', say('wait'));
@@ -445,7 +445,7 @@ describe('deadlines and cancellation end the waiting only', () => {
     return tasks[0]?.id ?? '';
   }
 
-  test('a blocking send whose deadline passes is DEADLINE_EXCEEDED; the task goes on', async () => {
+  test('a blocking send whose deadline passes is DEADLINE_EXCEEDED; the task continues', async () => {
     const opened = await start();
     const client = await clientOf(opened);
     const sent = failure(client.call('sendMessage', say('wait'), { deadlineMs: 100 }));
@@ -456,7 +456,7 @@ describe('deadlines and cancellation end the waiting only', () => {
     await expect.poll(() => stateOf(opened, id)).toBe('TASK_STATE_COMPLETED');
   });
 
-  test('a stream whose deadline passes ends; the task goes on', async () => {
+  test('a stream whose deadline passes ends; the task continues', async () => {
     const opened = await start();
     const client = await clientOf(opened);
     const events: unknown[] = [];
@@ -473,7 +473,7 @@ describe('deadlines and cancellation end the waiting only', () => {
     await expect.poll(() => stateOf(opened, id)).toBe('TASK_STATE_COMPLETED');
   });
 
-  test('a stream that its caller cancels is let go of; the task goes on', async () => {
+  test('a stream that its caller cancels is let go of; the task continues', async () => {
     const opened = await start({ callerLimits: { openStreams: 1 } });
     const client = await clientOf(opened);
     for await (const event of client.stream('sendStreamingMessage', say('wait'))) {
@@ -550,7 +550,7 @@ test('an answer that nests deeper than protobuf can tell is refused as such', as
 });
 
 describe('the gRPC server', () => {
-  test('stands in the card while it is open: 1.0 before 0.3, after the HTTP interfaces', async () => {
+  test('the card lists gRPC while it is open: 1.0 before 0.3, after the HTTP interfaces', async () => {
     const { router: made, grpcServer } = await start({ url: 'http://e.com' }, { url: 'e.com:443' });
     const listed = () =>
       made.cards.current.supportedInterfaces.map(
@@ -569,7 +569,7 @@ describe('the gRPC server', () => {
     expect(listed().join()).not.toContain('GRPC');
   });
 
-  test('closing takes no new calls, and lets streams and calls under way end with their turns', async () => {
+  test('a closing server refuses new calls, and streams and calls in flight end with their turns', async () => {
     const opened = await start();
     const client = await clientOf(opened);
     const streamed = Array.fromAsync(client.stream('sendStreamingMessage', say('wait')));

@@ -132,7 +132,7 @@ function readSend(json: SendJson): SendJson {
   };
 }
 
-/** 0 is no limit here. */
+/** 0 means no limit. */
 function readHistoryLength<T extends LengthJson>(json: T): Omit<T, 'historyLength'> {
   if (json.historyLength !== 0) return json;
   const { historyLength: _, ...rest } = json;

@@ -287,7 +287,7 @@ describe('what comes over the wire is not trusted', () => {
     expect(() => v1.listTasksRequest.decode(later)).toThrow('statusTimestampAfter');
   });
 
-  test('an enum value that nobody knows is refused by name', () => {
+  test('an unknown enum value is refused by name', () => {
     const { request } = methodOf('listTasks');
     const wire = request.decode(Buffer.from('1863', 'hex'));
     expect(() => v1.listTasksRequest.decode(wire)).toThrow('status: must be a task state');
@@ -310,7 +310,7 @@ describe('what comes over the wire is not trusted', () => {
     );
   });
 
-  test('bytes that are no message are a PARSE_ERROR, and all others decode or are refused', () => {
+  test('bytes that are not message are a PARSE_ERROR, and all others decode or are refused', () => {
     const valid = methodOf('sendMessage').request.encode(message({ data: { a: [1, 'x', null] } }));
     const mangled = fc
       .tuple(fc.nat({ max: valid.length - 1 }), fc.nat({ max: 255 }))

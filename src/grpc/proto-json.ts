@@ -10,7 +10,7 @@ import { bytes, type Converter, wellKnown } from './well-known.ts';
 
 /** One type of message on the wire, seen as ProtoJSON. */
 export interface WireType {
-  /** Throws `PARSE_ERROR` for bytes that are no such message. */
+  /** Throws `PARSE_ERROR` for bytes of another message. */
   decode(bytes: Buffer): unknown;
   encode(json: unknown): Buffer;
 }

@@ -58,9 +58,9 @@ export interface GrpcServer extends AsyncDisposable {
 
 /**
  * Serves an agent over gRPC beside HTTP, with the services of A2A 1.0 (`lf.a2a.v1`) and 0.3 (`a2a.v1`)
- * on one port, and lists it in the agent's card for as long as it is open. Clients that ask for the card
- * while gRPC starts get the one that lists it. Callers are authenticated and limited as over HTTP.
- * grpc-js is loaded by this call. Close the server before the router.
+ * on one port, and lists it in the agent's card while it is open. Clients that request the card
+ * during the start of gRPC get the card that lists it. Callers are authenticated and limited as
+ * over HTTP. grpc-js is loaded by this call. Close the server before the router.
  * @example
  * await using server = await serve(agent, { port: 8080 });
  * await using grpcServer = await serveGrpc(server.router, { port: 50051 });

@@ -6,7 +6,7 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
 } from '@grpc/grpc-js';
-import { LegateError, toLegateError } from '../protocol/index.ts';
+import { invalidConfiguration, toLegateError } from '../protocol/index.ts';
 import { readTls, type Service, type TlsFiles, watchTls } from '../service/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { waitAtMost } from '../time/index.ts';
@@ -142,7 +142,7 @@ function bind(
       const why = /EADDRINUSE/.test(cause.message)
         ? `port ${port} is in use; choose another or stop the other program`
         : `${address}:${port} can't be opened: ${cause.message}`;
-      return reject(new LegateError('CONFIGURATION_INVALID', why, { cause }));
+      return reject(invalidConfiguration(why, cause));
     });
   });
 }

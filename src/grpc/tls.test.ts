@@ -73,7 +73,7 @@ test('a client certificate tells who calls; one of another authority tells nothi
   );
 });
 
-test('where client certificates are required, nobody connects without one', async () => {
+test("where client certificates are required, clients without one can't connect", async () => {
   const files = { ...write(issue('localhost')), requireClientCertificate: true };
   const grpcServer = await start(files, { auth });
   expect(await codeOf(grpcServer, issue('partner'))).toBe('TASK_NOT_FOUND');
@@ -92,7 +92,7 @@ test('a changed certificate is taken up, and one that cannot be used is not', as
   await expect.poll(() => servedBy(grpcServer), { timeout: 10_000 }).toBe('second');
   writeFileSync(files.certificate, 'no certificate');
   touch(files);
-  await expect.poll(() => events, { timeout: 10_000 }).toContain('tls.reload_failed');
+  await expect.poll(() => events, { timeout: 10_000 }).toContain('files.reload_failed');
   expect(await servedBy(grpcServer)).toBe('second');
 });
 

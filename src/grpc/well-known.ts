@@ -74,7 +74,7 @@ function valueFromJson(json: JsonValue): WireValue {
   return { structValue: structFromJson(json as { readonly [name: string]: JsonValue }) };
 }
 
-/** A time that no date can express comes out as text that is no time, for the decoder to refuse. */
+/** A time that no date can express comes out as text that is not a time, for the decoder to refuse. */
 function timestampToJson({ seconds = 0, nanos = 0 }: WireTimestamp): string {
   const date = new Date(seconds * 1000 + Math.floor(nanos / 1e6));
   return Number.isNaN(date.getTime()) ? `${seconds}s` : date.toISOString();

@@ -135,7 +135,7 @@ test('pages of the server itself may call', async () => {
   expect(sent.status).toBe(200);
 });
 
-test('a local server is not to be reached by a name that somebody let point at it', async () => {
+test('a local server refuses requests for a foreign host name that resolves to it', async () => {
   const port = await start();
   const foreign = [
     `evil.example:${port}`,

@@ -42,7 +42,7 @@ const health = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n';
 const closing: Promise<void>[] = [];
 afterAll(() => Promise.all(closing));
 
-test('a server whose /ready is watched gives notice by default, one that nobody watches does not', async () => {
+test('a server whose /ready is polled delays its shutdown by default, others do not', async () => {
   const unwatched = await serve(echo);
   await fetch(`http://127.0.0.1:${unwatched.port}/ready`);
   const done = unwatched.close();
@@ -158,7 +158,7 @@ test('a stream whose turn ends while the server drains ends with its last event'
   await closed;
 });
 
-test('a stream whose turn does not end in time gets a comment, and goes on at another replica', async () => {
+test('a stream whose turn does not end in time gets a comment, and continues at another replica', async () => {
   const [first, second] = openMemoryReplicas(2);
   const patient = agent({ name: 'patient', onInterrupted: 'run-again' }, async function* (turn) {
     yield working(`attempt ${turn.attempt}`);
@@ -185,7 +185,7 @@ test('a stream whose turn does not end in time gets a comment, and goes on at an
   expect(rest).toContain('TASK_STATE_COMPLETED');
 });
 
-test('a server that stops answers what it has begun, and takes nothing new', async () => {
+test('a server that stops answers what it has started, and takes nothing new', async () => {
   const gate = Promise.withResolvers<void>();
   const slow = agent({ name: 'slow' }, async function* () {
     await gate.promise;
@@ -222,7 +222,7 @@ test('a turn that does not end in time is failed as interrupted, and its caller 
   });
 });
 
-test('a reader that does not read holds up nobody, and then gets everything', async () => {
+test('a slow reader does not delay others, and gets everything once it reads', async () => {
   const count = 5_000;
   const chatty = agent({ name: 'chatty' }, async function* () {
     for (let index = 0; index < count; index += 1) {
@@ -255,5 +255,5 @@ test('a reader that does not read holds up nobody, and then gets everything', as
   let text = '';
   for await (const piece of socket) text += String(piece);
   const numbers = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number));
-  expect(numbers).toEqual(Array.from({ length: count + 2 }, (_, index) => index + 1));
+  expect(numbers).toEqual(Array.from({ length: count + 3 }, (_, index) => index + 1));
 });

@@ -1,33 +1,17 @@
-import type { Agent } from '../agents/index.ts';
-import type { Authenticator } from '../auth/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { type Agent, checkAgent } from '../agents/index.ts';
+import { checkOptions } from '../protocol/index.ts';
 import {
   type AgentOptions,
-  type Cards,
   openServices,
   type Services,
   type SharedOptions,
 } from '../service/index.ts';
-import type { Engine } from '../tasks/index.ts';
-import type { Channel, ChannelHost, MountedChannel } from './channel.ts';
-import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
+import { type AgentEndpoints, mountAgent, type Mounting, release } from './agent-endpoints.ts';
+import type { MountedChannel } from './channel.ts';
 import { mountable, type MountableHandler } from './mount.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
-import type { HttpOptions, HttpService, RouterOptions } from './options.ts';
-import { refuseForeignNames, refuseForeignPages } from './request-guard.ts';
-import { ChannelRoutes } from './routes.ts';
+import { type HttpOptions, type RouterOptions, routerOptionNames } from './options.ts';
 import type { Drain } from './shut-down.ts';
-
-/** One agent on HTTP, without a server of its own. */
-export interface AgentEndpoints {
-  readonly handler: Handler;
-  readonly engine: Engine;
-  readonly cards: Cards;
-  /** What callers must prove, if anything. */
-  readonly auth: Authenticator;
-  /** What other transports need to serve the same agent beside this one. */
-  readonly service: HttpService;
-}
 
 /** Agents of one process on HTTP. */
 export interface Endpoints extends Pick<Services, 'store' | 'push' | 'readiness'> {
@@ -66,13 +50,18 @@ export async function openEndpoints(
       : new MetricsEndpoint(telemetry, metrics);
   const closing = new AbortController();
   const mounted: MountedChannel[] = [];
+  const mounting: Mounting = {
+    store,
+    push,
+    isReady: () => readiness.check(),
+    closing: closing.signal,
+    metricsEndpoint,
+    ...(shared.hostNames !== undefined && { hostNames: shared.hostNames }),
+    mounted,
+  };
   const made: AgentEndpoints[] = [];
   const drain: Endpoints['drain'] = async (grace) => {
-    const transports: Promise<void>[] = [];
-    for (const channel of mounted.splice(0).toReversed()) {
-      if (channel !== undefined && 'drain' in channel) transports.push(channel.drain(grace));
-      else await dispose(channel);
-    }
+    const transports = await release(mounted, grace);
     await services.drain(grace);
     closing.abort();
     await Promise.all(transports);
@@ -88,45 +77,7 @@ export async function openEndpoints(
     for (const [index, { agent, options }] of agents.entries()) {
       const base = services.services[index];
       if (base === undefined) throw new TypeError(`agent ${agent.name} has no service`);
-      const {
-        cors: corsOrigins = [],
-        setsContextHints = false,
-        channels: given = [],
-        a2a = true,
-        rpcPath = '/',
-        cardPath,
-      } = options;
-      const service: HttpService = { ...base, corsOrigins, setsContextHints, metricsEndpoint };
-      const channels = [...given, ...(await ownChannels(options))];
-      const routes = new ChannelRoutes();
-      const handling: HandlerOptions = {
-        closing: closing.signal,
-        isReady: () => readiness.check(),
-        channels: routes,
-        rpcPath: checkPath('rpcPath', rpcPath),
-        cardPath: cardPath === undefined ? undefined : checkPath('cardPath', cardPath),
-        hasA2a: a2a,
-      };
-      for (const channel of channels) {
-        const host: ChannelHost = {
-          agent,
-          engine: service.engine,
-          store,
-          cards: service.cards,
-          push,
-          service,
-          url: options.url ?? 'http://localhost',
-          closing: closing.signal,
-          route: (...how) => routes.add(channel, ...how),
-          guard(request, response) {
-            refuseForeignPages(request, response, corsOrigins);
-            if (shared.hostNames !== undefined) refuseForeignNames(request, shared.hostNames);
-          },
-        };
-        mounted.push(await channel.mount(host));
-      }
-      const { engine, cards, auth } = service;
-      made.push({ handler: createHandler(service, handling), engine, cards, auth, service });
+      made.push(await mountAgent(agent, base, options, mounting));
     }
   } catch (error) {
     await close();
@@ -155,7 +106,7 @@ export interface Router
 }
 
 /**
- * The endpoints of an agent as a handler, for a server or framework you have already.
+ * The endpoints of an agent as a handler, for an existing server or framework.
  * @example
  * const { handler } = await router(agent, { url: 'https://example.com/agent' });
  * express().use('/agent', handler);
@@ -163,6 +114,13 @@ export interface Router
  * new Hono().mount('/agent', handler.fetch);
  */
 export async function router(agent: Agent, options: RouterOptions = {}): Promise<Router> {
+  checkAgent('router', agent);
+  checkOptions('router', options, routerOptionNames);
+  return openRouter(agent, options);
+}
+
+/** As `router`, with the options of `serve`, which are checked there. */
+export async function openRouter(agent: Agent, options: RouterOptions): Promise<Router> {
   const { agents, store, push, readiness, drain, close } = await openEndpoints(
     [{ agent, options }],
     options,
@@ -182,32 +140,4 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
     close,
     [Symbol.asyncDispose]: () => close(),
   };
-}
-
-/** The channels that options ask for, loaded only where they are wanted. */
-async function ownChannels({ mcp = false, chat = false }: HttpOptions): Promise<Channel[]> {
-  const channels: Channel[] = [];
-  if (mcp !== false) {
-    const { mcpChannel } = await import('./mcp-channel.ts');
-    channels.push(mcpChannel(checkPath('mcp.path', mcp === true ? '/mcp' : mcp.path)));
-  }
-  if (chat !== false) {
-    const { chatChannel } = await import('./chat/chat-channel.ts');
-    channels.push(chatChannel(checkPath('chat.path', chat === true ? '/chat' : chat.path)));
-  }
-  return channels;
-}
-
-function checkPath(option: string, path: string): string {
-  if (/^\/[^?#\s{}]*$/.test(path)) return path;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `${option} ${JSON.stringify(path)} is not a path; write one like /a2a`,
-  );
-}
-
-async function dispose(mounted: AsyncDisposable | Disposable | void): Promise<void> {
-  if (mounted === undefined) return;
-  if (Symbol.asyncDispose in mounted) await mounted[Symbol.asyncDispose]();
-  else mounted[Symbol.dispose]();
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toRestError } from '../protocol/index.ts';
+import { cardPaths, toLegateError, toRestError } from '../protocol/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
-import { errorHeaders, type ReadyReport } from '../service/index.ts';
+import { errorHeaders, type ReadyReport, RequestMeter } from '../service/index.ts';
 import { sendCard } from './card.ts';
 import type { RouteCall } from './channel.ts';
 import { handleJsonRpc } from './json-rpc.ts';
@@ -16,7 +16,7 @@ import {
   sendJson,
 } from './respond.ts';
 import { handleRest } from './rest.ts';
-import type { ChannelRoutes } from './routes.ts';
+import type { ChannelRoutes, RouteMatch } from './routes.ts';
 
 /**
  * Handles one request; never throws. Mounts wherever `(req, res)` handlers do.
@@ -46,7 +46,6 @@ export interface HandlerOptions {
   readonly index?: string;
 }
 
-const cardPaths = new Set(['/.well-known/agent-card.json', '/.well-known/agent.json']);
 const noQuery = new URLSearchParams();
 
 /** The endpoints of one agent, by path: JSON-RPC, REST, card, health, and those of channels. */
@@ -75,7 +74,10 @@ async function route(
     requireMethod(method, response, 'GET', 'HEAD');
     return service.metricsEndpoint.send(service, request, response, query);
   }
-  if (await routeToChannel(service, options, { request, response, path, query })) return;
+  const channelRoute = findChannelRoute(options, method, path);
+  if (channelRoute !== undefined) {
+    return callChannel(service, channelRoute, { request, response, path, query });
+  }
   if (path === '/health' || path === '/ready') {
     requireMethod(method, response, 'GET', 'HEAD');
     return sendHealth(response, path === '/health' ? { isReady: true } : await options.isReady());
@@ -89,34 +91,46 @@ async function route(
     requireMethod(method, response, 'POST');
     return handleJsonRpc(service, request, response, query, options.closing);
   }
-  if (options.cardPath === undefined ? cardPaths.has(path) : path === options.cardPath) {
+  if (
+    options.cardPath === undefined
+      ? cardPaths.some((one) => one === path)
+      : path === options.cardPath
+  ) {
     requireMethod(method, response, 'GET', 'HEAD');
     if (service.protectsCard) await authenticateRequest(service, request, response, query);
-    await service.cards.settled;
+    await service.cards.settled();
     return sendCard(service, request, response, query);
   }
   return handleRest(service, request, response, { path, query }, options.closing);
 }
 
-/** Whether a channel took the request. */
-async function routeToChannel(
-  service: HttpService,
+/** Where a channel answers; other methods of the JSON-RPC path are A2A's. */
+function findChannelRoute(
   { channels, rpcPath }: HandlerOptions,
-  call: Omit<RouteCall, 'params'>,
-): Promise<boolean> {
-  const { request, response, path } = call;
-  const { method = 'GET' } = request;
+  method: string,
+  path: string,
+): RouteMatch | undefined {
   const match = channels.match(method, path);
-  if (match === undefined || (match.handler === undefined && path === rpcPath)) return false;
-  const { channel, handler, allowed, params } = match;
+  return match?.handler === undefined && path === rpcPath ? undefined : match;
+}
+
+async function callChannel(
+  service: HttpService,
+  { channel, handler, allowed, params }: RouteMatch,
+  call: Omit<RouteCall, 'params'>,
+): Promise<void> {
+  const { request, response } = call;
+  const { method = 'GET' } = request;
+  using meter = new RequestMeter('http');
+  meter.operation = channel.name;
   try {
     if (handler === undefined) throw methodNotAllowed(response, method, allowed.join(', '));
     await handler({ ...call, params: params() });
   } catch (thrown) {
+    meter.error = toLegateError(thrown).code;
     if (channel.sendError === undefined) throw thrown;
     channel.sendError(response, reportError(service, request, thrown));
   }
-  return true;
 }
 
 /** The public keys that receivers verify webhooks with. */
@@ -127,7 +141,8 @@ function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   });
 }
 
-function sendHealth(response: ServerResponse, { isReady, ...details }: ReadyReport): void {
+/** The answer of `/health` and `/ready`. */
+export function sendHealth(response: ServerResponse, { isReady, ...details }: ReadyReport): void {
   const status = isReady ? 'ok' : 'unavailable';
   sendJson(response, isReady ? 200 : 503, JSON.stringify({ status, ...details }));
 }

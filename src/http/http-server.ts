@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
-import { LegateError, toRestError } from '../protocol/index.ts';
+import { invalidConfiguration, type OptionNames, toRestError } from '../protocol/index.ts';
 import { AuditLog, readTls, type TlsFiles, watchTls } from '../service/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import type { Handler } from './handler.ts';
@@ -33,15 +33,15 @@ export interface ListenOptions {
   host?: string;
   /** Serves HTTPS. */
   tls?: TlsFiles;
-  /** How long browsers shall insist on HTTPS once they have seen it, in seconds; 0 for no word on it. @default 31_536_000 */
+  /** `max-age` of `Strict-Transport-Security`, in seconds; 0 for no header. @default 31_536_000 */
   hstsSeconds?: number;
   /** Bounds of connections, see `ConnectionLimits`. */
   connections?: Partial<ConnectionLimits>;
-  /** Listens where others can reach without asking who they are. @default false */
+  /** Listens on non-loopback addresses without authentication. @default false */
   dangerouslyAllowUnauthenticatedRemote?: boolean;
   /**
    * Names under which callers on this machine know the server, besides localhost and the host of
-   * `url`. Looked at where the server listens on a loopback address and asks nobody who they are,
+   * `url`. Looked at where the server listens on a loopback address and does not authenticate callers,
    * since a web page could otherwise reach it by a name of its own. @default []
    */
   hosts?: readonly string[];
@@ -51,12 +51,39 @@ export interface ListenOptions {
    */
   drainMs?: number;
   /**
-   * How long `/ready` says no while everything is still served, before the port is closed, in
-   * milliseconds: longer than load balancers take to notice. @default 5_000 when `/ready` was asked for
-   * twice within the last minute, otherwise 0
+   * How long `/ready` answers 503 before the port closes, in milliseconds, while all requests are
+   * still served: longer than load balancers need to react.
+   * @default 5_000 when `/ready` was asked for twice within the last minute, otherwise 0
    */
   noticeMs?: number;
 }
+
+const connectionNames: OptionNames<ConnectionLimits> = {
+  headersTimeoutMs: 'number',
+  requestTimeoutMs: 'number',
+  keepAliveMs: 'number',
+  max: 'number',
+};
+const tlsNames: OptionNames<TlsFiles> = {
+  certificate: 'string',
+  key: 'string',
+  ca: 'string',
+  password: 'string',
+  requireClientCertificate: 'boolean',
+};
+
+/** The names of the options of a port. */
+export const listenOptionNames: OptionNames<ListenOptions> = {
+  port: 'number',
+  host: 'string',
+  tls: { names: tlsNames, required: ['certificate', 'key'] },
+  hstsSeconds: 'number',
+  connections: { names: connectionNames },
+  dangerouslyAllowUnauthenticatedRemote: 'boolean',
+  hosts: 'list',
+  drainMs: 'number',
+  noticeMs: 'number',
+};
 
 /** A port that is open. Until `handle` is called everything is answered with 503. */
 export interface HttpServer {
@@ -84,7 +111,7 @@ export async function openServer(
   options: ListenOptions & {
     readonly url?: string;
     readonly logger?: Logger;
-    /** Whether callers must prove who they are. */
+    /** Whether callers must authenticate. */
     readonly isAuthenticated: boolean;
   },
 ): Promise<HttpServer> {
@@ -224,7 +251,7 @@ function listen(server: Server | SecureServer, port: number, host: string): Prom
         cause.code === 'EADDRINUSE'
           ? `port ${port} is in use; choose another or stop the other program`
           : `${host}:${port} can't be opened: ${cause.message}`;
-      reject(new LegateError('CONFIGURATION_INVALID', why, { cause }));
+      reject(invalidConfiguration(why, cause));
     });
     server.listen(port, host, () => resolve());
   });

@@ -49,7 +49,7 @@ async function call(
 const errorOf = (body: unknown) => (body as { error: { code: number; message: string } }).error;
 
 describe('JSON-RPC', () => {
-  test('JSONRPC-ERR: what is no valid request is refused by JSON-RPC 2.0, with HTTP 200', async () => {
+  test('JSONRPC-ERR: an invalid request is refused by JSON-RPC 2.0, with HTTP 200', async () => {
     const url = await start();
     const cases: [string, number, unknown][] = [
       ['{', -32700, null],
@@ -109,6 +109,40 @@ describe('JSON-RPC', () => {
     expect(body).toHaveProperty('result.task.status.state', 'TASK_STATE_COMPLETED');
   });
 
+  test("a server that is compatible with RockBot's gateway takes what its clients send", async () => {
+    const url = await start({ compatibility: 'rockbot', push: {} });
+    const headers = { 'content-type': 'application/json' };
+    const params = {
+      message: { role: 'user', parts: [{ text: 'What is the weather?' }] },
+      metadata: { skill: 'notify-user' },
+    };
+    for (const method of ['SendMessage', 'message/send']) {
+      const { body } = await call(url, rpc(method, params), headers);
+      expect(body).toHaveProperty('result.task.status.state', 'TASK_STATE_COMPLETED');
+    }
+    const stream = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: rpc('message/sendStream', params),
+    });
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    expect(await stream.text()).toContain('TASK_STATE_COMPLETED');
+    const { body: sent } = await call(url, rpc('SendMessage', params), headers);
+    const id = (sent as unknown as { result: { task: { id: string } } }).result.task.id;
+    const nested = { taskId: id, configId: 'c1', config: { url: 'https://example.com/hook' } };
+    await call(url, rpc('CreateTaskPushNotificationConfig', nested), headers);
+    const listing = rpc('ListTaskPushNotificationConfig', { taskId: id });
+    expect((await call(url, listing, headers)).body).toMatchObject({
+      result: { configs: [{ id: 'c1', taskId: id, url: 'https://example.com/hook' }] },
+    });
+    expect(errorOf((await call(url, rpc('no/such', {}), headers)).body).code).toBe(-32601);
+    const legacy = {
+      message: { ...params.message, messageId: 'm', parts: [{ kind: 'text', text: 'x' }] },
+    };
+    const { body: former } = await call(url, rpc('message/send', legacy), headers);
+    expect(former).toHaveProperty('result.status.state', 'completed');
+  });
+
   test('a message in flight answers HTTP 409 with a JSON-RPC error', async () => {
     const gate = Promise.withResolvers<void>();
     const slow = agent({ name: 'slow' }, async function* () {
@@ -159,7 +193,7 @@ describe('streams', () => {
     }
   });
 
-  test('an error before the first event is no stream', async () => {
+  test('an error before the first event is a plain response', async () => {
     const url = await start();
     const response = await fetch(url, {
       method: 'POST',
@@ -228,7 +262,7 @@ describe('streams', () => {
     expect(text).toContain('id: ');
   });
 
-  test('closing the server ends streams with a last comment, and the task goes on elsewhere', async () => {
+  test('closing the server ends streams with a last comment, and the task continues elsewhere', async () => {
     const url = await start();
     const { body } = await call(`${url}/message:send`, JSON.stringify(say('ask')));
     const { id } = (body as unknown as { task: { id: string } }).task;

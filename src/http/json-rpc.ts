@@ -21,6 +21,7 @@ import {
   checkVersion,
   errorHeaders,
   execute,
+  RequestMeter,
   serviceOperations,
   statedVersion,
 } from '../service/index.ts';
@@ -34,6 +35,7 @@ import {
   requireJson,
 } from './request.ts';
 import { reportError, sendJson, sendResult } from './respond.ts';
+import { asRockbotClient } from './rockbot-client.ts';
 import { sendEvent } from './sse.ts';
 
 const dialects = { '1.0': v1, '0.3': v03 } as const;
@@ -50,23 +52,27 @@ export async function handleJsonRpc(
   let caller: Caller | undefined;
   let what: string | undefined;
   let isLegacyStream = false;
+  using meter = new RequestMeter('jsonrpc');
   try {
     caller = await authenticateRequest(service, request, response, query);
     using permit = await admitRequest(service, request, response, caller);
     requireJson(request);
     const text = await readBody(request, service.limits);
     const body = parseJson(text, { maxDepth: service.limits.maxJsonDepth });
-    const rpc = parseJsonRpcRequest(body);
+    const parsed = parseJsonRpcRequest(body);
+    const isRockbot = service.compatibility === 'rockbot';
+    const rpc = isRockbot ? asRockbotClient(parsed, () => crypto.randomUUID()) : parsed;
     id = rpc.id ?? null;
     what = rpc.method.slice(0, 100);
     // Method names differ between versions.
     const method = operationOf(rpc.method);
     const stated = statedVersion(request.headers, query);
-    checkMethodVersion(service, stated, method?.version);
+    if (!isRockbot || stated !== '') checkMethodVersion(service, stated, method?.version);
     if (method === undefined) {
       throw new LegateError('METHOD_NOT_FOUND', `unknown method ${what}`);
     }
     const { version, operation } = method;
+    meter.operation = operation;
     const dialect = dialects[version];
     isLegacyStream = version === '0.3' && operations[operation].streams;
     if (rpc.id === undefined) throw notification(operation, dialect, rpc.params);
@@ -74,6 +80,7 @@ export async function handleJsonRpc(
     using _stream = admitAnswer(service, request, caller, operation, permit);
     const result = await execute(service, operation, dialect, rpc.params, call);
     await sendResult(service, response, result, {
+      meter,
       dialect,
       call,
       closing,
@@ -86,6 +93,7 @@ export async function handleJsonRpc(
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
     const known = { caller, ...(what !== undefined && { what }) };
     const error = reportError(service, request, thrown, known);
+    meter.error = error.code;
     const status = httpStatus(error);
     const text = errorText(error, id);
     const headers = errorHeaders(error);

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { agent, textOf } from '../agents/index.ts';
-import { Authenticator, bearerTokenVerifier } from '../auth/index.ts';
+import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../auth/index.ts';
 import { connect } from '../client/index.ts';
 import { artifact } from '../protocol/index.ts';
 import { createLogger } from '../telemetry/index.ts';
@@ -47,7 +47,9 @@ test('metrics of turns and of the process are served to Prometheus', async () =>
   expect(type).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(text).toContain('# TYPE legate_turns_total counter\n');
   expect(text).toMatch(/^legate_turns_total\{agent="echo",outcome="completed"\} 2$/m);
-  expect(text).toMatch(/^legate_turn_duration_seconds_count 2$/m);
+  expect(text).toMatch(
+    /^legate_turn_duration_seconds_count\{agent="[^"]+",outcome="completed"\} 2$/m,
+  );
   expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
 });
 
@@ -131,4 +133,18 @@ test('all log lines of a turn have the same id, and no secret', async () => {
   expect(new Set(ids).size).toBe(2);
   expect(ids).not.toContain(undefined);
   expect(lines.join('')).not.toContain('hunter2');
+});
+
+test('a token of its own reads metrics where callers authenticate otherwise, and nothing else', async () => {
+  const auth = new Authenticator({
+    verifiers: [apiKeyVerifier({ keys: [{ key: 'a-long-key', subject: 'partner' }] })],
+  });
+  const { url } = await served({ auth, prometheus: { token: 'scrape-me' } });
+  const bearer = { authorization: 'Bearer scrape-me' };
+  expect((await read(`${url}/metrics`)).status).toBe(401);
+  expect((await read(`${url}/metrics`, { authorization: 'Bearer wrong' })).status).toBe(401);
+  expect((await read(`${url}/metrics`, bearer)).status).toBe(200);
+  expect((await read(`${url}/metrics`, { 'x-api-key': 'a-long-key' })).status).toBe(200);
+  expect((await read(`${url}/tasks`, { ...bearer, 'a2a-version': '1.0' })).status).toBe(401);
+  await expect(served({ prometheus: { token: '' } })).rejects.toThrow('the token is empty');
 });

@@ -1,6 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLocalRequest } from '../auth/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { isLocalRequest, isSameSecret } from '../auth/index.ts';
+import {
+  invalidConfiguration,
+  LegateError,
+  type NestedOptions,
+  type OptionNames,
+} from '../protocol/index.ts';
 import { prometheusType, type Telemetry } from '../telemetry/index.ts';
 import type { HttpService } from './options.ts';
 import { authenticateRequest } from './request.ts';
@@ -13,19 +18,32 @@ export interface PrometheusOptions {
   /** The path of the endpoint. @default '/metrics' */
   readonly path?: string;
   /**
-   * Who may read. `callers`: authenticated callers of the agents, or this machine only where agents
-   * accept anonymous callers. `local`: this machine only. `public`: any client, for networks that
-   * restrict access themselves.
+   * Access to the metrics. `callers`: authenticated callers of the agents, or this machine only
+   * where agents accept anonymous callers. `local`: this machine only. `public`: any client, for
+   * networks that restrict access themselves.
    * @default 'callers'
    */
   readonly access?: 'callers' | 'local' | 'public';
+  /**
+   * A bearer token that may read metrics from any machine, besides `access`: for Prometheus, which needs no
+   * identity of a caller (`authorization: {credentials_file: ...}`). @default none
+   */
+  readonly token?: string;
 }
+
+const optionNames: OptionNames<PrometheusOptions> = {
+  path: 'string',
+  access: ['callers', 'local', 'public'],
+  token: 'string',
+};
+export const prometheusOptions: NestedOptions = { names: optionNames };
 
 /** Serves the metrics of the process to Prometheus. */
 export class MetricsEndpoint {
   readonly path: string;
   readonly #telemetry: Telemetry;
   readonly #access: 'callers' | 'local' | 'public';
+  readonly #token: string | undefined;
 
   constructor(telemetry: Telemetry, options: PrometheusOptions = {}) {
     const { path = '/metrics', access = 'callers' } = options;
@@ -33,13 +51,16 @@ export class MetricsEndpoint {
     this.path = path;
     this.#telemetry = telemetry;
     this.#access = access;
+    this.#token = options.token;
   }
 
-  /** Throws `CONFIGURATION_INVALID` for an invalid path. */
-  static check({ path = '/metrics' }: PrometheusOptions): void {
+  /** Throws `CONFIGURATION_INVALID` for an invalid path or an empty token. */
+  static check({ path = '/metrics', token }: PrometheusOptions): void {
+    if (token === '') {
+      throw invalidConfiguration('prometheus.token: the token is empty');
+    }
     if (!/^\/[\w./-]{1,200}$/.test(path)) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `prometheus.path: ${JSON.stringify(path)} is not a valid path; use one like /metrics`,
       );
     }
@@ -51,16 +72,23 @@ export class MetricsEndpoint {
     response: ServerResponse,
     query: URLSearchParams,
   ): Promise<void> {
-    if (this.#access === 'callers') await authenticateRequest(service, request, response, query);
-    const isOpen = this.#access === 'callers' && service.auth.isOpen;
-    if (isOpen || this.#access === 'local') requireLocal(request);
+    if (!this.#hasToken(request)) {
+      if (this.#access === 'callers') await authenticateRequest(service, request, response, query);
+      const isOpen = this.#access === 'callers' && service.auth.isOpen;
+      if (isOpen || this.#access === 'local') requireLocal(request);
+    }
     await this.#send(request, response);
   }
 
   /** For a port without agents, and so without callers: this machine may read, unless `public`. */
   async sendStandalone(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#access !== 'public') requireLocal(request);
+    if (this.#access !== 'public' && !this.#hasToken(request)) requireLocal(request);
     await this.#send(request, response);
+  }
+
+  #hasToken({ headers }: IncomingMessage): boolean {
+    const given = /^bearer +(\S{1,1024})$/i.exec(headers.authorization ?? '')?.[1];
+    return this.#token !== undefined && given !== undefined && isSameSecret(this.#token, given);
   }
 
   async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -79,6 +107,6 @@ function requireLocal(request: IncomingMessage): void {
   throw new LegateError(
     'PERMISSION_DENIED',
     'metrics are served to this machine only, under a local name and not through a proxy; ' +
-      'set prometheus.access to allow other clients',
+      'set prometheus.token, or prometheus.access to allow other clients',
   );
 }

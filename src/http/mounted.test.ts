@@ -121,7 +121,7 @@ test('fetch of the handler is a route handler of Next.js, which gets the whole p
   });
 });
 
-test('a caller that aborts its request over fetch closes its stream, and the task goes on', async () => {
+test('a caller that aborts its request over fetch closes its stream, and the task continues', async () => {
   const [started, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow = agent({ name: 'slow' }, async function* () {
     yield working('one moment');

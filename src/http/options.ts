@@ -1,8 +1,19 @@
 import { present, type TelemetrySettings } from '../config/index.ts';
-import type { AgentOptions, Service, SharedOptions } from '../service/index.ts';
+import type { NestedOptions, OptionNames } from '../protocol/index.ts';
+import {
+  type AgentOptions,
+  agentOptionNames,
+  type Service,
+  type SharedOptions,
+  sharedOptionNames,
+} from '../service/index.ts';
 import { telemetryOptionsOf } from '../telemetry/index.ts';
 import type { Channel } from './channel.ts';
-import type { MetricsEndpoint, PrometheusOptions } from './metrics-endpoint.ts';
+import {
+  type MetricsEndpoint,
+  type PrometheusOptions,
+  prometheusOptions,
+} from './metrics-endpoint.ts';
 
 /** How one agent is served over HTTP. */
 export interface HttpOptions {
@@ -13,6 +24,11 @@ export interface HttpOptions {
   cors?: readonly string[];
   /** Names the context of an answer in a header and a cookie, for ingress rules. @default false */
   setsContextHints?: boolean;
+  /**
+   * `rockbot`: also takes requests as clients of RockBot's gateway write them, which have method names of
+   * its own, roles in small letters, and neither a version nor an id of the message. @default none
+   */
+  compatibility?: 'rockbot';
   /** Answers A2A requests and shows the card; without it only channels and health. @default true */
   a2a?: boolean;
   /** Where the card is, in place of its well-known paths. @default '/.well-known/agent-card.json' and '/.well-known/agent.json' */
@@ -52,12 +68,36 @@ export interface RouterOptions extends SharedOptions, AgentOptions, HttpOptions,
   hostNames?: readonly string[];
 }
 
+const atPath: NestedOptions = { names: { path: 'string' }, required: ['path'] };
+
+/** The names of how one agent is served. */
+export const httpOptionNames: OptionNames<HttpOptions> = {
+  cors: 'list',
+  setsContextHints: 'boolean',
+  compatibility: ['rockbot'],
+  a2a: 'boolean',
+  cardPath: 'string',
+  mcp: { oneOf: ['boolean', atPath] },
+  chat: { oneOf: ['boolean', atPath] },
+  channels: 'list',
+};
+
+/** The names of the options of `router`. */
+export const routerOptionNames: OptionNames<RouterOptions> = {
+  ...sharedOptionNames,
+  ...agentOptionNames,
+  ...httpOptionNames,
+  prometheus: { oneOf: ['boolean', prometheusOptions] },
+  hostNames: 'list',
+};
+
 /** One agent as it is served over HTTP. */
 export interface HttpService extends Service {
   /** Where Prometheus reads the metrics of the process; undefined unless asked for. */
   readonly metricsEndpoint: MetricsEndpoint | undefined;
   /** Tells ingress rules the context of an answer: `X-A2A-Context-Id` and a cookie. */
   readonly setsContextHints: boolean;
+  readonly compatibility: 'rockbot' | undefined;
   /** Origins of web pages that may call; `*` for all. */
   readonly corsOrigins: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { agent } from '../agents/index.ts';
-import { artifact, LegateError } from '../protocol/index.ts';
+import { artifact, LegateError, message } from '../protocol/index.ts';
 import { Readiness } from '../service/index.ts';
 import { openMemory, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
@@ -12,18 +12,26 @@ const echo = agent({ name: 'echo' }, async function* () {
 
 /** A store whose records do as they are told. */
 class Moody {
-  mood: 'well' | 'failing' | 'silent' = 'well';
+  mood: 'well' | 'failing' | 'read-only' | 'silent' = 'well';
   asked = 0;
   readonly store: Store;
 
   constructor(store: Store) {
-    const get: Store['records']['get'] = async (space, key, now) => {
-      if (key === 'readiness') this.asked += 1;
-      if (this.mood === 'failing') throw new LegateError('STORE_FAILED', 'the disk is full');
+    const behave = async (isProbe: boolean, isWrite: boolean): Promise<void> => {
+      if (isProbe) this.asked += 1;
+      const isFailing = this.mood === 'failing' || (isWrite && this.mood === 'read-only');
+      if (isFailing) throw new LegateError('STORE_FAILED', 'the disk is full');
       if (this.mood === 'silent') await new Promise(() => {});
+    };
+    const get: Store['records']['get'] = async (space, key, now) => {
+      await behave(key === 'readiness', false);
       return store.records.get(space, key, now);
     };
-    const records = instead(store.records, 'get', get);
+    const write: Store['records']['write'] = async (writes, now) => {
+      await behave(writes[0]?.key === 'readiness', true);
+      return store.records.write(writes, now);
+    };
+    const records = instead(instead(store.records, 'get', get), 'write', write);
     this.store = instead(store, 'records', records);
   }
 }
@@ -84,6 +92,47 @@ test('a server whose store fails is not ready, lives on, and is ready again with
   await memory.close();
 });
 
+test('a store that can be read and not written is not ready', async () => {
+  const memory = openMemory();
+  const moody = new Moody(memory);
+  moody.mood = 'read-only';
+  expect(await new Readiness(moody.store, systemScheduler).check()).toMatchObject({
+    isReady: false,
+  });
+  await memory.close();
+});
+
+test('a requirement that is not met is the reason not to be ready', async () => {
+  const memory = openMemory();
+  let missing: string | undefined = 'the broker is away';
+  const readiness = new Readiness(memory, systemScheduler, [() => undefined, () => missing]);
+  expect(await readiness.check()).toEqual({ isReady: false, reason: 'the broker is away' });
+  missing = undefined;
+  expect(await readiness.check()).toEqual({ isReady: true });
+  await memory.close();
+});
+
+test('messages to an agent that is unavailable are refused at once, and tasks stay readable', async () => {
+  let reason: string | undefined;
+  const moodyEcho = agent({ name: 'echo', unavailable: () => reason }, async function* () {
+    yield artifact('x');
+  });
+  await using server = await serve(moodyEcho);
+  const send = () =>
+    fetch(`${server.url}/message:send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: JSON.stringify({ message: message('x') }),
+    });
+  const { task } = (await (await send()).json()) as { readonly task: { readonly id: string } };
+  reason = 'the broker is away';
+  const refused = await send();
+  expect(refused.status).toBe(503);
+  expect(await refused.text()).toContain('the broker is away');
+  const read = await fetch(`${server.url}/tasks/${task.id}`, { headers: { 'a2a-version': '1.0' } });
+  expect(read.status).toBe(200);
+});
+
 test('/ready tells of the store, /health does not', async () => {
   const memory = openMemory();
   const moody = new Moody(memory);
@@ -100,7 +149,7 @@ test('/ready tells of the store, /health does not', async () => {
   moody.mood = 'well';
 });
 
-test('/ready shows a wall clock that is wrong, which is no reason not to be ready', async () => {
+test('/ready shows a skewed wall clock and stays ready', async () => {
   const memory = openMemory();
   const clock = { now: () => memory.clock.now(), skewMs: () => 61_000 };
   await using server = await serve(echo, { store: instead(memory, 'clock', clock) });

@@ -46,15 +46,18 @@ export function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
 }
 
 /** A permit for a request, released when the response is sent or the client disconnects. */
-export async function admitRequest(
+export function admitRequest(
   service: HttpService,
   request: IncomingMessage,
   response: ServerResponse,
   caller: Caller,
-): Promise<Disposable> {
-  const permit = await admit(service, caller, addressOf(request));
-  response.on('close', () => permit[Symbol.dispose]());
-  return permit;
+): Disposable | Promise<Disposable> {
+  const hold = (permit: Disposable): Disposable => {
+    response.on('close', () => permit[Symbol.dispose]());
+    return permit;
+  };
+  const permit = admit(service, caller, addressOf(request));
+  return permit instanceof Promise ? permit.then(hold) : hold(permit);
 }
 
 /** A permit for the stream that an operation answers with; undefined for other operations. */

@@ -4,6 +4,7 @@ import {
   type DeniedRequest,
   extensionHeaders,
   type OperationResult,
+  type RequestMeter,
   type Service,
 } from '../service/index.ts';
 import type { Call } from '../tasks/index.ts';
@@ -69,6 +70,7 @@ export interface ResultEncoding {
   readonly empty: string;
   /** The frame of an error within a stream. */
   readonly errorFrame: (error: LegateError) => string;
+  readonly meter: RequestMeter;
 }
 
 export async function sendResult(
@@ -80,6 +82,7 @@ export async function sendResult(
   const { dialect, call, closing, mediaType, empty } = encoding;
   const [before, after] = encoding.envelope;
   if (result.kind === 'stream') {
+    encoding.meter.stream();
     return sendEvents(response, result.stream, {
       encode(event) {
         const { body, isLast } = event;

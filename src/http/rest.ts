@@ -17,6 +17,7 @@ import {
   execute,
   inTenant,
   legacyDialect,
+  RequestMeter,
   statedVersion,
 } from '../service/index.ts';
 import type { HttpService } from './options.ts';
@@ -123,6 +124,7 @@ export async function handleRest(
   const { method = 'GET' } = request;
   let dialect: Dialect = v1;
   let caller: Caller | undefined;
+  using meter = new RequestMeter('rest');
   try {
     // A tenant may be called v1: then the version header tells the paths apart.
     const stated = statedVersion(request.headers, target.query);
@@ -136,6 +138,7 @@ export async function handleRest(
     if (match === undefined) throw routeNotFound(target.path);
     if ('allow' in match) throw methodNotAllowed(response, method, match.allow);
     const { operation } = match;
+    meter.operation = operation;
     checkVersion(service, stated, { expected: version, what: 'path' });
     const params = await parameters(service, request, target.query, match);
     if (isV03) nameTask(params, match);
@@ -145,6 +148,7 @@ export async function handleRest(
     using _stream = admitAnswer(service, request, caller, operation, permit);
     const result = await execute(service, operation, dialect, params, call);
     await sendResult(service, response, result, {
+      meter,
       dialect,
       call,
       closing,
@@ -156,6 +160,7 @@ export async function handleRest(
     });
   } catch (thrown) {
     const error = reportError(service, request, thrown, { caller });
+    meter.error = error.code;
     const { version } = dialect;
     const { status, body } = toRestError(error, { version, profile: service.errorProfile });
     sendJson(response, status, JSON.stringify(body), {

@@ -1,4 +1,4 @@
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 import type { Channel, RouteHandler } from './channel.ts';
 
 interface Route {
@@ -50,8 +50,7 @@ const wellFormed = /^\/(?:[^{}*]|\{[a-z]\w*\})*(?:(?<=\/)\*)?$/i;
  */
 export function pathPattern(path: string): RegExp {
   if (!wellFormed.test(path)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `${JSON.stringify(path)} is not a path of a route; write one like /chat/{room} or /chat/*`,
     );
   }

@@ -1,15 +1,27 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import type { Agent } from '../agents/index.ts';
-import { LegateError } from '../protocol/index.ts';
-import type { AgentOptions, PushService, SharedOptions } from '../service/index.ts';
+import { type Agent, checkAgent } from '../agents/index.ts';
+import { checkOptions, invalidConfiguration, type OptionNames } from '../protocol/index.ts';
+import {
+  type AgentOptions,
+  agentOptionNames,
+  type PushService,
+  type SharedOptions,
+  sharedOptionNames,
+} from '../service/index.ts';
 import type { Store } from '../store/index.ts';
 import { cataloguePath, sendCatalogue } from './card.ts';
 import type { Channel } from './channel.ts';
-import { type AgentEndpoints, openEndpoints } from './endpoints.ts';
+import type { AgentEndpoints } from './agent-endpoints.ts';
+import { openEndpoints } from './endpoints.ts';
 import { createHandler } from './handler.ts';
-import type { ListenOptions } from './http-server.ts';
-import type { HttpOptions, HttpSharedOptions } from './options.ts';
+import { type ListenOptions, listenOptionNames } from './http-server.ts';
+import {
+  type HttpOptions,
+  httpOptionNames,
+  type HttpSharedOptions,
+  routerOptionNames,
+} from './options.ts';
 import { authenticateRequest } from './request.ts';
 import { ChannelRoutes } from './routes.ts';
 import { listenFor } from './serve.ts';
@@ -40,6 +52,19 @@ export interface ServeAllOptions
   /** Where callers reach the root, without a slash at the end. @default where the server listens */
   url?: string;
 }
+
+const { url: atRoot, auth: forAll, protectsCard: protectsAll, ...ofAgent } = agentOptionNames;
+const { cors: ofAll, ...overHttp } = httpOptionNames;
+const optionNames: OptionNames<ServeAllOptions> = {
+  ...sharedOptionNames,
+  ...listenOptionNames,
+  prometheus: routerOptionNames.prometheus,
+  url: atRoot,
+  auth: forAll,
+  protectsCard: protectsAll,
+  cors: ofAll,
+};
+const servedNames: OptionNames<ServedAgent> = { agent: 'object', ...ofAgent, ...overHttp };
 
 /**
  * Several agents that are being served.
@@ -76,6 +101,11 @@ export async function serveAll(
     name,
     'take' in entry ? { agent: entry } : entry,
   ]);
+  checkOptions('serveAll', options, optionNames);
+  for (const [name, each] of served) {
+    checkAgent(`serveAll: "${name}"`, each.agent);
+    checkOptions(`serveAll: "${name}"`, each, servedNames, ['agent']);
+  }
   checkNames(served);
   const { auth, protectsCard = false, cors = [] } = options;
   const isAuthenticated = auth?.isOpen === false;
@@ -114,7 +144,7 @@ async function openAll(
   );
   // What is true of all agents is asked of the first.
   const [first] = endpoints.agents;
-  if (first === undefined) throw invalid('there is no agent to serve');
+  if (first === undefined) throw invalidConfiguration('there is no agent to serve');
   const { service } = first;
   const host = new URL(url).hostname;
   const listed = Array.from(named, ([name, { cards }]) => ({ name, url: `${url}/${name}`, cards }));
@@ -147,25 +177,21 @@ async function openAll(
 }
 
 function checkNames(served: readonly (readonly [string, ServedAgent])[]): void {
-  if (served.length === 0) throw invalid('there is no agent to serve');
+  if (served.length === 0) throw invalidConfiguration('there is no agent to serve');
   const owners = new Map<string, string>();
   for (const [name, { agent }] of served) {
     if (!usableName.test(name) || reserved.has(name.toLowerCase())) {
-      throw invalid(
+      throw invalidConfiguration(
         `${JSON.stringify(name)} cannot be the path of an agent; use letters, digits, ".", "_" and "-"`,
       );
     }
     // What an agent keeps is kept under its own name, whatever its path.
     const other = owners.get(agent.name);
     if (other !== undefined) {
-      throw invalid(
+      throw invalidConfiguration(
         `the agents at /${other} and /${name} are both called ${agent.name}, and would share their tasks; rename one`,
       );
     }
     owners.set(agent.name, name);
   }
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

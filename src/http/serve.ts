@@ -1,12 +1,18 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import type { Agent } from '../agents/index.ts';
-import { type Router, router } from './endpoints.ts';
+import { type Agent, checkAgent } from '../agents/index.ts';
+import { checkOptions, type OptionNames } from '../protocol/index.ts';
+import { openRouter, type Router } from './endpoints.ts';
 import type { Handler } from './handler.ts';
-import { type HttpServer, type ListenOptions, openServer } from './http-server.ts';
+import {
+  type HttpServer,
+  type ListenOptions,
+  listenOptionNames,
+  openServer,
+} from './http-server.ts';
 import type { InspectorChannel } from './inspector/inspector-channel.ts';
-import type { InspectorOptions } from './inspector/options.ts';
-import type { RouterOptions } from './options.ts';
+import { type InspectorOptions, inspectorOptionNames } from './inspector/options.ts';
+import { type RouterOptions, routerOptionNames } from './options.ts';
 import type { Drain } from './shut-down.ts';
 
 /**
@@ -15,11 +21,18 @@ import type { Drain } from './shut-down.ts';
  */
 export interface ServeOptions extends RouterOptions, ListenOptions {
   /**
-   * Shows what goes on as a page below `/inspect`: to users who open `inspectorUrl` of the server, and
-   * to callers that may look. @default false
+   * Serves the inspector below `/inspect`: for users with the link `inspectorUrl` of the server,
+   * and for callers with the permission to inspect.
+   * @default false
    */
   inspect?: boolean | InspectorOptions;
 }
+
+const optionNames: OptionNames<ServeOptions> = {
+  ...routerOptionNames,
+  ...listenOptionNames,
+  inspect: { oneOf: ['boolean', { names: inspectorOptionNames }] },
+};
 
 /**
  * A running server.
@@ -38,6 +51,17 @@ export interface Serving extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** The addresses of agents that this process serves by calls of `serve`. */
+const serving = new Map<Agent, string>();
+
+/**
+ * Where this process serves an agent by a call of `serve`; of any agent, if none is given.
+ * @example const isServed = servedAt(agent) !== undefined;
+ */
+export function servedAt(agent?: Agent): string | undefined {
+  return agent === undefined ? [...serving.values()].at(-1) : serving.get(agent);
+}
+
 /**
  * Serves an agent over HTTP until closed.
  * @example
@@ -46,20 +70,29 @@ export interface Serving extends AsyncDisposable {
  * }), { port: 8080 });
  */
 export async function serve(agent: Agent, options: ServeOptions = {}): Promise<Serving> {
+  checkAgent('serve', agent);
+  checkOptions('serve', options, optionNames);
   const isAuthenticated = options.auth?.isOpen === false;
   const inspector = await inspectorOf(options);
   const { channels = [] } = options;
-  const { made, close, ...listening } = await listenFor(
-    { ...options, isAuthenticated },
-    ({ url, isLocalOnly, hostNames }) =>
-      router(agent, {
-        isLocalOnly,
-        ...options,
-        ...(hostNames !== undefined && { hostNames }),
-        url,
-        ...(inspector !== undefined && { channels: [inspector, ...channels] }),
-      }),
+  const {
+    made,
+    close: end,
+    ...listening
+  } = await listenFor({ ...options, isAuthenticated }, ({ url, isLocalOnly, hostNames }) =>
+    openRouter(agent, {
+      isLocalOnly,
+      ...options,
+      ...(hostNames !== undefined && { hostNames }),
+      url,
+      ...(inspector !== undefined && { channels: [inspector, ...channels] }),
+    }),
   );
+  serving.set(agent, listening.url);
+  const close = (): Promise<void> => {
+    serving.delete(agent);
+    return end();
+  };
   return {
     ...listening,
     router: made,

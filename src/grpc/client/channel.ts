@@ -112,7 +112,7 @@ function decode({ response }: RpcMethod, bytes: Buffer, { target }: ByteRequest)
   try {
     return response.decode(bytes);
   } catch (cause) {
-    throw new LegateError('PEER_INVALID', `${target} answered what is not A2A`, { cause });
+    throw new LegateError('PEER_INVALID', `${target} sent an invalid A2A response`, { cause });
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import type { BindingCall, BindingLimits } from '../../client/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import type { Statuses } from '../status.ts';
 import type { Endpoint } from './endpoint.ts';
 import { failureOf } from './failure.ts';
@@ -93,9 +93,9 @@ export class Connection {
 
   /** Resolves with the first event: what is known to fail before is an error and no stream. */
   async stream(request: ByteRequest, call: BindingCall): Promise<AsyncIterable<Buffer>> {
-    let hasBegun = false;
+    let hasStarted = false;
     const events = this.#events(request, call, () => {
-      hasBegun = true;
+      hasStarted = true;
     });
     let first: IteratorResult<Buffer> | undefined;
     let failure: LegateError | undefined;
@@ -103,7 +103,7 @@ export class Connection {
       first = await events.next();
     } catch (error) {
       // A connection that breaks after the peer took the request did open, which the reader learns.
-      if (!hasBegun || !isBreak(error)) throw error;
+      if (!hasStarted || !isBreak(error)) throw error;
       failure = error;
     }
     return (async function* () {
@@ -135,7 +135,7 @@ export class Connection {
   async *#events(
     request: ByteRequest,
     call: BindingCall,
-    onBegin: () => void,
+    onStart: () => void,
   ): AsyncGenerator<Buffer> {
     const { signal } = call;
     signal?.throwIfAborted();
@@ -148,7 +148,7 @@ export class Connection {
       metadataOf(call.headers),
       callOptions(call),
     );
-    sent.on('metadata', onBegin);
+    sent.on('metadata', onStart);
     // Cancelling makes an error that nobody is there to read any more.
     sent.on('error', () => undefined);
     const cancel = (): void => sent.cancel();
@@ -192,10 +192,9 @@ function secured({
       rejectUnauthorized: !dangerouslyAllowUnverified,
     });
   } catch (cause) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       'the tls of grpcBinding cannot be used: ca, certificate and key are PEM, and a certificate goes with its key',
-      { cause },
+      cause,
     );
   }
 }
@@ -224,8 +223,7 @@ function metadataOf(headers: Headers): Metadata {
     try {
       metadata.set(name, value);
     } catch {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `the header ${JSON.stringify(name)} cannot be sent over gRPC: a name has letters, digits, "-", "_" and "." and does not end with "-bin", and a value is plain ASCII`,
       );
     }

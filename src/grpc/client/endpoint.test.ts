@@ -44,7 +44,7 @@ test.each([
   'https://agent.example#',
   'agent.example:50051,other.example:50051',
   '__proto__://agent.example',
-])('%s is no address', (address) => {
+])('%s is not an address', (address) => {
   expect(locate(address)).toBeUndefined();
 });
 

@@ -1,7 +1,7 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { isIPv4 } from 'node:net';
 import { isLoopbackHost } from '../../auth/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { errorMessage, LegateError } from '../../protocol/index.ts';
 import { checkUrl, resolveChecked, systemResolver, type UrlPolicy } from '../../push/index.ts';
 
 const schemes: Readonly<Record<string, 'http' | 'https'>> = {
@@ -82,7 +82,7 @@ async function lookUp(
     return await resolveChecked(hostname, { ...rules, resolver: systemResolver, dnsTimeout });
   } catch (error) {
     if (error instanceof LegateError) throw error;
-    const why = error instanceof Error ? error.message : 'unknown failure';
+    const why = errorMessage(error);
     throw new LegateError('PEER_UNREACHABLE', `${origin} could not be found: ${why}`, {
       cause: error,
     });

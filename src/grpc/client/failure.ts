@@ -9,7 +9,7 @@ interface CallError {
   readonly metadata?: Metadata;
 }
 
-/** What a status means where nothing says it better. What is not here is no answer of A2A. */
+/** Error codes by gRPC status, for errors without details. Other statuses are not answers of A2A. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   [status.CANCELLED]: 'PEER_UNREACHABLE',
   [status.INVALID_ARGUMENT]: 'INVALID_PARAMS',
@@ -86,7 +86,7 @@ function wordsFor(code: ErrorCode): string {
     case 'REQUEST_TIMEOUT':
       return 'was not answered in time';
     case 'PEER_INVALID':
-      return 'answered what is not A2A';
+      return 'sent an invalid A2A response';
     case 'UNAUTHENTICATED':
       return 'asks for credentials, or for other ones';
     case 'METHOD_NOT_FOUND':

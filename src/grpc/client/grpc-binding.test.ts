@@ -8,7 +8,7 @@ import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../auth/i
 import { type Client, type ClientOptions, connect } from '../../client/index.ts';
 import { router, type RouterOptions } from '../../http/index.ts';
 import type { AgentCard, ProtocolVersion, Task } from '../../protocol/index.ts';
-import { sealedPolicy } from '../../push/index.ts';
+import { publicPolicy } from '../../push/index.ts';
 import { grpcBinding, type GrpcBindingOptions, serveGrpc } from '../index.ts';
 import {
   type Answer,
@@ -253,14 +253,14 @@ describe('a peer that cannot be reached', () => {
 });
 
 describe('answers that are not in order', () => {
-  test('bytes that are no message, and messages that are no task', async () => {
+  test('bytes that are not message, and messages that are not task', async () => {
     const getTask: Answer = () => Buffer.from([0xff, 0xff, 0xff]);
     const cancelTask: Answer = () => ({ contextId: 'c1' });
     const client = await reach(await script({ getTask, cancelTask }));
     for (const call of [() => client.getTask('t1'), () => client.cancelTask('t1')]) {
       await expect(call()).rejects.toMatchObject({
         code: 'PEER_INVALID',
-        message: expect.stringContaining('answered what is not A2A'),
+        message: expect.stringContaining('sent an invalid A2A response'),
       });
     }
   });
@@ -437,7 +437,7 @@ describe('a policy', () => {
     const [offered] = card.supportedInterfaces;
     const port = offered?.url.split(':')[1] ?? '';
     for (const url of [`127.0.0.1:${port}`, `localhost:${port}`, `https://10.0.0.1:${port}`]) {
-      const client = await reach(cardOf(url), { grpc: { policy: sealedPolicy } });
+      const client = await reach(cardOf(url), { grpc: { policy: publicPolicy } });
       await expect(client.getTask('t1')).rejects.toMatchObject({
         code: 'PEER_UNREACHABLE',
         message: expect.stringContaining('not allowed'),
@@ -451,7 +451,7 @@ describe('a policy', () => {
     const card = await script({ getTask: noting(calls) });
     const [offered] = card.supportedInterfaces;
     const port = offered?.url.split(':')[1] ?? '';
-    const policy = { ...sealedPolicy, allowLoopback: true };
+    const policy = { ...publicPolicy, allowLoopback: true };
     const client = await reach(cardOf(`localhost:${port}`), { grpc: { policy } });
     expect(await client.getTask('t1')).toMatchObject({ id: 't1' });
     expect(calls).toHaveLength(1);

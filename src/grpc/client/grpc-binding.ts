@@ -1,4 +1,5 @@
 import type { BindingCall, BindingChannel, ClientBinding } from '../../client/index.ts';
+import type { ClientTls } from '../../net/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
 import { until } from '../../time/index.ts';
@@ -22,14 +23,15 @@ export interface GrpcTls {
  * const client = await connect('https://agent.example', { bindings: [grpcBinding(options)] });
  */
 export interface GrpcBindingOptions {
-  readonly tls?: GrpcTls;
+  /** PEM texts, or the files of `clientTls`: calls after a change use the new ones. */
+  readonly tls?: GrpcTls | ClientTls | undefined;
   /** Which addresses may be called, as a guarded `fetch` has it for HTTP. @default any */
   readonly policy?: UrlPolicy | undefined;
 }
 
 /**
  * Lets a client, `remoteAgent` and sub agents call agents over gRPC, in 1.0 and 0.3. gRPC is loaded
- * with the first call. An address `host:port` is spoken to over TLS unless it is this machine's;
+ * with the first call. Calls to `host:port` use TLS, except on loopback;
  * `grpc://` and `http://` are plain text, `grpcs://` and `https://` TLS.
  * @example const client = await connect(url, { bindings: [grpcBinding()], binding: 'GRPC' })
  */
@@ -38,14 +40,15 @@ export function grpcBinding({ tls = {}, policy }: GrpcBindingOptions = {}): Clie
     const { GrpcChannel, loadServices } = await import('./channel.ts');
     return { GrpcChannel, services: await loadServices() };
   });
+  const current = async (): Promise<GrpcTls> => ('current' in tls ? tls.current() : tls);
   return {
     binding: 'GRPC',
     locate,
     open: (chosen, limits) =>
-      new LazyChannel(async () => {
+      new LazyChannel(async (material) => {
         const { GrpcChannel, services } = await load();
-        return GrpcChannel.open({ chosen, limits, tls, policy, services });
-      }),
+        return GrpcChannel.open({ chosen, limits, tls: material, policy, services });
+      }, current),
   };
 }
 
@@ -55,15 +58,20 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Opens a channel with the first call and keeps it until it is closed or cannot reach the peer. The
- * next call then opens another and resolves the peer's name again.
+ * Opens a channel with the first call and keeps it until it is closed, its certificates have changed or it
+ * cannot reach the peer. The next call then opens another and resolves the peer's name again.
  */
 export class LazyChannel implements BindingChannel {
-  readonly #open: () => Promise<BindingChannel>;
-  #channel: Promise<BindingChannel> | undefined;
+  readonly #open: (tls: GrpcTls) => Promise<BindingChannel>;
+  readonly #tls: () => Promise<GrpcTls>;
+  #opened: { readonly tls: GrpcTls; readonly channel: Promise<BindingChannel> } | undefined;
 
-  constructor(open: () => Promise<BindingChannel>) {
+  constructor(
+    open: (tls: GrpcTls) => Promise<BindingChannel>,
+    tls: () => Promise<GrpcTls> = async () => noTls,
+  ) {
     this.#open = open;
+    this.#tls = tls;
   }
 
   call(...request: Parameters<BindingChannel['call']>): Promise<unknown> {
@@ -75,23 +83,28 @@ export class LazyChannel implements BindingChannel {
   }
 
   close(): void {
-    const former = this.#channel;
-    this.#channel = undefined;
+    const former = this.#opened;
+    this.#opened = undefined;
     // The calls that waited for a failed channel have reported its error.
-    former?.then((channel) => channel.close()).catch(() => undefined);
+    former?.channel.then((channel) => channel.close()).catch(() => undefined);
   }
 
   async #with<T>(
     { signal }: BindingCall,
     use: (channel: BindingChannel) => Promise<T>,
   ): Promise<T> {
-    const opened = (this.#channel ??= this.#open());
+    const tls = await this.#tls();
+    // A channel that is replaced ends once its calls are over.
+    if (this.#opened?.tls !== tls) this.close();
+    const opened = (this.#opened ??= { tls, channel: this.#open(tls) });
     try {
-      return await use(await until(opened, signal));
+      return await use(await until(opened.channel, signal));
     } catch (error) {
       const isLost = error instanceof LegateError && error.code === 'PEER_UNREACHABLE';
-      if (this.#channel === opened && isLost) this.close();
+      if (this.#opened === opened && isLost) this.close();
       throw error;
     }
   }
 }
+
+const noTls: GrpcTls = {};

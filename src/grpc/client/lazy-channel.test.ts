@@ -43,7 +43,7 @@ test('one that does not reach the peer is closed, and the next call makes anothe
   expect(counts).toEqual({ made: 2, closed: 1, called: 3 });
 });
 
-test('whoever gives up while it is made does not wait, and takes it from nobody', async () => {
+test('a caller that aborts while the channel opens stops waiting, and other callers get the channel', async () => {
   const gate = Promise.withResolvers<BindingChannel>();
   const lazy = new LazyChannel(() => gate.promise);
   const leaving = new AbortController();

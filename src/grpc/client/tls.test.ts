@@ -7,7 +7,7 @@ import { agent, completed } from '../../agents/index.ts';
 import { Authenticator, bearerTokenVerifier, mtlsVerifier } from '../../auth/index.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { router } from '../../http/index.ts';
-import { sealedPolicy } from '../../push/index.ts';
+import { publicPolicy } from '../../push/index.ts';
 import { grpcBinding, type GrpcBindingOptions, serveGrpc } from '../index.ts';
 import { cardOf } from '../testing/scripted-service.ts';
 
@@ -76,7 +76,7 @@ test('a peer whose certificate is good is called over TLS, with credentials', as
 });
 
 test('a peer is called at the address that a policy let through, and proves its name', async () => {
-  const policy = { ...sealedPolicy, allowLoopback: true };
+  const policy = { ...publicPolicy, allowLoopback: true };
   const good = await serve(issue('localhost', ['DNS:localhost']));
   const url = `grpcs://localhost:${good}`;
   expect(await outcomeOf(await reach(url, { ...trusting, policy }, token))).toBe('TASK_NOT_FOUND');
@@ -85,7 +85,7 @@ test('a peer is called at the address that a policy let through, and proves its 
   expect(await outcomeOf(wrong)).toBe('PEER_UNREACHABLE');
 });
 
-test('a peer whose certificate is of another name, or of nobody known, is not called', async () => {
+test('a peer whose certificate has another name or an unknown issuer is not called', async () => {
   const port = await serve(issue('other', ['DNS:other.example']));
   const url = `grpcs://localhost:${port}`;
   expect(await outcomeOf(await reach(url, trusting, token))).toBe('PEER_UNREACHABLE');
@@ -95,7 +95,7 @@ test('a peer whose certificate is of another name, or of nobody known, is not ca
   );
 });
 
-test('a peer of nobody known is called only by whoever says so outright', async () => {
+test('a peer with an untrusted certificate is called only with verification turned off explicitly', async () => {
   const port = await serve(issue('other', ['DNS:other.example']));
   const tls = { dangerouslyAllowUnverified: true };
   const client = await reach(`grpcs://localhost:${port}`, { tls }, token);
@@ -109,7 +109,7 @@ test('a client certificate says who calls', async () => {
   expect(await outcomeOf(await reach(`grpcs://localhost:${port}`, { tls }))).toBe('TASK_NOT_FOUND');
 });
 
-test('what is no certificate is refused when it is needed, and not quoted', async () => {
+test('an invalid certificate is refused on first use, and not quoted', async () => {
   for (const tls of [{ certificate: 'hunter2' }, { certificate: 'hunter2', key: 'hunter2' }]) {
     const client = await reach('grpcs://localhost:1', { tls });
     const failure = await client.getTask('t1').catch((error: unknown) => error);

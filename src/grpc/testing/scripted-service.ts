@@ -48,7 +48,7 @@ export interface ScriptedService extends AsyncDisposable {
   readonly card: AgentCard;
 }
 
-/** A service that answers what a test tells it to. What is not scripted is not implemented. */
+/** A service with scripted answers. Methods without a script are unimplemented. */
 export async function startScriptedService(
   script: Partial<Record<Operation, Answer>>,
   { version = '1.0', port = 0 }: { version?: ProtocolVersion; port?: number } = {},

@@ -84,6 +84,22 @@ test('useChat shows text as it comes, files, data and progress of an agent', asy
   });
 });
 
+test('a text that the agent replaced is marked, and the new one follows', async () => {
+  const retrying = agent({ name: 'retrying' }, async function* () {
+    yield chunk('answer', 'Half');
+    yield chunk('answer', ' an', { append: true });
+    yield chunk('answer', 'A whole answer.');
+  });
+  const chat = await chatWith(retrying);
+  const { message } = await chat.say(text('go'));
+  const parts = message?.parts.filter((part) => part.type === 'text') ?? [];
+  const shown = parts.filter(
+    ({ providerMetadata }) => !providerMetadata?.['legate']?.['isReplaced'],
+  );
+  expect(shown.map((part) => part.text)).toEqual(['A whole answer.']);
+  expect(parts).toHaveLength(2);
+});
+
 test('a chat is one conversation, and a message after a question is its answer', async () => {
   const clerk = agent({ name: 'clerk' }, async function* (turn) {
     const count = Number((await turn.session.get('count')) ?? 0) + 1;

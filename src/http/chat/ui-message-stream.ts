@@ -1,6 +1,7 @@
 import {
   isInterrupted,
   isTerminal,
+  type JsonObject,
   type JsonValue,
   type Message,
   type Part,
@@ -15,6 +16,9 @@ type Chunk = Readonly<Record<string, JsonValue>> & { readonly type: string };
 /** Ends every stream. */
 export const done = 'data: [DONE]\n\n';
 
+/** Marks a text part of a message that the next one takes the place of. */
+const replaced: JsonObject = { legate: { isReplaced: true } };
+
 export function encodeChunk(chunk: Chunk): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
@@ -22,7 +26,7 @@ export function encodeChunk(chunk: Chunk): string {
 /**
  * The events of a task as a UI message stream: text of artifacts and of the last status as text, files
  * as files, data as `data-artifact`, words on the way as `data-progress` (transient), a question as
- * text and `data-question`. Metadata of the message names task, context and state.
+ * text and `data-question`. A text that the agent replaced has `providerMetadata.legate.isReplaced`. Metadata of the message names task, context and state.
  */
 export class UiMessageStream {
   /** Whether the page has lost what the task made before this stream. */
@@ -59,8 +63,8 @@ export class UiMessageStream {
       if (isLast) yield* this.#end(status.state, status.message);
     } else if ('artifactUpdate' in event) {
       const { artifact, append = false, lastChunk = false } = event.artifactUpdate;
-      // An artifact that is replaced is shown anew: text that was sent can't be taken back.
-      if (!append) yield* this.#close(artifact.artifactId);
+      // Text that was sent can't be taken back: it is marked, and the artifact is shown anew.
+      if (!append) yield* this.#close(artifact.artifactId, replaced);
       yield* this.#artifact(artifact.artifactId, artifact.parts, append);
       if (lastChunk) yield* this.#close(artifact.artifactId);
     } else {
@@ -91,6 +95,7 @@ export class UiMessageStream {
 
   *#text(artifactId: string, delta: string): Generator<Chunk> {
     let id = this.#open.get(artifactId);
+    if (id === undefined && delta === '') return;
     if (id === undefined) {
       this.#texts += 1;
       id = `${artifactId}-${this.#texts}`;
@@ -100,11 +105,11 @@ export class UiMessageStream {
     if (delta !== '') yield { type: 'text-delta', id, delta };
   }
 
-  *#close(artifactId: string): Generator<Chunk> {
+  *#close(artifactId: string, providerMetadata?: JsonObject): Generator<Chunk> {
     const id = this.#open.get(artifactId);
     if (id === undefined) return;
     this.#open.delete(artifactId);
-    yield { type: 'text-end', id };
+    yield { type: 'text-end', id, ...(providerMetadata !== undefined && { providerMetadata }) };
   }
 
   *#said({ parts }: Pick<Message, 'parts'>): Generator<Chunk> {

@@ -8,7 +8,7 @@ import {
   hostPort,
   isSameSecret,
 } from '../../auth/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import { peerOf } from '../request.ts';
 
 /** One way to authenticate operators. */
@@ -65,8 +65,7 @@ export class InspectorToken implements InspectorAccess {
   /** @param token - A fixed one; random without it. */
   constructor(token = randomBytes(tokenBytes).toString('base64url')) {
     if (!/^[\x21-\x7e]+$/.test(token)) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         'the token of the inspector (--inspect-token, INSPECT_TOKEN) must be printable ASCII without ' +
           'spaces, and not empty; leave it out for a random one',
       );

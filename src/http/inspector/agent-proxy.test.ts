@@ -2,7 +2,8 @@ import { createServer, IncomingMessage } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
-import { type Resolver, sealedPolicy } from '../../push/index.ts';
+import { type ClientBinding, requestPreparer } from '../../client/index.ts';
+import { type Resolver, publicPolicy } from '../../push/index.ts';
 import { NetworkExposure } from '../../service/index.ts';
 import type { ServeOptions } from '../serve.ts';
 import { AgentProxy } from './agent-proxy.ts';
@@ -141,7 +142,7 @@ test('a name that resolves to a private address is refused when connecting', asy
   const resolver: Resolver = async () => answers;
   const proxy = new AgentProxy({
     exposure: new NetworkExposure(false),
-    policy: sealedPolicy,
+    policy: publicPolicy,
     resolver,
   });
   const request = new IncomingMessage(new Socket());
@@ -163,3 +164,60 @@ test('redirects are shown, never followed', async () => {
   expect(answer.headers.get('x-inspect-status')).toBe('302');
   expect(other.calls).toBe(1);
 });
+
+test('the inspected agent is called with the credentials of its operator, and no other is', async () => {
+  await using other = await otherAgent();
+  await using stranger = await otherAgent();
+  const seen: string[] = [];
+  const target = {
+    url: other.url,
+    fetch: (async (input, init) => {
+      seen.push(new Headers(init?.headers).get('authorization') ?? '');
+      return fetch(input, init);
+    }) as typeof fetch,
+    prepare: requestPreparer({ auth: { bearer: 'of-the-terminal' } }),
+  };
+  await using server = await inspected({}, { target });
+  const answer = await call(server, `${other.url}/`);
+  expect(await answer.text()).toBe('an answer');
+  expect(seen).toEqual(['Bearer of-the-terminal']);
+  // Redirects are shown, not followed.
+  const away = await call(server, `${other.url}/away`);
+  expect(away.headers.get('x-inspect-status')).toBe('302');
+  expect((await call(server, `${stranger.url}/`)).status).toBe(400);
+  expect(stranger.calls).toBe(0);
+});
+
+test('gRPC is for the inspected agent, and for operators on this machine', async () => {
+  const bindings = async () => [grpcStub];
+  const body = (url: string) => ({
+    url,
+    version: '1.0',
+    operation: 'getTask',
+    request: { id: 't' },
+    headers: {},
+  });
+  const grpc = (server: InspectedServer, url: string, headers: Record<string, string> = {}) =>
+    server.api('grpc', { ...post(body(url)), headers });
+  await using local = await inspected({}, { bindings });
+  expect(await (await grpc(local, 'localhost:50051')).text()).toContain('is not an agent that you');
+  await name(local, 'http://localhost:8080');
+  expect(await (await grpc(local, 'localhost:50051')).text()).toContain('{"id":"t"}');
+  await using open = await inspected(reachable, { bindings });
+  await name(open, 'https://agent.example');
+  expect(await (await grpc(open, 'agent.example:443')).text()).toContain('only a server that this');
+  await using without = await inspected();
+  expect((await grpc(without, 'localhost:50051')).status).toBe(400);
+});
+
+/** Answers with the request. */
+const grpcStub: ClientBinding = {
+  binding: 'GRPC',
+  locate: (address) =>
+    new URL(`${address.startsWith('localhost') ? 'http' : 'https'}://${address}`),
+  open: () => ({
+    call: async (_operation, json) => json,
+    stream: async function* stream() {} as never,
+    close: () => {},
+  }),
+};

@@ -15,6 +15,7 @@ import {
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import type { NetworkExposure } from '../../service/index.ts';
 import { readBody } from '../request.ts';
+import type { InspectedTarget } from './options.ts';
 import { type ApiCall, audited, bodyOf, type Inspection, type Routes } from './inspection.ts';
 
 /** For operators on the machine itself: agents on the machine and in its network, too. */
@@ -31,6 +32,8 @@ interface AgentProxyOptions {
   readonly exposure: NetworkExposure;
   /** Where calls may go, for every client. @default by `exposure` and by client */
   readonly policy?: UrlPolicy | undefined;
+  /** The inspected agent, wherever it is: the operator who started the server named it. */
+  readonly target?: InspectedTarget | undefined;
   /** @default the operating system's */
   readonly resolver?: Resolver;
 }
@@ -46,8 +49,14 @@ export class AgentProxy {
   readonly #options: GuardedFetchOptions;
   readonly #fetches = new Map<UrlPolicy, GuardedFetch>();
   readonly #allowed = new Set<string>();
+  readonly #target: InspectedTarget | undefined;
+  readonly #targetOrigins: ReadonlySet<string>;
 
-  constructor({ exposure, policy, resolver }: AgentProxyOptions) {
+  constructor({ exposure, policy, target, resolver }: AgentProxyOptions) {
+    this.#target = target;
+    const addresses = [target?.url ?? '', ...(target?.interfaces ?? [])];
+    const urls = addresses.map((address) => URL.parse(address)).filter((url) => url !== null);
+    this.#targetOrigins = new Set(urls.map(originOf));
     this.#exposure = exposure;
     this.#policy = policy;
     this.#options = resolver === undefined ? {} : { resolver };
@@ -55,6 +64,7 @@ export class AgentProxy {
 
   /** Lets the page call the agent at this address from now on. */
   allow(address: string, request: IncomingMessage): void {
+    if (this.#targetAt(address) !== undefined) return;
     const url = checkUrl(address, this.#policyFor(request));
     const origin = originOf(url);
     this.#allowed.delete(origin);
@@ -64,16 +74,47 @@ export class AgentProxy {
   }
 
   async fetch(address: string, init: RequestInit, request: IncomingMessage): Promise<Response> {
+    const target = this.#targetAt(address);
+    if (target !== undefined) {
+      const { url, headers } = await target.prepare(new URL(address), new Headers(init.headers));
+      return target.fetch(url.href, { ...init, headers, redirect: 'manual' });
+    }
     const policy = this.#policyFor(request);
     const url = checkUrl(address, policy);
-    if (!this.#allowed.has(originOf(url))) {
-      const problem = `${url.origin} is not an agent that you connected to; connect to that address to call it`;
-      throw new UrlRefused('INVALID_PARAMS', 'url', problem);
-    }
+    if (!this.#allowed.has(originOf(url))) throw notConnected(url);
     let fetch = this.#fetches.get(policy);
     if (fetch === undefined)
       this.#fetches.set(policy, (fetch = guardedFetch(policy, this.#options)));
     return fetch(url.href, { ...init, redirect: 'manual' });
+  }
+
+  /**
+   * The headers of a call that does not pass through `fetch`. The address can't be checked again when it
+   * connects, so this is for the inspected agent, and for operators on this machine.
+   */
+  async prepareDirect(
+    url: URL,
+    given: Readonly<Record<string, string>>,
+    request: IncomingMessage,
+  ): Promise<Headers> {
+    const headers = new Headers(given);
+    const target = this.#targetAt(url.href);
+    if (target !== undefined) return (await target.prepare(url, headers)).headers;
+    // Cards have the gRPC interface at a port of its own.
+    const isAllowed = [...this.#allowed].some((origin) => hostOf(new URL(origin)) === hostOf(url));
+    if (!isAllowed) throw notConnected(url);
+    if (this.#policyFor(request) === anywherePolicy) return headers;
+    throw new UrlRefused(
+      'INVALID_PARAMS',
+      'url',
+      'over gRPC only a server that this machine alone can reach calls other agents',
+    );
+  }
+
+  #targetAt(address: string): InspectedTarget | undefined {
+    const url = URL.parse(address);
+    const isTarget = url !== null && this.#targetOrigins.has(originOf(url));
+    return isTarget ? this.#target : undefined;
   }
 
   close(): void {
@@ -87,7 +128,16 @@ export class AgentProxy {
   }
 }
 
+function notConnected(url: URL): UrlRefused {
+  const problem = `${url.origin} is not an agent that you connected to; connect to that address to call it`;
+  return new UrlRefused('INVALID_PARAMS', 'url', problem);
+}
+
 /** A card may call this machine by another of its names than the operator did. */
+function hostOf({ hostname }: URL): string {
+  return isLocalName(hostname) ? 'localhost' : hostname;
+}
+
 function originOf(url: URL): string {
   return isLocalName(url.hostname) ? `${url.protocol}//localhost:${url.port}` : url.origin;
 }
@@ -123,7 +173,8 @@ async function forward(inspection: Inspection, call: ApiCall): Promise<void> {
   const { request, response } = call;
   const method = headerOf(request, 'x-inspect-method');
   if (!methods.includes(method)) {
-    throw invalidParams({ field: 'method', description: `must be one of ${methods.join(', ')}` });
+    const description = `must be one of ${methods.join(', ')}, but is ${JSON.stringify(method.slice(0, 100))}`;
+    throw invalidParams({ field: 'method', description });
   }
   const headers = forwardedHeaders(request);
   const body = await readBody(request, call.limits);

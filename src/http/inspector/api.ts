@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { verifyCard } from '../../auth/index.ts';
+import { present } from '../../config/index.ts';
 import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
+import { bindingRoutes } from './agent-binding.ts';
 import { proxyRoutes } from './agent-proxy.ts';
 import { networkRoutes } from './api-network.ts';
 import { pushRoutes } from './api-push.ts';
+import { conversationRoutes } from './conversations.ts';
 import { type ApiCall, bodyOf, type Inspection, notFound, type Routes } from './inspection.ts';
 import { liveRoutes } from './live.ts';
-import type { AboutView, CardCheckView, ConversationView } from './model.ts';
+import type { AboutView, CardCheckView, ConversationView, TestRunView } from './model.ts';
 import type { InspectedAssistant } from './options.ts';
 import { taskRoutes } from './tasks.ts';
 
@@ -15,20 +18,29 @@ import { taskRoutes } from './tasks.ts';
 export const routes: Routes = [
   ['GET', 'about', about],
   ...taskRoutes,
+  ...conversationRoutes,
   ...pushRoutes,
   ['GET', 'assistants/{agent}/flows', (inspection, call) => assistantOf(inspection, call).flows()],
   ['GET', 'assistants/{agent}/conversations/{id}', showConversation],
+  ['GET', 'assistants/{agent}/tests', (inspection, call) => assistantOf(inspection, call).tests()],
+  ['POST', 'assistants/{agent}/tests', runTest],
   ...networkRoutes,
   ['POST', 'cards/check', checkCard],
   ...liveRoutes,
   ...proxyRoutes,
+  ...bindingRoutes,
 ];
 
 function about(inspection: Inspection, { operator }: ApiCall): AboutView {
-  const { agent, service, assistant } = inspection;
+  const { agent, service, assistant, target } = inspection;
+  const own = { name: agent, card: service.cards.current, isAssistant: assistant !== undefined };
   return {
     version: inspection.version,
-    agents: [{ name: agent, card: service.cards.current, isAssistant: assistant !== undefined }],
+    agents: target === undefined ? [own] : [],
+    ...(target !== undefined && {
+      target: present({ url: target.url, name: target.name, card: target.card }),
+    }),
+    hasGrpc: inspection.bindings !== undefined && inspection.proxy !== undefined,
     store: inspection.store.driver,
     hasPush: inspection.push !== undefined,
     hasNetwork: inspection.network !== undefined,
@@ -48,6 +60,28 @@ async function showConversation(inspection: Inspection, call: ApiCall): Promise<
   const { id = '' } = call.params;
   const subject = call.query.get('subject') ?? '';
   return { id, tracker: await assistantOf(inspection, call).tracker(id, subject) };
+}
+
+const testRun = z.union([
+  z.object({ file: z.string(), name: z.string() }),
+  z.object({ yaml: z.string() }),
+]);
+
+async function runTest(inspection: Inspection, call: ApiCall): Promise<TestRunView> {
+  const assistant = assistantOf(inspection, call);
+  const test = await bodyOf(call, testRun);
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  call.response.once('close', stop);
+  inspection.closing.addEventListener('abort', stop, { once: true });
+  if (inspection.closing.aborted) stop();
+  try {
+    const { signal } = stopping;
+    return await assistant.runTest(test, { operator: call.operator.subject, signal });
+  } finally {
+    call.response.off('close', stop);
+    inspection.closing.removeEventListener('abort', stop);
+  }
 }
 
 const publicKey = z.custom<PublicKeySet['keys'][number]>(isJsonObject);

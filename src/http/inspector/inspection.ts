@@ -15,7 +15,7 @@ import type { RecentList, WebhookReceiver } from './webhook-calls.ts';
 export interface Inspection
   extends
     Pick<ChannelHost, 'service' | 'store' | 'push'>,
-    Pick<InspectorOptions, 'assistant' | 'network'> {
+    Pick<InspectorOptions, 'assistant' | 'network' | 'target' | 'bindings'> {
   /** The agent's own name, under which the store keeps its tasks. */
   readonly agent: string;
   /** The latest calls of webhooks by this process; the store keeps only those that failed. */

@@ -74,14 +74,21 @@ function inspect(
   });
   const policy = typeof proxy === 'object' ? proxy.policy : undefined;
   const agentProxy =
-    proxy === false ? undefined : new AgentProxy({ exposure: service.exposure, policy });
+    proxy === false
+      ? undefined
+      : new AgentProxy({ exposure: service.exposure, policy, target: options.target });
   const close = (): void => {
     stopWatching?.();
     agentProxy?.close();
   };
   closing.addEventListener('abort', close, { once: true });
   return {
-    ...present({ assistant: options.assistant, network: options.network }),
+    ...present({
+      assistant: options.assistant,
+      network: options.network,
+      target: options.target,
+      bindings: options.bindings,
+    }),
     agent: agent.name,
     service,
     store,
@@ -194,12 +201,24 @@ async function callAgent(
   return handleRest(service, request, response, { path: `/${rest}`, query }, closing);
 }
 
+/** An operator without a name: the tasks are those of anonymous callers, the channel is the inspector. */
+class AnonymousOperator extends Authenticator {
+  override get anonymousCaller(): Caller {
+    return { tenant: '', subject: '', method: 'inspector' };
+  }
+}
+
 /** The inspector has authenticated the operator already. */
 function authenticatedAs(operator: Caller): Authenticator {
-  if (operator.subject === '') return new Authenticator({ verifiers: [] });
+  if (operator.subject === '') return new AnonymousOperator({ verifiers: [] });
   return new Authenticator({
     verifiers: [
-      { method: operator.method, challenge: 'Bearer', schemes: {}, verify: async () => operator },
+      {
+        method: 'inspector',
+        challenge: 'Bearer',
+        schemes: {},
+        verify: async () => ({ ...operator, method: 'inspector' }),
+      },
     ],
   });
 }

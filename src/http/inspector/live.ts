@@ -7,8 +7,8 @@ import type { LiveNotice } from './model.ts';
 
 /** A subscriber, and the conversation that it shows. */
 interface Viewer {
-  /** Its owner key and context id. */
-  readonly context: { readonly owner: string; readonly id: string } | undefined;
+  /** Its owner key, its context id, and the length of its log when the viewer last heard of it. */
+  readonly context: { readonly owner: string; readonly id: string; seen: number } | undefined;
   readonly notify: (notice: LiveNotice) => void;
 }
 
@@ -27,7 +27,7 @@ const maxDeliveries = 200;
 export class Live {
   readonly #options: LiveOptions;
   readonly #viewers = new Set<Viewer>();
-  /** Versions of tasks, deliveries and conversations at the last poll; undefined before the first. */
+  /** Versions of tasks and deliveries at the last poll; undefined before the first. */
   #versions: ReadonlyMap<string, string | number> | undefined;
   #hasPushed = false;
   #timer: Timer | undefined;
@@ -88,10 +88,12 @@ export class Live {
       'push',
       deliveries.map(({ id, attempts, state }) => `${id}:${attempts}:${state}`).join(),
     );
-    for (const { context } of this.#viewers) {
+    for (const { context, notify } of this.#viewers) {
       if (context === undefined) continue;
-      const { logLength = 0 } = (await store.loadContext(context.owner, context.id)) ?? {};
-      versions.set(contextKey(context), logLength);
+      const length = await this.logLength(context);
+      if (length === context.seen) continue;
+      context.seen = length;
+      notify({ context: context.id });
     }
     const before = this.#versions;
     this.#versions = versions;
@@ -104,17 +106,13 @@ export class Live {
     this.#hasPushed = false;
     if (tasks.length > 0) this.publish({ tasks });
     if (isPushChanged) this.publish({ push: true });
-    for (const { context, notify } of this.#viewers) {
-      if (context === undefined) continue;
-      const key = contextKey(context);
-      // A conversation that is watched since this poll has not changed.
-      if (before.has(key) && isChanged(key)) notify({ context: context.id });
-    }
   }
-}
 
-function contextKey({ owner, id }: NonNullable<Viewer['context']>): string {
-  return `context ${owner} ${id}`;
+  /** The number of events in the log of a conversation. */
+  async logLength(context: { readonly owner: string; readonly id: string }): Promise<number> {
+    const found = await this.#options.store.loadContext(context.owner, context.id);
+    return found?.logLength ?? 0;
+  }
 }
 
 const maxViewers = 50;
@@ -130,8 +128,10 @@ async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
       retryAfter: 30,
     });
   }
-  const owner = ownerKey({ agent, tenant: '', subject: '' });
+  const owner = query.get('owner') ?? ownerKey({ agent, tenant: '', subject: '' });
   const id = query.get('context');
+  const context =
+    id === null ? undefined : { owner, id, seen: await live.logLength({ owner, id }) };
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',
@@ -143,7 +143,7 @@ async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
     if (!response.writableNeedDrain) response.write(frame);
   };
   const leave = live.join({
-    context: id === null ? undefined : { owner, id },
+    context,
     notify: (notice) => send(sseFrame({ data: JSON.stringify(notice) })),
   });
   const keepAlive = setInterval(() => send(sseComment('keep-alive')), limits.keepAliveMs).unref();

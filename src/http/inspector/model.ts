@@ -1,4 +1,5 @@
 /** The JSON of the inspector's API. Types only: the page imports them too. */
+import type { TurnSteps } from '../../agents/index.ts';
 import type { AgentCard, JsonObject, StreamResponse, Task } from '../../protocol/index.ts';
 import type {
   DeliveryOutcome,
@@ -28,6 +29,10 @@ export interface AgentView {
 export interface AboutView {
   readonly version: string;
   readonly agents: readonly AgentView[];
+  /** The agent elsewhere that is inspected, in place of an agent of this server. */
+  readonly target?: { readonly url: string; readonly name?: string; readonly card?: AgentCard };
+  /** Whether the server calls agents over gRPC for the page. */
+  readonly hasGrpc: boolean;
   readonly store: string;
   readonly hasPush: boolean;
   readonly hasNetwork: boolean;
@@ -70,6 +75,15 @@ export interface EventsView {
   readonly events: readonly LoggedEvent[];
   /** The number of the task's last event. */
   readonly version: number;
+}
+
+/**
+ * The steps of a task, by attempts at its turns, oldest first. While `isLive`, steps are still added and
+ * ended: ask again. A turn without steps is not listed.
+ */
+export interface StepsView {
+  readonly turns: readonly TurnSteps[];
+  readonly isLive: boolean;
 }
 
 /** A registered webhook, without its secrets. */
@@ -129,6 +143,80 @@ export interface StepView {
   readonly target?: string;
   readonly detail?: string;
   readonly next: readonly { readonly if?: string; readonly to: string }[];
+}
+
+/** What a list shows of a conversation. */
+export interface ConversationDescription {
+  /** The user's first message; empty before it. */
+  readonly title: string;
+  /** The latest message of either side. */
+  readonly latest: string;
+  /** The channel of the latest message: `inspector`, `a2a`, `rest`, ...; empty where it is not known. */
+  readonly channel: string;
+  /** When it changed last, in milliseconds since 1970. */
+  readonly time: number;
+  /** The latest messages, for searches. */
+  readonly texts: readonly string[];
+}
+
+/** A conversation of one caller, over any channel. */
+export interface ConversationSummary extends Omit<ConversationDescription, 'texts'> {
+  /** The context id. */
+  readonly id: string;
+  readonly owner: OwnerView;
+  /** Whether the operator can continue it: it is the operator's own. */
+  readonly isOwn: boolean;
+  /** Of its latest task. */
+  readonly state?: TaskRecord['state'];
+}
+
+export interface ConversationListView {
+  readonly conversations: readonly ConversationSummary[];
+  /** The `after` of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+/** A conversation with all its messages. */
+export interface TranscriptView {
+  readonly summary: ConversationSummary;
+  /** Its tasks, oldest first. */
+  readonly tasks: readonly Task[];
+  /** Tracker JSON with all events, of an assistant. */
+  readonly tracker?: JsonObject;
+}
+
+/** A conversation that was made from another one. */
+export interface ForkView {
+  readonly id: string;
+}
+
+/** A test of the project, by its file and name. */
+export interface SavedTest {
+  /** Relative to the project. */
+  readonly file: string;
+  readonly name: string;
+}
+
+export interface TestRunView {
+  readonly name: string;
+  readonly isPassed: boolean;
+  readonly durationMs: number;
+  /** The conversation of the test, to look at. */
+  readonly contextId: string;
+  /** The steps of the test up to the one that failed. */
+  readonly steps: readonly TestStepView[];
+}
+
+export interface TestStepView {
+  /** The user's message. */
+  readonly user: string;
+  /** What is expected of the answer. */
+  readonly checks: readonly string[];
+  readonly failures: readonly {
+    readonly expected: string;
+    /** What happened instead, one line each. */
+    readonly found: readonly string[];
+  }[];
 }
 
 export interface ConversationView {

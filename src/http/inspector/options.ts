@@ -1,9 +1,17 @@
 import type { Caller } from '../../agents/index.ts';
-import type { JsonObject } from '../../protocol/index.ts';
+import type { ClientBinding, RequestPreparer } from '../../client/index.ts';
+import type { AgentCard, JsonObject, JsonValue, OptionNames } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { InspectorAccess } from './access.ts';
-import type { FlowView, NetworkProvider, SubAgentView } from './model.ts';
+import type {
+  ConversationDescription,
+  FlowView,
+  NetworkProvider,
+  SavedTest,
+  SubAgentView,
+  TestRunView,
+} from './model.ts';
 
 /**
  * The content of the inspector, and who may see it.
@@ -39,10 +47,47 @@ export interface InspectorOptions {
   readonly access?: InspectorAccess;
   /** Flows and conversations to show. @default none */
   readonly assistant?: InspectedAssistant;
+  /** An agent elsewhere to inspect instead of the served one; needs `proxy`. @default none */
+  readonly target?: InspectedTarget;
+  /** Bindings for calls of other agents besides HTTP, loaded when first needed. @default none */
+  readonly bindings?: () => Promise<readonly ClientBinding[]>;
   /** Shown to the operator. @default '' */
   readonly version?: string;
-  /** @default the system's */
+  /** Clock, timers and ids. @default the system's */
   readonly scheduler?: Scheduler;
+}
+
+/** The names of the options of the inspector. */
+export const inspectorOptionNames: OptionNames<InspectorOptions> = {
+  isOperator: 'function',
+  proxy: { oneOf: ['boolean', { names: { policy: true }, required: ['policy'] }] },
+  token: 'string',
+  network: 'object',
+  receiverLimit: 'number',
+  access: { oneOf: ['object', 'function'] },
+  assistant: 'object',
+  target: 'object',
+  bindings: 'function',
+  version: 'string',
+  scheduler: 'object',
+};
+
+/**
+ * An agent elsewhere, called with credentials that the page does not see. What it sends reaches the page
+ * byte for byte.
+ * @example const target: InspectedTarget = { url: 'https://agent.example', fetch, prepare };
+ */
+export interface InspectedTarget {
+  readonly url: string;
+  /** Shown before its card is read. @default the address */
+  readonly name?: string;
+  /** Its card, where it is not at the address. @default the card at the address, which the page fetches */
+  readonly card?: AgentCard;
+  /** Further addresses that are its own: the interfaces of its card. @default none */
+  readonly interfaces?: readonly string[];
+  readonly fetch: typeof fetch;
+  /** Adds the credentials to a request to the agent. */
+  readonly prepare: RequestPreparer;
 }
 
 /** The parts of an assistant that the inspector shows. */
@@ -51,4 +96,29 @@ export interface InspectedAssistant {
   subAgents(): readonly Omit<SubAgentView, 'id' | 'caller'>[];
   /** A conversation as tracker JSON, with all events; `subject`: whose it is. */
   tracker(id: string, subject: string): Promise<JsonObject>;
+  /** What a list shows of a conversation, from its state in the store; undefined if that is not one. */
+  describe(state: JsonValue): ConversationDescription | undefined;
+  /** All messages of a conversation, for searches. */
+  texts(id: string, subject: string): Promise<readonly string[]>;
+  /** Copies the first `events` events into a new conversation of the operator; returns its id. */
+  fork(copy: {
+    readonly id: string;
+    readonly subject: string;
+    readonly events: number;
+    readonly operator: string;
+  }): Promise<string>;
+  /** Sets a slot; throws `INVALID_PARAMS` for a slot or a value that the domain does not have. */
+  setSlot(change: {
+    readonly id: string;
+    readonly subject: string;
+    readonly name: string;
+    readonly value: JsonValue;
+  }): Promise<void>;
+  /** The end-to-end tests of the project. */
+  tests(): Promise<readonly SavedTest[]>;
+  /** Runs a test of the project, or one that is given as YAML, and keeps its conversation. */
+  runTest(
+    test: SavedTest | { readonly yaml: string },
+    run: { readonly operator: string; readonly signal: AbortSignal },
+  ): Promise<TestRunView>;
 }

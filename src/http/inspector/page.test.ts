@@ -64,7 +64,7 @@ test('only files of the page are served', async () => {
     expect((await fetch(`${server.url}/inspect/${path}`)).status).not.toBe(200);
   }
   expect((await fetch(`${server.url}/inspect/`, { method: 'POST' })).status).toBe(405);
-  // What is not below the inspector is the agent's own.
+  // Paths outside of the inspector's belong to the agent.
   expect((await fetch(`${server.url}/inspector`)).status).toBe(404);
   expect((await fetch(`${server.url}/.well-known/agent-card.json`)).status).toBe(200);
 });
@@ -74,4 +74,42 @@ test('in a checkout concurrent requests build the page once', async () => {
   expect(new Set(folders).size).toBe(1);
   expect(existsSync(join(folders[0] ?? '', 'index.html'))).toBe(true);
   expect(readdirSync(join(folders[0] ?? '', '..'))).toHaveLength(1);
+});
+
+test('built files are sent in the best coding that the browser accepts', async () => {
+  await using server = await inspectedServer();
+  const html = await (await fetch(`${server.url}/inspect/`)).text();
+  const script = /src="\.\/(assets\/[^"]+)"/.exec(html)?.[1] ?? '';
+  const requestAs = (coding: string) =>
+    fetch(`${server.url}/inspect/${script}`, { headers: { 'accept-encoding': coding } });
+  const plain = await requestAs('identity');
+  const text = await plain.text();
+  expect(plain.headers.get('content-encoding')).toBeNull();
+  const accepted = [
+    ['gzip, deflate, br', 'br'],
+    ['gzip;q=0.5, br;q=0', 'gzip'],
+    ['GZIP', 'gzip'],
+  ] as const;
+  for (const [coding, sent] of accepted) {
+    const answer = await requestAs(coding);
+    expect(answer.headers.get('content-encoding'), coding).toBe(sent);
+    expect(answer.headers.get('vary')).toBe('accept-encoding');
+    expect(answer.headers.get('etag')).not.toBe(plain.headers.get('etag'));
+    expect(Number(answer.headers.get('content-length'))).toBeLessThan(text.length / 2);
+    expect(await answer.text()).toBe(text);
+  }
+});
+
+test('the page starts with at most 88 kB on the wire', async () => {
+  await using server = await inspectedServer();
+  const html = await (await fetch(`${server.url}/inspect/`)).text();
+  let size = 0;
+  for (const [, address] of html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)) {
+    const asset = await fetch(`${server.url}/inspect/${address}`, {
+      headers: { 'accept-encoding': 'br' },
+    });
+    size += Number(asset.headers.get('content-length'));
+    await asset.arrayBuffer();
+  }
+  expect(size).toBeLessThan(88_000);
 });

@@ -1,16 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createHash, hash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
-import { LegateError } from '../../protocol/index.ts';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import { notFound } from './inspection.ts';
 
 interface PageFile {
   readonly content: Buffer;
   readonly type: string;
   readonly etag: string;
+  /** By content coding, the smallest first; empty for files that do not get smaller. */
+  readonly compressed: ReadonlyMap<string, Buffer>;
 }
+
+/** Content codings and the endings of their files, best first. */
+const codings: readonly (readonly [coding: string, ending: string])[] = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+];
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -37,8 +47,10 @@ export class PageFiles {
     });
     const file = files.get(name === '' ? 'index.html' : name);
     if (file === undefined) throw notFound(`file ${name.slice(0, 100)} of the inspector`);
+    const [coding, content] = encodingFor(request, file);
     const headers = {
-      etag: file.etag,
+      etag: coding === undefined ? file.etag : file.etag.replace(/"$/, `-${coding}"`),
+      vary: 'accept-encoding',
       // Built files have a fingerprint in their names; the page itself names them.
       'cache-control': name.startsWith('assets/')
         ? 'public, max-age=31536000, immutable'
@@ -49,17 +61,32 @@ export class PageFiles {
       'cross-origin-resource-policy': 'same-origin',
       'content-security-policy': securityPolicy(hasProxy),
     };
-    if (request.headers['if-none-match'] === file.etag) {
+    if (request.headers['if-none-match'] === headers.etag) {
       response.writeHead(304, headers).end();
       return;
     }
     response.writeHead(200, {
       ...headers,
       'content-type': file.type,
-      'content-length': file.content.length,
+      'content-length': content.length,
+      ...(coding !== undefined && { 'content-encoding': coding }),
     });
-    response.end(request.method === 'HEAD' ? undefined : file.content);
+    response.end(request.method === 'HEAD' ? undefined : content);
   }
+}
+
+/** The best coding that the browser accepts; undefined for the file as it is. */
+function encodingFor(
+  { headers }: IncomingMessage,
+  { content, compressed }: PageFile,
+): readonly [coding: string | undefined, content: Buffer] {
+  const accepted = (headers['accept-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+    .filter((each) => !/;\s*q=0(?:\.0*)?\s*$/.test(each))
+    .map((each) => each.split(';')[0]?.trim());
+  const found = compressed.entries().find(([coding]) => accepted.includes(coding));
+  return found ?? [undefined, content];
 }
 
 /** Scripts and styles are our own files and nothing else; no page may frame this one. */
@@ -88,7 +115,13 @@ async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
     if (type === undefined) continue;
     const content = await readFile(join(folder, name));
     const etag = `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
-    files.set(name.replaceAll('\\', '/'), { content, type, etag });
+    const compressed = new Map<string, Buffer>();
+    for (const [coding, ending] of codings) {
+      if (names.includes(name + ending)) {
+        compressed.set(coding, await readFile(join(folder, name + ending)));
+      }
+    }
+    files.set(name.replaceAll('\\', '/'), { content, type, etag, compressed });
   }
   return files;
 }
@@ -106,8 +139,7 @@ const isTest = /\.test\.tsx?$/;
 export async function findPage(): Promise<string> {
   if (existsSync(join(shipped, 'index.html'))) return shipped;
   if (existsSync(join(checkout, 'vite.config.ts'))) return buildPage(checkout);
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `the inspector's page is missing at ${shipped}: install the package again`,
   );
 }
@@ -132,20 +164,35 @@ export async function buildPage(source: string): Promise<string> {
       logLevel: 'error',
       build: { outDir: made, emptyOutDir: true },
     });
+    await compressFiles(made);
     await rm(folder, { recursive: true, force: true });
     await rename(made, folder);
   } catch (cause) {
     if (existsSync(join(folder, 'index.html'))) return folder;
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       'the page of the inspector could not be built; run npm ci, then npx vite build inspector to see why',
-      { cause },
+      cause,
     );
   } finally {
     await rm(made, { recursive: true, force: true });
   }
   await removeOldBuilds(cache, folder);
   return folder;
+}
+
+/** Smaller files are not worth a second copy. */
+const minCompressed = 1_000;
+
+/** Writes a compressed copy beside each file, so that no request compresses anything. */
+async function compressFiles(folder: string): Promise<void> {
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (types[extname(name)] === undefined) continue;
+    const file = join(folder, name);
+    const content = await readFile(file);
+    if (content.length < minCompressed) continue;
+    await writeFile(`${file}.br`, await promisify(brotliCompress)(content));
+    await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
+  }
 }
 
 async function fingerprint(root: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Caller } from '../../agents/index.ts';
+import { type Caller, readSteps } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
-import { type Task, taskNotFound, taskStates } from '../../protocol/index.ts';
+import { type Part, type Task, taskNotFound, taskStates } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
 import { callOfRequest } from '../request.ts';
@@ -16,7 +16,14 @@ import {
   queryOf,
   type Routes,
 } from './inspection.ts';
-import type { EventsView, OwnerView, TaskListView, TaskSummary, TaskView } from './model.ts';
+import type {
+  EventsView,
+  OwnerView,
+  StepsView,
+  TaskListView,
+  TaskSummary,
+  TaskView,
+} from './model.ts';
 
 const sequence = between(0, Number.MAX_SAFE_INTEGER);
 
@@ -25,6 +32,7 @@ export const taskRoutes: Routes = [
   ['GET', 'tasks', listTasks],
   ['GET', 'tasks/{id}', showTask],
   ['GET', 'tasks/{id}/events', showEvents],
+  ['GET', 'tasks/{id}/steps', showSteps],
   ['GET', 'tasks/{id}/stream', streamEvents],
   ['POST', 'tasks/{id}/cancel', cancelTask],
 ];
@@ -87,6 +95,15 @@ async function showEvents(inspection: Inspection, call: ApiCall): Promise<Events
   };
 }
 
+const liveStates: ReadonlySet<string> = new Set(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']);
+
+async function showSteps(inspection: Inspection, call: ApiCall): Promise<StepsView> {
+  const { id, state } = await load(inspection, call);
+  const isLive = liveStates.has(state);
+  const turns = await readSteps(inspection.store.records, { taskId: id, isOver: !isLive });
+  return { turns, isLive };
+}
+
 /** Follows a task as its owner would: from the event after `after` until it ends. */
 async function streamEvents(inspection: Inspection, call: ApiCall): Promise<void> {
   const record = await load(inspection, call);
@@ -135,13 +152,22 @@ function taskSummary(record: TaskRecord): TaskSummary {
 
 /** The text of the first message, shortened; without text, the kind of its content. */
 function requestOf({ history }: Task): string {
-  const parts = history?.[0]?.parts ?? [];
+  return shortLine(textOfParts(history?.[0]?.parts ?? []));
+}
+
+/** The text of a message; without text, the kind of its content. */
+export function textOfParts(parts: readonly Part[]): string {
   const text = parts.map((part) => part.text ?? '').join(' ');
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  if (line !== '') return line.length > maxRequest ? `${line.slice(0, maxRequest)}…` : line;
+  if (text.trim() !== '') return text;
   const [first] = parts;
   if (first === undefined) return '';
   return first.filename ?? (first.data === undefined ? 'file' : 'data');
+}
+
+/** On one line, shortened for a list. */
+export function shortLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > maxRequest ? `${line.slice(0, maxRequest)}…` : line;
 }
 
 /** Decodes an owner key; an unknown one is shown as the subject. */
