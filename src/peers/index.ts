@@ -7,7 +7,7 @@ export {
 export type { Peer, PeerCredential, WellKnownPeer } from './directory/peer.ts';
 export type { FoundService } from './directory/service-search.ts';
 export { busInterface, busNameOf } from './directory/transport-kind.ts';
-export { progressOf } from './invoke/answers.ts';
+export { type Progress, progressOf } from './invoke/answers.ts';
 export { askingUsers } from './invoke/asking-users.ts';
 export type { WaitOptions } from './invoke/calls.ts';
 export { type Conversations, engineConversations } from './invoke/conversations.ts';
@@ -32,6 +32,8 @@ export {
 export { inspectedNetwork } from './network/inspected-network.ts';
 export {
   joinPeers,
+  openPeers,
+  type OpenedPeers,
   type PeerLink,
   type PeerNetwork,
   type PeerNetworkOptions,
@@ -53,4 +55,5 @@ export {
   trustName,
   type TrustSubject,
 } from './trust/trust-subject.ts';
+export { withPeers } from './turn/with-peers.ts';
 export { wrapAgent } from './wrap-agent.ts';

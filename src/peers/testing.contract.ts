@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Tool, ToolContext } from '../agents/index.ts';
 import type { JsonValue } from '../protocol/index.ts';
+import type { RecordStore, Store } from '../store/index.ts';
 import type { Scheduler } from '../tasks/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
 
@@ -119,6 +120,7 @@ export function toolContext(
   const turn = {
     contextId,
     taskId: 't',
+    message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [] },
     caller: { tenant: '', subject, method: 'test' },
     clock: { now: () => Date.now() },
     logger: silentLogger,
@@ -133,4 +135,14 @@ export function toolContext(
   };
   // The tools of peers use no more of a call than this.
   return { ...context, emitted } as ToolContext & { emitted: unknown[] };
+}
+
+/** The same store with other records. */
+export function withRecords(store: Store, records: RecordStore): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const member: unknown = name === 'records' ? records : target[name];
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
 }

@@ -8,13 +8,20 @@ type Overrides = Partial<Omit<Agent, 'name'>>;
  * @example wrapAgent(agent, { description: 'Answers questions about the weather' })
  */
 export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
-  const { name, description, skills, inputModes, outputModes } = agent;
+  const { name, label, title, inputModes, outputModes } = agent;
   const { serialise, replies, onInterrupted, supersedes, commands } = agent;
   return {
     name,
-    description,
-    skills,
+    // What comes from elsewhere may be known later.
+    get description() {
+      return agent.description;
+    },
+    get skills() {
+      return agent.skills;
+    },
     ...present({
+      label,
+      title,
       inputModes,
       outputModes,
       serialise,
@@ -23,7 +30,11 @@ export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
       supersedes,
       commands,
     }),
+    ...(agent.unavailable !== undefined && { unavailable: () => agent.unavailable?.() }),
     take: (turn) => agent.take(turn),
+    ...(agent.prepare !== undefined && {
+      prepare: async (signal) => agent.prepare?.(signal),
+    }),
     ...(agent.abandon !== undefined && {
       abandon: async (turn) => agent.abandon?.(turn),
     }),

@@ -15,7 +15,7 @@ export interface Announcement {
 
 /** Which announcements are accepted. */
 export interface AnnouncementRules {
-  /** Our own name: our own announcements are ignored. */
+  /** Our own name: the directory is that of this agent, and its own announcements are ignored. */
   readonly self?: string;
   /** Verifies a card and returns what its signature covers. @default no card counts as verified */
   readonly verifyCard?: (card: unknown) => Promise<unknown>;

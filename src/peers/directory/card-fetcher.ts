@@ -1,14 +1,22 @@
 import { type ClientOptions, fetchAgentCard } from '../../client/index.ts';
-import { readBodyOf } from '../../net/index.ts';
-import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
+import { present } from '../../config/index.ts';
+import { type ClientTls, readBodyOf } from '../../net/index.ts';
+import {
+  type AgentCard,
+  cardPaths,
+  LegateError,
+  parseJsonOr,
+  toLegateError,
+} from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
 import {
   type GuardedFetch,
   guardedFetch,
   httpsOrLoopbackPolicy,
+  operatorPolicy as anywhere,
   type UrlPolicy,
 } from '../../push/index.ts';
-import type { Peer, PeerCredential } from './peer.ts';
+import type { Peer, PeerCredential, WellKnownPeer } from './peer.ts';
 import { readPlainCard } from './plain-card.ts';
 
 /** How cards of peers are fetched. */
@@ -17,15 +25,15 @@ export interface CardFetcherOptions {
   readonly operatorPolicy?: UrlPolicy;
   /** Where peers that others named may be. @default https, or this machine */
   readonly strangerPolicy?: UrlPolicy;
+  /** Certificates for peers that the operator named; others never see them. */
+  readonly tls?: ClientTls;
   /** Milliseconds. @default 10_000 */
   readonly timeoutMs?: number;
   /** @default guarded by the policies */
   readonly fetch?: typeof fetch;
 }
 
-const anywhere: UrlPolicy = { schemes: ['http', 'https'], allowLoopback: true, allowPrivate: true };
 const maxCardSize = 256 * 1024;
-const plainPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
 
 /** Fetches agent cards within the URL policies. */
 export class CardFetcher {
@@ -35,7 +43,10 @@ export class CardFetcher {
 
   constructor(options: CardFetcherOptions = {}) {
     this.#options = options;
-    this.#operator = guardedFetch(this.policyFor('well-known'));
+    this.#operator = guardedFetch(
+      this.policyFor('well-known'),
+      present({ tls: this.tlsFor('well-known') }),
+    );
     this.#stranger = guardedFetch(this.policyFor('announced'));
   }
 
@@ -50,6 +61,11 @@ export class CardFetcher {
     return origin === 'well-known' ? operatorPolicy : strangerPolicy;
   }
 
+  /** The same for certificates. */
+  tlsFor(origin: Peer['origin']): ClientTls | undefined {
+    return origin === 'well-known' ? this.#options.tls : undefined;
+  }
+
   close(): void {
     this.#operator.close();
     this.#stranger.close();
@@ -57,9 +73,17 @@ export class CardFetcher {
 
   async fetch(
     url: string,
-    origin: Peer['origin'],
-    credential: PeerCredential | undefined,
-    signal?: AbortSignal,
+    {
+      origin,
+      credential,
+      verifyCard,
+      signal,
+    }: {
+      readonly origin: Peer['origin'];
+      readonly credential?: PeerCredential | undefined;
+      readonly verifyCard?: WellKnownPeer['verifyCard'];
+      readonly signal?: AbortSignal;
+    },
   ): Promise<AgentCard> {
     const { timeoutMs = 10_000 } = this.#options;
     using deadline = new Deadline({
@@ -70,6 +94,7 @@ export class CardFetcher {
     try {
       const { card } = await fetchAgentCard(url, {
         ...clientAuth(credential, this.fetchFor(origin)),
+        ...present({ verifyCard }),
         retry: false,
         timeoutMs,
         maxBodySize: maxCardSize,
@@ -77,7 +102,9 @@ export class CardFetcher {
       });
       return card;
     } catch (error) {
-      if (!(error instanceof LegateError) || error.code !== 'PEER_INVALID') throw error;
+      // Plain cards have no signature.
+      const mayBePlain = verifyCard === undefined && toLegateError(error).code === 'PEER_INVALID';
+      if (!mayBePlain) throw error;
       const plain = await this.#plainCard(url, this.fetchFor(origin), deadline.signal);
       if (plain === undefined) throw error;
       return plain;
@@ -91,10 +118,11 @@ export class CardFetcher {
     signal: AbortSignal,
   ): Promise<AgentCard | undefined> {
     const base = url.replace(/\/+$/, '');
-    for (const path of plainPaths) {
+    for (const path of cardPaths) {
       const response = await fetching(`${base}${path}`, { signal, redirect: 'error' });
       const text = response.ok ? await boundedText(response) : undefined;
-      const card = text === undefined ? undefined : readPlainCard(tryJson(text), base);
+      const card =
+        text === undefined ? undefined : readPlainCard(parseJsonOr(text, undefined), base);
       if (card !== undefined) return card;
       if (text === undefined) await response.body?.cancel();
     }
@@ -105,14 +133,6 @@ export class CardFetcher {
 async function boundedText(response: Response): Promise<string | undefined> {
   const { bytes, isCut } = await readBodyOf(response, maxCardSize);
   return isCut ? undefined : bytes.toString('utf8');
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type AgentCard, LegateError, parseJson, readAgentCard } from '../../protocol/index.ts';
+import {
+  type AgentCard,
+  invalidConfiguration,
+  parseJson,
+  readAgentCard,
+} from '../../protocol/index.ts';
 import type { PeerCredential, WellKnownPeer } from './peer.ts';
 import { plainCard, skeletonCard, toSkill } from './plain-card.ts';
 
@@ -41,7 +46,7 @@ export function readWellKnownAgents(json: string): readonly WellKnownPeer[] {
 }
 
 /**
- * Reads `known-agents.json`, the directory of another program.
+ * Reads `known-agents.json`, the agent directory of RockBot.
  * @example await directory.import(readKnownAgents(await readFile('known-agents.json', 'utf8')));
  */
 export function readKnownAgents(json: string): readonly KnownPeer[] {
@@ -58,12 +63,12 @@ function parse<T>(json: string, entry: z.ZodType<T>, what: string): readonly T[]
   try {
     value = parseJson(json);
   } catch (cause) {
-    throw invalid(`the file of ${what} is not JSON`, cause);
+    throw invalidConfiguration(`the file of ${what} is not JSON`, cause);
   }
   const parsed = z.array(entry).max(maxEntries).safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw invalid(`the file of ${what}: ${issue?.path.join('.')}: ${issue?.message}`);
+  throw invalidConfiguration(`the file of ${what}: ${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 function toPeer(entry: WellKnownEntry, where: string): WellKnownPeer {
@@ -100,27 +105,26 @@ function credentialOf(entry: WellKnownEntry, where: string): PeerCredential | un
   const { authHeaderName, authHeaderValueBase64, allowsPlainHttp } = entry;
   if (!authHeaderName && !authHeaderValueBase64) return undefined;
   if (!authHeaderName || !authHeaderValueBase64) {
-    throw invalid(`${where}: give both authHeaderName and authHeaderValueBase64, or neither`);
+    throw invalidConfiguration(
+      `${where}: give both authHeaderName and authHeaderValueBase64, or neither`,
+    );
   }
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(authHeaderName)) {
-    throw invalid(`${where}.authHeaderName: not a valid header name`);
+    throw invalidConfiguration(`${where}.authHeaderName: not a valid header name`);
   }
   const headerValue = Buffer.from(authHeaderValueBase64, 'base64').toString('utf8');
   const isBase64 = Buffer.from(headerValue, 'utf8').toString('base64');
   if (isBase64.replace(/=+$/, '') !== authHeaderValueBase64.replace(/=+$/, '')) {
-    throw invalid(`${where}.authHeaderValueBase64: not base64 of a text`);
+    throw invalidConfiguration(`${where}.authHeaderValueBase64: not base64 of a text`);
   }
   if (/[^\x20-\x7e]/.test(headerValue)) {
-    throw invalid(`${where}.authHeaderValueBase64: has characters that are invalid in a header`);
+    throw invalidConfiguration(
+      `${where}.authHeaderValueBase64: has characters that are invalid in a header`,
+    );
   }
   return {
     headerName: authHeaderName,
     headerValue,
     ...(allowsPlainHttp === true && { allowsPlainHttp }),
   };
-}
-
-/** Never quotes the entry: it may hold credentials. */
-function invalid(what: string, cause?: unknown): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', what, { cause });
 }

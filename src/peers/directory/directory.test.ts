@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startScriptedModelServer } from '../../models/index.ts';
 import type { AgentCard } from '../../protocol/index.ts';
-import { openMemory, type Store } from '../../store/index.ts';
+import { openMemory, RecordSpace, type Store } from '../../store/index.ts';
 import { runTool, TestClock, testPeer } from '../testing.contract.ts';
 import { busInterface } from './transport-kind.ts';
 import { Directory, type DirectoryOptions } from './directory.ts';
@@ -75,7 +77,51 @@ test.each([
   expect((await directory.find('Bob'))?.lastSeen).toBe(text);
 });
 
-test('an announcement of ourselves is not news, and what is no card is refused', async () => {
+test('agents that share a store have a directory each', async () => {
+  const store = openMemory();
+  const desk = { store, self: 'desk', wellKnown: [{ name: 'archive' }] };
+  const shop = { store, self: 'shop', wellKnown: [{ name: 'bank' }] };
+  const first = await start(desk);
+  const second = await start(shop);
+  await second.directory.register({
+    name: 'till',
+    card: card('till'),
+    credential: { headerName: 'X-Api-Key', headerValue: 'secret' },
+  });
+  await first.directory.announced(here(card('Bob')));
+  first.directory.stop();
+  second.directory.stop();
+  const names = async ({ directory }: { directory: Directory }) =>
+    (await directory.list()).map(({ name }) => name);
+  expect(await names(await start(desk))).toEqual(['archive', 'Bob']);
+  expect(await names(await start(shop))).toEqual(['bank', 'till']);
+  expect(await first.directory.credential('till')).toBe(undefined);
+});
+
+test('registered peers of a store whose agents shared one directory are kept', async () => {
+  const { records } = openMemory();
+  const before = new RecordSpace({
+    records,
+    space: 'peers',
+    schema: z.looseObject({}),
+    clock: new TestClock(),
+  });
+  const credentials = new RecordSpace({
+    records,
+    space: 'peer-credentials',
+    schema: z.looseObject({}),
+    clock: new TestClock(),
+  });
+  const bob = { name: 'Bob', card: card('Bob'), origin: 'registered', cardSource: 'override' };
+  const credential = { headerName: 'X-Api-Key', headerValue: 'secret' };
+  await before.write(before.toWrite('bob', bob));
+  await credentials.write(credentials.toWrite('bob', credential));
+  const { directory } = await start({ records, self: 'desk' });
+  expect(await directory.find('bob')).toMatchObject({ name: 'Bob', hasCredential: true });
+  expect(await before.values()).toEqual([]);
+});
+
+test('our own announcement is ignored, and an invalid card is refused', async () => {
   const { directory } = await start({ self: 'Me' });
   await directory.announced(here(card('me')));
   expect(await directory.list()).toEqual([]);
@@ -125,7 +171,7 @@ test('a signed card may name other places, and an unsigned one can be refused', 
   );
 });
 
-test('who has proved itself is not replaced or removed by those who have not', async () => {
+test('an unverified peer does not replace or remove a verified one', async () => {
   const { directory } = await start();
   await directory.announced(here(card('Bob', ['true']), 'Bob'));
   await expect(directory.announced(here(card('Bob', ['false'])))).rejects.toThrow(
@@ -138,7 +184,7 @@ test('who has proved itself is not replaced or removed by those who have not', a
   expect(await directory.find('Bob')).toBe(undefined);
 });
 
-test('what an agent signed before its last announcement is no news any more', async () => {
+test('an announcement signed before the last one is ignored', async () => {
   const { directory } = await start();
   const at = (ms: number) => ({ sender: 'Bob', at: ms });
   await directory.announced({ ...here(card('Bob', ['new'])), ...at(2_000) });
@@ -156,7 +202,7 @@ test('what an agent signed before its last announcement is no news any more', as
   expect(await directory.find('Bob')).toBe(undefined);
 });
 
-test('a well-known agent that has proved itself is not described by those who have not', async () => {
+test('an unverified peer does not describe a verified well-known agent', async () => {
   const { directory } = await start({ wellKnown: [{ name: 'Job' }] });
   await directory.announced(here(card('Job', ['unproved'])));
   await directory.announced(here(card('Job', ['true']), 'Job'));
@@ -266,7 +312,7 @@ test('cards are fetched again every four hours, and kept when that fails', async
   expect(await directory.refresh('Bob')).toMatchObject({ refreshed: false, skillCount: 1 });
 });
 
-test('a restart forgets nobody, and drops what the configuration no longer names', async () => {
+test('a restart keeps known agents, and drops those that the configuration no longer names', async () => {
   const store = openMemory();
   const clock = new TestClock();
   const first = await start({
@@ -361,19 +407,21 @@ test('a directory of another program is taken over', async () => {
         lastSeenAt: '2026-01-01T00:00:00Z',
         llmSummary: null,
       },
-      { card: { agentName: 'OnBus' } },
+      { card: { agentName: 'OnBus', skills: [{ id: 's' }] } },
+      { card: { agentName: 'Bare' } },
     ]),
   );
   const { directory } = await start();
-  expect(await directory.import(known)).toBe(2);
+  expect(await directory.import(known)).toBe(3);
   expect(await directory.import(known)).toBe(0);
   expect((await directory.find('Old'))?.card).toMatchObject({
     skills: [{ id: 's' }],
     supportedInterfaces: [{ url: 'http://old', protocolVersion: '1.0' }],
   });
-  expect((await directory.find('OnBus'))?.card.supportedInterfaces).toEqual([
-    busInterface('OnBus'),
-  ]);
+  for (const name of ['OnBus', 'Bare']) {
+    const found = await directory.find(name);
+    expect(found?.card.supportedInterfaces).toEqual([busInterface(name)]);
+  }
 });
 
 test('the search covers agents and tool servers, in any script, and says how well they fit', async () => {
@@ -424,4 +472,33 @@ test('the tools tell a model what it asks for, and register only where they may'
   await expect(runTool(tools, 'unregister_agent', { agent_name: 'X' })).rejects.toThrow(/No agent/);
   expect(await runTool(tools, 'unregister_agent', { agent_name: 'Bob' })).toMatch(/Removed/);
   expect(directoryTools({ directory }).map(({ name }) => name)).not.toContain('register_agent');
+});
+
+test('with an embedding model, services are found by their meaning; without it, by words', async () => {
+  let isDown = false;
+  await using server = await startScriptedModelServer([], {
+    embed: (texts) =>
+      isDown
+        ? { status: 401 }
+        : texts.map((text) => (/train|railway/i.test(text) ? [1, 0.1] : [0.1, 1])),
+  });
+  const models = [{ provider: 'openai-compatible', model: 'vectors', api_base: server.url }];
+  const store = openMemory();
+  const embeddings = { model: { id: 'embeddings', models }, vectors: store.vectors };
+  const { directory, clock } = await start({ store, embeddings });
+  await directory.announced(here(card('Cook', ['bake'])));
+  await directory.announced(here(card('Timetables', ['trains'])));
+  const [best] = await directory.search('railway connections');
+  expect(best).toMatchObject({ id: 'Timetables', relevance_score: 1, fit: 1 });
+  await directory.announced(gone(card('Cook', ['bake'])));
+  expect((await directory.search('railway')).map(({ id }) => id)).toEqual(['Timetables']);
+  // The descriptions once, then the queries alone.
+  expect(server.calls.map(({ body }) => [body['input']].flat().length)).toEqual([2, 1, 1]);
+  isDown = true;
+  expect(await directory.search('railway')).toEqual([]);
+  expect(await directory.search('trains')).toMatchObject([{ id: 'Timetables' }]);
+  expect(server.calls).toHaveLength(4);
+  isDown = false;
+  clock.advance(31_000);
+  expect(await directory.search('railway')).toMatchObject([{ id: 'Timetables' }]);
 });

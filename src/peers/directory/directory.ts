@@ -1,6 +1,12 @@
 import { present, suggest } from '../../config/index.ts';
-import { type AgentCard, LegateError, toLegateError } from '../../protocol/index.ts';
-import type { RecordStore } from '../../store/index.ts';
+import {
+  type AgentCard,
+  invalidConfiguration,
+  LegateError,
+  toLegateError,
+} from '../../protocol/index.ts';
+import { type EmbeddingModelSource, SemanticIndex } from '../../agents/index.ts';
+import type { RecordStore, VectorStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { repeat } from '../../time/index.ts';
@@ -22,6 +28,8 @@ import { type FoundService, searchServices, type ServiceSearchOptions } from './
 /** Where peers are stored, and which are known from the start. */
 export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules {
   readonly records: RecordStore;
+  /** Finds services by their meaning, too; their vectors are in the store. @default none: by words alone */
+  readonly embeddings?: { readonly model: EmbeddingModelSource; readonly vectors: VectorStore };
   readonly wellKnown?: readonly WellKnownPeer[];
   /** How often cards of peers with an address are fetched, in milliseconds; 0 for never. @default 4 hours */
   readonly refreshIntervalMs?: number;
@@ -42,7 +50,7 @@ const hour = 60 * 60 * 1000;
 
 /**
  * The known agents: well-known ones from the configuration, registered ones, and ones that announced
- * themselves. Persisted in the store, so that they survive a restart.
+ * themselves. Persisted in the store for each agent (`self`), so that they survive a restart.
  * @example
  * const directory = new Directory({ records: store.records, wellKnown: [{ name: 'bob', url }] });
  * await directory.start();
@@ -53,6 +61,7 @@ export class Directory {
   readonly #records: PeerRecords;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
+  readonly #semantic: SemanticIndex | undefined;
   readonly #wellKnown = new Map<string, WellKnownPeer>();
   readonly #closing = new AbortController();
   #sessionStart: number;
@@ -62,12 +71,19 @@ export class Directory {
     this.#options = options;
     this.#scheduler = options.scheduler ?? systemScheduler;
     this.#logger = options.logger ?? silentLogger;
-    this.#records = new PeerRecords(options.records, this.#scheduler);
+    this.#records = new PeerRecords(options.records, options.self ?? '', this.#scheduler);
+    this.#semantic =
+      options.embeddings &&
+      new SemanticIndex({
+        ...options.embeddings,
+        space: 'services',
+        logger: this.#logger,
+        clock: this.#scheduler,
+      });
     this.#sessionStart = this.#scheduler.now();
     this.cards = new CardFetcher(options);
     if (options.requireSignedCards === true && options.verifyCard === undefined) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         'requireSignedCards needs a way to verify signatures: set verifyCard',
       );
     }
@@ -77,6 +93,7 @@ export class Directory {
   /** Registers the well-known peers, fetches their cards, and refreshes them periodically. */
   async start(): Promise<void> {
     this.#sessionStart = this.#scheduler.now();
+    await this.#records.takeOverShared();
     for (const known of await this.#records.all()) {
       const isLeft = known.origin === 'well-known' && !this.#wellKnown.has(keyOf(known.name));
       if (isLeft) await this.#records.delete(known.name);
@@ -114,6 +131,16 @@ export class Directory {
     );
   }
 
+  /** The peer, to be called: a card that has to be verified is fetched again until it is. */
+  async requireVerified(name: string): Promise<Peer> {
+    const peer = await this.require(name);
+    const { verifyCard } = this.#wellKnown.get(keyOf(name)) ?? {};
+    if (verifyCard === undefined || peer.cardSource !== 'none') return peer;
+    const { refreshed, reason = '' } = await this.refresh(name);
+    if (refreshed) return this.require(name);
+    throw new LegateError('PEER_INVALID', `${name} can't be called: ${reason}`);
+  }
+
   /** All peers in the order of their names; with a skill, those that have it. */
   async list(options: { readonly skill?: string } = {}): Promise<readonly Peer[]> {
     const wanted = options.skill?.toLowerCase();
@@ -135,7 +162,8 @@ export class Directory {
     query: string,
     options: ServiceSearchOptions = {},
   ): Promise<readonly FoundService[]> {
-    return searchServices(query, await this.#records.all(), options);
+    const semantic = this.#semantic;
+    return searchServices(query, await this.#records.all(), { ...options, semantic });
   }
 
   /** Applies an announcement; rejects with the reason when it is invalid. */
@@ -193,8 +221,14 @@ export class Directory {
     if (record?.url === undefined)
       return keep('the agent has no address; it is known by its announcements');
     try {
+      const { origin } = record;
       const credential = await this.credential(name);
-      const fetched = await this.#fetch(record.url, record.origin, credential);
+      const verifyCard = this.#wellKnown.get(keyOf(name))?.verifyCard;
+      const fetched = await this.#fetch(record.url, {
+        origin,
+        credential,
+        ...present({ verifyCard }),
+      });
       const isSame = skillsOf(fetched) === skillsOf(card);
       await this.#records.put({
         ...record,
@@ -216,11 +250,12 @@ export class Directory {
   /** Imports peers of another program; existing peers stay as they are. */
   async import(peers: readonly KnownPeer[]): Promise<number> {
     let count = 0;
+    const self = keyOf(this.#options.self ?? '');
     for (const { name, url, card, credential, lastSeenAt } of peers) {
-      if ((await this.#records.get(name)) !== undefined) continue;
+      if (keyOf(name) === self || (await this.#records.get(name)) !== undefined) continue;
       await this.#records.put({
         name,
-        card: card ?? skeletonCard(name, interfacesOf(name, url)),
+        card: withInterfaces(card, name, url),
         origin: 'registered',
         cardSource: card === undefined ? 'none' : 'announced',
         ...present({ url, lastSeenAt }),
@@ -238,24 +273,22 @@ export class Directory {
       origin: 'well-known',
       ...present({ url: peer.url, lastSeenAt: before?.lastSeenAt }),
     } as const;
-    const interfaces = interfacesOf(peer.name, peer.url);
     if (peer.card !== undefined) {
-      const offered = peer.card.supportedInterfaces;
-      const supportedInterfaces = offered.length > 0 ? offered : interfaces;
-      const card = { ...peer.card, supportedInterfaces };
+      const card = withInterfaces(peer.card, peer.name, peer.url);
       await this.#records.put({ ...base, cardSource: 'override', card });
       return;
     }
-    // The card of an earlier session is kept while the address is the same.
-    const isKept = before !== undefined && before.url === peer.url && before.cardSource !== 'none';
+    // The card of an earlier session is kept while the address is the same, unless it has to be verified.
+    const isSameAddress = before !== undefined && before.url === peer.url;
+    const isKept = isSameAddress && before.cardSource !== 'none' && peer.verifyCard === undefined;
     await this.#records.put(
       isKept && before.cardSource !== 'override'
         ? { ...before, ...base }
-        : { ...base, cardSource: 'none', card: skeletonCard(peer.name, interfaces) },
+        : { ...base, cardSource: 'none', card: withInterfaces(undefined, peer.name, peer.url) },
     );
     if (peer.url === undefined) return;
     const { refreshed, reason } = await this.refresh(peer.name);
-    if (!refreshed) this.#logger.warn({ peer: peer.name, reason }, 'peers.card.not_fetched');
+    if (!refreshed) this.#logger.warn({ peer: peer.name, reason }, 'peers.card.fetch_failed');
   }
 
   async #refreshAll(): Promise<void> {
@@ -265,15 +298,11 @@ export class Directory {
 
   async #cardFor({ name, url, credential }: WellKnownPeer): Promise<AgentCard> {
     if (url === undefined) return skeletonCard(name, interfacesOf(name, undefined));
-    return this.#fetch(url, 'registered', credential);
+    return this.#fetch(url, { origin: 'registered', credential });
   }
 
-  async #fetch(
-    url: string,
-    origin: Peer['origin'],
-    credential: PeerCredential | undefined,
-  ): Promise<AgentCard> {
-    const card = await this.cards.fetch(url, origin, credential, this.#closing.signal);
+  async #fetch(url: string, options: Parameters<CardFetcher['fetch']>[1]): Promise<AgentCard> {
+    const card = await this.cards.fetch(url, { ...options, signal: this.#closing.signal });
     return anchored(card, url);
   }
 
@@ -303,6 +332,17 @@ function ageText(at: number, now: number): string {
 function interfacesOf(name: string, url: string | undefined): AgentCard['supportedInterfaces'] {
   if (url === undefined) return [busInterface(name)];
   return [{ url: url.replace(/\/+$/, ''), protocolBinding: 'JSONRPC', protocolVersion: '1.0' }];
+}
+
+/** A card of a file may not say where its agent is: by its URL, or on the bus. */
+function withInterfaces(
+  card: AgentCard | undefined,
+  name: string,
+  url: string | undefined,
+): AgentCard {
+  const supportedInterfaces = interfacesOf(name, url);
+  if (card === undefined) return skeletonCard(name, supportedInterfaces);
+  return card.supportedInterfaces.length > 0 ? card : { ...card, supportedInterfaces };
 }
 
 function skillsOf(card: AgentCard): string {

@@ -72,45 +72,83 @@ export interface WellKnownPeer {
   /** @default it is on the bus only */
   readonly url?: string;
   readonly credential?: PeerCredential;
+  /**
+   * Verifies the signature of its card, and returns the card without changes that the signature does not
+   * cover. A peer whose card is not verified can't be called. @default any card
+   */
+  readonly verifyCard?: (card: unknown) => unknown;
   /** Replaces the peer's own card, which is then never fetched. */
   readonly card?: AgentCard;
 }
 
-/** Stores the directory. Names are case-insensitive. */
+/**
+ * Stores the directory of one agent. Names are case-insensitive. Agents that share a store have a
+ * directory each: what one is configured with, or was told, is not known to the others.
+ */
 export class PeerRecords {
   readonly #peers: RecordSpace<PeerRecord>;
   readonly #credentials: RecordSpace<PeerCredential>;
+  readonly #prefix: string;
+  /** Where all agents of a store had one directory, before 0.2. */
+  readonly #shared: { peers: RecordSpace<PeerRecord>; credentials: RecordSpace<PeerCredential> };
 
-  constructor(records: RecordStore, clock: { now(): number }) {
-    this.#peers = new RecordSpace({ records, space: 'peers', schema: peerRecord, clock });
-    const space = 'peer-credentials';
-    this.#credentials = new RecordSpace({ records, space, schema: peerCredential, clock });
+  constructor(records: RecordStore, agent: string, clock: { now(): number }) {
+    const peers = { records, schema: peerRecord, clock };
+    const credentials = { records, schema: peerCredential, clock };
+    this.#peers = new RecordSpace({ ...peers, space: 'directory' });
+    this.#credentials = new RecordSpace({ ...credentials, space: 'directory.credentials' });
+    this.#prefix = `${keyOf(agent)}\n`;
+    this.#shared = {
+      peers: new RecordSpace({ ...peers, space: 'peers' }),
+      credentials: new RecordSpace({ ...credentials, space: 'peer-credentials' }),
+    };
+  }
+
+  /**
+   * Moves the registered peers of a shared directory to the agent that starts first. Announced and
+   * well-known ones come back by themselves.
+   */
+  async takeOverShared(): Promise<void> {
+    const { peers, credentials } = this.#shared;
+    for (const record of await peers.values()) {
+      const key = keyOf(record.name);
+      const credential = (await credentials.get(key))?.value;
+      if (record.origin === 'registered' && (await this.get(record.name)) === undefined) {
+        await this.put(record);
+        if (credential !== undefined) await this.putCredential(record.name, credential);
+      }
+      await peers.write(peers.toWrite(key), credentials.toWrite(key));
+    }
   }
 
   async get(name: string): Promise<PeerRecord | undefined> {
-    return (await this.#peers.get(keyOf(name)))?.value;
+    return (await this.#peers.get(this.#keyOf(name)))?.value;
   }
 
   async put(record: PeerRecord, expiresAt?: number): Promise<void> {
     const expiry = expiresAt === undefined ? {} : { expiresAt };
-    await this.#peers.write(this.#peers.toWrite(keyOf(record.name), record, expiry));
+    await this.#peers.write(this.#peers.toWrite(this.#keyOf(record.name), record, expiry));
   }
 
   async delete(name: string): Promise<void> {
-    const key = keyOf(name);
+    const key = this.#keyOf(name);
     await this.#peers.write(this.#peers.toWrite(key), this.#credentials.toWrite(key));
   }
 
   all(): Promise<readonly PeerRecord[]> {
-    return this.#peers.values();
+    return this.#peers.values(this.#prefix);
   }
 
   async credential(name: string): Promise<PeerCredential | undefined> {
-    return (await this.#credentials.get(keyOf(name)))?.value;
+    return (await this.#credentials.get(this.#keyOf(name)))?.value;
   }
 
   async putCredential(name: string, value: PeerCredential): Promise<void> {
-    await this.#credentials.write(this.#credentials.toWrite(keyOf(name), value));
+    await this.#credentials.write(this.#credentials.toWrite(this.#keyOf(name), value));
+  }
+
+  #keyOf(name: string): string {
+    return this.#prefix + keyOf(name);
   }
 }
 

@@ -1,4 +1,6 @@
-import { rank } from '../../search/index.ts';
+import { hash } from 'node:crypto';
+import type { SemanticIndex } from '../../agents/index.ts';
+import { fuse, rank } from '../../search/index.ts';
 import type { PeerRecord } from './peer.ts';
 
 /**
@@ -13,7 +15,10 @@ export interface FoundService {
   readonly summary: string;
   /** Of the best result's score; the best has 1. */
   readonly relevance_score: number;
-  /** How much of the query it covers, from 0 to 1: low values are bad matches. */
+  /**
+   * How much of the query it covers, or how similar its meaning is where services are embedded, from 0
+   * to 1: low values are bad matches.
+   */
   readonly fit: number;
   readonly top_skills?: readonly string[];
   readonly top_tools?: readonly string[];
@@ -34,34 +39,88 @@ export interface ServiceSearchOptions {
   readonly toolServers?: readonly KnownToolServer[];
 }
 
-/** Agents and servers of tools that fit a task, best first. */
-export function searchServices(
+type Service =
+  | { readonly kind: 'a2a'; readonly record: PeerRecord; readonly text: string }
+  | { readonly kind: 'mcp'; readonly server: KnownToolServer; readonly text: string };
+
+/** Of services; those beyond are found by words alone. */
+const maxVectors = 5_000;
+/** Services of each ranking that are merged. */
+const candidates = 20;
+
+/**
+ * Agents and servers of tools that fit a task, best first: by their words and, with an embedding model,
+ * by their meaning.
+ */
+export async function searchServices(
   query: string,
   records: readonly PeerRecord[],
-  options: ServiceSearchOptions,
-): readonly FoundService[] {
-  const { limit = 5, toolServers = [] } = options;
-  const peers = records.map((record) => ({ kind: 'a2a', record }) as const);
-  const servers = toolServers.map((server) => ({ kind: 'mcp', server }) as const);
-  const ranked = rank(query, [...peers, ...servers], (each) =>
-    each.kind === 'a2a' ? describePeer(each.record) : describeServer(each.server),
-  );
-  return ranked.slice(0, limit).map(({ document, relative, fit }) => {
-    const scores = { relevance_score: round(relative), fit: round(fit) };
-    if (document.kind === 'mcp') {
-      const { name, description = '', tools } = document.server;
-      return {
-        id: name,
-        type: 'mcp',
-        summary: description,
-        ...scores,
-        top_tools: tools.slice(0, 3),
-      };
-    }
-    const { name, card } = document.record;
-    const top = card.skills.slice(0, 3).map(({ id }) => id);
-    return { id: name, type: 'a2a', summary: card.description, ...scores, top_skills: top };
+  options: ServiceSearchOptions & { readonly semantic?: SemanticIndex | undefined },
+): Promise<readonly FoundService[]> {
+  const { limit = 5, toolServers = [], semantic } = options;
+  const services: readonly Service[] = [
+    ...records.map((record) => ({ kind: 'a2a' as const, record, text: describePeer(record) })),
+    ...toolServers.map((server) => ({
+      kind: 'mcp' as const,
+      server,
+      text: describeServer(server),
+    })),
+  ];
+  const byWords = rank(query, services, ({ text }) => text);
+  const similar = semantic && (await similarServices(query, services, semantic));
+  if (similar === undefined)
+    return byWords
+      .slice(0, limit)
+      .map(({ document, relative, fit }) => found(document, relative, fit));
+  const fits = new Map(byWords.map(({ document, fit }) => [document, fit]));
+  const words = byWords.slice(0, candidates).map(({ document }) => document);
+  const merged = fuse([words, [...similar.keys()]]);
+  return merged.slice(0, limit).map(({ item, score }) => {
+    const fit = Math.max(fits.get(item) ?? 0, similar.get(item) ?? 0);
+    return found(item, score / (merged[0]?.score ?? 1), fit);
   });
+}
+
+/** Services with their similarity, best first; undefined while the model is not available. */
+async function similarServices(
+  query: string,
+  services: readonly Service[],
+  semantic: SemanticIndex,
+): Promise<ReadonlyMap<Service, number> | undefined> {
+  if (!(await semantic.isReady())) return undefined;
+  // A changed description has another key.
+  const byKey = new Map(
+    services.slice(0, maxVectors).map((each) => [hash('sha256', each.text, 'base64url'), each]),
+  );
+  const stored = new Set(await semantic.keys('', maxVectors));
+  const missing = [...byKey].filter(([key]) => !stored.has(key));
+  await semantic.add(
+    '',
+    missing.map(([key, { text }]) => ({ key, text })),
+  );
+  const gone = [...stored].filter((key) => !byKey.has(key));
+  if (gone.length > 0) await semantic.delete('', gone);
+  const nearest = await semantic.nearest('', query, candidates);
+  return (
+    nearest &&
+    new Map(
+      nearest.flatMap(({ key, similarity }) => {
+        const service = byKey.get(key);
+        return service === undefined || similarity <= 0 ? [] : [[service, similarity] as const];
+      }),
+    )
+  );
+}
+
+function found(service: Service, relative: number, fit: number): FoundService {
+  const scores = { relevance_score: round(relative), fit: round(fit) };
+  if (service.kind === 'mcp') {
+    const { name, description = '', tools } = service.server;
+    return { id: name, type: 'mcp', summary: description, ...scores, top_tools: tools.slice(0, 3) };
+  }
+  const { name, card } = service.record;
+  const top = card.skills.slice(0, 3).map(({ id }) => id);
+  return { id: name, type: 'a2a', summary: card.description, ...scores, top_skills: top };
 }
 
 function describePeer({ name, card }: PeerRecord): string {

@@ -20,7 +20,7 @@ export function busInterface(name: string): AgentInterface {
 }
 
 /**
- * The name under which an interface is reached on the bus; undefined where it is not on it.
+ * The name of an interface on the bus; undefined if it is not on the bus.
  * @example busNameOf(busInterface('bob')) // 'bob'
  */
 export function busNameOf({ protocolBinding, url }: AgentInterface): string | undefined {

@@ -2,7 +2,9 @@
 import { questionIdOf } from '../../client/index.ts';
 import {
   type Artifact,
+  isInterrupted,
   isJsonObject,
+  isTerminal,
   type JsonObject,
   type Part,
   type SendMessageResponse,
@@ -83,15 +85,35 @@ export function textOfParts(parts: readonly Part[]): string {
 }
 
 /**
- * The text of a status update; empty for other events.
+ * What an agent said about a task that it still works on.
+ * @example const line = ({ text }: Progress) => `… ${text}`;
+ */
+export interface Progress {
+  /** The same update has the same id, however often it arrives. */
+  readonly id: string;
+  readonly text: string;
+}
+
+/**
+ * The progress in an event of a running task; answers and questions contain none. A snapshot
+ * contains all progress since the last message to the task; readers deduplicate it by id.
  * @example
  * for await (const { response } of client.sendStreamingMessage('Hello')) {
- *   console.log(progressOf(response));
+ *   for (const { text } of progressOf(response)) console.log(text);
  * }
  */
-export function progressOf(event: StreamResponse): string {
-  if (!('statusUpdate' in event)) return '';
-  return textOfParts(event.statusUpdate.status.message?.parts ?? []);
+export function progressOf(event: StreamResponse): readonly Progress[] {
+  const task =
+    'task' in event ? event.task : 'statusUpdate' in event ? event.statusUpdate : undefined;
+  if (task === undefined) return [];
+  const { state, message } = task.status;
+  if (isTerminal(state) || isInterrupted(state)) return [];
+  const history = 'history' in task ? (task.history ?? []) : [];
+  // Questions come before the message that answers them.
+  const since = history.slice(history.findLastIndex(({ role }) => role === 'ROLE_USER') + 1);
+  return [...since, ...(message === undefined ? [] : [message])]
+    .map(({ messageId: id, parts }) => ({ id, text: textOfParts(parts) }))
+    .filter(({ text }) => text !== '');
 }
 
 /**
@@ -106,10 +128,12 @@ export async function saveResult(
 ): Promise<InvocationOutcome['keys']> {
   if (text === '' && data.length === 0 && artifacts.length === 0) return undefined;
   const { memory, ttlMs, logger } = options;
-  const root = `${sessionNamespace(session.id)}/a2a/${keySegment(agent)}/${keySegment(id)}`;
+  // A long conversation keeps its latest results.
+  const evicts = `${sessionNamespace(session.id)}/a2a`;
+  const root = `${evicts}/${keySegment(agent)}/${keySegment(id)}`;
   const tags = [agent.slice(0, 200), id.slice(0, 200)];
   const save = async (name: string, value: string, category: string): Promise<string> =>
-    (await memory.save(`${root}/${name}`, value, { ttlMs, tags, category })).key;
+    (await memory.save(`${root}/${name}`, value, { ttlMs, tags, category, evicts })).key;
   const hasMore = artifacts.some(
     ({ name, parts }) =>
       name !== undefined || parts.some(({ raw, url }) => raw !== undefined || url !== undefined),
@@ -164,11 +188,9 @@ export function autonomousPrompt(
   return `[Agent '${agent}' is requesting additional input for task ${id} (round ${round})]: The task was: ${shorten(request)}\nQuestion: ${text}\nUse your tools to generate the best response to send back to the agent. Answer with that response only.`;
 }
 
-/** Asks the user. */
-export function userPrompt({ agent, id }: Invocation, question: PeerQuestion): string {
-  const { round, text, needsAuthorization } = question;
-  const what = needsAuthorization ? 'needs your authorization' : 'needs input';
-  return `[Agent '${agent}' ${what} for task ${id} (round ${round})]: ${text}`;
+/** A question as the peer asked it, for users. */
+export function questionParts({ parts, text }: PeerQuestion): readonly Part[] {
+  return parts.length > 0 ? parts : [{ text }];
 }
 
 /** The longest text in a notice or a prompt, in characters. */

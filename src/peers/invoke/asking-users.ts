@@ -34,7 +34,8 @@ async function* take(agent: Agent, turn: Turn, invoker: () => Invoker): AsyncGen
   if (open === undefined) {
     yield* agent.take(turn);
   } else if (!turn.isContinuation) {
-    const metadata = { [peerMetadata]: { kind: 'question', invocation: open.id } };
+    const { id: invocation, agent: asking } = open;
+    const metadata = { [peerMetadata]: { kind: 'question', invocation, agent: asking } };
     yield inputRequired(turn.message.parts, { metadata });
   } else {
     yield await forward(open, turn, invoker());
@@ -65,7 +66,7 @@ async function questionOf(turn: Turn, invoker: Invoker): Promise<Invocation | un
   return isOwn ? found : undefined;
 }
 
-function noteOf({ metadata }: Message): PeerNote | undefined {
+function noteOf({ metadata }: Message): Pick<PeerNote, 'kind' | 'invocation'> | undefined {
   const note = metadata?.[peerMetadata];
   if (!isJsonObject(note) || typeof note['invocation'] !== 'string') return undefined;
   const kind = note['kind'] === 'question' ? 'question' : 'result';

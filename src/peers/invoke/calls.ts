@@ -52,6 +52,9 @@ type Watcher = (news: { readonly invocation?: Invocation; readonly progress?: st
 /** The interval for polling the store for changes by other processes, in milliseconds. */
 const pollIntervalMs = 1_000;
 const longestTimerMs = 2 ** 31 - 1;
+/** Status messages of one invocation: ids that are remembered, and texts that wait for a waiter. */
+const MAX_SEEN = 10_000;
+const MAX_UNHEARD = 100;
 /** Delays before a cancellation is sent again, in milliseconds. After the last one, the next start retries it. */
 const cancelDelaysMs = [1_000, 5_000, 30_000, 120_000, 600_000];
 
@@ -63,6 +66,8 @@ export class Calls {
   readonly #options: CallsOptions;
   readonly #timers = new Map<string, Timer>();
   readonly #watchers = new Map<string, Set<Watcher>>();
+  /** The status messages of open invocations: what was passed on, and what waits for a waiter. */
+  readonly #progress = new Map<string, { seen: Set<string>; unheard: string[] }>();
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -89,6 +94,7 @@ export class Calls {
     if (invocation.outcome !== undefined && !wasOver) {
       telemetry.ended(invocation, invocation.outcome, scheduler.now());
     }
+    if (invocation.state === 'ended') this.#progress.delete(id);
     this.#watch(id, { invocation });
     return changed;
   }
@@ -138,11 +144,22 @@ export class Calls {
     );
   }
 
-  /** Passes a status message of the peer to the conversation and to local waiters. */
-  async progress(invocation: Invocation, progress: string): Promise<void> {
-    if (invocation.state === 'ended' || progress === '') return;
-    this.#watch(invocation.id, { progress });
-    await this.#options.conversations.progress?.(invocation, progress);
+  /** Passes a status message of the peer to the conversation and to local waiters, once. */
+  async progress(
+    invocation: Invocation,
+    { text, id: messageId }: { readonly text: string; readonly id?: string },
+  ): Promise<void> {
+    const { id, state, mode } = invocation;
+    if (state === 'ended' || text === '') return;
+    const progress = this.#progress.get(id) ?? { seen: new Set(), unheard: [] };
+    if (messageId !== undefined && progress.seen.has(messageId)) return;
+    this.#progress.set(id, progress);
+    if (messageId !== undefined && progress.seen.size < MAX_SEEN) progress.seen.add(messageId);
+    const isHeard = this.#watchers.has(id);
+    if (isHeard) this.#watch(id, { progress: text });
+    // The waiter comes after the message is sent: the peer may be faster.
+    else if (mode === 'wait' && progress.unheard.length < MAX_UNHEARD) progress.unheard.push(text);
+    await this.#options.conversations.progress?.(invocation, text);
   }
 
   /** Ends an invocation, once; undefined when it has ended before. */
@@ -223,10 +240,11 @@ export class Calls {
     signal: AbortSignal,
   ): Promise<Invocation | undefined> {
     const settled = Promise.withResolvers<Invocation | undefined>();
+    let isOver = false;
     const look = (): void => {
       this.find(id).then((known) => {
         if (known === undefined || isSettled(known)) settled.resolve(known);
-        else timer = this.#options.scheduler.after(pollIntervalMs, look);
+        else if (!isOver) timer = this.#options.scheduler.after(pollIntervalMs, look);
       }, settled.reject);
     };
     let timer: Timer | undefined;
@@ -237,11 +255,13 @@ export class Calls {
     const watchers = this.#watchers.get(id) ?? new Set();
     watchers.add(watcher);
     this.#watchers.set(id, watchers);
+    for (const text of this.#progress.get(id)?.unheard.splice(0) ?? []) void onProgress?.(text);
     try {
       signal.throwIfAborted();
       look();
       return await until(settled.promise, signal);
     } finally {
+      isOver = true;
       timer?.cancel();
       watchers.delete(watcher);
       if (watchers.size === 0) this.#watchers.delete(id);

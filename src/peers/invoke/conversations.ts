@@ -1,6 +1,6 @@
-import { message, type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
+import { message, LegateError, type Part } from '../../protocol/index.ts';
 import type { Engine, SendOutcome } from '../../tasks/index.ts';
-import { autonomousPrompt, textOfParts, userPrompt } from './answers.ts';
+import { autonomousPrompt, questionParts, textOfParts } from './answers.ts';
 import type { Invocation, InvocationOutcome, PeerQuestion } from './invocation.ts';
 
 /**
@@ -32,9 +32,11 @@ export interface Conversations {
 export const peerMetadata = 'legate.peers';
 
 /** The invocation that a message of the invoker is about. */
-export interface PeerNote extends JsonObject {
+export interface PeerNote {
   readonly kind: 'result' | 'question';
   readonly invocation: string;
+  /** Who answers or asks. */
+  readonly agent: string;
 }
 
 /** The engine that runs the conversations. */
@@ -42,6 +44,8 @@ export interface EngineConversationsOptions {
   /** A function, because the engine is created after the invoker. */
   readonly engine: () => Engine;
   readonly progress?: Conversations['progress'];
+  /** Whether the agent answers questions of peers that are trusted to act. @default true */
+  readonly answers?: boolean;
 }
 
 /**
@@ -53,13 +57,17 @@ export interface EngineConversationsOptions {
  * await using network = await joinPeers({ name: 'me', store, conversations });
  */
 export function engineConversations(options: EngineConversationsOptions): Conversations {
-  const { engine, progress } = options;
+  const { engine, progress, answers = true } = options;
   const send = async (
-    { id, session }: Invocation,
-    note: { readonly id: string; readonly kind: PeerNote['kind']; readonly text: string },
+    { id, agent, session }: Invocation,
+    note: {
+      readonly id: string;
+      readonly kind: PeerNote['kind'];
+      readonly content: string | readonly Part[];
+    },
   ): Promise<void> => {
-    const metadata = { [peerMetadata]: { kind: note.kind, invocation: id } };
-    const sent = message(note.text, { messageId: note.id, contextId: session.id, metadata });
+    const metadata = { [peerMetadata]: { kind: note.kind, invocation: id, agent } };
+    const sent = message(note.content, { messageId: note.id, contextId: session.id, metadata });
     const call = { caller: session.caller, version: '1.0' } as const;
     await engine()
       .send({ message: sent, configuration: { returnImmediately: true } }, call)
@@ -68,26 +76,27 @@ export function engineConversations(options: EngineConversationsOptions): Conver
         if (!(error instanceof LegateError) || error.code !== 'MESSAGE_IN_FLIGHT') throw error;
       });
   };
+  const answer: NonNullable<Conversations['answer']> = async (invocation, question, signal) => {
+    const { session, id } = invocation;
+    // A context of its own: the turn of the user's conversation may be waiting for this answer.
+    const contextId = `${session.id} a2a ${id}`.slice(0, 256);
+    const prompt = message(autonomousPrompt(invocation, question), {
+      messageId: `${id} answer ${question.round}`,
+      contextId,
+    });
+    const call = { caller: session.caller, version: '1.0', signal } as const;
+    return answerParts(await engine().send({ message: prompt }, call));
+  };
   return {
     ...(progress !== undefined && { progress }),
-    ended: (invocation, { id, text }) => send(invocation, { id, kind: 'result', text }),
+    ended: (invocation, { id, text }) => send(invocation, { id, kind: 'result', content: text }),
     ask: (invocation, question) =>
       send(invocation, {
         id: `${invocation.id} question ${question.round}`,
         kind: 'question',
-        text: userPrompt(invocation, question),
+        content: questionParts(question),
       }),
-    async answer(invocation, question, signal) {
-      const { session, id } = invocation;
-      // A context of its own: the turn of the user's conversation may be waiting for this answer.
-      const contextId = `${session.id} a2a ${id}`.slice(0, 256);
-      const prompt = message(autonomousPrompt(invocation, question), {
-        messageId: `${id} answer ${question.round}`,
-        contextId,
-      });
-      const call = { caller: session.caller, version: '1.0', signal } as const;
-      return answerParts(await engine().send({ message: prompt }, call));
-    },
+    ...(answers && { answer }),
   };
 }
 

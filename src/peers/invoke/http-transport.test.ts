@@ -1,10 +1,16 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Caller } from '../../agents/index.ts';
-import type { AgentCard, Message, Task, TaskState } from '../../protocol/index.ts';
-import { openMemory, type Store } from '../../store/index.ts';
+import {
+  type AgentCard,
+  LegateError,
+  type Message,
+  type Task,
+  type TaskState,
+} from '../../protocol/index.ts';
+import { openMemory, type RecordStore, type Store } from '../../store/index.ts';
 import { Directory } from '../directory/directory.ts';
 import { WorkingMemory } from '../memory/working-memory.ts';
-import { type Answer, type Asked, TestClock, testPeer } from '../testing.contract.ts';
+import { type Answer, type Asked, TestClock, testPeer, withRecords } from '../testing.contract.ts';
 import type { Conversations } from './conversations.ts';
 import { httpTransport } from './http-transport.ts';
 import { Invoker } from './invoker.ts';
@@ -83,7 +89,7 @@ function inState(now: { state: TaskState }): (asked: Asked) => Answer {
   };
 }
 
-test('a task that goes on after consent elsewhere ends without an answer', async () => {
+test('a task that continues after consent elsewhere ends without an answer', async () => {
   const now: { state: TaskState } = { state: 'TASK_STATE_WORKING' };
   const { url } = await peer(inState(now));
   const { invoker } = await calling(url);
@@ -96,11 +102,11 @@ test('a task that goes on after consent elsewhere ends without an answer', async
   expect((await invoker.find(id))?.outcome?.end).toBe('TASK_STATE_COMPLETED');
 });
 
-test('an answer to a task that went on after consent elsewhere brings its result', async () => {
+test('an answer to a task that continued after consent elsewhere brings its result', async () => {
   const now: { state: TaskState } = { state: 'TASK_STATE_AUTH_REQUIRED' };
   const { url, asked: requests } = await peer(inState(now));
   const first = await calling(url);
-  const { id } = await first.invoker.call(request, session);
+  const { id } = await first.invoker.invokeAndWait(request, session);
   await first.stop();
   const { invoker } = await calling(url, { store: first.store });
   now.state = 'TASK_STATE_COMPLETED';
@@ -113,7 +119,7 @@ test('a call that is being sent when its process stops stays open for the next o
   const gate = Promise.withResolvers<Answer>();
   const { url, asked: requests } = await peer(() => gate.promise);
   const { invoker, store, stop } = await calling(url);
-  const called = invoker.call(request, session);
+  const called = invoker.invokeAndWait(request, session);
   const failure = expect(called).rejects.toThrow(/shutting down/);
   await expect.poll(() => requests.length).toBe(1);
   await stop();
@@ -147,7 +153,9 @@ test('a task whose sending was cut off is found by its message, and not sent aga
   const now: { state: TaskState } = { state: 'TASK_STATE_WORKING' };
   const { url, paths } = await slowPeer(now, []);
   const first = await calling(url);
-  const called = expect(first.invoker.call(request, session)).rejects.toThrow(/shutting down/);
+  const called = expect(first.invoker.invokeAndWait(request, session)).rejects.toThrow(
+    /shutting down/,
+  );
   await expect.poll(() => paths(':send')).toHaveLength(1);
   await first.stop();
   await called;
@@ -167,7 +175,9 @@ test('a task whose sending was cut off is cancelled by its message when its time
   const now: { state: TaskState } = { state: 'TASK_STATE_WORKING' };
   const { url, paths } = await slowPeer(now, []);
   const first = await calling(url);
-  const called = expect(first.invoker.call(request, session)).rejects.toThrow(/shutting down/);
+  const called = expect(first.invoker.invokeAndWait(request, session)).rejects.toThrow(
+    /shutting down/,
+  );
   await expect.poll(() => paths(':send')).toHaveLength(1);
   await first.stop();
   await called;
@@ -180,7 +190,9 @@ test('a task whose sending was cut off is cancelled by its message when its time
 test('a call whose fate cannot be found out ends with that, and is not sent again', async () => {
   const { url, paths } = await slowPeer({ state: 'TASK_STATE_WORKING' }, unlisted());
   const first = await calling(url);
-  const called = expect(first.invoker.call(request, session)).rejects.toThrow(/shutting down/);
+  const called = expect(first.invoker.invokeAndWait(request, session)).rejects.toThrow(
+    /shutting down/,
+  );
   await expect.poll(() => paths(':send')).toHaveLength(1);
   const [left] = await first.invoker.list();
   await first.stop();
@@ -217,7 +229,7 @@ test('an answer that did not reach the peer before its process stopped is sent b
     return { json: path.endsWith(':send') ? { task: taskIn(state) } : taskIn(state) };
   });
   const first = await calling(url);
-  const { id } = await first.invoker.call(request, session);
+  const { id } = await first.invoker.invokeAndWait(request, session);
   const answered = expect(first.invoker.answer(id, 'this one')).rejects.toThrow(/shutting down/);
   await expect.poll(() => answers.length).toBe(1);
   await first.stop();
@@ -225,4 +237,30 @@ test('an answer that did not reach the peer before its process stopped is sent b
   const { invoker } = await calling(url, { store: first.store });
   expect((await invoker.wait(id)).outcome?.end).toBe('TASK_STATE_COMPLETED');
   expect(answers).toEqual([answers[0], answers[0]]);
+});
+
+test('an answer that arrives while the store is away ends the call once it is back', async () => {
+  const now: { state: TaskState } = { state: 'TASK_STATE_WORKING' };
+  const { url } = await peer(inState(now));
+  const store = openMemory();
+  let failures = 0;
+  const unlessAway =
+    <Input extends unknown[], Output>(go: (...input: Input) => Promise<Output>) =>
+    async (...input: Input): Promise<Output> => {
+      if (failures-- > 0) throw new LegateError('STORE_FAILED', 'away');
+      return go(...input);
+    };
+  const records: RecordStore = {
+    clock: store.records.clock,
+    get: unlessAway((...input) => store.records.get(...input)),
+    write: unlessAway((...input) => store.records.write(...input)),
+    increment: unlessAway((...input) => store.records.increment(...input)),
+    list: unlessAway((...input) => store.records.list(...input)),
+  };
+  const { invoker } = await calling(url, { store: withRecords(store, records) });
+  const { id } = await invoker.invoke(request, session);
+  failures = 3;
+  now.state = 'TASK_STATE_COMPLETED';
+  await expect.poll(async () => failures <= 0 && (await invoker.find(id))?.state).toBe('ended');
+  expect((await invoker.find(id))?.outcome?.end).toBe('TASK_STATE_COMPLETED');
 });

@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span } from '@opentelemetry/api';
 import {
+  type AnswerLimits,
   type Client,
   type ClientBinding,
   type ClientOptions,
   clientTransport,
   type RemoteFrame,
 } from '../../client/index.ts';
-import type { UrlPolicy } from '../../push/index.ts';
+import type { ClientTls, UrlPolicy } from '../../push/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Invocation, PeerTransport } from './invocation.ts';
@@ -20,7 +21,9 @@ export interface HttpTransportOptions {
   /** Further options of the clients, such as how they poll. */
   readonly client?: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'> | undefined;
   /** Reaches peers over gRPC instead, within the policy that holds for a peer. */
-  readonly grpc?: (policy: UrlPolicy) => ClientBinding;
+  readonly grpc?: (policy: UrlPolicy, tls?: ClientTls) => ClientBinding;
+  /** How much of an answer is kept. */
+  readonly limits?: AnswerLimits | undefined;
   readonly logger?: Logger;
 }
 
@@ -32,7 +35,7 @@ type RemoteIds = NonNullable<Invocation['remote']>;
  * of a message is looked up by the message's id.
  */
 export function httpTransport(options: HttpTransportOptions): PeerTransport {
-  const { directory, grpc, client: given, logger } = options;
+  const { directory, grpc, client: given, limits, logger } = options;
   const transportKind = grpc === undefined ? 'http' : 'grpc';
   const telemetry = new InvokeTelemetry();
   /** The invocation that a request is sent for: all invocations of a peer share one client. */
@@ -111,6 +114,7 @@ export function httpTransport(options: HttpTransportOptions): PeerTransport {
   });
   return new RemoteTransport({
     transportKind,
+    limits,
     logger,
     async open(invocation) {
       const client = await clients.get(invocation.agent);

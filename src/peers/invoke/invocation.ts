@@ -95,12 +95,34 @@ const outcome = z.object({
  */
 export type InvocationOutcome = Readonly<z.infer<typeof outcome>>;
 
+/** The turn that made a call with `turn.peers`. */
+const origin = z.object({
+  taskId: z.string(),
+  /** The agent within the turn: empty for the agent itself, a path for agents that it runs. */
+  scope: z.string(),
+  /** The id of the message of the turn, and the number of the call in it. */
+  run: z.string(),
+  number: z.number(),
+  /** Whether the turn runs again after its process died, and finds the call. */
+  isRepeatable: z.boolean(),
+  /** What the agent saw when it got the question. */
+  turn: z
+    .object({
+      message: z.custom<Message>((value) => storedMessage.safeParse(value).success),
+      isContinuation: z.boolean(),
+    })
+    .exactOptional(),
+});
+export type InvocationOrigin = Readonly<z.infer<typeof origin>>;
+
 /** An invocation as it is stored. */
 const invocationSchema = z.object({
   /** Our id of the task: the correlation id on the bus. */
   id: z.string(),
   agent: z.string(),
   skill: z.string(),
+  /** The peer's card does not list the skill: its name is the caller's own. */
+  isSkillUnlisted: z.boolean().exactOptional(),
   transportKind: z.custom<TransportKind>((value) => typeof value === 'string'),
   session,
   /** Whether the conversation is notified of the outcome, or a caller waits for it. */
@@ -112,6 +134,7 @@ const invocationSchema = z.object({
   remote: z
     .object({ taskId: z.string().exactOptional(), contextId: z.string().exactOptional() })
     .exactOptional(),
+  origin: origin.exactOptional(),
   /** The last message sent. */
   message: z.custom<Message>((value) => storedMessage.safeParse(value).success),
   /** The text of the request. */
@@ -157,7 +180,8 @@ export type PeerEvent = { readonly sender?: string } &
   /** The peer's own ids became known. */
   (
     | { readonly kind: 'known'; readonly taskId: string; readonly contextId: string }
-    | { readonly kind: 'progress'; readonly text: string }
+    /** `id` is that of the status message: a transport may deliver one twice. */
+    | { readonly kind: 'progress'; readonly text: string; readonly id?: string }
     /** A turn of the peer is over. */
     | { readonly kind: 'answer'; readonly response: SendMessageResponse }
     | { readonly kind: 'error'; readonly error: Error }

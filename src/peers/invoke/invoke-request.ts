@@ -1,44 +1,27 @@
 import {
   data as dataPart,
-  type JsonObject,
   LegateError,
   type Message,
   message,
-  type Part,
   toParts,
 } from '../../protocol/index.ts';
+import type { PeerRequest } from '../../agents/index.ts';
 import { suggest } from '../../config/index.ts';
 import type { Peer } from '../directory/peer.ts';
 import { matchSkill } from '../trust/skill-match.ts';
 
 /**
- * A task for a peer.
- * @example
- * const request: InvokeRequest = {
- *   agent: 'bob',
- *   skill: 'book-seat',
- *   message: 'A seat by the window, please',
- *   data: { train: 'RJ 63', date: '2026-11-20' },
- * };
+ * A task for a peer, as `turn.peers.call` takes it.
+ * @example const request: InvokeRequest = { agent: 'bob', skill: 'book-seat', message: 'By the window' };
  */
-export interface InvokeRequest {
-  readonly agent: string;
-  /** The id of one of its skills. */
-  readonly skill: string;
-  readonly message: string | readonly Part[];
-  /** Fields that the skill documents, sent in addition to the text. */
-  readonly data?: JsonObject;
-  readonly metadata?: Readonly<Record<string, string | number | boolean>>;
-  /** Milliseconds. @default the invoker's */
-  readonly timeoutMs?: number;
-}
+export type InvokeRequest = PeerRequest;
 
 const longestTimeoutMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Throws `INVALID_PARAMS`, with texts that help a model to correct the request. */
 export function checkRequest(request: InvokeRequest, self: string): void {
   const { agent, skill, metadata = {}, timeoutMs } = request;
-  for (const [name, value] of Object.entries({ agent_name: agent, skill })) {
+  for (const [name, value] of Object.entries({ agent_name: agent, skill: skill ?? 'default' })) {
     if (typeof value !== 'string' || value.trim() === '') {
       throw invalid(`Missing required argument: ${name}.`);
     }
@@ -70,9 +53,13 @@ export function checkRequest(request: InvokeRequest, self: string): void {
   }
 }
 
-/** The id of the skill as the peer spells it. Any id is accepted for a peer whose skills are unknown. */
-export function skillIdOf(peer: Peer, wanted: string): string {
+/**
+ * The id of the skill as the peer spells it. Any id is accepted for a peer whose skills are unknown.
+ * Empty where none was named and the peer has several.
+ */
+export function skillIdOf(peer: Peer, wanted: string | undefined): string {
   const { skills } = peer.card;
+  if (wanted === undefined) return skills.length === 1 ? (skills[0]?.id ?? '') : '';
   if (skills.length === 0) return wanted;
   const found = matchSkill(skills, wanted, { searches: false });
   if (found !== undefined) return found.id;
@@ -83,13 +70,21 @@ export function skillIdOf(peer: Peer, wanted: string): string {
   );
 }
 
+/** Whether the card of a peer has the skill; a message without one names none. */
+export function isListed({ card }: Peer, skill: string): boolean {
+  return skill === '' || card.skills.some(({ id }) => id === skill);
+}
+
 /** The first message of an invocation: the text, then the data. */
 export function firstMessage(request: InvokeRequest, skill: string, messageId: string): Message {
   const parts = [...toParts(request.message)];
   if (request.data !== undefined) {
     parts.push(dataPart(request.data, { mediaType: 'application/json' }));
   }
-  return message(parts, { messageId, metadata: { ...request.metadata, skill } });
+  return message(parts, {
+    messageId,
+    metadata: { ...request.metadata, ...(skill !== '' && { skill }) },
+  });
 }
 
 export function invalid(text: string): LegateError {

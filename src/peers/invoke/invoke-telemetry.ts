@@ -13,7 +13,10 @@ const library = 'legate.a2a';
 /** An answer within this time is a fast one, in milliseconds. */
 const fast = 5_000;
 
-/** The spans of one invocation in this process; one that was taken over has no `invoke` span. */
+/**
+ * The spans of one invocation in this process; one that was taken over has no `invoke` span. They end when the peer
+ * asks a person, who may take days and whose answer may arrive at another process: the answer has a new `invoke` span.
+ */
 interface InvocationSpans {
   readonly invoke?: Span;
   loop?: Span;
@@ -36,10 +39,7 @@ export class InvokeTelemetry {
 
   started(invocation: Invocation): void {
     this.#requests.add(1, labels(invocation));
-    const attributes = tags(invocation);
-    this.#spans.set(invocation.id, {
-      invoke: this.#tracer.startSpan('legate.a2a.invoke', { attributes }),
-    });
+    this.#open(invocation);
   }
 
   /** A span of one way to a peer: `http_dispatch`, `streaming_dispatch`, `poll_loop`, `subscribe_loop`. */
@@ -58,7 +58,7 @@ export class InvokeTelemetry {
     return context.with(this.#contextOf(id), work);
   }
 
-  /** A peer asks: the round lasts until it is answered, or the invocation ends. */
+  /** A peer asks: the round lasts until a model has answered it, or the invocation ends. */
   round(invocation: Invocation, isAutonomous: boolean): void {
     const { id } = invocation;
     this.#rounds.add(1, labels(invocation));
@@ -74,6 +74,17 @@ export class InvokeTelemetry {
     spans.round?.end();
     const inLoop = trace.setSpan(from, spans.loop);
     spans.round = this.#tracer.startSpan('legate.a2a.input_required_round', { attributes }, inLoop);
+    if (!isAutonomous) this.paused(invocation);
+  }
+
+  /** An answer is sent. */
+  answering(invocation: Invocation): void {
+    if (this.#spans.get(invocation.id)?.invoke === undefined) this.#open(invocation);
+  }
+
+  /** A person is asked. */
+  paused({ id }: Invocation): void {
+    this.#end(id);
   }
 
   /** The peer has its answer. */
@@ -106,14 +117,27 @@ export class InvokeTelemetry {
     const grade = ms <= fast ? 'fast' : 'slow';
     const status = isOk ? 'ok' : 'error';
     this.#duration.record(ms, { ...labels(invocation), status, latency_grade: grade });
-    const spans = this.#spans.get(invocation.id);
-    this.#spans.delete(invocation.id);
-    if (spans === undefined) return;
-    spans.round?.end();
-    spans.loop?.end();
-    spans.invoke?.setAttributes({ ...tags(invocation), 'legate.a2a.duration_ms': ms });
-    if (!isOk) spans.invoke?.setStatus({ code: SpanStatusCode.ERROR, message: end });
-    spans.invoke?.end();
+    const invoke = this.#spans.get(invocation.id)?.invoke;
+    invoke?.setAttributes({ ...tags(invocation), 'legate.a2a.duration_ms': ms });
+    if (!isOk) invoke?.setStatus({ code: SpanStatusCode.ERROR, message: end });
+    this.#end(invocation.id);
+  }
+
+  /** Other processes continue what is in flight here. */
+  close(): void {
+    for (const id of this.#spans.keys()) this.#end(id);
+  }
+
+  #open(invocation: Invocation): void {
+    const attributes = tags(invocation);
+    const invoke = this.#tracer.startSpan('legate.a2a.invoke', { attributes });
+    this.#spans.set(invocation.id, { ...this.#spans.get(invocation.id), invoke });
+  }
+
+  #end(id: string): void {
+    const spans = this.#spans.get(id);
+    this.#spans.delete(id);
+    for (const span of [spans?.round, spans?.loop, spans?.invoke]) span?.end();
   }
 
   /** The trace of an invocation; the active one if it started in another process. */
@@ -123,10 +147,11 @@ export class InvokeTelemetry {
   }
 }
 
-function labels({ agent, skill, transportKind }: Invocation): Attributes {
+/** Callers and models may name any skill: a metric series for each would be unbounded. */
+function labels({ agent, skill, isSkillUnlisted, transportKind }: Invocation): Attributes {
   return {
     'legate.a2a.target_agent': agent,
-    'legate.a2a.skill': skill,
+    'legate.a2a.skill': isSkillUnlisted === true ? 'other' : skill,
     'legate.a2a.transport': transportKind,
   };
 }
@@ -144,6 +169,7 @@ function tags(invocation: Invocation): Attributes {
   const { id, remote, session } = invocation;
   return {
     ...labels(invocation),
+    'legate.a2a.skill': invocation.skill,
     'legate.a2a.protocol': invocation.transportKind === 'plain' ? 'tasks/send' : 'a2a',
     'legate.a2a.correlation_id': id,
     'legate.a2a.session_id': session.id,

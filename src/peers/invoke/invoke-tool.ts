@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Tool, tool, type ToolContext, ToolPause, working } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
-import { text } from '../../protocol/index.ts';
 import type { Invocation, InvocationSession } from './invocation.ts';
 import type { Invoker } from './invoker.ts';
-import { userPrompt } from './answers.ts';
+import { questionParts } from './answers.ts';
 
 /** How a model calls peers. */
 export interface InvokeToolOptions {
@@ -49,18 +49,30 @@ export function invokeTool(options: InvokeToolOptions): Tool {
       };
       const session = sessionOf(context);
       if (mode === 'dispatch') return receipt(await invoker.invoke(request, session));
-      const { id } = await invoker.invoke(request, session, { mode: 'wait' });
+      // The same when the turn runs again after a crash: the task is given once.
+      const { callId, turn } = context;
+      const id = callIdOf(context);
+      const isRepeatable = turn.journal !== undefined;
+      const origin = { taskId: turn.taskId, scope: 'tool', run: callId, number: 1, isRepeatable };
+      if ((await invoker.find(id)) === undefined) {
+        await invoker.invoke(request, session, { mode: 'wait', id, origin });
+      } else await invoker.rejoin(id);
       return waitFor(invoker, id, context);
     },
     // A peer's question goes to the user as the agent's own; the answer goes to the peer.
     resume: async ({ message, state }, context) => {
       const id = readPause(state);
-      await invoker.answer(id, message.parts);
+      // The same when the turn runs again after a crash: the answer is sent once.
+      const messageId = callIdOf(context);
+      if ((await invoker.find(id))?.message.messageId === messageId) await invoker.rejoin(id);
+      else await invoker.answer(id, message.parts, { messageId });
       return waitFor(invoker, id, context);
     },
     abandon: async (state) => {
       await invoker.cancel(readPause(state));
     },
+    // A task that is waited for is found by its id.
+    isIdempotent: mode === 'wait',
     // The invoker has its own timeout.
     timeoutMs: 0,
   });
@@ -69,6 +81,11 @@ export function invokeTool(options: InvokeToolOptions): Tool {
 /** The invocation that a `ToolPause` of `waitFor` belongs to. */
 function readPause(state: unknown): string {
   return z.object({ invocation: z.string() }).parse(state).invocation;
+}
+
+function callIdOf({ turn, callId, agent }: ToolContext): string {
+  const text = JSON.stringify([turn.taskId, turn.message.messageId, agent, callId]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 32);
 }
 
 function sessionOf({ turn }: ToolContext): InvocationSession {
@@ -90,7 +107,7 @@ async function waitFor(invoker: Invoker, id: string, context: ToolContext): Prom
   const { state, question, outcome, agent } = invocation;
   if (state === 'asking' && question !== undefined) {
     return new ToolPause({
-      question: [text(userPrompt(invocation, question))],
+      question: questionParts(question),
       needsAuthorization: question.needsAuthorization,
       state: { invocation: id },
     });

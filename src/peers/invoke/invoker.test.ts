@@ -28,7 +28,7 @@ import {
 import { busInterface } from '../directory/transport-kind.ts';
 import { Directory } from '../directory/directory.ts';
 import { WorkingMemory } from '../memory/working-memory.ts';
-import { TestClock } from '../testing.contract.ts';
+import { TestClock, withRecords } from '../testing.contract.ts';
 import { peerSubject } from '../trust/trust-subject.ts';
 import { TrustLedger } from '../trust/trust-ledger.ts';
 import type { Conversations } from './conversations.ts';
@@ -114,15 +114,6 @@ interface Setup extends Partial<InvokerOptions> {
   talk?: Partial<Conversations>;
   /** In place of those of the store. */
   records?: RecordStore;
-}
-
-function withRecords(store: Store, records: RecordStore): Store {
-  return new Proxy(store, {
-    get(target, name: keyof Store) {
-      const member: unknown = name === 'records' ? records : target[name];
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
-    },
-  });
 }
 
 async function start(setup: Setup = {}) {
@@ -261,7 +252,7 @@ test.each([
   expect(transport.sent).toEqual([]);
 });
 
-test('an agent that nobody hosts is an error at once, and leaves nothing behind', async () => {
+test('an agent that no process hosts is an error at once, and leaves no record', async () => {
   const { invoker, transport, told, ask } = await start();
   transport.failure = new LegateError('PEER_UNREACHABLE', 'nobody listens');
   await expect(ask()).rejects.toThrow('nobody listens');
@@ -290,7 +281,7 @@ test('an error of the peer is told', async () => {
   expect(told.notices[0]?.text).toBe(`[Agent 'Bob' failed task ${id}]: no png`);
 });
 
-test('after its time a task is cancelled at the peer, the user is told, and one can go on', async () => {
+test('after its time a task is cancelled at the peer, the user is told, and one can continue', async () => {
   const { invoker, transport, told, clock, ask } = await start();
   const { id } = await ask({ timeoutMs: 120_000 });
   clock.advance(119_000);
@@ -433,7 +424,7 @@ test('a conversation that could not be told is told by the next process, and no 
   expect(told).toHaveLength(1);
 });
 
-test('a time that was up while nobody ran is noticed at the start', async () => {
+test('a deadline that passed while no process ran is enforced at the start', async () => {
   const first = await start();
   const { id } = await first.ask();
   await first.invoker.stop();
@@ -525,7 +516,7 @@ test('the same question with the same answer, three times in a row, ends the loo
   expect(transport.cancelled).toEqual([id]);
 });
 
-test('a question in between starts the counting anew, for answers of the user too', async () => {
+test('a question in between starts the counting again, for answers of the user too', async () => {
   const { invoker, transport, told, ask } = await start();
   const { id } = await ask();
   for (const question of ['A?', 'A?', 'B?', 'A?', 'A?']) {
@@ -573,11 +564,13 @@ test('a question that the user never answers ends in time', async () => {
   expect(told.notices).toHaveLength(1);
 });
 
-test('whoever waits gets progress and outcome, and the conversation is not told besides', async () => {
+test('a waiting caller gets progress and outcome, and the conversation is not notified again', async () => {
   const { invoker, transport, told } = await start();
   const progress: string[] = [];
   const request = { agent: 'Bob', skill: 'echo', message: 'x' };
-  const called = invoker.call(request, session, { onProgress: (said) => void progress.push(said) });
+  const called = invoker.invokeAndWait(request, session, {
+    onProgress: (said) => void progress.push(said),
+  });
   await expect.poll(() => transport.sent.length).toBe(1);
   const id = transport.sent[0]?.id ?? '';
   await transport.tell(id, { kind: 'progress', text: 'on it' });
@@ -594,11 +587,27 @@ test('whoever waits gets progress and outcome, and the conversation is not told 
   expect(told).toMatchObject({ notices: [], questions: [] });
 });
 
-test('whoever gives up waiting cancels the task, here and at the peer', async () => {
+test('a status message that is delivered twice is passed on once', async () => {
+  const { invoker, transport } = await start();
+  const progress: string[] = [];
+  const request = { agent: 'Bob', skill: 'echo', message: 'x' };
+  const onProgress = (said: string) => void progress.push(said);
+  const called = invoker.invokeAndWait(request, session, { onProgress });
+  await expect.poll(() => transport.sent.length).toBe(1);
+  const id = transport.sent[0]?.id ?? '';
+  for (const text of ['one', 'two', 'one', 'two', 'three']) {
+    await transport.tell(id, { kind: 'progress', text, id: `m-${text}` });
+  }
+  await transport.answer(id, 'TASK_STATE_COMPLETED', [text('done')]);
+  await called;
+  expect(progress).toEqual(['one', 'two', 'three']);
+});
+
+test('a caller that aborts cancels the task, here and at the peer', async () => {
   const { invoker, transport } = await start();
   const controller = new AbortController();
   const request = { agent: 'Bob', skill: 'echo', message: 'x' };
-  const called = invoker.call(request, session, { signal: controller.signal });
+  const called = invoker.invokeAndWait(request, session, { signal: controller.signal });
   await expect.poll(() => transport.sent.length).toBe(1);
   controller.abort(new Error('user left'));
   await expect(called).rejects.toThrow('user left');
@@ -606,7 +615,7 @@ test('whoever gives up waiting cancels the task, here and at the peer', async ()
   expect(await invoker.list()).toEqual([]);
 });
 
-test('an answer that another process heard is found by those who wait', async () => {
+test('an answer that another process received reaches the waiting caller', async () => {
   const one = await start();
   const two = await start({ store: one.store, clock: one.clock });
   const { id } = await one.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
@@ -645,7 +654,7 @@ function sharedStore(clock: TestClock): Store {
 /** Clocks go in small steps, so that leases are renewed in time. */
 const patient = { timeout: 10_000, interval: 20 };
 
-test('a process that starts leaves alone what another one has in hand', async () => {
+test('a process that starts does not take over calls of a live process', async () => {
   const clock = new TestClock();
   const store = sharedStore(clock);
   const one = await start({ store, clock, transport: new FakeTransport(false) });
@@ -671,7 +680,7 @@ test('a process that starts leaves alone what another one has in hand', async ()
   expect(told.notices).toHaveLength(1);
 });
 
-test('what a process had in hand is gone on with when it is gone, by one of the others', async () => {
+test('calls of a dead process are taken over by one other process', async () => {
   const clock = new TestClock();
   const store = sharedStore(clock);
   const dead = await start({ store, transport: new FakeTransport(false) });
@@ -762,6 +771,83 @@ test('what a process of its own could not take up when it started is tried again
       return transport.resumed;
     }, patient)
     .toEqual([id]);
+});
+
+test('what a peer said during a long outage of the store is fetched from its task, for the waiter too', async () => {
+  const store = openMemory();
+  let isAway = false;
+  const records = new Proxy(store.records, {
+    get(target, name: keyof RecordStore) {
+      const member: unknown = target[name];
+      if (typeof member !== 'function') return member;
+      const method = member.bind(target) as (...input: unknown[]) => Promise<unknown>;
+      return async (...input: unknown[]) => {
+        if (isAway) throw new LegateError('STORE_FAILED', 'away');
+        return method(...input);
+      };
+    },
+  });
+  const { invoker, transport, clock, told } = await start({
+    store,
+    records,
+    transport: new FakeTransport(false),
+  });
+  const invocation = await invoker.invoke(
+    { agent: 'Bob', skill: 'echo', message: 'hello' },
+    session,
+    { mode: 'wait' },
+  );
+  const { id } = invocation;
+  isAway = true;
+  const answered = transport.answer(id, 'TASK_STATE_COMPLETED', [text('lost')]);
+  let isLost = false;
+  answered.catch(() => (isLost = true));
+  await expect
+    .poll(() => {
+      clock.advance(5_000);
+      return isLost;
+    }, patient)
+    .toBe(true);
+  isAway = false;
+  await expect
+    .poll(() => {
+      clock.advance(1_000);
+      return transport.resumed;
+    }, patient)
+    .toEqual([id]);
+  await transport.answer(id, 'TASK_STATE_COMPLETED', [text('again')]);
+  expect((await invoker.wait(id)).outcome).toMatchObject({ text: 'again' });
+  expect(told.notices).toEqual([]);
+});
+
+test('a wait that is given up looks at the store no more', async () => {
+  const { invoker, transport, clock, store, ask } = await start();
+  const { id } = await ask();
+  const looked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let looks = 0;
+  const find = store.records.get.bind(store.records);
+  store.records.get = async (...input) => {
+    looks += 1;
+    looked.resolve();
+    await gate.promise;
+    return find(...input);
+  };
+  const giving = new AbortController();
+  const left = expect(
+    invoker.wait(id, {
+      signal: AbortSignal.any([giving.signal]),
+    }),
+  ).rejects.toBeDefined();
+  await looked.promise;
+  giving.abort({ handsOver: true });
+  await left;
+  gate.resolve();
+  await transport.tell(id, { kind: 'progress', text: 'still at it' });
+  const before = looks;
+  clock.advance(10_000);
+  await transport.tell(id, { kind: 'progress', text: 'and more' });
+  expect(looks).toBe(before + 1);
 });
 
 test('a process that stops leaves at once, and what it asked the user is not asked again', async () => {

@@ -1,4 +1,4 @@
-import type { Caller } from '../../agents/index.ts';
+import { type Caller, handsOver } from '../../agents/index.ts';
 import {
   isInterrupted,
   isTerminal,
@@ -8,8 +8,8 @@ import {
   toLegateError,
   toParts,
 } from '../../protocol/index.ts';
-import { Replica, type Store } from '../../store/index.ts';
-import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { isStoreFailure, Replica, type Store } from '../../store/index.ts';
+import { retryWhileUnavailable, type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { Deadline, KeyedQueue } from '../../time/index.ts';
 import type { Directory } from '../directory/directory.ts';
@@ -23,6 +23,7 @@ import type { Conversations } from './conversations.ts';
 import {
   InvocationStore,
   type Invocation,
+  type InvocationOrigin,
   type InvocationSession,
   isDone,
   type PeerEvent,
@@ -33,6 +34,7 @@ import {
   firstMessage,
   invalid,
   type InvokeRequest,
+  isListed,
   skillIdOf,
 } from './invoke-request.ts';
 import { InvokeTelemetry } from './invoke-telemetry.ts';
@@ -75,7 +77,7 @@ const MAX_LISTED = 1_000;
  * the store (see `Invocation`), so any process can continue it.
  * @example
  * await invoker.start();
- * const { outcome } = await invoker.call({ agent: 'bob', skill: 'echo', message: 'hi' }, session);
+ * const { outcome } = await invoker.invokeAndWait({ agent: 'bob', skill: 'echo', message: 'hi' }, session);
  */
 export class Invoker {
   readonly telemetry = new InvokeTelemetry();
@@ -88,7 +90,7 @@ export class Invoker {
   /** Serializes the events of each invocation. */
   readonly #queue = new KeyedQueue();
   readonly #questions: Questions;
-  /** Invocations that this replica claimed and could not continue. */
+  /** Invocations that this replica has and could not continue. */
   readonly #notContinued = new Set<string>();
   readonly #closing = new AbortController();
   #leave: (() => Promise<void>) | undefined;
@@ -143,6 +145,7 @@ export class Invoker {
     for (const transport of this.#options.transports) await transport.stop();
     await this.#queue.idle();
     await this.#leave?.();
+    this.telemetry.close();
   }
 
   find(id: string): Promise<Invocation | undefined> {
@@ -162,14 +165,19 @@ export class Invoker {
   async invoke(
     request: InvokeRequest,
     session: InvocationSession,
-    options: { readonly mode?: Invocation['mode']; readonly id?: string } = {},
+    options: {
+      readonly mode?: Invocation['mode'];
+      readonly id?: string;
+      /** The turn that waits for it. */
+      readonly origin?: InvocationOrigin;
+    } = {},
   ): Promise<Invocation> {
     const { name, directory, timeoutMs: usual = 5 * minute } = this.#options;
     const scheduler = this.#scheduler;
     checkRequest(request, name);
     const peer = await directory.require(request.agent.trim());
     const transportKind = this.#transportKindOf(peer);
-    const skill = skillIdOf(peer, request.skill.trim());
+    const skill = skillIdOf(peer, request.skill?.trim());
     await this.#checkInFlight(session);
     const now = scheduler.now();
     const timeoutMs = request.timeoutMs ?? usual;
@@ -178,9 +186,11 @@ export class Invoker {
       id: options.id ?? scheduler.uuid(),
       agent: peer.name,
       skill,
+      ...(!isListed(peer, skill) && { isSkillUnlisted: true }),
       transportKind,
       session,
       mode: options.mode ?? 'notify',
+      ...(options.origin !== undefined && { origin: options.origin }),
       state: 'sending',
       process: this.#replica.id,
       message,
@@ -210,7 +220,8 @@ export class Invoker {
   }
 
   /**
-   * Waits until an invocation has ended or asks the user. An abort cancels it, here and at the peer.
+   * Waits until an invocation has ended or asks the user. An abort cancels it, here and at the peer,
+   * except where the turn that waits runs again in another process.
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Invocation> {
     const { signal } = options;
@@ -221,13 +232,13 @@ export class Invoker {
       if (settled === undefined) throw unknown(id);
       return settled.state === 'ended' ? await this.#received(settled) : settled;
     } catch (error) {
-      if (signal?.aborted === true) await this.cancel(id);
+      if (signal?.aborted === true && !handsOver(signal.reason)) await this.cancel(id);
       throw error;
     }
   }
 
-  /** Sends a task to a peer and waits for the outcome. */
-  async call(
+  /** Sends a task to a peer and waits until it has ended or asks. */
+  async invokeAndWait(
     request: InvokeRequest,
     session: InvocationSession,
     options: WaitOptions = {},
@@ -237,11 +248,16 @@ export class Invoker {
   }
 
   /** Answers the question of a peer, in the same task and context. */
-  answer(id: string, content: string | readonly Part[]): Promise<Invocation> {
+  answer(
+    id: string,
+    content: string | readonly Part[],
+    /** `messageId` of the answer. @default a new one */
+    options: { readonly messageId?: string } = {},
+  ): Promise<Invocation> {
     return this.#queue.run(id, async () => {
       const asking = await this.find(id);
       if (asking === undefined) throw unknown(id);
-      return this.#questions.answer(asking, toParts(content));
+      return this.#questions.answer(asking, toParts(content), options);
     });
   }
 
@@ -250,6 +266,19 @@ export class Invoker {
     const text = 'The task was cancelled.';
     const outcome = { end: 'TASK_STATE_CANCELED', text, data: [] } as const;
     await this.#calls.abandon(id, outcome, true);
+  }
+
+  /** Continues an invocation of another process in this one, for the turn that waits for it. */
+  async rejoin(id: string): Promise<void> {
+    const known = await this.find(id);
+    if (known === undefined || known.state === 'ended' || known.process === this.#replica.id)
+      return;
+    await this.#continue(id, known.process);
+  }
+
+  /** Stores what the turn that made a call has to know when it runs again. */
+  async keepOrigin(id: string, origin: InvocationOrigin): Promise<void> {
+    await this.#calls.change(id, (current) => ({ ...current, origin }));
   }
 
   async #checkInFlight(session: InvocationSession): Promise<void> {
@@ -281,17 +310,36 @@ export class Invoker {
     return changed?.invocation ?? ended;
   }
 
-  /** Handles an event of a transport; the events of one invocation are handled in order. */
+  /**
+   * Handles an event of a transport; the events of one invocation are handled in order. While the store
+   * is unavailable the event waits: transports that follow a task get each event once. Of an outage that
+   * lasts longer, the call is continued from the peer's task.
+   */
   #accept(id: string, event: PeerEvent): Promise<boolean> {
+    const retried = <T>(work: () => Promise<T>): Promise<T> =>
+      retryWhileUnavailable(this.#scheduler, work, { signal: this.#closing.signal });
     return this.#queue.run(id, async () => {
-      const invocation = await this.find(id);
-      if (invocation === undefined || !this.#isFrom(event, invocation)) return false;
-      if (event.kind === 'progress') await this.#calls.progress(invocation, event.text);
-      else if (event.kind === 'known') await this.#known(id, event);
-      else if (event.kind === 'answer') await this.#answered(id, event.response);
-      else await this.#calls.fail(invocation, event.error);
-      return true;
+      try {
+        const invocation = await retried(() => this.find(id));
+        if (invocation === undefined || !this.#isFrom(event, invocation)) return false;
+        // Not repeated: the conversation may have heard it.
+        if (event.kind === 'progress') await this.#calls.progress(invocation, event);
+        else await retried(() => this.#apply(invocation, event));
+        return true;
+      } catch (error) {
+        if (isStoreFailure(error) && event.kind !== 'progress') this.#notContinued.add(id);
+        throw error;
+      }
     });
+  }
+
+  async #apply(
+    invocation: Invocation,
+    event: Exclude<PeerEvent, { readonly kind: 'progress' }>,
+  ): Promise<void> {
+    if (event.kind === 'known') await this.#known(invocation.id, event);
+    else if (event.kind === 'answer') await this.#answered(invocation.id, event.response);
+    else await this.#calls.fail(invocation, event.error);
   }
 
   /** If the transport authenticates senders, only the peer itself may answer. */
@@ -342,16 +390,23 @@ export class Invoker {
   /**
    * Claims an invocation and continues it; one of several replicas succeeds. The waiter died with its
    * process, so the conversation is notified instead; a question that was already asked is answered
-   * where it was asked.
+   * where it was asked. A call of a turn stays one that is waited for: the turn runs again and finds it,
+   * or has failed.
    */
   async #continue(id: string, process: string | undefined): Promise<void> {
     const claimed = await this.#calls.change(id, (current) => {
       if (current.process !== process || isDone(current)) return undefined;
-      const mode = current.state === 'asking' ? current.mode : 'notify';
-      return { ...current, process: this.#replica.id, mode };
+      // Of a call of this process, the waiter is alive.
+      const isOurs = process === this.#replica.id;
+      const isKept = isOurs || current.state === 'asking' || current.origin !== undefined;
+      return { ...current, process: this.#replica.id, mode: isKept ? current.mode : 'notify' };
     });
     if (claimed?.isChanged !== true) return;
     const { invocation } = claimed;
+    const { origin, state } = invocation;
+    if (origin?.isRepeatable === false && (state === 'sending' || state === 'working')) {
+      return this.cancel(id);
+    }
     if (invocation.state === 'ended') {
       if (invocation.isNotified !== true) await this.#calls.notify(invocation);
       if (invocation.mustCancel === true) await this.#calls.cancelRemote(invocation);

@@ -5,7 +5,7 @@ import {
   connect,
 } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import type { UrlPolicy } from '../../push/index.ts';
+import type { ClientTls, UrlPolicy } from '../../push/index.ts';
 import { clientAuth } from '../directory/card-fetcher.ts';
 import type { Directory } from '../directory/directory.ts';
 import { transportKindOf } from '../directory/transport-kind.ts';
@@ -14,7 +14,7 @@ export interface PeerClientsOptions {
   readonly directory: Directory;
   readonly transportKind: 'http' | 'grpc';
   /** Needed to reach peers over gRPC. */
-  readonly grpc: ((policy: UrlPolicy) => ClientBinding) | undefined;
+  readonly grpc: ((policy: UrlPolicy, tls?: ClientTls) => ClientBinding) | undefined;
   readonly client: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'>;
 }
 
@@ -40,7 +40,7 @@ export class PeerClients {
 
   async get(agent: string): Promise<Client> {
     const { directory, transportKind, grpc } = this.#options;
-    const peer = await directory.require(agent);
+    const peer = await directory.requireVerified(agent);
     const { origin } = peer;
     const supportedInterfaces = peer.card.supportedInterfaces.filter(
       (each) => transportKindOf(each) === transportKind,
@@ -63,7 +63,9 @@ export class PeerClients {
         grpc === undefined ? credential : credential && { ...credential, allowsPlainHttp: false },
         directory.cards.fetchFor(origin),
       ),
-      ...(grpc !== undefined && { bindings: [grpc(directory.cards.policyFor(origin))] }),
+      ...(grpc !== undefined && {
+        bindings: [grpc(directory.cards.policyFor(origin), directory.cards.tlsFor(origin))],
+      }),
     });
     this.#known.set(peer.name, { from, client });
     if (known !== undefined) this.#close(known);

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { RemoteFrame } from '../../client/index.ts';
 import { readBodyOf } from '../../net/index.ts';
 import {
-  LegateError,
+  invalidConfiguration,
   type JsonValue,
+  LegateError,
   type Message,
   parseJson,
   type Part,
@@ -89,8 +90,7 @@ async function addressOf(directory: Directory, agent: string): Promise<Address> 
   const isPrivate =
     url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   if (credential !== undefined && !isPrivate && credential.allowsPlainHttp !== true) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or set allowsPlainHttp`,
     );
   }

@@ -89,7 +89,11 @@ export class Questions {
   }
 
   /** Sends the answer to the open question, in the same task and context. */
-  async answer(asking: Invocation, parts: readonly Part[]): Promise<Invocation> {
+  async answer(
+    asking: Invocation,
+    parts: readonly Part[],
+    { messageId }: { readonly messageId?: string } = {},
+  ): Promise<Invocation> {
     const { calls, scheduler, repetitionThreshold, telemetry, replica, closing } = this.#options;
     const { id, remote, skill } = asking;
     if (asking.state !== 'asking') {
@@ -101,8 +105,8 @@ export class Questions {
       return (await calls.find(id)) ?? asking;
     }
     const answer = message(parts, {
-      messageId: scheduler.uuid(),
-      metadata: { skill },
+      messageId: messageId ?? scheduler.uuid(),
+      metadata: skill === '' ? {} : { skill },
       ...(remote?.taskId !== undefined && { taskId: remote.taskId }),
       ...(remote?.contextId !== undefined && { contextId: remote.contextId }),
     });
@@ -120,6 +124,7 @@ export class Questions {
         : undefined,
     );
     if (sending?.isChanged !== true) throw invalid(`Task ${id} has been answered or has ended.`);
+    telemetry.answering(sending.invocation);
     try {
       const sent = await calls.send(sending.invocation);
       telemetry.answered(sent);
@@ -127,6 +132,7 @@ export class Questions {
     } catch (error) {
       // The answer may have been sent: the next process finds out.
       closing.throwIfAborted();
+      telemetry.paused(asking);
       // The question stays open for as long as before: the user can answer again.
       await calls.change(id, (current) =>
         current.state === 'sending'

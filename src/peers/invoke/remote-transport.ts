@@ -1,4 +1,5 @@
 import {
+  type AnswerLimits,
   type RemoteEvent,
   RemoteTask,
   type ResumePoint,
@@ -29,6 +30,8 @@ export interface RemoteTransportOptions {
   readonly onReleased?: (id: string) => void;
   /** Closes the connections, after all invocations were aborted. */
   readonly close?: () => Promise<void>;
+  /** How much of an answer is kept. */
+  readonly limits?: AnswerLimits | undefined;
   readonly logger?: Logger | undefined;
 }
 
@@ -116,6 +119,7 @@ export class RemoteTransport implements PeerTransport {
       transport,
       request: { message, metadata: message.metadata ?? {} },
       point,
+      limits: this.#options.limits,
       signal: controller.signal,
       // Once its id is known, the task is cancelled by `cancel`.
       handsOver: (reason) => !(reason instanceof Cancelled) || task.taskId !== undefined,
@@ -140,19 +144,37 @@ export class RemoteTransport implements PeerTransport {
     const { id } = invocation;
     return this.#within(invocation, async () => {
       try {
-        let next = first ?? (await events.next());
-        for (; next.done !== true; next = await events.next()) await this.#notify(id, next.value);
-      } catch (error) {
-        // Our own abort is not a failure of the peer.
-        if (this.#isStopped || running.controller.signal.aborted) return;
-        const failure = error instanceof Error ? error : new Error(String(error));
-        await this.#listener?.(id, { kind: 'error', error: failure });
+        let next = first ?? (await this.#next(id, running, events));
+        while (next !== undefined && next.done !== true) {
+          await this.#notify(id, next.value);
+          next = await this.#next(id, running, events);
+        }
       } finally {
         this.#release(id, running);
+        // Where the listener failed, stream and timers end, and the peer's task goes on.
+        running.controller.abort();
+        await events.return(undefined);
       }
     }).catch((error: unknown) => {
-      this.#logger.error({ invocation: id, error }, 'peers.event.failed');
+      if (!this.#isStopped) this.#logger.error({ invocation: id, error }, 'peers.event.failed');
     });
+  }
+
+  /** The next event; undefined where there is none because of a failure, which is passed on. */
+  async #next(
+    id: string,
+    { controller }: Running,
+    events: AsyncGenerator<RemoteEvent>,
+  ): Promise<IteratorResult<RemoteEvent> | undefined> {
+    try {
+      return await events.next();
+    } catch (error) {
+      // Our own abort is not a failure of the peer.
+      if (this.#isStopped || controller.signal.aborted) return undefined;
+      const failure = error instanceof Error ? error : new Error(String(error));
+      await this.#listener?.(id, { kind: 'error', error: failure });
+      return undefined;
+    }
   }
 
   async #notify(id: string, event: RemoteEvent): Promise<void> {
@@ -163,7 +185,11 @@ export class RemoteTransport implements PeerTransport {
       await this.#listener?.(id, { kind: 'answer', response: event.response });
     } else if (event.kind === 'progress') {
       const text = textOfParts(event.parts);
-      if (text !== '') await this.#listener?.(id, { kind: 'progress', text });
+      if (text === '') return;
+      // What the agent says on its way may get lost, its answer may not.
+      await this.#listener?.(id, { kind: 'progress', text }).catch((error: unknown) => {
+        this.#logger.warn({ invocation: id, error }, 'peers.progress.failed');
+      });
     }
   }
 

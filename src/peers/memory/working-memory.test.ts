@@ -41,7 +41,7 @@ describeStores('working memory', (openPlace) => {
     expect(await memory.get('session/1/other')).toBe(undefined);
   });
 
-  test('entries vanish when their time is up, in the store as well', async () => {
+  test('entries expire, in the store as well', async () => {
     const { memory, records } = await open();
     await memory.save('session/1/a', 'x', { ttlMs: 1_000 });
     now += 1_001;
@@ -79,6 +79,21 @@ describeStores('working memory', (openPlace) => {
     await expect(memory.save('session/1/a', 'x', tooLong)).rejects.toThrow(/time to live/);
     await expect(memory.save('session/1/a', 'x', { ttlMs: Number.NaN })).rejects.toThrow(/live/);
     expect((await memory.get('session/1/a'))?.value).toBe('again');
+  });
+
+  test('where an entry may evict others, the oldest of these make room', async () => {
+    const { memory } = await open({ maxEntries: 4 });
+    await memory.save('session/1/notes', 'kept');
+    for (const key of ['a', 'b', 'c', 'd', 'e']) {
+      await memory.save(`session/1/a2a/${key}`, key, { evicts: 'session/1/a2a' });
+    }
+    expect(await memory.keys('session/1')).toEqual([
+      'session/1/a2a/c',
+      'session/1/a2a/d',
+      'session/1/a2a/e',
+      'session/1/notes',
+    ]);
+    await expect(memory.save('session/1/x', 'x')).rejects.toThrow(/holds 4 entries/);
   });
 
   test('entries that come at the same time do not exceed the limit either', async () => {
@@ -132,7 +147,7 @@ describeStores('working memory', (openPlace) => {
     expect((await memory.get('session/1/a'))?.value).toBe('A B C');
   });
 
-  test('search goes by words, category, tags and place', async () => {
+  test('search matches words, category, tags and path', async () => {
     const { memory } = await open();
     await memory.save('session/1/weather', 'Sunny in Oslo', { category: 'a/b', tags: ['x', 'y'] });
     now += 1;

@@ -33,6 +33,11 @@ export interface SaveOptions {
   readonly category?: string;
   readonly tags?: readonly string[];
   readonly writer?: string;
+  /**
+   * A path of the same namespace: while the namespace is full, the oldest entries below it make room.
+   * @default none; the entry is refused
+   */
+  readonly evicts?: string;
 }
 
 /** What of an entry is changed. */
@@ -89,8 +94,8 @@ const stored = z.object({
 type Stored = Readonly<z.infer<typeof stored>>;
 
 /**
- * Short-term storage beside the conversations: results of other agents, notes, facts. Entries expire
- * after their time to live. Entries beyond the limits are refused with an error.
+ * Short-term storage in addition to conversations: results of other agents, notes, facts. Entries
+ * expire after their time to live. Entries beyond the limits are refused with an error.
  * @example
  * const memory = new WorkingMemory({ records: store.records, owner });
  * await memory.save('session/1/plan', 'First ...', { ttlMs: 600_000, tags: ['plan'] });
@@ -119,7 +124,7 @@ export class WorkingMemory {
   /** Writes an entry, or replaces the one with the same key. Rejects when it does not fit. */
   async save(key: string, value: string, options: SaveOptions = {}): Promise<MemoryEntry> {
     const whole = wholeKey(key, 'shared');
-    const { ttlMs = hour, category, tags = [], writer } = options;
+    const { ttlMs = hour, category, tags = [], writer, evicts } = options;
     this.#checkValue(value);
     if (!(ttlMs > 0 && ttlMs <= maxTtlMs)) {
       throw refused(`a time to live of ${ttlMs} ms; use up to ${maxTtlMs} ms`);
@@ -138,7 +143,7 @@ export class WorkingMemory {
       const before = await this.#entries.get(this.#prefix + whole);
       const isSaved =
         before === undefined
-          ? await this.#add(whole, body, expiresAt)
+          ? await this.#add(whole, body, { expiresAt, evicts })
           : await this.#entries.write(
               this.#entries.toWrite(before.key, body, { expiresAt, ifVersion: before.version }),
             );
@@ -221,10 +226,19 @@ export class WorkingMemory {
   }
 
   /** Writes a new entry within the limit; false when another writer changed the namespace meanwhile. */
-  async #add(key: string, body: Stored, expiresAt: number): Promise<boolean> {
+  async #add(
+    key: string,
+    body: Stored,
+    { expiresAt, evicts }: { readonly expiresAt: number; readonly evicts: string | undefined },
+  ): Promise<boolean> {
     const gateKey = this.#prefix + namespaceOf(key);
     const gate = await this.#gates.get(gateKey);
-    await this.#checkCapacity(key);
+    if (!(await this.#hasRoom(key)) && !(await this.#evict(evicts))) {
+      const namespace = namespaceOf(key);
+      throw refused(
+        `"${key}": ${namespace} holds ${this.#maxEntries} entries and no more; delete some first`,
+      );
+    }
     return this.#entries.write(
       this.#entries.toWrite(this.#prefix + key, body, { expiresAt, ifVersion: 0 }),
       this.#gates.toWrite(gateKey, true, {
@@ -239,14 +253,25 @@ export class WorkingMemory {
     throw refused(`a value of ${length} characters; at most ${this.#maxValueLength} fit`);
   }
 
-  async #checkCapacity(key: string): Promise<void> {
-    const namespace = namespaceOf(key);
+  async #hasRoom(key: string): Promise<boolean> {
     let count = 0;
-    for await (const _ of this.#entries.keys(`${this.#prefix}${namespace}/`)) {
+    for await (const _ of this.#entries.keys(`${this.#prefix}${namespaceOf(key)}/`)) {
       count += 1;
-      if (count < this.#maxEntries) continue;
-      throw refused(`"${key}": ${namespace} holds ${count} entries and no more; delete some first`);
+      if (count >= this.#maxEntries) return false;
     }
+    return true;
+  }
+
+  /** Deletes a tenth of the entries below a path, the oldest ones; false if it has none. */
+  async #evict(path: string | undefined): Promise<boolean> {
+    if (path === undefined) return false;
+    const found: SpaceRecord<Stored>[] = [];
+    for await (const entry of this.#entries.list(`${this.#prefix}${path}/`)) found.push(entry);
+    const oldest = found
+      .toSorted((x, y) => x.updatedAt - y.updatedAt)
+      .slice(0, Math.ceil(found.length / 10));
+    for (const { key } of oldest) await this.#entries.write(this.#entries.toWrite(key));
+    return oldest.length > 0;
   }
 }
 

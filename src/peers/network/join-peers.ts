@@ -1,4 +1,10 @@
-import type { Caller, Tool } from '../../agents/index.ts';
+import type {
+  Caller,
+  EmbeddingModelSource,
+  PeerRequest,
+  PeerResult,
+  Tool,
+} from '../../agents/index.ts';
 import { verifyCard, type TrustedKeys } from '../../auth/index.ts';
 import { present } from '../../config/index.ts';
 import { grpcBinding } from '../../grpc/index.ts';
@@ -11,10 +17,12 @@ import type { Conversations } from '../invoke/conversations.ts';
 import { httpTransport, type HttpTransportOptions } from '../invoke/http-transport.ts';
 import { Invoker, type InvokerOptions } from '../invoke/invoker.ts';
 import { invokeTool } from '../invoke/invoke-tool.ts';
-import type { PeerTransport } from '../invoke/invocation.ts';
+import type { InvocationSession, PeerTransport } from '../invoke/invocation.ts';
+import type { WaitOptions } from '../invoke/calls.ts';
 import { plainTransport } from '../invoke/plain-transport.ts';
 import { memoryTools } from '../memory/memory-tools.ts';
 import { WorkingMemory } from '../memory/working-memory.ts';
+import { peerResult } from '../turn/peer-result.ts';
 import { Proposals, taskOver } from '../trust/proposals.ts';
 import { TrustLedger } from '../trust/trust-ledger.ts';
 
@@ -57,11 +65,12 @@ export interface PeerNetworkOptions
   extends
     Pick<
       DirectoryOptions,
-      'wellKnown' | 'requireSignedCards' | 'strangerPolicy' | 'operatorPolicy'
+      'wellKnown' | 'requireSignedCards' | 'strangerPolicy' | 'operatorPolicy' | 'tls'
     >,
     Pick<
       InvokerOptions,
       | 'timeoutMs'
+      | 'resultTtlMs'
       | 'askTimeoutMs'
       | 'maxInFlight'
       | 'maxInputRequiredRounds'
@@ -70,15 +79,27 @@ export interface PeerNetworkOptions
   /** Our own name to peers, also on the bus. */
   readonly name: string;
   readonly store: Store;
+  /** Finds services by their meaning, too: an embedding model, as `Memory` takes it. @default none: by words alone */
+  readonly embeddingModel?: EmbeddingModelSource;
   /** Further transports, preferred in this order. @default none: HTTP and gRPC only */
   readonly links?: readonly PeerLink[];
+  /** Adds agents that announce themselves on links to the directory. @default true */
+  readonly discovers?: boolean;
   /** The process ends with its calls, as a command does: no later process gets their answers. @default false */
   readonly isShortLived?: boolean;
   /** The keys that verify announced cards. */
   readonly cardKeys?: readonly TrustedKeys[];
   /** How peers are called over HTTP and gRPC: polling, retries, timeouts. @default the client's */
   readonly client?: HttpTransportOptions['client'];
+  /** How much of an answer is kept over HTTP and gRPC. */
+  readonly limits?: HttpTransportOptions['limits'];
   readonly conversations?: Conversations;
+  /**
+   * What the models of agents with these peers (`withPeers`) get: tools that return the answer of a
+   * peer, tools that return a receipt and let the answer come as a message of its own, or none.
+   * @default 'wait'
+   */
+  readonly turnTools?: 'wait' | 'dispatch' | 'none';
   readonly toolServers?: DirectoryToolsOptions['toolServers'];
   /** The lease of this process, if another part of it has one. @default a new one */
   readonly replica?: Replica;
@@ -91,12 +112,20 @@ export interface PeerNetworkOptions
  * @example
  * async function translate({ trust, invoker }: PeerNetwork, session: InvocationSession) {
  *   await trust.grant(peerSubject('bob'), { level: 'act', skills: ['latin'], by: 'ada' });
- *   return invoker.call({ agent: 'bob', skill: 'latin', message: 'Good morning' }, session);
+ *   return invoker.invokeAndWait({ agent: 'bob', skill: 'latin', message: 'Good morning' }, session);
  * }
  */
 export interface PeerNetwork extends AsyncDisposable {
   readonly directory: Directory;
   readonly invoker: Invoker;
+  /** Gives a peer a task and waits until it has ended or asks. */
+  call(
+    request: PeerRequest,
+    session: InvocationSession,
+    options?: WaitOptions & { readonly id?: string },
+  ): Promise<PeerResult>;
+  /** Waits until a call of this or an earlier process has ended or asks. */
+  resume(id: string, options?: WaitOptions): Promise<PeerResult>;
   readonly trust: TrustLedger;
   readonly proposals: Proposals;
   /** The working memory of a caller's conversations. */
@@ -106,7 +135,26 @@ export interface PeerNetwork extends AsyncDisposable {
     readonly mode?: 'dispatch' | 'wait';
     readonly mayRegister?: boolean;
   }) => readonly Tool[];
+  /** The tools for models of agents with these peers (`withPeers`). */
+  readonly turnTools: readonly Tool[];
+  /** Resolves when answers of peers are taken; rejects if that failed. */
+  readonly started: Promise<void>;
   close(): Promise<void>;
+}
+
+/**
+ * A network that takes no answers yet.
+ * @example
+ * const network: OpenedPeers = await openPeers({ name: 'desk', store });
+ * await using host = await hostOnBus(withPeers(desk, network), { bus, store });
+ * await network.start();
+ */
+export interface OpenedPeers extends PeerNetwork {
+  /**
+   * Starts discovery and takes the answers of peers, also those that waited. Call it when the
+   * conversations that the answers belong to can be reached.
+   */
+  start(): Promise<void>;
 }
 
 /**
@@ -114,11 +162,26 @@ export interface PeerNetwork extends AsyncDisposable {
  * links such as the bus.
  * @example
  * await using network = await joinPeers({ name: 'me', store, links: [busLink({ bus })] });
- * const assistant = llmAgent({ name: 'desk', model, tools: network.tools({ mode: 'wait' }) });
+ * const desk = withPeers(llmAgent({ name: 'desk', model }), network);
  */
 export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwork> {
-  const { name, store, links = [], cardKeys, isShortLived = false, client, toolServers } = options;
-  const { wellKnown, requireSignedCards, strangerPolicy, operatorPolicy } = options;
+  const network = await openPeers(options);
+  await network.start();
+  return network;
+}
+
+/**
+ * As `joinPeers`, but takes no answers before `start`: for programs whose conversations run in an
+ * engine, which must start first. Calls made earlier wait for it.
+ * @example
+ * await using network = await openPeers({ name: 'desk', store, conversations });
+ * await using host = await hostOnBus(withPeers(desk, network), { bus, store });
+ * await network.start();
+ */
+export async function openPeers(options: PeerNetworkOptions): Promise<OpenedPeers> {
+  const { name, store, links = [], cardKeys, isShortLived = false } = options;
+  const { client, limits, toolServers } = options;
+  const { wellKnown, requireSignedCards, strangerPolicy, operatorPolicy, tls } = options;
   const { scheduler = storeScheduler(store), logger = defaultLogger } = options;
   const { records } = store;
   const directory = new Directory({
@@ -126,7 +189,10 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     self: name,
     scheduler,
     logger,
-    ...present({ wellKnown, requireSignedCards, strangerPolicy, operatorPolicy }),
+    ...(options.embeddingModel !== undefined && {
+      embeddings: { model: options.embeddingModel, vectors: store.vectors },
+    }),
+    ...present({ wellKnown, requireSignedCards, strangerPolicy, operatorPolicy, tls }),
     ...(cardKeys !== undefined && {
       verifyCard: async (card: unknown) =>
         (await verifyCard(card, { trusted: cardKeys, now: scheduler.now() })).card,
@@ -144,8 +210,14 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
   const joined = await Promise.all(links.map((link) => link.join(context)));
   const transports = [
     ...joined.map(({ transport }) => transport),
-    httpTransport({ directory, logger, client }),
-    httpTransport({ directory, logger, client, grpc: (policy) => grpcBinding({ policy }) }),
+    httpTransport({ directory, logger, client, limits }),
+    httpTransport({
+      directory,
+      logger,
+      client,
+      limits,
+      grpc: (policy, tls) => grpcBinding({ policy, tls }),
+    }),
     plainTransport(directory),
   ];
   const invoker = new Invoker({
@@ -157,25 +229,56 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     scheduler,
     logger,
   });
-  await directory.start();
-  const discoveries = await Promise.all(joined.map((link) => link.discover()));
-  await invoker.start();
+  const started = Promise.withResolvers<void>();
+  started.promise.catch(() => undefined);
+  let discoveries: readonly (AsyncDisposable | undefined)[] = [];
+  const start = async (): Promise<void> => {
+    try {
+      await directory.start();
+      if (options.discovers !== false) {
+        discoveries = await Promise.all(joined.map((link) => link.discover()));
+      }
+      await invoker.start();
+      started.resolve();
+    } catch (error) {
+      started.reject(error);
+      throw error;
+    }
+  };
   const close = async (): Promise<void> => {
     await invoker.stop();
     for (const discovery of discoveries) await discovery?.[Symbol.asyncDispose]();
     directory.stop();
   };
+  const tools: PeerNetwork['tools'] = ({ mode = 'dispatch', mayRegister = false } = {}) => [
+    invokeTool({ invoker, mode }),
+    ...directoryTools({ directory, mayRegister, ...present({ toolServers }) }),
+    ...memoryTools(({ turn }) => memory(turn.caller)),
+  ];
+  const { turnTools = 'wait' } = options;
+  const resume = async (id: string, waiting: WaitOptions = {}): Promise<PeerResult> => {
+    const settled = await invoker.wait(id, waiting);
+    return peerResult(settled, async (content) => {
+      await invoker.answer(id, content);
+      return resume(id, waiting);
+    });
+  };
   return {
     directory,
     invoker,
+    async call(request, session, { id: wanted, ...waiting } = {}) {
+      const options = { mode: 'wait', ...present({ id: wanted }) } as const;
+      const { id } = await invoker.invoke(request, session, options);
+      return resume(id, waiting);
+    },
+    resume,
     trust,
     proposals,
     memory,
-    tools: ({ mode = 'dispatch', mayRegister = false } = {}) => [
-      invokeTool({ invoker, mode }),
-      ...directoryTools({ directory, mayRegister, ...present({ toolServers }) }),
-      ...memoryTools(({ turn }) => memory(turn.caller)),
-    ],
+    tools,
+    turnTools: turnTools === 'none' ? [] : tools({ mode: turnTools }),
+    started: started.promise,
+    start,
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -45,7 +45,7 @@ export interface ProposalsOptions {
 const decisionMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * The proposals that wait for the user.
+ * Proposals that wait for the user's approval.
  * @example
  * const proposals = new Proposals({ records: store.records });
  * for (const { id, text } of await proposals.list()) console.log(id, text);

@@ -206,7 +206,7 @@ async function note(
     return key;
   } catch (error) {
     if (!(error instanceof LegateError) || error.code !== 'INVALID_PARAMS') throw error;
-    turn.logger.warn({ key, error }, 'peers.request.not_kept');
+    turn.logger.warn({ key, error }, 'peers.request.save_failed');
     return undefined;
   }
 }
@@ -248,7 +248,7 @@ async function keepOutcome(
     });
   } catch (error) {
     // The caller's task is done, and stays so.
-    turn.logger.warn({ key, error }, 'peers.outcome.not_kept');
+    turn.logger.warn({ key, error }, 'peers.outcome.save_failed');
   }
 }
 

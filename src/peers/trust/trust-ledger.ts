@@ -58,8 +58,8 @@ const maxSkills = 500;
 const strangersMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * The trust levels of all subjects. Each starts as an observer; the user grants more step by step,
- * and can revoke it at once. Kept in the store, with a line in the audit log for each change.
+ * The trust levels of all subjects. Each starts as an observer; the user grants more, and can
+ * revoke it immediately. Kept in the store, with a line in the audit log for each change.
  * @example
  * await ledger.grant(readTrustName('message-token:alice'), { level: 'act', skills: ['notify'], by: 'me' })
  */

@@ -106,7 +106,7 @@ test('who may teach is kept as a fact, and nothing else is done', async () => {
   expect(fact?.value).toContain('The office is closed on Monday');
 });
 
-test('strangers that fill the place of notes keep nobody else from being heard', async () => {
+test("unknown senders that fill the list of requests don't keep others from being recorded", async () => {
   const { records } = openMemory();
   const owner = ownerKey({ agent: 'me', tenant: '', subject: 'user' });
   const memory = new WorkingMemory({ records, owner, maxEntries: 2 });
@@ -157,7 +157,7 @@ test('a proposal waits for the user, and is carried out once approved', async ()
   await expect(proposals.approve(proposal?.id ?? '', 'user')).rejects.toThrow(/no proposal/);
 });
 
-test('a refused proposal is rejected, and so is one that nobody decides on', async () => {
+test('a refused proposal is rejected, and so is one that expires undecided', async () => {
   const hasty = await start({ approvalMs: 60 });
   await hasty.grant('propose');
   const late = await hasty.send(alice, 'one');
@@ -207,7 +207,9 @@ test('who may act does so with approved skills, and the outcome is remembered', 
   expect(outcome?.key).toBe(`session/primary/a2a-outcomes/notify/${task.contextId}`);
   expect(outcome?.value).toMatch(/Alice.*hello[\s\S]*did: hello/);
   expect(outcome?.tags).toEqual(['Alice', 'notify']);
-  expect((outcome?.expiresAt ?? 0) - (outcome?.savedAt ?? 0)).toBe(8 * 60 * 60 * 1000);
+  // The two times are read one after the other.
+  const keptMs = (outcome?.expiresAt ?? 0) - (outcome?.savedAt ?? 0);
+  expect(Math.round(keptMs / 60_000)).toBe(8 * 60);
   const said = await send(alice, 'say');
   const outcomes = await memory.search({ category: 'a2a-outcome', query: 'said' });
   expect(outcomes[0]?.key).toBe(`session/primary/a2a-outcomes/notify/${said.contextId}`);
@@ -260,7 +262,7 @@ test('who proves nothing is never more than an observer, whatever it calls itsel
   }
 });
 
-test('the same name of another tenant, or proved in another way, is somebody else', async () => {
+test('the same name of another tenant, or of another kind of proof, is another peer', async () => {
   const { send, grant, turns } = await start();
   await grant('act', ['notify']);
   expect((await send({ ...alice, tenant: 'other' }, 'x')).status.state).toMatch(/REJECTED/);
