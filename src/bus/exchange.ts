@@ -9,8 +9,10 @@
  * | `result` | `SendMessageResponse` |
  * | `error` | `{ error }` with a JSON-RPC error object |
  * | `announce` | `AgentCard` |
+ * | `query` | `{}`: asks all agents to announce themselves |
  */
 import type { Agent, Caller } from '../agents/index.ts';
+import { present } from '../config/index.ts';
 import { busInterface } from '../peers/index.ts';
 import {
   type AgentCard,
@@ -47,6 +49,10 @@ export const headerNames = {
   sequence: 'sequence',
   /** `cancel` on the reply to a cancellation request, which is not the task's result. */
   answers: 'answers',
+  /** `rockbot` on messages that were RockBot's, and on answers to them. */
+  dialect: 'dialect',
+  /** What a RockBot gateway says about its caller, as JSON: a claim, not a proof. */
+  claims: 'claims',
   /** `gone` on the last announcement of an agent. */
   presence: 'presence',
 } as const;
@@ -116,23 +122,42 @@ export interface Identification {
   readonly verifier?: MessageVerifier;
   /** Refuses messages without a token. @default false */
   readonly requireSigned?: boolean;
+  /**
+   * Senders that are believed by their name alone, because the broker reserves it for them.
+   * @default none
+   */
+  readonly unsigned?: readonly UnsignedSender[];
+}
+
+/**
+ * A sender that is believed without a signature.
+ * @example const primary: UnsignedSender = { name: 'RockBot', scopes: ['notes:write'] };
+ */
+export interface UnsignedSender {
+  readonly name: string;
+  /** The scopes of its messages. @default none */
+  readonly scopes?: readonly string[];
 }
 
 /** The sender of a message. Throws or rejects with `UNAUTHENTICATED` if its token is invalid. */
 export function identify(
   message: BusMessage,
-  { verifier, requireSigned = false }: Identification,
+  { verifier, requireSigned = false, unsigned = [] }: Identification,
 ): Caller | Promise<Caller> {
   const token = message.headers[headerNames.token];
   if (token !== undefined && verifier !== undefined) return verifier.verify(token, message);
-  if (requireSigned) {
+  const isUnsigned = unsigned.some(({ name }) => name === message.headers[headerNames.from]);
+  if (requireSigned && !isUnsigned) {
     throw new LegateError(
       'UNAUTHENTICATED',
       'the message has no token, and this agent accepts signed messages only: set a signing key',
     );
   }
   const name = message.headers[headerNames.from] ?? message.replyTo?.slice(responsePrefix.length);
-  return selfAsserted(name);
+  const believed = unsigned.find((each) => each.name === name);
+  if (believed === undefined || verifier?.knows(believed.name) === true) return selfAsserted(name);
+  const { name: subject, scopes = [] } = believed;
+  return { tenant: '', subject, method: 'bus-name', displayName: subject, scopes };
 }
 
 interface SignableMessage extends Omit<OutgoingMessage, 'id'> {
@@ -153,7 +178,11 @@ export class Sender {
   }
 
   send(topic: string, message: SignableMessage, options?: PublishOptions): Promise<void> {
-    const headers: Record<string, string> = { [headerNames.from]: this.name, ...message.headers };
+    const headers: Record<string, string> = {
+      [headerNames.from]: this.name,
+      ...(this.#bus.dialect === 'rockbot' && claimsOf(message.principal, this.name)),
+      ...message.headers,
+    };
     return this.#signer === undefined
       ? this.#publish(topic, message, headers, options)
       : this.#sendSigned(this.#signer, topic, message, headers, options);
@@ -183,6 +212,16 @@ export class Sender {
   }
 }
 
+/** RockBot knows the callers of a gateway by its claims. */
+function claimsOf(principal: Principal | undefined, issuer: string): Record<string, string> {
+  if (principal === undefined || principal.subject === '') return {};
+  const { subject: sub, displayName: name, scopes } = principal;
+  const scope = scopes?.join(' ');
+  return {
+    [headerNames.claims]: JSON.stringify({ sub, ...present({ name, scope }), iss: issuer }),
+  };
+}
+
 /** Which exchange a message belongs to, and where its answers go. */
 type Exchange = Pick<SignableMessage, 'correlationId' | 'replyTo' | 'principal' | 'headers'>;
 
@@ -207,6 +246,12 @@ export function sendCancel(
   const body = JSON.stringify({ id });
   const message: SignableMessage = { ...exchange, type: 'cancel', body };
   return sender.send(topics.cancel(agent), message, { mandatory: true });
+}
+
+/** Asks all agents to announce themselves. It may be lost: they do so every two minutes anyway. */
+export function sendQuery(sender: Pick<Sender, 'send'>): Promise<void> {
+  const message: SignableMessage = { type: 'query', body: '{}', persistent: false };
+  return sender.send(topics.query, message, { confirm: false });
 }
 
 /** The parts of a card on the bus that the agent doesn't define. */

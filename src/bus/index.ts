@@ -1,5 +1,6 @@
 export type { GatewayAgent } from './gateway/bus-agent.ts';
 export { gateway, type Gateway, type GatewayOptions } from './gateway/gateway.ts';
+export type { UnsignedSender } from './exchange.ts';
 export { announceOnce } from './host/announcer.ts';
 export {
   declareAgentQueue,
@@ -21,11 +22,16 @@ export { MessageVerifier, type TrustedIssuer } from './identity/verifier.ts';
 export { busLink, type BusLinkOptions } from './link/bus-link.ts';
 export {
   type AckDecision,
+  type AgentQueueOptions,
   type Bus,
+  type BusDialect,
   type BusMessage,
+  type BusQueueOptions,
   type ConsumeOptions,
   type Consumption,
   type DeadLetter,
+  type DeclaredObject,
+  type DeclareOptions,
   type Delivery,
   done,
   type OutgoingMessage,
@@ -35,11 +41,15 @@ export {
   release,
 } from './transport/bus.ts';
 export { checkBusName, isBusName } from './transport/checks.ts';
+export { LateBus } from './transport/late-bus.ts';
 export { type BusOptions, openBus, readBusOptions } from './transport/open-bus.ts';
+export { type BrokerQueue, brokerQueues } from './transport/rabbitmq/management.ts';
 export {
-  type AgentQueueOptions,
+  cancelQueueName,
   ownResponseQueue,
   statusQueue,
+  agentOfQueue,
+  isResponseQueueOf,
   taskQueueName,
   topics,
 } from './transport/topics.ts';

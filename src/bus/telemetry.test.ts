@@ -186,7 +186,7 @@ for (const kind of ['memory', 'rabbitmq'] as const) {
     expect(answered?.traceId).toBe(task?.traceId);
   });
 
-  test(`a call that begins a trace leads to the agent, its questions and its answer (${kind})`, async () => {
+  test(`a call that starts a trace leads to the agent, its questions and its answer (${kind})`, async () => {
     const { spans } = listen();
     const bus = await buses.open();
     const name = nameOf('asker');
@@ -214,7 +214,7 @@ for (const kind of ['memory', 'rabbitmq'] as const) {
     });
     await network.trust.grant(peerSubject(name), { level: 'act', skills: [name], by: 'user' });
     const request = { agent: name, skill: name, message: 'x' };
-    const { outcome } = await network.invoker.call(request, { id: 'c', caller });
+    const { outcome } = await network.invoker.invokeAndWait(request, { id: 'c', caller });
     expect(outcome?.text).toBe('done');
     const named = (wanted: string) => spans.find((span) => span.name === wanted);
     const invoke = named('legate.a2a.invoke');
@@ -253,7 +253,7 @@ test('the calling of peers is counted and spanned under its names, with what joi
   });
   await network.trust.grant(peerSubject('asker'), { level: 'act', skills: ['asker'], by: 'user' });
   const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
-  const done = await network.invoker.call(
+  const done = await network.invoker.invokeAndWait(
     { agent: 'asker', skill: 'asker', message: 'x' },
     session,
   );
@@ -300,6 +300,54 @@ test('the calling of peers is counted and spanned under its names, with what joi
   expect(total('legate.messaging.active_messages')).toBe(0);
 });
 
+test('the queues of one process have no series of their own', async () => {
+  const { counts } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  await using server = await gateway({ bus, agents: ['echo'], drainMs: 0 });
+  await using _host = await hostOnBus(
+    agent({ name: 'echo' }, async function* () {
+      yield artifact('x');
+    }),
+    { bus },
+  );
+  await (await connect(server.url)).sendMessage('x');
+  const queues = () => counts.map(({ attributes }) => String(attributes['legate.messaging.queue']));
+  await eventually(queues).toContain('legate.discovery.gateway');
+  expect(queues().filter((name) => /[0-9a-f]{12}$/.test(name))).toEqual([]);
+});
+
+test('no span waits for a person: the trace is whole while a question is open, and the answer has its own', async () => {
+  const { spans } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  await using host = await hostOnBus(
+    agent({ name: 'asker' }, async function* (turn) {
+      if (turn.isContinuation) yield artifact('done');
+      else yield inputRequired('?');
+    }),
+    { bus },
+  );
+  await using network = await joinPeers({
+    name: 'me',
+    store: openMemory(),
+    links: [busLink({ bus })],
+    wellKnown: [{ name: host.name }],
+  });
+  const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
+  const request = { agent: 'asker', skill: 'asker', message: 'x' };
+  const asking = await network.invoker.invokeAndWait(request, session);
+  const calling = () => spans.filter(({ name }) => name.startsWith('legate.a2a.'));
+  expect(calling().map(({ name, isEnded }) => [name, isEnded])).toEqual([
+    ['legate.a2a.invoke', true],
+    ['legate.a2a.input_required_loop', true],
+    ['legate.a2a.input_required_round', true],
+  ]);
+  await network.invoker.answer(asking.id, 'yes');
+  await network.invoker.wait(asking.id);
+  const [, , , answering] = calling();
+  expect(answering).toMatchObject({ name: 'legate.a2a.invoke', isEnded: true });
+  expect(answering?.attributes['legate.a2a.duration_ms']).toEqual(expect.any(Number));
+});
+
 test('calls over HTTP are counted and spanned: streams by their events, polled tasks by the looks', async () => {
   const { spans, counts } = listen();
   const answering = (name: string) =>
@@ -319,9 +367,12 @@ test('calls over HTTP are counted and spanned: streams by their events, polled t
   });
   const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
   for (const name of ['streaming', 'polled']) {
-    await network.invoker.call({ agent: name, skill: name, message: 'x' }, session);
+    await network.invoker.invokeAndWait({ agent: name, skill: name, message: 'x' }, session);
   }
-  const lost = network.invoker.call({ agent: 'nowhere', skill: 'x', message: 'x' }, session);
+  const lost = network.invoker.invokeAndWait(
+    { agent: 'nowhere', skill: 'x', message: 'x' },
+    session,
+  );
   await expect(lost).rejects.toThrow();
   const named = (name: string) =>
     spans.filter((span) => span.name === `legate.a2a.${name}`).map((span) => span.attributes);
@@ -337,6 +388,15 @@ test('calls over HTTP are counted and spanned: streams by their events, polled t
     { value: 1, attributes: { 'legate.a2a.target_agent': 'nowhere', end: 'error' } },
   ]);
   expect(about('legate.a2a.requests')).toHaveLength(3);
+  // A model may name any skill of an agent whose card lists none.
+  expect(
+    about('legate.a2a.requests').map(({ attributes }) => attributes['legate.a2a.skill']),
+  ).toEqual(['streaming', 'polled', 'other']);
+  expect(named('invoke').map((attributes) => attributes['legate.a2a.skill'])).toEqual([
+    'streaming',
+    'polled',
+    'x',
+  ]);
 });
 
 /** An invoker that looks after tasks without waiting for seconds. */
@@ -384,7 +444,7 @@ test('a task that is polled is one span with the number of looks and the ids of 
   expect(dispatch?.traceId).toBe(spans.find(({ name }) => name === 'legate.a2a.invoke')?.traceId);
 });
 
-test('a task that another process began is followed in a span of its own, and counted', async () => {
+test('a task that another process started is followed in a span of its own, and counted', async () => {
   const { spans, counts } = listen();
   const gate = Promise.withResolvers<void>();
   const slow = agent({ name: 'bob' }, async function* () {
@@ -421,7 +481,7 @@ test('an exchange that goes nowhere is counted with its reason', async () => {
   await using bus = await openBus({ type: 'memory' });
   let asked = 0;
   await using host = await hostOnBus(
-    agent({ name: 'asker' }, async function* (turn) {
+    agent({ name: 'asker', skills: ['parrot', 'endless'] }, async function* (turn) {
       asked += 1;
       const isParrot = JSON.stringify(turn.message.metadata).includes('parrot');
       yield inputRequired(isParrot ? 'Which?' : `Which, for the ${asked}th time?`);
@@ -439,7 +499,7 @@ test('an exchange that goes nowhere is counted with its reason', async () => {
   await network.trust.grant(peerSubject('asker'), { level: 'act', skills, by: 'user' });
   const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
   for (const skill of skills) {
-    await network.invoker.call({ agent: 'asker', skill, message: 'x' }, session);
+    await network.invoker.invokeAndWait({ agent: 'asker', skill, message: 'x' }, session);
   }
   const breaks = counts.filter(({ name }) => name === 'legate.a2a.input_required_breaks');
   expect(breaks.map(({ attributes }) => attributes['reason'])).toEqual([
@@ -460,6 +520,7 @@ test('the names of the metrics of messages and calls are those that dashboards k
     'legate.a2a.streaming_events',
     'legate.a2a.subscribe_fallbacks',
     'legate.messaging.active_messages',
+    'legate.messaging.connected',
     'legate.messaging.dlq.depth',
     'legate.messaging.process.duration',
     'legate.messaging.process.messages',
@@ -509,7 +570,7 @@ function silent(broker: Broker): Broker {
   });
 }
 
-test('what senders of another make say of their messages makes no series of its own', async () => {
+test('message types of foreign senders add no metric series', async () => {
   const { counts } = listen();
   await using bus = await openBus({ type: 'memory' });
   let taken = 0;

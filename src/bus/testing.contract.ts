@@ -1,5 +1,5 @@
 /** What the tests of the bus share: buses of both kinds, and a caller that remembers its answers. */
-import { afterEach, describe } from 'vitest';
+import { afterEach, beforeAll, describe } from 'vitest';
 import { rabbitMq } from '../../test/support/rabbitmq.ts';
 import {
   type LegateError,
@@ -34,6 +34,8 @@ export function describeBuses(title: string, body: (bus: BusTest) => void): void
 
 export function busTest(type: Bus['type']): BusTest {
   const cleanups: (() => Promise<unknown>)[] = [];
+  // Starting the server takes long on a busy machine.
+  if (type === 'rabbitmq') beforeAll(async () => void (await rabbitMq()), 180_000);
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
   });

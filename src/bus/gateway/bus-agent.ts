@@ -26,6 +26,7 @@ import { Sender } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import type { Bus } from '../transport/bus.ts';
 import { checkBusName } from '../transport/checks.ts';
+import { brokerRequirement } from '../transport/checks.ts';
 import { queueTransport, type ReplyBox } from './queue-transport.ts';
 
 /**
@@ -81,6 +82,7 @@ export function busAgent(options: BusAgentOptions): Agent {
     ...present({ outputModes: card?.defaultOutputModes, replies }),
     serialise: 'task',
     onInterrupted: options.isDurable ? 'run-again' : 'fail',
+    unavailable: () => brokerRequirement(options.bus)(),
     take: (turn) => take(options, turn),
     async abandon(turn) {
       const { messageId } = turn.message;

@@ -199,16 +199,15 @@ describeBuses('the gateway', (buses) => {
     const said = taskOf(await client.sendMessage('x'));
     expect(said.status.message?.parts[0]).toEqual({ text: 'no' });
     expect(said.metadata).toMatchObject({ why: 'because' });
-    // What the agent's own door refuses.
+    // The gateway knows the agent's card, and refuses what the agent does not accept.
     const image = message(text('x', { mediaType: 'image/png' }));
-    const refused = taskOf(await client.sendMessage({ message: image }));
-    expect(refused.status.state).toBe('TASK_STATE_FAILED');
-    expect(refused.metadata).toEqual({ error_type: 'content_type_not_supported' });
-    expect(refused.status.message?.parts.at(-1)?.text).toMatch(/does not accept image\/png/);
+    await expect(client.sendMessage({ message: image })).rejects.toMatchObject({
+      code: 'CONTENT_TYPE_NOT_SUPPORTED',
+    });
     expect(server.routers.size).toBe(1);
   });
 
-  test('an agent that nobody ever started is an error at once', async () => {
+  test('an agent that was never started is an error at once', async () => {
     const bus = await buses.open();
     const server = await open(bus, { agents: [nameOf('nobody')] });
     const client = await connect(server.url);
@@ -314,7 +313,7 @@ describeBuses('the gateway', (buses) => {
     );
   });
 
-  test('a signing gateway proves its callers to the agent, whoever they are', async () => {
+  test('a signing gateway proves the identity of every caller to the agent', async () => {
     const name = nameOf('who');
     const bus = await buses.open();
     const key = generateSigningKey();
@@ -431,6 +430,24 @@ describeBuses('the gateway', (buses) => {
     await eventually(() => told.some((body) => body.includes('TASK_STATE_COMPLETED'))).toBe(true);
   });
 
+  test('the first request sees the skills of agents that run, and of those that ran before', async () => {
+    const name = nameOf('painter');
+    const bus = await buses.open();
+    const painter = agent(
+      { name, description: 'Paints', skills: ['paint'] },
+      async function* () {},
+    );
+    const hosting = await hostOnBus(painter, { bus });
+    const store = openMemory();
+    const skillsOf = async (): Promise<readonly string[]> => {
+      const server = await open(bus, { agents: [name], store });
+      return (await connect(server.url)).card.skills.map(({ id }) => id);
+    };
+    expect(await skillsOf()).toEqual(['paint']);
+    await hosting.close();
+    expect(await skillsOf()).toEqual(['paint']);
+  });
+
   test('the card tells what the agent announces, and never where it is', async () => {
     const name = nameOf('painter');
     const bus = await buses.open();
@@ -448,7 +465,7 @@ describeBuses('the gateway', (buses) => {
     expect(card.supportedInterfaces.every(({ url }) => url === server.url)).toBe(true);
   });
 
-  test('where agents sign, their cards are told by nobody else, and by nothing older', async () => {
+  test('cards of signing agents are accepted from those agents only, and never from older announcements', async () => {
     const bus = await buses.open();
     const [name, marker] = [nameOf('painter'), nameOf('marker')];
     const keys = { [name]: generateSigningKey(), [marker]: generateSigningKey() };
@@ -493,7 +510,7 @@ describeBuses('the gateway', (buses) => {
     expect(skillOf(name)).toBe('sculpt');
   });
 
-  test('the extended card is for those who prove who they are, and follows the agent too', async () => {
+  test('the extended card is for authenticated callers, and follows the agent too', async () => {
     const name = nameOf('painter');
     const bus = await buses.open();
     const auth = new Authenticator({
@@ -539,7 +556,7 @@ describeBuses('the gateway', (buses) => {
     expect((await fetch(`${server.url}/agents/other/tasks`)).status).toBe(404);
   });
 
-  test('two gateways over one store: what begins at one is followed and answered at the other', async () => {
+  test('two gateways over one store: what starts at one is followed and answered at the other', async () => {
     const name = nameOf('asker');
     const bus = await buses.open();
     const gate = Promise.withResolvers<void>();
@@ -592,13 +609,13 @@ describeBuses('the gateway', (buses) => {
   ])('a cancel at another gateway reaches the agent, %s', async (_when, isAlive) => {
     const name = nameOf('sleeper');
     const bus = await buses.open();
-    let isBegun = false;
+    let isStarted = false;
     let isAborted = false;
     await host(
       bus,
       agent({ name }, async function* (turn) {
         yield chunk('a', 'begun');
-        isBegun = true;
+        isStarted = true;
         await new Promise<void>((resolve) => {
           turn.signal.addEventListener('abort', () => resolve(), { once: true });
         });
@@ -612,7 +629,7 @@ describeBuses('the gateway', (buses) => {
     const begun = taskOf(
       await (await connect(first.url)).sendMessage({ message: message('x'), configuration }),
     );
-    await eventually(() => isBegun).toBe(true);
+    await eventually(() => isStarted).toBe(true);
     if (!isAlive) await first.close();
     const second = await connect((await open(bus, { ...options, store: two })).url);
     const { status } = await second.cancelTask(begun.id);
@@ -695,7 +712,9 @@ describeBuses('the gateway', (buses) => {
     const updates = events.flatMap((event) =>
       'artifactUpdate' in event ? [event.artifactUpdate] : [],
     );
-    expect(updates).toMatchObject([{ append: true, artifact: { parts: [{ text: 'blue' }] } }]);
+    expect(updates[0]).toMatchObject({ append: true, artifact: { parts: [{ text: 'blue' }] } });
+    expect(updates.map(({ artifact: made }) => textOf(made)).join('')).toBe('blue');
+    expect(updates.at(-1)).toMatchObject({ append: true, lastChunk: true });
     const task = await client.getTask(asked.id);
     expect(task.artifacts).toMatchObject([{ parts: [{ text: 'Roses are blue' }] }]);
   });

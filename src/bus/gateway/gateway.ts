@@ -1,16 +1,23 @@
 import {
   type Channel,
+  openRouter,
   type Router,
-  router,
   serve,
   type ServeOptions,
   type Serving,
 } from '../../http/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { type AgentCard, invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
 import { defaultLogger } from '../../telemetry/index.ts';
-import { type Identification, identify, readCard, readPresence } from '../exchange.ts';
+import {
+  type Identification,
+  identify,
+  readCard,
+  readPresence,
+  Sender,
+  sendQuery,
+} from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import {
   type Bus,
@@ -19,9 +26,11 @@ import {
   done,
   type AckDecision,
 } from '../transport/bus.ts';
-import { checkBusName } from '../transport/checks.ts';
+import { brokerRequirement, checkBusName, ownName } from '../transport/checks.ts';
 import { discoveryQueue } from '../transport/topics.ts';
+import { AnnouncedCards } from './announced-cards.ts';
 import { busAgent, type GatewayAgent } from './bus-agent.ts';
+import { inspectedAgents } from './inspected-agents.ts';
 import { ReplyBox } from './queue-transport.ts';
 
 /**
@@ -62,6 +71,8 @@ export interface Gateway extends Serving {
 }
 
 const prefix = '/agents/';
+/** How long the cards of agents are waited for before the port opens, in milliseconds. */
+const cardWaitMs = 1_500;
 
 /**
  * How often a turn may outlive the gateway that follows it. The agent runs it elsewhere, and only once,
@@ -83,17 +94,22 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     signer,
     verifier,
     requireSigned,
+    unsigned,
     follows = true,
     store: storeOption = { type: 'memory' },
     ...given
   } = options;
-  const serving = { maxAttempts: maxTakeovers, ...given };
+  const serving = {
+    maxAttempts: maxTakeovers,
+    ...given,
+    requirements: [...(given.requirements ?? []), brokerRequirement(bus)],
+  };
   const name = checkBusName(givenName, 'the gateway');
   const { logger = defaultLogger } = serving;
   const agents = listed.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
   const [first] = agents;
   if (first === undefined) {
-    throw new LegateError('CONFIGURATION_INVALID', 'a gateway needs at least one agent');
+    throw invalidConfiguration('a gateway needs at least one agent');
   }
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption, serving.scheduler) : storeOption;
@@ -101,17 +117,24 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   const identification = {
     ...(verifier !== undefined && { verifier }),
     ...(requireSigned !== undefined && { requireSigned }),
+    ...(unsigned !== undefined && { unsigned }),
   };
   const replies = new ReplyBox({
     bus,
-    name: `${name.slice(0, 60)}-${scheduler.uuid()}`,
+    name: ownName(name, scheduler),
     logger,
     ...identification,
   });
   // Tasks in a memory store of our own end with the process.
   const isDurable = !isOwnStore || storeOption.type !== 'memory';
   const shared = { bus, replies, records: store.records, gateway: name, isDurable, signer };
-  const toAgent = (agent: GatewayAgent) => busAgent({ ...shared, agent });
+  const toAgent = (agent: GatewayAgent) => {
+    const announced = cards.known.get(agent.name);
+    if (agent.card !== undefined || announced === undefined) return busAgent({ ...shared, agent });
+    // Which media types it accepts is left to the agent itself.
+    const { description, skills } = announced;
+    return busAgent({ ...shared, agent: { ...agent, card: { description, skills } } });
+  };
   const routers = new Map<string, Router>();
   const toAgents: Channel = {
     name: 'gateway',
@@ -144,10 +167,44 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     await replies.stop();
     if (isOwnStore) await store.close();
   };
+  const cards = new AnnouncedCards(store.records, {
+    names: agents.map((agent) => agent.name),
+    scheduler,
+  });
+  const replaceCard = async (card: AgentCard): Promise<void> => {
+    const made = routers.get(card.name);
+    if (made === undefined) return;
+    const before = made.cards.current;
+    const after = withNews(before, card);
+    if (JSON.stringify({ ...before, signatures: undefined }) === JSON.stringify(after)) return;
+    await made.cards.replace(after);
+  };
   try {
+    if (follows) {
+      await cards.load();
+      const query = (): Promise<void> => sendQuery(new Sender({ bus, name, signer }));
+      discovery = await followCards(bus, cards.take, {
+        listener: ownName(name, scheduler),
+        identification,
+        // Announcements may have been lost.
+        onReopened: () => {
+          query().catch((error: unknown) => logger.warn({ error }, 'bus.query.failed'));
+        },
+      });
+      if (bus.isConnected) {
+        // Agents that run answer at once, so that the first request sees their skills.
+        await query();
+        await cards.all(cardWaitMs);
+      }
+    }
     const cardOf = ({ name: shown }: GatewayAgent) => ({ ...serving.card, name: shown });
     server = await serve(toAgent(first), {
       ...serving,
+      inspect: inspectedAgents(serving.inspect, {
+        gateway: name,
+        routers,
+        isKnown: (agent) => cards.known.has(agent),
+      }),
       card: cardOf(first),
       store,
       channels: [...(serving.channels ?? []), toAgents],
@@ -158,7 +215,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
       const made =
         agent === first
           ? server.router
-          : await router(toAgent(agent), {
+          : await openRouter(toAgent(agent), {
               isLocalOnly: server.router.service.exposure.isLocalOnly,
               ...tuning,
               card: cardOf(agent),
@@ -167,9 +224,9 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
             });
       routers.set(agent.name, made);
     }
-    if (follows) {
-      discovery = await followCards(bus, routers, scheduler.uuid(), identification);
-    }
+    // Cards that came while the routers were made.
+    for (const card of cards.known.values()) await replaceCard(card);
+    cards.onCard = replaceCard;
   } catch (error) {
     await close();
     throw error;
@@ -189,12 +246,28 @@ function toListed([name, { cards }]: readonly [string, Router]) {
   return { name, description, url: supportedInterfaces[0]?.url };
 }
 
-/** Updates the cards from announcements, except the addresses. */
+/** A card with what an announcement says of the agent: everything except the addresses. */
+function withNews(before: AgentCard, announced: AgentCard): AgentCard {
+  const { description, skills, version, defaultInputModes, defaultOutputModes } = announced;
+  const news = { description, skills, version, defaultInputModes, defaultOutputModes };
+  const { signatures: _signatures, ...after } = { ...before, ...news };
+  return after;
+}
+
+/** Takes the cards of announcements, those of verified senders where there is a verifier. */
 function followCards(
   bus: Bus,
-  routers: ReadonlyMap<string, Router>,
-  listener: string,
-  identification: Identification,
+  onCard: (card: AgentCard) => Promise<void>,
+  {
+    listener,
+    identification,
+    onReopened,
+  }: {
+    /** Unique for each process. */
+    readonly listener: string;
+    readonly identification: Identification;
+    readonly onReopened: () => void;
+  },
 ): Promise<Consumption> {
   /** The signed time of each agent's last announcement: older ones are ignored. */
   const latest = new Map<string, number>();
@@ -204,18 +277,11 @@ function followCards(
     try {
       const { method, subject } = await identify(delivery, identification);
       const announced = readCard(delivery.body);
-      const made = routers.get(announced.name);
       const isProved = method === 'message-token' && subject === announced.name;
-      if (made === undefined || (identification.verifier !== undefined && !isProved)) return done;
+      if (identification.verifier !== undefined && !isProved) return done;
       if (isProved && at < (latest.get(subject) ?? 0)) return done;
       if (isProved) latest.set(subject, at);
-      const { description, skills, version, defaultInputModes, defaultOutputModes } = announced;
-      const news = { description, skills, version, defaultInputModes, defaultOutputModes };
-      const before = made.cards.current;
-      const { signatures: _signatures, ...after } = { ...before, ...news };
-      if (JSON.stringify({ ...before, signatures: undefined }) !== JSON.stringify(after)) {
-        await made.cards.replace(after);
-      }
+      await onCard(announced);
     } catch (error) {
       // Invalid announcements are ignored.
       if (!(error instanceof LegateError)) throw error;
@@ -223,5 +289,9 @@ function followCards(
     return done;
   };
   // In order, so that an older card never replaces a newer one.
-  return bus.consume(discoveryQueue(listener), take, { prefetch: 20, concurrency: 1 });
+  return bus.consume(discoveryQueue(listener), take, {
+    prefetch: 20,
+    concurrency: 1,
+    onReopened,
+  });
 }

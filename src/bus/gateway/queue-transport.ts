@@ -1,5 +1,6 @@
 import type { Caller } from '../../agents/index.ts';
 import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
+import { errorMessage, LegateError } from '../../protocol/index.ts';
 import { type Logger, LogSummary } from '../../telemetry/index.ts';
 import {
   headerNames,
@@ -20,7 +21,7 @@ import {
   type Delivery,
   done,
 } from '../transport/bus.ts';
-import { ownResponseQueue, topics } from '../transport/topics.ts';
+import { streamQueue, topics } from '../transport/topics.ts';
 
 export interface QueueTransportOptions {
   readonly sender: Pick<Sender, 'send'>;
@@ -45,9 +46,10 @@ export function queueTransport(options: QueueTransportOptions): TaskTransport {
     isLossy: true,
     async *send(request, { signal }) {
       const inbox = replies.open(correlationId, agent);
+      const send = (): Promise<void> => sendTask(sender, agent, request, exchange);
       try {
-        await sendTask(sender, agent, request, exchange);
-        yield* framesOf(inbox, signal);
+        await send();
+        yield* framesOf(inbox, signal, send);
       } finally {
         replies.close(correlationId, inbox);
       }
@@ -56,12 +58,23 @@ export function queueTransport(options: QueueTransportOptions): TaskTransport {
   };
 }
 
-async function* framesOf(inbox: Inbox, signal: AbortSignal): AsyncGenerator<RemoteFrame> {
+async function* framesOf(
+  inbox: Inbox,
+  signal: AbortSignal,
+  sendAgain: () => Promise<void>,
+): AsyncGenerator<RemoteFrame> {
   let series: string | undefined;
   let next = 0;
   for (;;) {
     const message = await inbox.next(signal);
     if (message === undefined) throw signal.reason;
+    if (message === 'reopened') {
+      await sendAgain().catch((error: unknown) => {
+        // The connection is lost once more, and reopened later.
+        if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') throw error;
+      });
+      continue;
+    }
     const { type, body, headers } = message;
     if (type === 'error') throw readError(body);
     if (type !== 'update') {
@@ -93,7 +106,7 @@ export interface ReplyBoxOptions extends Identification {
 export class Inbox {
   /** The required sender, where signatures are verified. */
   readonly agent: string;
-  #waiting: BusMessage[] = [];
+  #waiting: (BusMessage | 'reopened')[] = [];
   #wake: (() => void) | undefined;
 
   constructor(agent: string) {
@@ -106,8 +119,14 @@ export class Inbox {
     this.#wake?.();
   }
 
+  /** Answers may have been lost: the message has to be sent again. */
+  reopen(): void {
+    this.#waiting.push('reopened');
+    this.#wake?.();
+  }
+
   /** The next answer; undefined once the signal is aborted and nothing waits. */
-  async next(signal: AbortSignal): Promise<BusMessage | undefined> {
+  async next(signal: AbortSignal): Promise<BusMessage | 'reopened' | undefined> {
     for (;;) {
       const message = this.#waiting.shift();
       if (message !== undefined || signal.aborted) return message;
@@ -140,10 +159,15 @@ export class ReplyBox {
 
   async start(): Promise<void> {
     const { bus, name } = this.#options;
-    const queue = ownResponseQueue(name);
     // In order, so that updates keep their order.
     const take = (delivery: Delivery): Promise<AckDecision> => this.#take(delivery);
-    this.#consumption = await bus.consume(queue, take, { prefetch: 200, concurrency: 1 });
+    this.#consumption = await bus.consume(streamQueue(name), take, {
+      prefetch: 200,
+      concurrency: 1,
+      onReopened: () => {
+        for (const inbox of this.#inboxes.values()) inbox.reopen();
+      },
+    });
   }
 
   /** Collects the answers with this correlation id. */
@@ -179,7 +203,7 @@ export class ReplyBox {
       }
       inbox.put(delivery);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       this.#strayLogger.warn({ correlationId, reason }, 'bus.reply.unauthenticated');
     }
     return done;

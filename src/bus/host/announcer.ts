@@ -1,8 +1,7 @@
 import type { Agent } from '../../agents/index.ts';
-import { signCard } from '../../auth/index.ts';
+import { CardSigner, type CardSigningKeys } from '../../auth/index.ts';
 import type { AgentCard } from '../../protocol/index.ts';
-import type { SigningKey } from '../../push/index.ts';
-import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { repeat } from '../../time/index.ts';
 import { busCard, headerNames, presenceMark, Sender } from '../exchange.ts';
@@ -13,20 +12,19 @@ import type { HostOptions } from './host.ts';
 interface Announced {
   readonly sender: Sender;
   readonly card: AgentCard;
-  /** Signs the card, for directories that accept signed cards only. */
-  readonly cardKeys: readonly [SigningKey, ...SigningKey[]] | undefined;
+  /** Sign the card, for directories that accept signed cards only. */
+  readonly cardKeys: CardSigningKeys | undefined;
   readonly scheduler: Scheduler;
 }
 
 /** Announces an agent, and returns the function that does so again. */
 async function announce(announced: Announced): Promise<(presence?: 'gone') => Promise<void>> {
   const { sender, card, cardKeys, scheduler } = announced;
-  const shown = cardKeys === undefined ? card : await signCard(card, { keys: cardKeys });
-  const body = JSON.stringify(shown);
-  const send = (presence?: 'gone'): Promise<void> =>
+  const signer = cardKeys && new CardSigner(cardKeys);
+  const send = async (presence?: 'gone'): Promise<void> =>
     sender.send(topics.discovery, {
       type: 'announce',
-      body,
+      body: JSON.stringify((await signer?.sign(card)) ?? card),
       correlationId: presenceMark(presence === 'gone', scheduler.now()),
       persistent: false,
       headers: presence === undefined ? {} : { [headerNames.presence]: presence },
@@ -35,19 +33,44 @@ async function announce(announced: Announced): Promise<(presence?: 'gone') => Pr
   return send;
 }
 
-/** Announces an agent periodically. Returns the function that announces its end. */
+/** Answers to queries are this far apart, in milliseconds: many newcomers share one. */
+const queryPauseMs = 1_000;
+
+/** An agent that announces itself. */
+interface Announcing {
+  /** Announces it now, for newcomers; at most once in a second. */
+  again(): void;
+  /** Announces its end. */
+  stop(): Promise<void>;
+}
+
+/** Announces an agent periodically. */
 export async function keepAnnouncing(
   options: Announced & { readonly intervalMs: number; readonly logger: Logger },
-): Promise<() => Promise<void>> {
+): Promise<Announcing> {
   const { intervalMs, scheduler, logger } = options;
+  const onError = (error: unknown): void => logger.warn({ error }, 'bus.announce.failed');
   const send = await announce(options);
-  const repeating = repeat(intervalMs, send, {
-    timers: scheduler,
-    onError: (error) => logger.warn({ error }, 'bus.announce.failed'),
-  });
-  return async () => {
-    repeating.stop();
-    await send('gone');
+  const repeating = repeat(intervalMs, send, { timers: scheduler, onError });
+  let pause: Timer | undefined;
+  let isAsked = false;
+  const again = (): void => {
+    isAsked = true;
+    if (pause !== undefined) return;
+    isAsked = false;
+    void send().catch(onError);
+    pause = scheduler.after(queryPauseMs, () => {
+      pause = undefined;
+      if (isAsked) again();
+    });
+  };
+  return {
+    again,
+    async stop() {
+      repeating.stop();
+      pause?.cancel();
+      await send('gone');
+    },
   };
 }
 

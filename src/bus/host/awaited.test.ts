@@ -72,7 +72,7 @@ describeBuses('a caller that wants to hear nothing on the way', (buses) => {
     });
   });
 
-  test('is asked, and its answer goes on with the same task', async () => {
+  test('is asked, and its answer continues with the same task', async () => {
     const bus = await buses.open();
     const name = nameOf('asker');
     const asker = agent({ name }, async function* (turn) {
@@ -163,7 +163,7 @@ describeBuses('a caller that wants to hear nothing on the way', (buses) => {
     ]);
   });
 
-  test('is as visible to onlookers as others are', async () => {
+  test('publishes its states to status subscribers like any other task', async () => {
     const bus = await buses.open();
     const name = nameOf('sleeper');
     const { made, release } = sleeper(name);

@@ -14,6 +14,7 @@ import {
   type AckDecision,
 } from '../transport/bus.ts';
 import { cancelQueue, ownCancelQueue } from '../transport/topics.ts';
+import { foreignTaskId, isForeign } from './foreign-tasks.ts';
 import type { TaskConsumer } from './task-consumer.ts';
 import type { Replies } from './replies.ts';
 
@@ -150,15 +151,18 @@ export class CancelConsumer {
       const request = readCancel(delivery.body);
       caller = await this.#identify(delivery);
       const job = tasks.find(correlationId, caller);
-      const id = job?.ids?.taskId ?? request.id;
+      const isOfCaller = isForeign(delivery);
+      const named = isOfCaller ? foreignTaskId(caller, request.id) : request.id;
+      const id = job?.ids?.taskId ?? named;
       const call = this.#within(job?.call ?? { caller, version: '1.0' });
       try {
         const task = await cancelTask.perform(service, { ...request, id }, call);
         await replies.result(delivery, outcomeText({ task }), 'cancel');
       } catch (error) {
         const isUnknown = error instanceof LegateError && error.code === 'TASK_NOT_FOUND';
-        if (!isUnknown || correlationId !== id) throw error;
-        await this.#keep(delivery, id, caller);
+        if (!isUnknown || correlationId === undefined) throw error;
+        if (!isOfCaller && correlationId !== id) throw error;
+        await this.#keep(delivery, correlationId, caller);
       }
       return done;
     } catch (error) {

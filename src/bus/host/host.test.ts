@@ -17,6 +17,7 @@ import { artifact, data, file, Json, LegateError, message, text } from '../../pr
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { rawProperties, RawPublisher } from '../../../test/support/raw-amqp.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
@@ -67,7 +68,7 @@ describeBuses('an agent on the bus', (buses) => {
     expect(caller.of(id)).toHaveLength(1);
   });
 
-  test('the caller chooses which updates it hears of', async () => {
+  test('the caller selects which updates it receives', async () => {
     const bus = await buses.open();
     const name = nameOf('echo');
     await host(bus, echo(name));
@@ -204,7 +205,7 @@ describeBuses('an agent on the bus', (buses) => {
     expect(await bus.deadLetters(taskQueueName(name))).toEqual([]);
   });
 
-  test('what is no A2A message is dead with its reason, and its sender is told', async () => {
+  test('an invalid A2A message is dead-lettered with the reason, and its sender gets an error', async () => {
     const bus = await buses.open();
     const name = nameOf('echo');
     await host(bus, echo(name));
@@ -335,7 +336,7 @@ describeBuses('an agent on the bus', (buses) => {
     expect(caller.state(id)).toBe('TASK_STATE_COMPLETED');
   });
 
-  test('a task that is cancelled while it waits in the queue is never begun', async () => {
+  test('a task that is cancelled while it waits in the queue is never started', async () => {
     const bus = await buses.open();
     const name = nameOf('late');
     let turns = 0;
@@ -379,7 +380,7 @@ describeBuses('an agent on the bus', (buses) => {
     expect(turns).toBe(0);
   });
 
-  test('a wish to cancel that comes at the same moment as its task is never lost', async () => {
+  test('a cancellation request that arrives together with its task is never lost', async () => {
     const bus = await buses.open();
     const name = nameOf('sleeper');
     const made = agent({ name }, async function* (turn) {
@@ -401,7 +402,7 @@ describeBuses('an agent on the bus', (buses) => {
     ).toBe(10);
   });
 
-  test('a wish to cancel outlives a store that fails when it is overheard', async () => {
+  test('a cancellation request survives a store that fails when it arrives', async () => {
     const bus = await buses.open();
     const name = nameOf('sleeper');
     let failures = 4;
@@ -419,7 +420,7 @@ describeBuses('an agent on the bus', (buses) => {
         turn.signal.addEventListener('abort', () => resolve(), { once: true });
       });
     });
-    // Each has a store of its own: whoever does not run the turn knows nothing of it.
+    // Each has its own store: the host that does not run the turn has no record of it.
     await host(bus, sleeper, { store: failing() });
     await host(bus, sleeper, { store: failing() });
     const caller = await TestCaller.start(bus);
@@ -430,7 +431,7 @@ describeBuses('an agent on the bus', (buses) => {
     expect(failures).toBe(0);
   });
 
-  test("nobody cancels or continues another caller's task", async () => {
+  test("callers can't cancel or continue another caller's task", async () => {
     const bus = await buses.open();
     const name = nameOf('asker');
     await host(
@@ -461,7 +462,7 @@ describeBuses('an agent on the bus', (buses) => {
     await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
   });
 
-  test('a host that closes lets turns end in their time, and gives back the others', async () => {
+  test('a closing host lets turns finish within the grace period, and requeues the others', async () => {
     const bus = await buses.open();
     const name = nameOf('slow');
     const store = openMemory();
@@ -515,7 +516,7 @@ describeBuses('an agent on the bus', (buses) => {
     ).toEqual([3]);
   });
 
-  test('who signs is known, and who does not is nobody', async () => {
+  test('a signed sender is identified, and an unsigned one is anonymous', async () => {
     const bus = await buses.open();
     const name = nameOf('who');
     const who = agent({ name }, async function* (turn) {
@@ -557,7 +558,7 @@ describeBuses('an agent on the bus', (buses) => {
     await eventually(() => caller.of(id)[0]?.error?.code).toBe('UNAUTHENTICATED');
   });
 
-  test('onlookers hear the states of tasks, and nothing of their contents', async () => {
+  test('status subscribers see the states of tasks, and nothing of their contents', async () => {
     const bus = await buses.open();
     const name = nameOf('echo');
     const seen: string[] = [];
@@ -572,6 +573,28 @@ describeBuses('an agent on the bus', (buses) => {
     expect(seen[0]).toContain('TASK_STATE_WORKING');
     expect(seen[1]).toContain('TASK_STATE_COMPLETED');
     expect(seen.join()).not.toMatch(/private|on it/);
+  });
+
+  test('states without a subscriber are no error, and the task is answered', async () => {
+    const events: string[] = [];
+    const note = (_: unknown, event: string): void => void events.push(event);
+    const logger: Logger = {
+      debug: note,
+      info: note,
+      warn: note,
+      error: note,
+      child: () => logger,
+    };
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name), { logger });
+    const caller = await TestCaller.start(bus);
+    for (let index = 0; index < 3; index += 1) {
+      const id = await caller.send(name, 'x');
+      await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    }
+    await eventually(() => events.filter((event) => event === 'bus.task.ended').length).toBe(3);
+    expect(events.filter((event) => /status|failed|error|unroutable/.test(event))).toEqual([]);
   });
 
   test('an agent announces itself when it comes, while it stays, and when it goes', async () => {
@@ -687,7 +710,7 @@ describeBuses('a worker for one task', (buses) => {
     expect(await second.finished).toEqual({ kind: 'idle' });
   });
 
-  test('the answer to a task that has ended is answered with an error, and is no dead letter', async () => {
+  test('an answer to an ended task gets an error, and is not dead-lettered', async () => {
     const bus = await buses.open();
     const name = nameOf('asking');
     await using hosting = await hostOnBus(

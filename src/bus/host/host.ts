@@ -5,18 +5,33 @@ import {
   type AgentOptions,
   type EngineTuning,
   openServices,
+  type ReadyReport,
+  type Service,
   type SharedOptions,
 } from '../../service/index.ts';
 import type { Engine } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { waitAtMost } from '../../time/index.ts';
 import { busCard, type BusCardOptions, type Identification, Sender } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
-import { type AgentQueueOptions, cancelQueue, taskQueue } from '../transport/topics.ts';
-import type { Bus, Consumption } from '../transport/bus.ts';
-import { checkBusName } from '../transport/checks.ts';
+import {
+  type AgentQueueOptions,
+  type Bus,
+  type Consumption,
+  type DeclaredObject,
+  done,
+} from '../transport/bus.ts';
+import { brokerRequirement, checkBusName, ownName } from '../transport/checks.ts';
+import { Slots } from '../transport/slots.ts';
+import { cancelQueue, queryQueue, taskQueue } from '../transport/topics.ts';
+import { AcceptedTasks } from './accepted-tasks.ts';
 import { keepAnnouncing } from './announcer.ts';
 import { CancelConsumer, PendingCancellations } from './cancellations.ts';
 import { TaskConsumer } from './task-consumer.ts';
 import { Replies } from './replies.ts';
+
+/** How long a shutdown waits for its announcement: turns that end have to be stored before SIGKILL. */
+const farewellMs = 2_000;
 
 /**
  * How an agent is hosted on the bus.
@@ -42,11 +57,20 @@ export interface HostOptions
   readonly replica?: string;
   /** The agent's name on the bus. @default the agent's own name */
   readonly name?: string;
-  /** The most turns that run at one time in this process. @default 10 */
+  /**
+   * The most turns that run at one time in this process, including tasks of a process that died. These
+   * get the next free slot where new tasks leave no room. @default 10
+   */
   readonly concurrency?: number;
   /** The most unsettled messages, waiting ones included. @default concurrency */
   readonly prefetch?: number;
   readonly queue?: AgentQueueOptions;
+  /**
+   * Acknowledges a task that runs longer than this, in milliseconds, where its store is shared: the
+   * broker redelivers messages that are not acknowledged for long. Other tasks, and those of
+   * `once`, are acknowledged at their end. @default 10_000
+   */
+  readonly acknowledgeAfterMs?: number;
   /** Signs all messages. */
   readonly signer?: MessageSigner;
   /** Parts of the card that the agent doesn't define. */
@@ -92,7 +116,11 @@ export type HostOutcome =
 export interface Hosting extends AsyncDisposable {
   readonly name: string;
   readonly engine: Engine;
+  /** What other transports need to serve the same agent beside the bus. */
+  readonly service: Service;
   readonly card: AgentCard;
+  /** Whether tasks can be taken: the broker and the store are there. */
+  readonly ready: () => Promise<ReadyReport>;
   /** Resolves when the host has ended, by itself or by `close`. */
   readonly finished: Promise<HostOutcome>;
   /** Stops consuming, lets turns end for `graceMs`, and requeues the others. */
@@ -110,7 +138,7 @@ const sevenDays = 7 * 24 * 60 * 60 * 1000;
 export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hosting> {
   const { bus, queue, signer, cardKeys, once = false, idleTimeoutMs, ...tuning } = options;
   const { announces = !once, announceIntervalMs = 120_000, broadcastsStates = true } = options;
-  const { verifier, requireSigned = false } = options;
+  const { verifier, requireSigned = false, unsigned } = options;
   const name = checkBusName(options.name ?? agent.name, 'the agent');
   const card = busCard(agent, { name, ...options.card });
   const concurrency = once ? 1 : (options.concurrency ?? 10);
@@ -130,7 +158,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
         },
       },
     ],
-    shared,
+    { ...shared, requirements: [brokerRequirement(bus)] },
   );
   const { store, scheduler, logger, replica } = services;
   const [service] = services.services;
@@ -139,13 +167,38 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const sender = new Sender({ bus, name, signer });
   const replies = new Replies({ sender, logger });
   const cancellations = new PendingCancellations({ store, scheduler, agent: name });
-  const identification = { ...(verifier !== undefined && { verifier }), requireSigned };
+  const identification = {
+    ...(verifier !== undefined && { verifier }),
+    ...(unsigned !== undefined && { unsigned }),
+    requireSigned,
+  };
   const closing = new AbortController();
   const finished = Promise.withResolvers<HostOutcome>();
   let outcome: HostOutcome = { kind: 'closed' };
+  const tasksOf = taskQueue(name, { ...bus.queues, ...queue });
   const common = { service, replies, cancellations, identification, scheduler };
-  const tasks = new TaskConsumer({
+  const slots = new Slots(concurrency);
+  // A job that is killed must leave its task in the queue, which wakes the next one.
+  const accepted =
+    store.shared && !once
+      ? new AcceptedTasks({
+          store,
+          bus,
+          agent: name,
+          queue: tasksOf,
+          slots,
+          scheduler,
+          logger,
+          afterMs: options.acknowledgeAfterMs ?? 10_000,
+          leaseMs: options.leaseMs,
+          handle: (delivery) => tasks.handle(delivery),
+        })
+      : undefined;
+  const warning = accepted === undefined ? timeoutWarning(bus, logger) : undefined;
+  warning?.atStart();
+  const tasks: TaskConsumer = new TaskConsumer({
     ...common,
+    accepted,
     unwanted,
     broadcastsStates,
     onAnswered(answer) {
@@ -156,23 +209,27 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     },
   });
   const cancels = new CancelConsumer({ ...common, tasks, bus, closing: closing.signal });
-  let stopAnnouncing: (() => Promise<void>) | undefined;
+  let announcing: Awaited<ReturnType<typeof keepAnnouncing>> | undefined;
   const consumptions: Consumption[] = [];
   let closed: Promise<void> | undefined;
   const close = (settings: { readonly graceMs?: number } = {}): Promise<void> =>
     (closed ??= shutDown(settings.graceMs ?? 0));
 
   async function shutDown(graceMs: number): Promise<void> {
+    services.readiness.leave();
     idle?.cancel();
     const stopped = Promise.all(consumptions.map((consumption) => consumption.close()));
-    await stopAnnouncing?.().catch((error: unknown) => {
+    // The end is announced before the turns end, as far as a broker takes the announcement.
+    const farewell = announcing?.stop().catch((error: unknown) => {
       logger.warn({ error }, 'bus.announce.failed');
     });
+    if (farewell !== undefined) await waitAtMost(farewellMs, farewell);
     // Turns that end in time are answered; the messages of the others are requeued.
     await services.drain({ graceMs });
     closing.abort();
     tasks.stop();
     await stopped;
+    await accepted?.stop();
     await services.close();
     finished.resolve(outcome);
   }
@@ -186,24 +243,34 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
       : undefined;
   try {
     consumptions.push(...(await cancels.start(name, replica)));
+    await accepted?.start();
     consumptions.push(
       await bus.consume(
-        taskQueue(name, queue),
+        tasksOf,
         (delivery) => {
           idle?.cancel();
-          return tasks.handle(delivery);
+          return tasks.take(delivery);
         },
         {
           prefetch,
-          concurrency,
+          slots,
           ...(once && { limit: 1 }),
+          acknowledgesEarly: accepted !== undefined,
+          onDiffers: () => warning?.ofFormerArguments(),
           onRefused: (message, reason) => tasks.refused(message, reason),
         },
       ),
     );
     if (announces) {
       const announced = { sender, card, cardKeys, scheduler, logger };
-      stopAnnouncing = await keepAnnouncing({ ...announced, intervalMs: announceIntervalMs });
+      const made = await keepAnnouncing({ ...announced, intervalMs: announceIntervalMs });
+      announcing = made;
+      consumptions.push(
+        await bus.consume(queryQueue(ownName(name, scheduler)), async () => {
+          made.again();
+          return done;
+        }),
+      );
     }
   } catch (error) {
     await close();
@@ -212,7 +279,9 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   return {
     name,
     engine,
+    service,
     card,
+    ready: () => services.readiness.check(),
     finished: finished.promise,
     close,
     [Symbol.asyncDispose]: () => close(),
@@ -220,16 +289,51 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
 }
 
 /**
- * Declares the queues of an agent that is not running yet, so that its tasks wait.
+ * Declares the queues of an agent that is not running yet, so that its tasks wait. Returns the
+ * created and the existing objects; with `migrates`, replaces queues with different arguments.
  * @example await declareAgentQueue(bus, 'researcher')
  */
 export async function declareAgentQueue(
   bus: Bus,
   name: string,
-  options: AgentQueueOptions = {},
-): Promise<void> {
-  await bus.declare(taskQueue(name, options));
-  await bus.declare(cancelQueue(name));
+  { migrates = false, ...options }: AgentQueueOptions & { readonly migrates?: boolean } = {},
+): Promise<readonly DeclaredObject[]> {
+  const tasks = await bus.declare(taskQueue(name, { ...bus.queues, ...options }), { migrates });
+  const cancels = await bus.declare(cancelQueue(name), { migrates });
+  const isKnown = ({ name: each }: DeclaredObject) => tasks.some((other) => other.name === each);
+  return [...tasks, ...cancels.filter((each) => !isKnown(each))];
+}
+
+/** The first version of RabbitMQ with a limit for each queue. */
+const timeoutVersion = [3, 12];
+
+/** Tasks that are acknowledged at their end meet the broker's limit, unless their queue has its own. */
+function timeoutWarning(
+  { brokerVersion, dialect }: Bus,
+  logger: Logger,
+): { atStart(): void; ofFormerArguments(): void } {
+  let isWarned = false;
+  const warn = (reason: string): void => {
+    if (isWarned) return;
+    isWarned = true;
+    const fix =
+      'set consumer_timeout in rabbitmq.conf above the longest task (30 minutes by default), or use a PostgreSQL store';
+    logger.warn({ broker: brokerVersion, reason, fix }, 'bus.consumer_timeout.unknown');
+  };
+  return {
+    atStart() {
+      if (brokerVersion === undefined) return;
+      const [major = 0, minor = 0] = brokerVersion.split('.').map(Number);
+      const [knownMajor = 0, knownMinor = 0] = timeoutVersion;
+      const isKnown = major > knownMajor || (major === knownMajor && minor >= knownMinor);
+      if (!isKnown) warn(`RabbitMQ before ${timeoutVersion.join('.')} has no limit for each queue`);
+      else if (dialect === 'rockbot')
+        warn("a queue with RockBot's arguments has no limit of its own");
+    },
+    ofFormerArguments() {
+      warn('the queue exists with other arguments, and is used as it is');
+    },
+  };
 }
 
 /** The agent, except that it doesn't start tasks that were cancelled while queued. */

@@ -39,6 +39,25 @@ describeBuses('messages that meet on the bus', (buses) => {
     expect(heard).toEqual(['ask', 'more']);
   });
 
+  test('a message runs once, whatever the correlation ids of its copies', async () => {
+    const bus = await buses.open();
+    const name = nameOf('once');
+    let turns = 0;
+    const counting = agent({ name }, async function* () {
+      turns += 1;
+      yield inputRequired('?');
+    });
+    const host = await hostOnBus(counting, { bus });
+    buses.after(() => host.close());
+    const caller = await TestCaller.start(bus);
+    const request = { message: message('hi') };
+    const [first, second] = [await caller.send(name, request), await caller.send(name, request)];
+    await eventually(() => [first, second].map((id) => caller.task(id)?.id).length).toBe(2);
+    await eventually(() => caller.of(second).length).toBe(1);
+    expect(caller.task(second)?.id).toBe(caller.task(first)?.id);
+    expect(turns).toBe(1);
+  });
+
   for (const [how, isPlain] of [
     ['a plain message', true],
     ['a question', false],

@@ -30,6 +30,7 @@ export class Replies {
         correlationId,
         persistent: false,
         headers: {
+          ...dialectOf(delivery),
           [headerNames.series]: position.series,
           [headerNames.sequence]: String(position.sequence),
         },
@@ -69,7 +70,10 @@ export class Replies {
   ): Promise<boolean> {
     const { replyTo, correlationId } = delivery;
     if (!isResponseTopic(replyTo)) return false;
-    const headers = answers === undefined ? {} : { [headerNames.answers]: answers };
+    const headers = {
+      ...dialectOf(delivery),
+      ...(answers !== undefined && { [headerNames.answers]: answers }),
+    };
     const message = { type, body, correlationId, headers };
     try {
       await this.#sender.send(replyTo, message, { mandatory: true });
@@ -81,4 +85,10 @@ export class Replies {
       return false;
     }
   }
+}
+
+/** An answer is of the kind of its request. */
+function dialectOf({ headers }: BusMessage): Record<string, string> {
+  const dialect = headers[headerNames.dialect];
+  return dialect === undefined ? {} : { [headerNames.dialect]: dialect };
 }

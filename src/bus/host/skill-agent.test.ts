@@ -1,6 +1,14 @@
 import { afterEach, expect, test } from 'vitest';
 import { inputRequired, textOf } from '../../agents/index.ts';
-import { artifact, data, file, type JsonObject, message, type Task } from '../../protocol/index.ts';
+import {
+  artifact,
+  data,
+  file,
+  type JsonObject,
+  message,
+  type Task,
+  text,
+} from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { anonymous, Engine } from '../../tasks/index.ts';
 import { skillAgent, type SkillHandler } from './skill-agent.ts';
@@ -111,6 +119,19 @@ test('what is remembered is bounded, and holds no files', async () => {
   await send('x'.repeat(300_000), {}, { contextId: 'c' });
   await send('x', {}, { contextId: 'c' });
   expect(seen.at(-1)).toBeLessThan(100);
+});
+
+test('a skill that remembers may answer with very many parts', async () => {
+  const seen: number[] = [];
+  const take: SkillHandler = async function* (_turn, conversation) {
+    seen.push((await conversation.history()).length);
+    yield artifact(Array.from({ length: 150_000 }, () => text('')));
+  };
+  const send = await start(skillAgent({ only: { take, remembers: true } }));
+  await send('x', {}, { contextId: 'c' });
+  const { status } = await send('x', {}, { contextId: 'c' });
+  expect(status.state).toBe('TASK_STATE_COMPLETED');
+  expect(seen).toHaveLength(2);
 });
 
 test('duplicates and nothing at all are refused at the start', () => {

@@ -3,8 +3,8 @@ import { matchSkill, namedSkill, type SkillAliases } from '../../peers/index.ts'
 import {
   type AgentSkill,
   data,
+  invalidConfiguration,
   type JsonObject,
-  LegateError,
   type Message,
   type Part,
   text,
@@ -58,8 +58,8 @@ export interface SkillDefinition {
 export type SkillAgentOptions = Partial<Omit<Agent, 'skills' | 'take'>>;
 
 /**
- * An agent made of skills, each with a handler of its own. A message names its skill in its metadata
- * (`skill`), in any case of letters; with a single skill, it need not. The card's skills are these.
+ * An agent with a handler for each skill. A message names its skill in its metadata (`skill`),
+ * case-insensitively; optional for a single skill. The card lists these skills.
  * @example
  * skillAgent({
  *   echo: async function* (turn) { yield artifact(textOf(turn.message)); },
@@ -76,7 +76,7 @@ export function skillAgent(
     ...(typeof skill === 'function' ? { take: skill } : skill),
   }));
   if (entries.length === 0) {
-    throw new LegateError('CONFIGURATION_INVALID', `agent ${name} has no skills`);
+    throw invalidConfiguration(`agent ${name} has no skills`);
   }
   refuseDuplicates(
     entries.flatMap(({ id, aliases = [] }) => [id, ...aliases]),
@@ -115,8 +115,7 @@ function refuseDuplicates(names: readonly string[], agent: string): void {
   for (const name of names) {
     const folded = name.toLowerCase();
     if (seen.has(folded)) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         `agent ${agent} has two skills called "${name}"; ids and aliases are the same in any case`,
       );
     }
@@ -187,7 +186,8 @@ export async function* remembering(
     session.set(key, kept.map(toJson));
   };
   for await (const event of take({ history: async () => earlier })) {
-    answered.push(...partsOf(event).filter(isTextOrData));
+    // One by one: an event may have more parts than a call may have arguments.
+    for (const part of partsOf(event)) if (isTextOrData(part)) answered.push(part);
     // The consumer stops after the end.
     if (isEnd(event)) keep();
     yield event;

@@ -13,6 +13,7 @@ import {
   admit,
   inTenant,
   outcomeText,
+  RequestMeter,
   type Service,
   serviceOperations,
 } from '../../service/index.ts';
@@ -25,6 +26,8 @@ import {
   done,
   release,
 } from '../transport/bus.ts';
+import type { AcceptedTasks } from './accepted-tasks.ts';
+import { asForeign } from './foreign-tasks.ts';
 import type { PendingCancellations } from './cancellations.ts';
 import type { Replies } from './replies.ts';
 
@@ -32,16 +35,19 @@ import type { Replies } from './replies.ts';
 export interface Job {
   readonly key: string;
   readonly delivery: Delivery;
-  readonly request: SendMessageRequest;
+  /** As it was sent, until it is prepared for the engine. */
+  request: SendMessageRequest;
   /** The sender, whatever tenant the request names. */
   readonly sender: Caller;
-  readonly call: Call;
+  call: Call;
   /** Numbers the updates of this delivery: each delivery starts a new series. */
   readonly updates: { readonly series: string; sequence: number };
   /** Known once the message is admitted. */
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
   /** Its caller cancelled it before the task was known. */
   isCancelled: boolean;
+  /** The same message is handled here already: the broker has delivered it again. */
+  isRepeated: boolean;
   /** The state that was broadcast last. */
   state: TaskState | undefined;
 }
@@ -56,6 +62,8 @@ export interface TaskConsumerOptions {
   readonly unwanted: Set<string>;
   /** Broadcasts the states of tasks. */
   readonly broadcastsStates: boolean;
+  /** Keeps messages of long tasks, so that they can be acknowledged before their end. */
+  readonly accepted?: AcceptedTasks | undefined;
   /** Called with the reply to each message. */
   readonly onAnswered: (answer: TaskState | LegateError) => void;
 }
@@ -70,8 +78,9 @@ const { sendMessage, sendStreamingMessage, getTask, cancelTask } = serviceOperat
 
 /**
  * Consumes tasks from the bus. A delivery is settled once its turn has ended, the end is stored, and
- * the reply is sent. After an earlier failure the broker redelivers the message, and the engine
- * deduplicates it.
+ * the reply is sent; where the store is shared, after some seconds already. After an earlier failure
+ * the broker redelivers the message, or another process finds it in the store, and the engine
+ * deduplicates it by its message id.
  */
 export class TaskConsumer {
   readonly #options: TaskConsumerOptions;
@@ -89,23 +98,53 @@ export class TaskConsumer {
     this.#stopping.abort(new Stopping('the host stops'));
   }
 
-  async handle(delivery: Delivery): Promise<AckDecision> {
-    const { service, identification, replies, onAnswered } = this.#options;
+  /** Handles a delivery of the broker, whose message is acknowledged early where that is possible. */
+  async take(delivery: Delivery): Promise<AckDecision> {
+    const { accepted } = this.#options;
+    if (accepted === undefined) return this.handle(delivery);
+    let job: Job | undefined;
+    const acceptance = accepted.watch(delivery, () => job?.ids !== undefined);
+    let decision: AckDecision = { kind: 'retry', reason: 'the handler failed' };
+    try {
+      decision = await this.handle(delivery, (started) => (job = started));
+      return decision;
+    } finally {
+      await acceptance.end(decision);
+    }
+  }
+
+  async handle(delivery: Delivery, onStarted?: (job: Job) => void): Promise<AckDecision> {
+    const { service, identification, replies, onAnswered, scheduler } = this.#options;
+    const startedAt = scheduler.now();
     let caller: Caller | undefined;
     let job: Job | undefined;
+    using meter = new RequestMeter('amqp');
+    meter.operation = 'sendMessage';
     try {
       const request = await usable(() => readTask(delivery.body));
       caller = await usable(() => identify(delivery, identification));
-      using _permit = await admit(service, caller, delivery.replyTo ?? '');
+      // At once: a cancellation that comes meanwhile must find the job.
       job = this.#job(delivery, request, caller);
+      job.isRepeated = this.#jobs.get(job.key)?.delivery.id === delivery.id;
       this.#jobs.set(job.key, job);
+      using _permit = await admit(service, caller, delivery.replyTo ?? '');
+      Object.assign(job, await asForeign(service, delivery, request, job.call));
+      onStarted?.(job);
       const outcome = await this.#answer(job);
+      // The broker delivered it again meanwhile: the later delivery has the answer.
+      if (this.#isSuperseded(job)) return done;
       await replies.result(delivery, outcomeText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
       this.#broadcast(job, state);
+      const { correlationId } = delivery;
+      const durationMs = scheduler.now() - startedAt;
+      service.logger.info({ ...job.ids, correlationId, state, durationMs }, 'bus.task.ended');
       onAnswered(state);
       return done;
     } catch (error) {
+      const isStopping = this.#stopping.signal.aborted;
+      const { code } = toLegateError(error instanceof Unusable ? error.cause : error);
+      meter.error = isStopping ? 'UNAVAILABLE' : code;
       return await this.#refuse(delivery, caller, error);
     } finally {
       // The broker may have redelivered the same message meanwhile.
@@ -116,6 +155,12 @@ export class TaskConsumer {
   /** The job of a caller's message that is being handled here. */
   find(correlationId: string | undefined, sender: Caller): Job | undefined {
     return correlationId === undefined ? undefined : this.#jobs.get(keyOf(correlationId, sender));
+  }
+
+  /** Whether a redelivery of the same message is handled here. */
+  #isSuperseded(job: Job): boolean {
+    const latest = this.#jobs.get(job.key);
+    return latest !== undefined && latest !== job && latest.delivery.id === job.delivery.id;
   }
 
   /** The transport refused the message: its sender gets the reason. */
@@ -130,8 +175,6 @@ export class TaskConsumer {
       caller: sender,
       version: '1.0',
       signal: this.#stopping.signal,
-      // Deduplicates redeliveries of a first message without a context.
-      ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
       ...(tracestate !== undefined && { tracestate }),
     };
@@ -144,6 +187,7 @@ export class TaskConsumer {
       updates: { series: this.#options.scheduler.uuid(), sequence: 0 },
       ids: undefined,
       isCancelled: false,
+      isRepeated: false,
       state: undefined,
     };
   }
@@ -153,7 +197,8 @@ export class TaskConsumer {
     const { service, cancellations, unwanted } = this.#options;
     const { request, sender, call, delivery } = job;
     const { messageId } = request.message;
-    job.isCancelled = await cancellations.take(delivery.correlationId, sender);
+    // A cancellation may have reached the job while the store was asked.
+    if (await cancellations.take(delivery.correlationId, sender)) job.isCancelled = true;
     if (job.isCancelled) unwanted.add(messageId);
     try {
       for (;;) {
@@ -169,7 +214,7 @@ export class TaskConsumer {
 
   /** Passes on the events until the turn is over; undefined if the stream closed before that. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome | undefined> {
-    const { service, scheduler } = this.#options;
+    const { service } = this.#options;
     try {
       for (;;) {
         const next = stream.take() ?? (await stream.next());
@@ -179,16 +224,11 @@ export class TaskConsumer {
         if ('message' in event) return { message: Json.of(event.message) };
         if ('task' in event) {
           if (isLast) return { task: Json.of(event.task) };
-          const ids = await this.#known(job, event.task.id, event.task.contextId);
+          await this.#known(job, event.task.id, event.task.contextId);
           if (event.task.status.state === 'TASK_STATE_WORKING') {
             // It runs since an earlier delivery, whose updates the caller may not have got.
             await this.#update(job, event, () => body.text);
-            continue;
           }
-          const timestamp = new Date(scheduler.now()).toISOString();
-          const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
-          const working: StreamResponse = { statusUpdate: { ...ids, status } };
-          await this.#update(job, working, () => JSON.stringify(working));
         } else if (isLast && job.ids !== undefined && isFirst(job)) {
           const task = await stream.result();
           const { taskId: id } = job.ids;
@@ -214,7 +254,15 @@ export class TaskConsumer {
     }
   }
 
-  async #known(job: Job, taskId: string, contextId: string) {
+  async #known(job: Job, taskId: string, contextId: string): Promise<void> {
+    if (job.ids === undefined && !job.isRepeated) {
+      const { correlationId } = job.delivery;
+      const from = job.sender.displayName ?? job.sender.subject;
+      this.#options.service.logger.info(
+        { taskId, contextId, correlationId, from },
+        'bus.task.started',
+      );
+    }
     job.ids = { taskId, contextId };
     if (job.isCancelled) {
       const { service } = this.#options;
@@ -223,10 +271,10 @@ export class TaskConsumer {
         if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
       });
     }
-    return job.ids;
   }
 
   async #update(job: Job, event: StreamResponse, text: () => string): Promise<void> {
+    if (this.#isSuperseded(job)) return;
     if ('statusUpdate' in event) this.#broadcast(job, event.statusUpdate.status.state);
     const wanted = job.delivery.headers[headerNames.updates];
     if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;

@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
-import { LegateError, parseJson } from '../../protocol/index.ts';
-import { readSigningKey } from '../../push/index.ts';
+import { publicKeySource } from '../../auth/index.ts';
+import { FileSource, readConfiguredFile } from '../../net/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
+import { publicKeySet, readSigningKey } from '../../push/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
+import type { UnsignedSender } from '../exchange.ts';
 import { MessageSigner } from './signer.ts';
 import { MessageVerifier, type TrustedIssuer } from './verifier.ts';
 
@@ -17,6 +19,7 @@ export interface BusIdentity {
   readonly signer?: MessageSigner;
   readonly verifier?: MessageVerifier;
   readonly requireSigned?: boolean;
+  readonly unsigned?: readonly UnsignedSender[];
 }
 
 const schema = z.looseObject({
@@ -25,7 +28,10 @@ const schema = z.looseObject({
     .array(
       z.strictObject({
         issuer: z.string().min(1),
-        keys: z.string().min(1),
+        keys: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(100)]).optional(),
+        jwks_url: z.string().min(1).optional(),
+        openid_issuer: z.string().min(1).optional(),
+        unsigned: z.boolean().optional(),
         may_vouch: z.boolean().optional(),
         scopes: z.array(z.string().min(1)).max(1_000).optional(),
       }),
@@ -35,13 +41,12 @@ const schema = z.looseObject({
   require_signed: z.boolean().optional(),
 });
 
-const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
-
 /**
  * Reads the keys in the section `bus` of a configuration: `signing_key` (a file with a private
- * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch?, scopes? }`, where `keys` is a file with
- * a public key set) and `require_signed`. Paths are relative to `directory`; our own messages are
- * signed as `issuer`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
+ * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch?, scopes? }`, where `keys` names files with
+ * public keys, PEM or JWKS, `jwks_url` or `openid_issuer` instead names where they are published; or of `{ issuer, unsigned: true, scopes? }`) and `require_signed`. The files are read again
+ * when they change. Paths are relative to `directory`; our own messages are
+ * signed as `issuer`. Throws `CONFIGURATION_INVALID` with the invalid key, never with its value.
  * @example
  * const section = { signing_key: 'alice.pem', trusted: [{ issuer: 'bob', keys: 'bob.json' }] };
  * const identity = await readBusIdentity(section, { directory: 'keys', issuer: 'alice' });
@@ -49,53 +54,78 @@ const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() }))
  */
 export async function readBusIdentity(
   section: unknown,
-  options: { readonly directory: string; readonly issuer: string },
+  options: {
+    readonly directory: string;
+    readonly issuer: string;
+    /** Told of keys that were read again. */
+    readonly logger?: Logger;
+  },
 ): Promise<BusIdentity> {
   const parsed = schema.safeParse(section);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(
       ({ path, message }) => `${['bus', ...path].join('.')}: ${message}`,
     );
-    throw new LegateError('CONFIGURATION_INVALID', problems.join('; '));
+    throw invalidConfiguration(problems.join('; '));
   }
   const { signing_key: keyFile, trusted, require_signed: requireSigned } = parsed.data;
-  const read = (key: string, file: string): Promise<string> =>
-    readFile(resolve(options.directory, file), 'utf8').catch((cause: unknown) => {
-      throw invalid(`${key}: the file ${file} can't be read`, cause);
-    });
+  const { logger = defaultLogger } = options;
+  const open = <T>(key: string, file: string, parse: (text: string) => T): FileSource<T> => {
+    const path = resolve(options.directory, file);
+    const load = (): T => parse(readConfiguredFile(path, `${key}: the file`));
+    return new FileSource({ what: key, paths: [path], load, logger });
+  };
   const issuers: TrustedIssuer[] = [];
-  for (const [index, { issuer, keys, scopes, may_vouch: mayVouch }] of (trusted ?? []).entries()) {
-    const key = `bus.trusted[${index}].keys`;
+  const unsigned: UnsignedSender[] = [];
+  for (const [index, entry] of (trusted ?? []).entries()) {
+    const { issuer, scopes, may_vouch: mayVouch, jwks_url: jwksUrl } = entry;
+    const { keys = [], openid_issuer: openIdIssuer } = entry;
+    const key = `bus.trusted[${index}]`;
+    const places = { keys: [keys].flat(), jwksUrl, openIdIssuer };
+    const hasKeys = places.keys.length > 0 || jwksUrl !== undefined || openIdIssuer !== undefined;
+    if (hasKeys === (entry.unsigned === true)) {
+      throw invalidConfiguration(
+        `${key}.keys: set its public keys (keys, jwks_url or openid_issuer), or unsigned: true, not both`,
+      );
+    }
+    if (!hasKeys) {
+      if (mayVouch === true)
+        throw invalidConfiguration(`${key}: a sender without keys can't vouch for others`);
+      unsigned.push({ name: issuer, ...(scopes !== undefined && { scopes }) });
+      continue;
+    }
     issuers.push({
       issuer,
-      keys: readKeySet(key, keys, await read(key, keys)),
+      keys: publicKeySource(places, {
+        what: `${key}.keys`,
+        settings: {
+          keys: `${key}.keys`,
+          jwksUrl: `${key}.jwks_url`,
+          openIdIssuer: `${key}.openid_issuer`,
+        },
+        directory: options.directory,
+        logger,
+      }),
       ...(mayVouch !== undefined && { mayVouch }),
       ...(scopes !== undefined && { scopes }),
     });
   }
   if (requireSigned === true && trusted === undefined) {
-    throw invalid('bus.require_signed: no issuer is trusted; add at least one in bus.trusted');
+    throw invalidConfiguration(
+      'bus.require_signed: no issuer is trusted; add at least one in bus.trusted',
+    );
+  }
+  const key = keyFile === undefined ? undefined : open('bus.signing_key', keyFile, readSigningKey);
+  const isListed = issuers.some(({ issuer }) => issuer === options.issuer);
+  if (key !== undefined && issuers.length > 0 && !isListed) {
+    // Other processes of this agent announce it, too.
+    const keys = { current: async () => publicKeySet([await key.current()]) };
+    issuers.push({ issuer: options.issuer, keys });
   }
   return {
-    ...(keyFile !== undefined && {
-      signer: new MessageSigner({
-        issuer: options.issuer,
-        key: readSigningKey(await read('bus.signing_key', keyFile)),
-      }),
-    }),
-    ...(trusted !== undefined && { verifier: new MessageVerifier({ trusted: issuers }) }),
+    ...(key !== undefined && { signer: new MessageSigner({ issuer: options.issuer, key }) }),
+    ...(issuers.length > 0 && { verifier: new MessageVerifier({ trusted: issuers }) }),
+    ...(unsigned.length > 0 && { unsigned }),
     ...(requireSigned !== undefined && { requireSigned }),
   };
-}
-
-function readKeySet(key: string, file: string, text: string): JSONWebKeySet {
-  try {
-    return keySet.parse(parseJson(text));
-  } catch (cause) {
-    throw invalid(`${key}: ${file} is not a public key set (JWKS)`, cause);
-  }
-}
-
-function invalid(message: string, cause?: unknown): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message, { cause });
 }

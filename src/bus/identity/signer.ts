@@ -30,7 +30,8 @@ export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'sco
 export interface MessageSignerOptions {
   /** The name of the key to receivers: the agent's or the gateway's own. */
   readonly issuer: string;
-  readonly key: SigningKey;
+  /** The key, or a source of keys that rotate. */
+  readonly key: SigningKey | { current(): Promise<SigningKey> };
   /** How long a token is valid, in seconds; a queued message may wait as long. @default 7 days */
   readonly lifetime?: number;
   readonly clock?: { now(): number };
@@ -55,8 +56,9 @@ export class MessageSigner {
   }
 
   /** Without a principal: on our own behalf. */
-  sign(message: SignedMessage, principal?: Principal): Promise<string> {
-    const { key, lifetime = sevenDays, clock = { now: Date.now } } = this.#options;
+  async sign(message: SignedMessage, principal?: Principal): Promise<string> {
+    const { key: source, lifetime = sevenDays, clock = { now: Date.now } } = this.#options;
+    const key = 'current' in source ? await source.current() : source;
     const now = Math.floor(clock.now() / 1000);
     const { tenant = '', displayName, scopes } = principal ?? {};
     return new SignJWT({

@@ -1,5 +1,14 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose';
 import type { Caller } from '../../agents/index.ts';
+import type { PublicKeySource } from '../../auth/index.ts';
 import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
 import { checkBusName, isBusName } from '../transport/checks.ts';
@@ -14,7 +23,12 @@ const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed255
  */
 export interface TrustedIssuer {
   readonly issuer: string;
-  readonly keys: PublicKeySet | JSONWebKeySet;
+  /** The keys, or a source of keys that rotate. */
+  readonly keys:
+    | PublicKeySet
+    | JSONWebKeySet
+    | { current(): Promise<PublicKeySet | JSONWebKeySet> }
+    | PublicKeySource;
   /** May send messages on behalf of its callers, as a gateway does. @default false */
   readonly mayVouch?: boolean;
   /**
@@ -22,6 +36,15 @@ export interface TrustedIssuer {
    * @default those that its tokens state where it may vouch, otherwise none
    */
   readonly scopes?: readonly string[];
+}
+
+function sourceOf(keys: TrustedIssuer['keys']): PublicKeySource {
+  const lookupOf = (set: PublicKeySet | JSONWebKeySet): JWTVerifyGetKey =>
+    createLocalJWKSet({ keys: set.keys.map((key) => ({ ...key })) });
+  if ('lookups' in keys) return keys;
+  if ('current' in keys) return { lookups: async () => [lookupOf(await keys.current())] };
+  const lookups = [lookupOf(keys)];
+  return { lookups: async () => lookups };
 }
 
 /** The trusted senders. */
@@ -43,7 +66,7 @@ export class MessageVerifier {
   readonly #issuers: ReadonlyMap<
     string,
     Pick<TrustedIssuer, 'scopes'> & {
-      readonly keys: ReturnType<typeof createLocalJWKSet>;
+      readonly keys: PublicKeySource;
       readonly mayVouch: boolean;
     }
   >;
@@ -55,7 +78,7 @@ export class MessageVerifier {
       options.trusted.map(({ issuer, keys, mayVouch = false, scopes }) => [
         checkBusName(issuer, 'the issuer'),
         {
-          keys: createLocalJWKSet({ keys: keys.keys.map((key) => ({ ...key })) }),
+          keys: sourceOf(keys),
           mayVouch,
           ...(scopes !== undefined && { scopes }),
         },
@@ -78,25 +101,19 @@ export class MessageVerifier {
    */
   async verify(token: string, message: SignedMessage): Promise<Caller> {
     const { clockTolerance = 30, clock = { now: Date.now } } = this.#options;
-    let issuer = '';
+    const issuer = issuerOf(token.split('.', 2)[1]);
+    const known = this.#issuers.get(issuer);
+    if (known === undefined) throw refused(`the issuer "${issuer}" is not in bus.trusted`);
+    const rules = {
+      typ: tokenType,
+      algorithms,
+      audience: message.topic,
+      clockTolerance,
+      currentDate: new Date(clock.now()),
+      requiredClaims: ['exp', 'sub', 'iss'],
+    };
     try {
-      const { payload } = await jwtVerify(
-        token,
-        (header, jws) => {
-          issuer = issuerOf(jws.payload);
-          const known = this.#issuers.get(issuer);
-          if (known === undefined) throw new errors.JOSEError('unknown issuer');
-          return known.keys(header, jws);
-        },
-        {
-          typ: tokenType,
-          algorithms,
-          audience: message.topic,
-          clockTolerance,
-          currentDate: new Date(clock.now()),
-          requiredClaims: ['exp', 'sub', 'iss'],
-        },
-      );
+      const payload = await verifyByAny(token, await known.keys.lookups(), rules);
       if (payload.iss !== issuer) throw refused('the issuer is ambiguous');
       for (const [claim, value] of Object.entries(claimsOf(message))) {
         if (payload[claim] !== value) throw refused(`it was made for another message (${claim})`);
@@ -133,6 +150,37 @@ export class MessageVerifier {
   }
 }
 
+/** Claims of a token that one of the keys signed; rejects with the last failure. */
+async function verifyByAny(
+  token: string,
+  lookups: Awaited<ReturnType<PublicKeySource['lookups']>>,
+  rules: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  let failure: unknown = new errors.JWKSNoMatchingKey();
+  for (const lookup of lookups) {
+    try {
+      const { payload } = await jwtVerify(token, lookup, rules);
+      return payload;
+    } catch (error) {
+      failure = error;
+      // Another key can't help a token that has expired or is for another receiver.
+      if (!isAboutKey(error)) throw error;
+    }
+  }
+  throw failure;
+}
+
+function isAboutKey(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JOSENotSupported ||
+    error instanceof TypeError ||
+    error instanceof LegateError
+  );
+}
+
 /** Read before the signature is verified, to find the key. */
 function issuerOf(payload: unknown): string {
   try {
@@ -145,7 +193,7 @@ function issuerOf(payload: unknown): string {
 }
 
 function refused(why: string, cause?: unknown): LegateError {
-  return new LegateError('UNAUTHENTICATED', `the message has an invalid token: ${why}`, {
+  return new LegateError('UNAUTHENTICATED', `the message has an invalid token (${why})`, {
     cause,
   });
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   busNameOf,
   type Directory,
@@ -9,7 +8,13 @@ import {
   type PeerTransport,
   progressOf,
 } from '../../peers/index.ts';
-import { Json, type JsonValue, LegateError, parseJson } from '../../protocol/index.ts';
+import {
+  errorMessage,
+  Json,
+  type JsonValue,
+  LegateError,
+  parseJson,
+} from '../../protocol/index.ts';
 import type { RecordStore, Store } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import { type Logger, LogSummary, silentLogger } from '../../telemetry/index.ts';
@@ -24,6 +29,7 @@ import {
   readUpdate,
   sendCancel,
   Sender,
+  sendQuery,
   sendTask,
 } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
@@ -35,6 +41,7 @@ import {
   done,
   type Queue,
 } from '../transport/bus.ts';
+import { ownName, shortened } from '../transport/checks.ts';
 import { discoveryQueue, ownResponseQueue, responseQueue } from '../transport/topics.ts';
 
 /**
@@ -57,11 +64,18 @@ export function busLink(options: BusLinkOptions): PeerLink {
   return {
     async join({ name, store, directory, isShortLived, scheduler, logger }) {
       const replies = isShortLived
-        ? ownResponseQueue(`${name.slice(0, 60)}-${scheduler.uuid()}`)
-        : await lastingReplies(name, store, scheduler);
+        ? ownResponseQueue(ownName(name, scheduler))
+        : await lastingReplies(name, store, scheduler, options.bus);
       return {
         transport: new BusTransport({ ...options, name, directory, logger, replies }),
-        discover: () => listenForAgents(options, directory, scheduler.uuid(), logger),
+        async discover() {
+          const listener = ownName(name, scheduler);
+          const listening = await listenForAgents(options, directory, listener, logger);
+          // Newcomers know everybody at once.
+          const sender = new Sender({ bus: options.bus, name, signer: options.signer });
+          await sendQuery(sender);
+          return listening;
+        },
       };
     },
   };
@@ -108,9 +122,15 @@ function listenForAgents(
 const hour = 60 * 60 * 1000;
 
 /** Answers wait for the next process on the same store; a store in memory ends with its process. */
-async function lastingReplies(name: string, store: Store, scheduler: Scheduler): Promise<Queue> {
+async function lastingReplies(
+  name: string,
+  store: Store,
+  scheduler: Scheduler,
+  { queues }: Bus,
+): Promise<Queue> {
   const own = await replyName(name, store.records, scheduler);
-  return responseQueue(own, store.driver === 'memory' ? { expiresAfterMs: hour } : {});
+  const expiresAfterMs = store.driver === 'memory' ? hour : queues.replyExpiresAfterMs;
+  return responseQueue(own, { expiresAfterMs });
 }
 
 /**
@@ -135,16 +155,6 @@ async function storeId(records: RecordStore, scheduler: Scheduler): Promise<stri
   const stored = await records.get(storeIdRecord.space, storeIdRecord.key, now);
   if (typeof stored?.value.value === 'string') return stored.value.value;
   throw new LegateError('STORE_FAILED', "the id of the store can't be read");
-}
-
-/** Followed by a UUID, it is still a valid name on the bus. */
-const maxNameLength = 63;
-
-/** A digest distinguishes names with the same prefix. */
-function shortened(name: string): string {
-  if (name.length <= maxNameLength) return name;
-  const digest = createHash('sha256').update(name).digest('hex').slice(0, 12);
-  return `${name.slice(0, maxNameLength - 13)}-${digest}`;
 }
 
 /** How peers are called over the bus. */
@@ -248,7 +258,7 @@ export class BusTransport implements PeerTransport {
       const proof = method === 'message-token' ? { sender: subject } : {};
       events = eventsOf(delivery).map((event) => ({ ...event, ...proof }));
     } catch (error) {
-      return { kind: 'dead', reason: error instanceof Error ? error.message : String(error) };
+      return { kind: 'dead', reason: errorMessage(error) };
     }
     for (const event of events) {
       if (await this.#listener?.(correlationId, event)) continue;
@@ -267,9 +277,14 @@ function eventsOf({ type, body }: Delivery): readonly PeerEvent[] {
   if (type !== 'update')
     throw new LegateError('INVALID_REQUEST', `unexpected message type "${type}"`);
   const update = readUpdate(body);
-  if (!('statusUpdate' in update)) return [];
-  const { taskId, contextId } = update.statusUpdate;
-  const text = progressOf(update);
-  const known = { kind: 'known', taskId, contextId } as const;
-  return text === '' ? [known] : [known, { kind: 'progress', text }];
+  // A task without an event is a worker's that took it over, or that got its message again.
+  const ids =
+    'task' in update
+      ? { taskId: update.task.id, contextId: update.task.contextId }
+      : 'statusUpdate' in update
+        ? { taskId: update.statusUpdate.taskId, contextId: update.statusUpdate.contextId }
+        : undefined;
+  if (ids === undefined) return [];
+  const progress = progressOf(update).map((each) => ({ kind: 'progress', ...each }) as const);
+  return [{ kind: 'known', ...ids }, ...progress];
 }

@@ -58,6 +58,16 @@ describeBuses('agents that announce themselves', (buses) => {
     return heard;
   }
 
+  test('a newcomer knows at once who is there', async () => {
+    const bus = await buses.open();
+    const [alice, bob] = [nameOf('alice'), nameOf('bob')];
+    // Long before the next announcement.
+    await host(bus, alice, { announceIntervalMs: 3_600_000 });
+    await host(bus, bob, { announceIntervalMs: 3_600_000 });
+    const { names } = await join(bus);
+    await eventually(async () => (await names()).toSorted()).toEqual([alice, bob].toSorted());
+  });
+
   test('however many announcements are refused, the log has a line and then summaries', async () => {
     const bus = await buses.open();
     const lines: string[] = [];
@@ -92,7 +102,7 @@ describeBuses('agents that announce themselves', (buses) => {
     await eventually(names).toEqual([signed]);
     const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
     const request = { agent: signed, skill: 'paint', message: 'x' };
-    expect((await network.invoker.call(request, session)).outcome?.text).toBe('painted');
+    expect((await network.invoker.invokeAndWait(request, session)).outcome?.text).toBe('painted');
     await bob.close();
     await eventually(names).toEqual([]);
   });

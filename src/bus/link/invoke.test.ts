@@ -5,7 +5,7 @@ import {
   createServer as createTcpServer,
   type Socket,
 } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { assert, describe, expect, test } from 'vitest';
 import {
   agent,
   type Agent,
@@ -16,6 +16,7 @@ import {
   llmAgent,
   textOf,
   working,
+  ToolPause,
 } from '../../agents/index.ts';
 import { connect } from '../../client/index.ts';
 import { serveGrpc } from '../../grpc/index.ts';
@@ -29,10 +30,11 @@ import {
   type PeerNetworkOptions,
   peerSubject,
 } from '../../peers/index.ts';
-import { artifact, data, file, type Task, text } from '../../protocol/index.ts';
+import { artifact, data, file, message, type Task, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
 import { Engine, systemScheduler } from '../../tasks/index.ts';
+import { runTool, toolContext, toolOf } from '../../peers/testing.contract.ts';
 import { busTest, type BusTest, nameOf, eventually } from '../testing.contract.ts';
 import { hostOnBus } from '../host/host.ts';
 import { MessageSigner } from '../identity/signer.ts';
@@ -132,9 +134,13 @@ describeWays('calling a peer', (way) => {
       file({ url: 'https://example.com/a.csv' }),
     ];
     const progress: string[] = [];
-    const done = await invoker.call({ agent: name, skill: name, message: parts }, session, {
-      onProgress: (said) => void progress.push(said),
-    });
+    const done = await invoker.invokeAndWait(
+      { agent: name, skill: name, message: parts },
+      session,
+      {
+        onProgress: (said) => void progress.push(said),
+      },
+    );
     expect(done.outcome).toMatchObject({
       end: 'TASK_STATE_COMPLETED',
       data: [{ deep: [{ x: null }] }],
@@ -155,7 +161,7 @@ describeWays('calling a peer', (way) => {
       else yield artifact('done');
     });
     const { invoker } = await join(await way.offer(made));
-    let current = await invoker.call({ agent: name, skill: name, message: 'go' }, session);
+    let current = await invoker.invokeAndWait({ agent: name, skill: name, message: 'go' }, session);
     for (const answer of ['one', 'two']) {
       expect(current.state).toBe('asking');
       await invoker.answer(current.id, answer);
@@ -176,7 +182,7 @@ describeWays('calling a peer', (way) => {
     });
     const { invoker } = await join(await way.offer(made));
     const request = { agent: name, skill: name, message: 'open', timeoutMs: 5_000 };
-    const asked = await invoker.call(request, session);
+    const asked = await invoker.invokeAndWait(request, session);
     expect(asked).toMatchObject({
       state: 'asking',
       question: { text: 'log in first', needsAuthorization: true, answerer: 'user' },
@@ -238,7 +244,7 @@ describeWays('calling a peer', (way) => {
     await eventually(() => isAbandoned).toBe(true);
   });
 
-  test('a peer that takes too long is cancelled, with all that it began', async () => {
+  test('a peer that takes too long is cancelled, with all that it started', async () => {
     const name = nameOf('sleeper');
     let isAborted = false;
     const made = agent({ name }, async function* (turn) {
@@ -249,7 +255,7 @@ describeWays('calling a peer', (way) => {
       isAborted = true;
     });
     const { invoker } = await join(await way.offer(made));
-    const ended = await invoker.call(
+    const ended = await invoker.invokeAndWait(
       { agent: name, skill: name, message: 'x', timeoutMs: 300 },
       session,
     );
@@ -274,7 +280,7 @@ describeWays('calling a peer', (way) => {
       const { contextId: id } = turn;
       const request = { agent: name, skill: name, message: 'x' };
       const { signal } = turn;
-      const { outcome } = await network.invoker.call(
+      const { outcome } = await network.invoker.invokeAndWait(
         request,
         { id, caller: turn.caller },
         { signal },
@@ -283,9 +289,13 @@ describeWays('calling a peer', (way) => {
     });
     const outer = await join(await way.offer(delegate));
     const controller = new AbortController();
-    const called = outer.invoker.call({ agent: middle, skill: middle, message: 'x' }, session, {
-      signal: controller.signal,
-    });
+    const called = outer.invoker.invokeAndWait(
+      { agent: middle, skill: middle, message: 'x' },
+      session,
+      {
+        signal: controller.signal,
+      },
+    );
     await eventually(async () => (await network.invoker.list()).length).toBe(1);
     await eventually(async () => (await network.invoker.list())[0]?.remote?.taskId).not.toBe(
       undefined,
@@ -304,9 +314,9 @@ describeWays('calling a peer', (way) => {
     });
     const { invoker } = await join(await way.offer(made));
     const request = { agent: name, skill: name };
-    const failed = await invoker.call({ ...request, message: 'throw' }, session);
+    const failed = await invoker.invokeAndWait({ ...request, message: 'throw' }, session);
     expect(failed.outcome?.end).toBe('TASK_STATE_FAILED');
-    const rejected = await invoker.call({ ...request, message: 'x' }, session);
+    const rejected = await invoker.invokeAndWait({ ...request, message: 'x' }, session);
     expect(rejected.outcome).toMatchObject({ end: 'TASK_STATE_REJECTED', text: 'never' });
   });
 
@@ -382,7 +392,7 @@ describe('calling a peer over gRPC', () => {
       wellKnown: [{ name: 'echo', card }],
     });
     const call = (words: string) =>
-      network.invoker.call({ agent: 'echo', skill: 'echo', message: words }, session);
+      network.invoker.invokeAndWait({ agent: 'echo', skill: 'echo', message: words }, session);
     const done = await Promise.all(['one', 'two', 'three'].map(call));
     done.push(await call('four'));
     expect(done.map(({ outcome }) => outcome?.text)).toEqual(['one', 'two', 'three', 'four']);
@@ -440,7 +450,10 @@ describe('calling a peer over HTTP', () => {
     });
     const { port } = server.address() as AddressInfo;
     const { invoker } = await join([{ name: 'streamer', url: `http://127.0.0.1:${port}` }]);
-    const called = invoker.call({ agent: 'streamer', skill: 'streamer', message: 'x' }, session);
+    const called = invoker.invokeAndWait(
+      { agent: 'streamer', skill: 'streamer', message: 'x' },
+      session,
+    );
     expect((await called).outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED' });
     expect((await called).outcome?.text.replaceAll('\n', '')).toBe('one two');
     expect(isCut).toBe(true);
@@ -457,7 +470,10 @@ describe('calling a peer over HTTP', () => {
     const server = await serve(made, { streaming: false, drainMs: 0 });
     buses.after(() => server.close());
     const { invoker } = await join([{ name: 'poller', url: server.url }]);
-    const called = invoker.call({ agent: 'poller', skill: 'poller', message: 'x' }, session);
+    const called = invoker.invokeAndWait(
+      { agent: 'poller', skill: 'poller', message: 'x' },
+      session,
+    );
     gate.resolve();
     expect((await called).outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'at last' });
   });
@@ -495,7 +511,7 @@ describe('calling a peer over HTTP', () => {
     const { port } = server.address() as AddressInfo;
     const { invoker } = await join([{ name: 'mute', url: `http://127.0.0.1:${port}` }]);
     const request = { agent: 'mute', skill: 'mute', message: 'x', timeoutMs: 800 };
-    expect((await invoker.call(request, session)).outcome?.end).toBe('timed-out');
+    expect((await invoker.invokeAndWait(request, session)).outcome?.end).toBe('timed-out');
     expect(held).toBe(1);
     expect(isAborted).toBe(false);
     open.resolve();
@@ -524,7 +540,7 @@ describe('calling a peer over HTTP', () => {
     buses.after(() => network.close());
     const { invoker } = network;
     const request = { agent: 'staller', skill: 'staller', message: 'x', timeoutMs: 3_000 };
-    const asked = await invoker.call(request, session);
+    const asked = await invoker.invokeAndWait(request, session);
     expect(asked.state).toBe('asking');
     // The answer is under way for as long as the peer thinks about it.
     const answered = invoker.answer(asked.id, 'this one').catch(() => undefined);
@@ -555,7 +571,7 @@ describe('calling a peer over HTTP', () => {
     const { invoker } = await join([
       { name: 'keyed', url: `http://127.0.0.1:${port}`, credential },
     ]);
-    await invoker.call({ agent: 'keyed', skill: 'keyed', message: 'x' }, session);
+    await invoker.invokeAndWait({ agent: 'keyed', skill: 'keyed', message: 'x' }, session);
     expect(seen).toEqual(['secret']);
   });
 
@@ -586,7 +602,7 @@ describe('calling a peer over HTTP', () => {
     buses.after(async () => void server.close());
     const { port } = server.address() as AddressInfo;
     const { invoker } = await join([{ name: 'Sample', url: `http://127.0.0.1:${port}` }]);
-    const asked = await invoker.call(
+    const asked = await invoker.invokeAndWait(
       { agent: 'Sample', skill: 'echo', message: 'hi', data: { a: 1 }, metadata: { n: 3 } },
       session,
     );
@@ -633,7 +649,7 @@ describe('peers on the bus', () => {
     await eventually(async () => (await network.directory.list()).length).toBe(1);
     const [found] = await network.directory.search('paint my house');
     expect(found).toMatchObject({ id: 'newcomer', type: 'a2a' });
-    const called = await network.invoker.call(
+    const called = await network.invoker.invokeAndWait(
       { agent: 'newcomer', skill: 'newcomer', message: 'x' },
       session,
     );
@@ -765,7 +781,7 @@ describe('an agent that calls others, as its user sees it', () => {
       }
     }
     expect(progress.join('|')).toContain('bob is looking');
-    expect(progress.at(-1)).toContain('Which city?');
+    expect(progress.at(-1)).toBe('Which city?');
     const { tasks } = await client.listTasks();
     const [asked] = tasks;
     const answer = await client.sendAndWait({
@@ -778,6 +794,28 @@ describe('an agent that calls others, as its user sees it', () => {
     });
     expect('task' in answer && answer.task.status.state).toBe('TASK_STATE_COMPLETED');
     expect(JSON.stringify(model.requests.at(-1))).toContain('Sunny in Oslo');
+  });
+
+  test('waiting, a turn that runs again after a crash sends the answer of its user once', async () => {
+    const answers: string[] = [];
+    const peer = agent({ name: 'bob' }, async function* (turn) {
+      if (!turn.isContinuation) yield inputRequired('Which city?');
+      else {
+        answers.push(textOf(turn.message));
+        yield artifact('Sunny');
+      }
+    });
+    const { network } = await start({ model: scriptedModel([]), mode: 'wait', peer });
+    const tools = network.tools({ mode: 'wait' });
+    const input = { agent_name: 'bob', skill: 'bob', message: 'weather?' };
+    const pause = await runTool(tools, 'invoke_agent', input);
+    assert(pause instanceof ToolPause);
+    const answer = { message: message('Oslo'), state: pause.state };
+    const context = toolContext();
+    const resume = () => toolOf(tools, 'invoke_agent').resume?.(answer, context);
+    expect(await resume()).toMatchObject({ state: 'completed', result: 'Sunny' });
+    expect(await resume()).toMatchObject({ state: 'completed', result: 'Sunny' });
+    expect(answers).toEqual(['Oslo']);
   });
 
   test('dispatching, the result comes into the conversation as a turn that names its key', async () => {
@@ -813,7 +851,8 @@ describe('an agent that calls others, as its user sees it', () => {
       (await client.listTasks({ contextId, status: 'TASK_STATE_INPUT_REQUIRED' })).tasks[0];
     await eventually(async () => (await waiting())?.id).toBeDefined();
     const asked = await waiting();
-    expect(asked?.status.message?.parts[0]?.text).toMatch(/Agent 'bob' needs input .*Which city\?/);
+    expect(asked?.status.message?.parts).toEqual([text('Which city?')]);
+    expect(asked?.metadata?.['legate.peers']).toMatchObject({ agent: 'bob' });
     expect(model.requests).toHaveLength(2);
     const answer = await client.sendMessage({
       message: {

@@ -39,7 +39,7 @@ describeBuses('answers', (buses) => {
       { bus },
     );
     buses.after(() => host.close());
-    return { name: host.name, goOn: gate.resolve };
+    return { name: host.name, proceed: gate.resolve };
   }
 
   test('of a name that two processes share go to the one whose store asked', async () => {
@@ -53,16 +53,16 @@ describeBuses('answers', (buses) => {
     const messages = Array.from({ length: 5 }, (_, index) => String(index));
     const calls = networks.flatMap(({ invoker }) =>
       messages.map((message) => {
-        return invoker.call({ agent: peer.name, skill: 'echo', message }, session);
+        return invoker.invokeAndWait({ agent: peer.name, skill: 'echo', message }, session);
       }),
     );
-    peer.goOn();
+    peer.proceed();
     const heard = messages.map((message) => `heard ${message}`);
     const outcomes = await Promise.all(calls);
     expect(outcomes.map(({ outcome }) => outcome?.text)).toEqual([...heard, ...heard]);
   });
 
-  test('that come while nobody is there wait for the next process on the same store', async () => {
+  test('replies that arrive while no process runs wait for the next process on the same store', async () => {
     const bus = await buses.open();
     const peer = await slowAgent(bus);
     const name = nameOf('me');
@@ -75,7 +75,7 @@ describeBuses('answers', (buses) => {
     const { id } = await before.invoker.invoke(request, session);
     await before.close();
     await first.close();
-    peer.goOn();
+    peer.proceed();
     const second = await open();
     buses.after(() => second.close());
     const after = await joinNetwork(bus, name, second, peer.name);
@@ -83,7 +83,7 @@ describeBuses('answers', (buses) => {
     await eventually(async () => (await after.invoker.find(id))?.outcome?.text).toBe('heard x');
   });
 
-  test('that nobody asked for are logged as a warning', async () => {
+  test('unexpected replies are logged as a warning', async () => {
     const bus = await buses.open();
     const warnings: string[] = [];
     const quiet = (): void => undefined;

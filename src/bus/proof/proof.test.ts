@@ -2,11 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { postgres } from '../../../test/support/postgres.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
 import { agent, chunk, textOf } from '../../agents/index.ts';
 import { connect } from '../../client/index.ts';
-import { artifact, message, type Task } from '../../protocol/index.ts';
+import { LegateError, artifact, message, type Task } from '../../protocol/index.ts';
 import { openMemory, openStore } from '../../store/index.ts';
 import { nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import {
@@ -32,7 +33,7 @@ async function open(exchange = nameOf('exchange'), options = {}) {
   return { bus, url, exchange };
 }
 
-describe('a worker that is killed', () => {
+describe('a worker that is killed', { timeout: 90_000 }, () => {
   const worker = join(import.meta.dirname, 'worker.contract.ts');
   const children: ChildProcess[] = [];
   afterEach(() => {
@@ -84,6 +85,49 @@ describe('a worker that is killed', () => {
       expect((await bus.inspect(taskQueueName(name)))?.deadLetters).toBe(0);
     });
   }
+
+  test('long after its task was acknowledged leaves it to a process on the same database', async () => {
+    const { bus, url, exchange } = await open();
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'log');
+    const name = nameOf('worker');
+    await declareAgentQueue(bus, name);
+    const database = await (await postgres()).database();
+    const caller = await TestCaller.start(bus);
+    const first = await work(url, exchange, name, path, 'run-again', database);
+    const id = await caller.send(name, 'hang');
+    const store = await openStore({ type: 'postgres', url: database });
+    cleanups.push(() => store.close());
+    const accepted = () =>
+      store.records.list({ space: 'bus-accepted-tasks', limit: 9, now: store.clock.now() });
+    await eventually(async () => (await accepted()).length).toBe(1);
+    await first.kill();
+    // The broker has nothing to redeliver.
+    expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 0 });
+    await work(url, exchange, name, path, 'run-again', database);
+    await eventually(() => caller.state(id), { timeout: 20_000 }).toBe('TASK_STATE_COMPLETED');
+    await eventually(async () => (await accepted()).length).toBe(0);
+    expect(caller.of(id)).toHaveLength(1);
+    const begun = readFileSync(`${path}.turns`, 'utf8').trim().split('\n');
+    expect(begun).toEqual(['hang 1', 'hang 2']);
+  });
+
+  test('while it runs one task only leaves that task in its queue, which wakes the next one', async () => {
+    const { bus, url, exchange } = await open();
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'log');
+    const name = nameOf('job');
+    await declareAgentQueue(bus, name);
+    const database = await (await postgres()).database();
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'hang');
+    const first = await work(url, exchange, name, path, 'run-again', database, 'once');
+    await eventually(() => caller.updatesOf(id).length, { timeout: 5_000 }).toBe(2);
+    await first.kill();
+    await eventually(async () => (await bus.inspect(taskQueueName(name)))?.messages).toBe(1);
+    await work(url, exchange, name, path, 'run-again', database, 'once');
+    await eventually(() => caller.state(id), { timeout: 20_000 }).toBe('TASK_STATE_COMPLETED');
+  });
 
   test('by its own task, each time, stops doing so', { timeout: 60_000 }, async () => {
     const { bus, url, exchange } = await open();
@@ -297,18 +341,26 @@ test(
     const client = await connect(server.url);
     const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
     const asked: Promise<string | undefined>[] = [];
+    /** Without its broker the gateway refuses messages, which are sent again when it is back. */
+    const send = async (said: string): Promise<string | undefined> => {
+      for (;;) {
+        try {
+          const answer = await client.sendMessage(said);
+          return textIn('task' in answer ? answer.task : undefined);
+        } catch (error) {
+          if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') throw error;
+          await expect.poll(() => bus.isConnected, { timeout: 60_000 }).toBe(true);
+        }
+      }
+    };
     const ask = (index: number): void => {
       if (index % 2 === 0) {
-        asked.push(
-          client
-            .sendMessage(`m${index}`)
-            .then((answer) => textIn('task' in answer ? answer.task : undefined)),
-        );
+        asked.push(send(`m${index}`));
       } else {
         const request = { agent: name, skill: name, message: `m${index}` };
         asked.push(
           network.invoker
-            .call(request, { ...session, id: `c${index}` })
+            .invokeAndWait(request, { ...session, id: `c${index}` })
             .then(({ outcome }) => outcome?.text),
         );
       }

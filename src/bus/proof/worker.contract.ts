@@ -1,9 +1,10 @@
-/** A host in a process of its own, for the tests that kill it. Arguments: broker, exchange, name, store. */
+/** A host in a process of its own, for the tests that kill it. Arguments: broker, exchange, name, file, policy, database, once. */
 import { appendFileSync } from 'node:fs';
 import { agent, chunk, textOf } from '../../agents/index.ts';
 import { hostOnBus, openBus } from '../index.ts';
 
-const [url = '', exchange = '', name = '', path = '', policy = 'fail'] = process.argv.slice(2);
+const [url = '', exchange = '', name = '', path = '', policy = 'fail', storeUrl = '', once = ''] =
+  process.argv.slice(2);
 
 const bus = await openBus({ type: 'rabbitmq', url, exchange });
 await hostOnBus(
@@ -19,6 +20,13 @@ await hostOnBus(
       yield chunk('a', `done ${said}`, { append: true, last: true });
     },
   ),
-  { bus, store: { type: 'sqlite', path }, concurrency: 20 },
+  {
+    bus,
+    store: storeUrl === '' ? { type: 'sqlite', path } : { type: 'postgres', url: storeUrl },
+    concurrency: 20,
+    leaseMs: storeUrl === '' ? 15_000 : 3_000,
+    acknowledgeAfterMs: 100,
+    once: once !== '',
+  },
 );
 process.send?.('ready');

@@ -19,10 +19,16 @@ import { waitAtMost } from '../../time/index.ts';
 import {
   type AckDecision,
   type Bus,
+  type BusDialect,
+  type BusMessage,
+  type BusQueueOptions,
   type BusTuning,
   type ConsumeOptions,
   type Consumption,
   type DeadLetter,
+  type DeclaredObject,
+  type DeclareOptions,
+  defaultMaxBodyBytes,
   type Delivery,
   messageTypes,
   type OutgoingMessage,
@@ -38,11 +44,17 @@ const library = 'legate.bus';
 /** How long the broker may take to answer for a metric, in milliseconds. */
 const maxInspectMs = 1_000;
 
+/** A message in any dialect. */
+export type BrokerMessage = Omit<OutgoingMessage, 'type'> & { readonly type: string };
+
 /** What differs between brokers. Names, topics and messages were checked before. */
 export interface Broker {
   readonly type: Bus['type'];
-  publish(topic: string, message: OutgoingMessage, options: PublishOptions): Promise<void>;
-  declare(settings: QueueSettings): Promise<void>;
+  /** Of the server. */
+  readonly version: string | undefined;
+  readonly isConnected: boolean;
+  publish(topic: string, message: BrokerMessage, options: PublishOptions): Promise<void>;
+  declare(settings: QueueSettings, options: DeclareOptions): Promise<readonly DeclaredObject[]>;
   /** Returns the function that stops the consumer, as `Consumption.close`. */
   consume(
     settings: QueueSettings,
@@ -50,8 +62,18 @@ export interface Broker {
     options: ConsumeOptions,
   ): Promise<() => Promise<void>>;
   inspect(queueName: string): Promise<QueueState | undefined>;
+  queueName(queueName: string): string;
+  deadQueueName(queueName: string): string;
   deadLetters(queueName: string, limit: number): Promise<readonly DeadLetter[]>;
+  bury(
+    settings: QueueSettings,
+    message: BusMessage,
+    death: { readonly reason: string; readonly attempts: number },
+  ): Promise<void>;
   replay(queueName: string, ids: readonly string[] | undefined): Promise<number>;
+  oldest(queueName: string): Promise<number | undefined>;
+  purge(queueName: string): Promise<number>;
+  delete(queueName: string): Promise<void>;
   /** Called after all consumers have stopped. */
   close(): Promise<void>;
 }
@@ -77,16 +99,36 @@ export class BrokerBus implements Bus {
   /** While closing, handlers that run may still publish. */
   #isClosed = false;
 
-  constructor(broker: Broker, { maxBodyBytes = 16 * 1024 * 1024 }: BusTuning = {}) {
+  readonly queues: BusQueueOptions;
+  readonly dialect: BusDialect;
+
+  constructor(broker: Broker, options: BusTuning = {}) {
+    const { maxBodyBytes = defaultMaxBodyBytes, queues = {}, dialect = 'legate' } = options;
     this.#broker = broker;
+    this.queues = queues;
+    this.dialect = dialect;
     this.#maxBodyBytes = maxBodyBytes;
-    this.#stopWatching = observeGauge('legate.messaging.dlq.depth', (result) =>
-      this.#observeDead(result),
-    );
+    const stops = [
+      observeGauge('legate.messaging.dlq.depth', (result) => this.#observeDead(result)),
+      observeGauge('legate.messaging.connected', (result) =>
+        result.observe(this.isConnected ? 1 : 0),
+      ),
+    ];
+    this.#stopWatching = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   get type(): Bus['type'] {
     return this.#broker.type;
+  }
+
+  get brokerVersion(): string | undefined {
+    return this.#broker.version;
+  }
+
+  get isConnected(): boolean {
+    return !this.#isClosed && this.#broker.isConnected;
   }
 
   async publish(
@@ -97,7 +139,7 @@ export class BrokerBus implements Bus {
     if (this.#isClosed) throw busClosed();
     checkOutgoing(topic, message, this.#maxBodyBytes);
     const labels = {
-      'messaging.destination.name': withoutInstance(topic),
+      'messaging.destination.name': topicKind(topic),
       'legate.messaging.type': message.type,
     };
     // Updates are many small messages: they are counted, without a span for each.
@@ -128,8 +170,8 @@ export class BrokerBus implements Bus {
     }
   }
 
-  async declare(queue: Queue): Promise<void> {
-    await this.#broker.declare(this.#settingsOf(queue));
+  async declare(queue: Queue, options: DeclareOptions = {}): Promise<readonly DeclaredObject[]> {
+    return this.#broker.declare(this.#settingsOf(queue), options);
   }
 
   async consume(
@@ -153,6 +195,14 @@ export class BrokerBus implements Bus {
     return this.#broker.inspect(checkQueueName(queueName));
   }
 
+  brokerQueueName(queueName: string): string {
+    return this.#broker.queueName(checkQueueName(queueName));
+  }
+
+  deadQueueName(queueName: string): string {
+    return this.#broker.deadQueueName(checkQueueName(queueName));
+  }
+
   async deadLetters(
     queueName: string,
     { limit = 100 }: { readonly limit?: number } = {},
@@ -160,11 +210,32 @@ export class BrokerBus implements Bus {
     return this.#broker.deadLetters(checkQueueName(queueName), limit);
   }
 
+  async bury(
+    queue: Queue,
+    message: BusMessage,
+    death: { readonly reason: string; readonly attempts: number },
+  ): Promise<void> {
+    // Its handler may end while the bus is closing.
+    return this.#broker.bury(checkedSettings(queue), message, death);
+  }
+
   async replay(
     queueName: string,
     { ids }: { readonly ids?: readonly string[] } = {},
   ): Promise<number> {
     return this.#broker.replay(checkQueueName(queueName), ids);
+  }
+
+  async oldest(queueName: string): Promise<number | undefined> {
+    return this.#broker.oldest(checkQueueName(queueName));
+  }
+
+  async purge(queueName: string): Promise<number> {
+    return this.#broker.purge(checkQueueName(queueName));
+  }
+
+  async delete(queueName: string): Promise<void> {
+    await this.#broker.delete(checkQueueName(queueName));
   }
 
   close(): Promise<void> {
@@ -184,9 +255,7 @@ export class BrokerBus implements Bus {
 
   #settingsOf(queue: Queue): QueueSettings {
     if (this.#closing !== undefined) throw busClosed();
-    checkQueueName(queue.name);
-    for (const topic of queue.topics) checkTopic(topic);
-    return withDefaults(queue);
+    return checkedSettings(queue);
   }
 
   /** An unreachable broker must not delay other metrics. */
@@ -194,7 +263,7 @@ export class BrokerBus implements Bus {
     const looks = Array.from(this.#watched, async (name) => {
       const state = await this.#broker.inspect(name);
       if (state !== undefined)
-        result.observe(state.deadLetters, { 'legate.messaging.queue': name });
+        result.observe(state.deadLetters, { 'legate.messaging.queue': withoutInstance(name) });
     });
     await waitAtMost(maxInspectMs, Promise.allSettled(looks));
   }
@@ -244,6 +313,12 @@ export class BrokerBus implements Bus {
   }
 }
 
+function checkedSettings(queue: Queue): QueueSettings {
+  checkQueueName(queue.name);
+  for (const topic of queue.topics) checkTopic(topic);
+  return withDefaults(queue);
+}
+
 /** Foreign senders may use any type: a metric series for each would be unbounded. */
 function typeOf({ type }: Delivery): string {
   return messageTypes.find((known) => known === type) ?? 'other';
@@ -251,9 +326,16 @@ function typeOf({ type }: Delivery): string {
 
 /** Queues of one process end in its id: a metric series for each would be unbounded. */
 function withoutInstance(name: string): string {
-  if (name.at(-37) !== '-') return name;
-  return name.replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
+  if (!/[-.]/.test(name.at(-37) ?? '')) return name;
+  return name.replace(/[-.][0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
 }
+
+/** Callers choose the topics of their replies: a metric series for each would be unbounded. */
+function topicKind(topic: string): string {
+  return topic.startsWith(replyTopics) ? replyTopics : topic;
+}
+
+const replyTopics = 'agent.response';
 
 /** Adds the active trace; one that the sender set itself stays where there is none. */
 function withTrace(

@@ -118,7 +118,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       expect(texts()).toEqual(Array.from({ length: 200 }, (_, index) => index));
     });
 
-    test('a mandatory message that nobody could ever take is an error', async () => {
+    test('a mandatory message without a queue is an error', async () => {
       const bus = await open();
       const topic = `test.${nameOf('nobody')}`;
       expect(await codeOf(bus.publish(topic, say('x'), { mandatory: true }))).toBe(
@@ -161,7 +161,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       await eventually(() => third.seen.length).toBe(20);
     });
 
-    test('prefetch bounds what is in hand, concurrency what is handled', async () => {
+    test('prefetch bounds the unacknowledged messages, concurrency the handlers', async () => {
       const bus = await open();
       const queue = queueOf();
       let running = 0;
@@ -187,7 +187,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       expect(most).toBe(2);
     });
 
-    test('closing a consumer waits for what it began and gives back the rest', async () => {
+    test('closing a consumer waits for what it started and gives back the rest', async () => {
       const bus = await open();
       const queue = queueOf();
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -289,7 +289,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       expect(await bus.inspect(queue.name)).toEqual({ messages: 0, consumers: 1, deadLetters: 1 });
     });
 
-    test('dead letters can be looked at again and again, and replayed into their own queue', async () => {
+    test('dead letters can be read repeatedly, and replayed into their own queue', async () => {
       const bus = await open();
       const queue = queueOf();
       const other = { ...queue, name: nameOf('other') };
@@ -374,7 +374,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       await eventually(() => seen.length).toBe(taken);
     });
 
-    test('a queue that expires goes once nobody consumes it', async () => {
+    test('an expiring queue is deleted once it has no consumer', async () => {
       const bus = await open();
       const queue = queueOf({ expiresAfterMs: 1_000 });
       const { consumption } = await collect(bus, queue);

@@ -1,3 +1,5 @@
+import type { Slots } from './slots.ts';
+
 /**
  * The interface of the bus. Terms:
  *
@@ -12,7 +14,15 @@
  */
 
 /** The types of bodies. All of them are A2A 1.x as JSON. */
-export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
+export const messageTypes = [
+  'task',
+  'cancel',
+  'update',
+  'result',
+  'error',
+  'announce',
+  'query',
+] as const;
 /** What a message is about. */
 export type MessageType = (typeof messageTypes)[number];
 
@@ -74,6 +84,12 @@ export interface Delivery extends BusMessage {
   readonly isLastAttempt: boolean;
   /** An earlier consumer got it, and may have handled it completely or not at all. */
   readonly isRedelivered: boolean;
+  /**
+   * Acknowledges the message before its handler has ended, once what is left to do is durable elsewhere.
+   * The handler keeps its place, and its decision is ignored. Rejects where the broker redelivers the
+   * message.
+   */
+  acknowledge(): Promise<void>;
 }
 
 /**
@@ -118,6 +134,16 @@ export interface Queue {
   readonly retryDelaysMs?: readonly number[];
   /** What is kept of dead letters; `false` drops them. */
   readonly deadLetters?: DeadLetterLimits | false;
+  /**
+   * Belongs to the connection of its consumer and is deleted with it: after a lost connection it starts
+   * empty. Beyond `maxMessages` the oldest messages are dropped. @default false
+   */
+  readonly exclusive?: boolean;
+  /**
+   * How long a consumer may take for a message before the broker redelivers it, in milliseconds; brokers
+   * before RabbitMQ 3.12 don't know it per queue. @default the broker's, usually 30 minutes
+   */
+  readonly consumerTimeoutMs?: number;
 }
 
 /** How long and how many dead letters are kept. */
@@ -154,8 +180,16 @@ export interface ConsumeOptions {
   readonly prefetch?: number;
   /** Deliveries being handled at one time. @default prefetch */
   readonly concurrency?: number;
-  /** Stops after so many deliveries. @default no limit */
+  /** Maximum number of deliveries, then stops. @default no limit */
   readonly limit?: number;
+  /** Slots for handlers that other work can reserve, in place of `concurrency`. */
+  readonly slots?: Slots;
+  /** Some deliveries are acknowledged before their handlers end (`Delivery.acknowledge`). @default false */
+  readonly acknowledgesEarly?: boolean;
+  /** Called if the queue exists with other arguments, and is used as it is. */
+  readonly onDiffers?: () => void;
+  /** Called after a lost connection: messages of an exclusive queue may have been lost. */
+  readonly onReopened?: () => void;
   /**
    * Called for a message that is not delivered because it exceeds a limit or can't be decoded: it has
    * no body and no headers here, and becomes a dead letter. @default ignored
@@ -209,10 +243,18 @@ export interface QueueState {
  */
 export interface Bus extends AsyncDisposable {
   readonly type: 'memory' | 'rabbitmq';
+  /** The version of the broker, such as `3.13.7`; undefined in memory. */
+  readonly brokerVersion: string | undefined;
+  /** The configured limits of queues. */
+  readonly queues: BusQueueOptions;
+  /** Whether the connection to the broker is open; a lost one is reopened. */
+  readonly isConnected: boolean;
+  /** Whose wire it speaks besides our own. */
+  readonly dialect: BusDialect;
   /** Rejects with `UNAVAILABLE` if a queue is full or the broker is unreachable. */
   publish(topic: string, message: OutgoingMessage, options?: PublishOptions): Promise<void>;
   /** Makes the queue and its bindings, so that messages wait there from now on. */
-  declare(queue: Queue): Promise<void>;
+  declare(queue: Queue, options?: DeclareOptions): Promise<readonly DeclaredObject[]>;
   /** Declares the queue and takes its messages; resolves once it does. */
   consume(
     queue: Queue,
@@ -221,22 +263,109 @@ export interface Bus extends AsyncDisposable {
   ): Promise<Consumption>;
   /** Undefined when there is no such queue. */
   inspect(queueName: string): Promise<QueueState | undefined>;
+  /** The name of a queue at the broker, which a dialect may change. */
+  brokerQueueName(queueName: string): string;
+  /** The name of the queue of its dead letters. */
+  deadQueueName(queueName: string): string;
   /** Oldest first. */
   deadLetters(
     queueName: string,
     options?: { readonly limit?: number },
   ): Promise<readonly DeadLetter[]>;
+  /** Adds a message that is no longer in the queue to its dead letters, as the decision `dead` does. */
+  bury(
+    queue: Queue,
+    message: BusMessage,
+    death: { readonly reason: string; readonly attempts: number },
+  ): Promise<void>;
   /** Moves dead letters back into their queue with attempts reset; returns their number. */
   replay(queueName: string, options?: { readonly ids?: readonly string[] }): Promise<number>;
-  /** Closes the consumers, then the connection. */
+  /**
+   * When the first message that waits was published, in milliseconds since 1970; undefined if it is
+   * unknown or none waits. A quorum queue counts this as one of its deliveries.
+   */
+  oldest(queueName: string): Promise<number | undefined>;
+  /** Deletes the messages that wait in a queue; returns their number. */
+  purge(queueName: string): Promise<number>;
+  /** Deletes a queue with its messages, retries and dead letters. */
+  delete(queueName: string): Promise<void>;
+  /** Closes the consumers, then the connections. */
   close(): Promise<void>;
 }
 
+/**
+ * How a queue is declared.
+ * @example const options: DeclareOptions = { migrates: true };
+ */
+export interface DeclareOptions {
+  /**
+   * Replaces a queue that exists with other arguments, and keeps its messages. Rejects while the
+   * queue has consumers. @default false
+   */
+  readonly migrates?: boolean;
+}
+
+/**
+ * A queue or exchange after its declaration. `differs`: it exists with other arguments, and is used as
+ * it is.
+ * @example
+ * const isOld = ({ state }: DeclaredObject) => state === 'differs';
+ * const old = (await declareAgentQueue(bus, 'researcher')).filter(isOld);
+ */
+export interface DeclaredObject {
+  readonly name: string;
+  readonly kind: 'exchange' | 'queue';
+  readonly state: 'made' | 'present' | 'differs' | 'migrated';
+}
+
+/**
+ * Limits of the task queue of an agent.
+ * @example const queue: AgentQueueOptions = { maxMessages: 500, messageTtlMs: 60 * 60_000 };
+ */
+export interface AgentQueueOptions {
+  /** Maximum number of waiting tasks; a full queue refuses further ones. @default 100_000 */
+  readonly maxMessages?: number;
+  /** How long a task waits before it becomes a dead letter, in milliseconds. @default for ever */
+  readonly messageTtlMs?: number;
+  /** The pauses before each retry. @default [1_000, 5_000, 30_000] */
+  readonly retryDelaysMs?: readonly number[];
+  readonly deadLetters?: DeadLetterLimits;
+  /**
+   * How long a task may run before the broker redelivers it, in milliseconds, where its message is
+   * acknowledged at the end. @default 24 hours
+   */
+  readonly consumerTimeoutMs?: number;
+}
+
+/**
+ * Limits of the queues of a bus, where their owner doesn't set others.
+ * @example const queues: BusQueueOptions = { maxMessages: 500, replyExpiresAfterMs: 60 * 60_000 };
+ */
+export interface BusQueueOptions extends AgentQueueOptions {
+  /**
+   * Deletes the queue of a caller's answers after this time without a consumer, in milliseconds.
+   * @default 7 days
+   */
+  readonly replyExpiresAfterMs?: number;
+}
+
+/**
+ * Which wire a bus speaks. `rockbot`: RockBot's as well as our own, with its exchange and queue names.
+ * @example const dialect: BusDialect = 'rockbot';
+ */
+export type BusDialect = 'legate' | 'rockbot';
+
 /** Options of every bus. */
 export interface BusTuning {
+  /** @default 'legate' */
+  readonly dialect?: BusDialect;
+  /** Limits of queues. */
+  readonly queues?: BusQueueOptions;
   /** The largest body, in bytes. @default 16 MiB */
   readonly maxBodyBytes?: number;
 }
+
+export const defaultRetryDelaysMs = [1_000, 5_000, 30_000] as const;
 
 /** Largest message, in bytes, unless another bound is given. */
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
@@ -245,9 +374,10 @@ export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 export interface QueueSettings extends Required<Omit<Queue, QueueOption>> {
   readonly messageTtlMs: number | undefined;
   readonly expiresAfterMs: number | undefined;
+  readonly consumerTimeoutMs: number | undefined;
   readonly deadLetters: Required<DeadLetterLimits> | undefined;
 }
-type QueueOption = 'messageTtlMs' | 'expiresAfterMs' | 'deadLetters';
+type QueueOption = 'messageTtlMs' | 'expiresAfterMs' | 'consumerTimeoutMs' | 'deadLetters';
 
 const hour = 60 * 60 * 1000;
 
@@ -260,7 +390,9 @@ export function withDefaults(queue: Queue): QueueSettings {
     maxMessages: queue.maxMessages ?? 100_000,
     messageTtlMs: queue.messageTtlMs,
     expiresAfterMs: queue.expiresAfterMs,
-    retryDelaysMs: queue.retryDelaysMs ?? [1_000, 5_000, 30_000],
+    consumerTimeoutMs: queue.consumerTimeoutMs,
+    exclusive: queue.exclusive ?? false,
+    retryDelaysMs: queue.retryDelaysMs ?? defaultRetryDelaysMs,
     deadLetters:
       deadLetters === false
         ? undefined

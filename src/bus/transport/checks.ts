@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { LegateError } from '../../protocol/index.ts';
-import type { OutgoingMessage } from './bus.ts';
+import type { Bus, OutgoingMessage } from './bus.ts';
 
 /** The name of an agent or caller on the bus: no separators and no wildcards. */
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
@@ -108,6 +109,17 @@ function checkId(id: string | undefined): void {
   );
 }
 
+/** For processes that cannot work without the broker: gateways and workers. */
+const unreachable = 'the message broker cannot be reached';
+
+export function brokerUnreachable(): LegateError {
+  return new LegateError('UNAVAILABLE', unreachable, { retryAfter: 5 });
+}
+
+export function brokerRequirement(bus: Pick<Bus, 'isConnected'>): () => string | undefined {
+  return () => (bus.isConnected ? undefined : unreachable);
+}
+
 export function unroutable(topic: string): LegateError {
   return new LegateError(
     'PEER_UNREACHABLE',
@@ -125,4 +137,22 @@ export function queueFull(topic: string): LegateError {
 
 export function busClosed(): LegateError {
   return new LegateError('UNAVAILABLE', 'the bus is closed');
+}
+
+/** Followed by a UUID, it is still a valid name on the bus. */
+const maxNameLength = 63;
+
+/**
+ * The name of what belongs to one process of an agent, gateway or caller. It starts with their name, so
+ * that a permission for the queues of that name covers it.
+ */
+export function ownName(name: string, ids: { uuid(): string }): string {
+  return `${shortened(name)}-${ids.uuid()}`;
+}
+
+/** A name to which a UUID can be added. A digest distinguishes names with the same prefix. */
+export function shortened(name: string): string {
+  if (name.length <= maxNameLength) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 12);
+  return `${name.slice(0, maxNameLength - 13)}-${digest}`;
 }

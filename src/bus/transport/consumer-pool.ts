@@ -1,16 +1,18 @@
+import { errorMessage } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Delivery, AckDecision } from './bus.ts';
+import type { Slots } from './slots.ts';
 
 export interface ConsumerPoolOptions<D extends Delivery> {
   readonly handler: (delivery: Delivery) => Promise<AckDecision>;
-  readonly concurrency: number;
+  readonly slots: Slots;
   /** Acknowledges or rejects the delivery. If it fails, the broker redelivers the message. */
   readonly settle: (delivery: D, decision: AckDecision) => Promise<void>;
   readonly logger: Logger;
 }
 
 /**
- * Runs the handler for the deliveries of one consumer, at most `concurrency` at a time.
+ * Runs the handler for the deliveries of one consumer, as long as there are free slots.
  *
  * - **open**: deliveries wait for a free slot and are handled.
  * - **closed**: no delivery is started; `close` resolves once the started ones are settled.
@@ -23,9 +25,11 @@ export class ConsumerPool<D extends Delivery> {
   #onIdle: (() => void) | undefined;
   #waiting: D[] = [];
   #isClosed = false;
+  readonly #stopListening: () => void;
 
   constructor(options: ConsumerPoolOptions<D>) {
     this.#options = options;
+    this.#stopListening = options.slots.onChange(() => this.#next());
   }
 
   offer(delivery: D): void {
@@ -43,6 +47,7 @@ export class ConsumerPool<D extends Delivery> {
   /** Starts no more deliveries; resolves once the started ones are settled. */
   close(): Promise<void> {
     this.#isClosed = true;
+    this.#stopListening();
     this.#settled ??= new Promise((resolve) => {
       if (this.#running === 0) resolve();
       else this.#onIdle = resolve;
@@ -51,7 +56,7 @@ export class ConsumerPool<D extends Delivery> {
   }
 
   #next(): void {
-    while (!this.#isClosed && this.#running < this.#options.concurrency) {
+    while (!this.#isClosed && this.#waiting.length > 0 && this.#options.slots.take()) {
       const delivery = this.#waiting.shift();
       if (delivery === undefined) return;
       this.#running += 1;
@@ -60,7 +65,7 @@ export class ConsumerPool<D extends Delivery> {
   }
 
   async #handle(delivery: D): Promise<void> {
-    const { settle, logger } = this.#options;
+    const { settle, logger, slots } = this.#options;
     const decision = await this.#decide(delivery);
     try {
       await settle(delivery, decision);
@@ -69,7 +74,8 @@ export class ConsumerPool<D extends Delivery> {
     }
     this.#running -= 1;
     if (this.#running === 0) this.#onIdle?.();
-    this.#next();
+    // The pool hears of it as well, and starts the next delivery.
+    slots.give();
   }
 
   async #decide(delivery: D): Promise<AckDecision> {
@@ -78,7 +84,7 @@ export class ConsumerPool<D extends Delivery> {
       return await handler(delivery);
     } catch (error) {
       logger.error({ messageId: delivery.id, topic: delivery.topic, error }, 'bus.handler.failed');
-      return { kind: 'retry', reason: error instanceof Error ? error.message : String(error) };
+      return { kind: 'retry', reason: errorMessage(error) };
     }
   }
 }

@@ -1,20 +1,21 @@
 import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import type { Broker } from './broker-bus.ts';
+import type { Broker, BrokerMessage } from './broker-bus.ts';
 import type {
   AckDecision,
   BusMessage,
   BusTuning,
   ConsumeOptions,
   DeadLetter,
+  DeclaredObject,
   Delivery,
-  OutgoingMessage,
   PublishOptions,
   QueueSettings,
   QueueState,
 } from './bus.ts';
 import { queueFull, unroutable } from './checks.ts';
 import { ConsumerPool } from './consumer-pool.ts';
+import { Slots } from './slots.ts';
 
 export interface MemoryBusOptions extends BusTuning {
   readonly logger?: Logger;
@@ -27,6 +28,8 @@ export interface MemoryBusOptions extends BusTuning {
  */
 export class MemoryBroker implements Broker {
   readonly type = 'memory';
+  readonly version = undefined;
+  readonly isConnected = true;
   readonly #queues = new Map<string, MemoryQueue>();
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
@@ -36,7 +39,7 @@ export class MemoryBroker implements Broker {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  async publish(topic: string, outgoing: OutgoingMessage, options: PublishOptions): Promise<void> {
+  async publish(topic: string, outgoing: BrokerMessage, options: PublishOptions): Promise<void> {
     options.signal?.throwIfAborted();
     const bound = [...this.#queues.values()].filter(({ settings }) =>
       settings.topics.includes(topic),
@@ -51,8 +54,10 @@ export class MemoryBroker implements Broker {
     for (const queue of bound) queue.push(message);
   }
 
-  async declare(settings: QueueSettings): Promise<void> {
+  async declare(settings: QueueSettings): Promise<readonly DeclaredObject[]> {
+    const state = this.#queues.has(settings.name) ? 'present' : 'made';
     this.#declared(settings);
+    return [{ name: settings.name, kind: 'queue', state }];
   }
 
   async consume(
@@ -70,12 +75,40 @@ export class MemoryBroker implements Broker {
     return { messages, consumers, deadLetters };
   }
 
+  queueName(queueName: string): string {
+    return queueName;
+  }
+
+  deadQueueName(queueName: string): string {
+    return `${queueName}${deadSuffix}`;
+  }
+
+  async bury(
+    ...[settings, message, { reason, attempts }]: Parameters<Broker['bury']>
+  ): Promise<void> {
+    this.#queues.get(settings.name)?.bury(message, reason, attempts);
+  }
+
   async deadLetters(queueName: string, limit: number): Promise<readonly DeadLetter[]> {
     return this.#queues.get(queueName)?.deadLetters(limit) ?? [];
   }
 
   async replay(queueName: string, ids: readonly string[] | undefined): Promise<number> {
     return this.#queues.get(queueName)?.replay(ids) ?? 0;
+  }
+
+  async oldest(queueName: string): Promise<number | undefined> {
+    return this.#queues.get(queueName)?.oldest;
+  }
+
+  async purge(queueName: string): Promise<number> {
+    if (!queueName.endsWith(deadSuffix)) return this.#queues.get(queueName)?.purge() ?? 0;
+    return this.#queues.get(queueName.slice(0, -deadSuffix.length))?.purgeDead() ?? 0;
+  }
+
+  async delete(queueName: string): Promise<void> {
+    this.#queues.get(queueName)?.close();
+    this.#queues.delete(queueName);
   }
 
   async close(): Promise<void> {
@@ -99,7 +132,11 @@ export class MemoryBroker implements Broker {
   }
 }
 
+const deadSuffix = '.dead';
+
 interface Waiting {
+  /** Milliseconds since 1970. */
+  readonly publishedAt: number;
   readonly message: BusMessage;
   readonly attempt: number;
   readonly isRedelivered: boolean;
@@ -109,11 +146,13 @@ interface Waiting {
 
 interface Held extends Delivery {
   readonly waiting: Waiting;
+  isAcknowledged: boolean;
 }
 
 interface Consumer {
   readonly pool: ConsumerPool<Held>;
   readonly prefetch: number;
+  readonly slots: Slots;
   /** How many more deliveries it takes. */
   left: number;
   unsettled: number;
@@ -170,13 +209,15 @@ class MemoryQueue {
     options: ConsumeOptions,
   ): () => Promise<void> {
     const { prefetch = 10, concurrency = prefetch, limit = Number.POSITIVE_INFINITY } = options;
+    const { slots = new Slots(concurrency) } = options;
     const consumer: Consumer = {
       prefetch,
+      slots,
       left: limit,
       unsettled: 0,
       pool: new ConsumerPool({
         handler,
-        concurrency,
+        slots,
         logger: this.#logger,
         settle: async (held, decision) => {
           consumer.unsettled -= 1;
@@ -186,9 +227,11 @@ class MemoryQueue {
       }),
     };
     this.#consumers.push(consumer);
+    const stopListening = slots.onChange(() => this.#dispatch());
     this.#watchUse();
     this.#dispatch();
     return async () => {
+      stopListening();
       this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
       this.#requeue(consumer.pool.withdraw());
       this.#watchUse();
@@ -215,6 +258,21 @@ class MemoryQueue {
     return replayed.length;
   }
 
+  get oldest(): number | undefined {
+    this.#dropExpired();
+    return this.#waiting[0]?.publishedAt;
+  }
+
+  purgeDead(): number {
+    return this.#dead.splice(0).length;
+  }
+
+  purge(): number {
+    const count = this.messages;
+    this.#waiting = [];
+    return count;
+  }
+
   /** Cancels the timers; waiting messages are lost with the queue. */
   close(): void {
     this.#expiry?.cancel();
@@ -232,6 +290,7 @@ class MemoryQueue {
       message,
       attempt,
       isRedelivered: false,
+      publishedAt: this.#scheduler.now(),
       expiresAt: this.#scheduler.now() + messageTtlMs,
     };
   }
@@ -250,7 +309,7 @@ class MemoryQueue {
   #deliver(): void {
     while (this.#waiting.length > 0) {
       const index = this.#consumers.findIndex(
-        ({ prefetch, left, unsettled }) => unsettled < prefetch && left > 0,
+        ({ prefetch, left, unsettled, slots }) => unsettled + slots.reserved < prefetch && left > 0,
       );
       const consumer = this.#consumers[index];
       const waiting = consumer === undefined ? undefined : this.#waiting.shift();
@@ -259,26 +318,31 @@ class MemoryQueue {
       this.#consumers.push(...this.#consumers.splice(index, 1));
       consumer.unsettled += 1;
       consumer.left -= 1;
-      consumer.pool.offer({
+      const held: Held = {
         ...waiting.message,
         attempt: waiting.attempt,
         isLastAttempt: waiting.attempt > this.settings.retryDelaysMs.length,
         isRedelivered: waiting.isRedelivered,
         waiting,
-      });
+        isAcknowledged: false,
+        async acknowledge() {
+          held.isAcknowledged = true;
+        },
+      };
+      consumer.pool.offer(held);
     }
   }
 
   #settle(held: Held, decision: AckDecision): void {
     const { message, attempt } = held.waiting;
-    if (decision.kind === 'done') return;
+    if (decision.kind === 'done' || held.isAcknowledged) return;
     if (decision.kind === 'release') {
       this.#requeue([held]);
       return;
     }
     const delay = this.settings.retryDelaysMs[attempt - 1];
     if (decision.kind === 'dead' || delay === undefined) {
-      this.#bury(message, decision.reason, attempt);
+      this.bury(message, decision.reason, attempt);
       return;
     }
     const timer = this.#scheduler.after(delay, () => {
@@ -289,7 +353,7 @@ class MemoryQueue {
     this.#retries.add(timer);
   }
 
-  #bury(message: BusMessage, reason: string, attempts: number): void {
+  bury(message: BusMessage, reason: string, attempts: number): void {
     const { name, deadLetters: limits } = this.settings;
     this.#logger.warn({ queue: name, messageId: message.id, reason }, 'bus.dead_letter');
     if (limits === undefined) return;
@@ -305,7 +369,7 @@ class MemoryQueue {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       if (first.expiresAt > now) return;
       this.#waiting.shift();
-      this.#bury(first.message, 'expired', first.attempt - 1);
+      this.bury(first.message, 'expired', first.attempt - 1);
     }
   }
 

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { present } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
-import { BrokerBus } from './broker-bus.ts';
-import type { Bus } from './bus.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
+import { systemScheduler } from '../../tasks/index.ts';
+import { type Broker, BrokerBus } from './broker-bus.ts';
+import type { Bus, BusQueueOptions } from './bus.ts';
 import type { MemoryBusOptions } from './memory-broker.ts';
 import type { RabbitBusOptions } from './rabbitmq/rabbit-broker.ts';
 
@@ -22,13 +25,20 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   switch (options.type) {
     case 'memory': {
       const { MemoryBroker } = await import('./memory-broker.ts');
-      return new BrokerBus(new MemoryBroker(options), options);
+      return new BrokerBus(await inDialect(new MemoryBroker(options), options), options);
     }
     case 'rabbitmq': {
       const { RabbitBroker } = await import('./rabbitmq/rabbit-broker.ts');
-      return new BrokerBus(await RabbitBroker.open(options), options);
+      return new BrokerBus(await inDialect(await RabbitBroker.open(options), options), options);
     }
   }
+}
+
+async function inDialect(broker: Broker, { dialect, scheduler }: BusOptions): Promise<Broker> {
+  if (dialect !== 'rockbot') return broker;
+  const { RockbotBroker } = await import('../rockbot/rockbot-broker.ts');
+  const ids = scheduler ?? systemScheduler;
+  return new RockbotBroker({ broker, newId: () => ids.uuid() });
 }
 
 const positive = z.number().int().positive();
@@ -40,18 +50,49 @@ const identity = {
   require_signed: z.unknown().optional(),
 };
 
+/** Limits of queues. All times are milliseconds. */
+const queueLimits = z
+  .strictObject({
+    max_messages: positive.optional(),
+    message_ttl: positive.optional(),
+    retry_delays: z.array(positive).max(20).optional(),
+    consumer_timeout: positive.optional(),
+    reply_expiry: positive.optional(),
+    dead_letter_ttl: positive.optional(),
+    dead_letter_max_messages: positive.optional(),
+    dead_letter_max_bytes: positive.optional(),
+  })
+  .optional();
+
 const schema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('memory'),
     max_body_bytes: positive.optional(),
+    dialect: z.enum(['legate', 'rockbot']).optional(),
+    queues: queueLimits,
     ...identity,
   }),
   z.strictObject({
     type: z.literal('rabbitmq'),
     ...identity,
     url: z.string().min(1),
+    hosts: z.array(z.string().min(1)).min(1).max(100).optional(),
+    vhost: z.string().min(1).optional(),
+    /** Files with certificates and a key as PEM. */
+    ca: z.string().min(1).optional(),
+    cert: z.string().min(1).optional(),
+    key: z.string().min(1).optional(),
+    auth: z.enum(['plain', 'external']).optional(),
+    /** Seconds. */
+    heartbeat: z.number().int().min(0).max(3_600).optional(),
+    /** Bytes. */
+    frame_max: z.number().int().min(8_192).max(1_048_576).optional(),
     exchange: z.string().optional(),
+    dialect: z.enum(['legate', 'rockbot']).optional(),
     queue_type: z.enum(['quorum', 'classic']).optional(),
+    declare: z.boolean().optional(),
+    queues: queueLimits,
+    management_url: z.string().min(1).optional(),
     connection_name: z.string().optional(),
     /** Milliseconds. */
     connect_timeout: positive.optional(),
@@ -62,32 +103,75 @@ const schema = z.discriminatedUnion('type', [
 
 /**
  * Reads the section `bus` of a configuration: `{ type: rabbitmq, url: ${AMQP_URL} }` or
- * `{ type: memory }`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
+ * `{ type: memory }`. Files are relative to `directory`. Throws `CONFIGURATION_INVALID` with the
+ * invalid key, never with its value.
  * @example
  * const options = readBusOptions({ type: 'rabbitmq', url: 'amqp://localhost' });
  * await using bus = await openBus(options);
  */
-export function readBusOptions(section: unknown): BusOptions {
+export function readBusOptions(
+  section: unknown,
+  { directory = '.' }: { readonly directory?: string } = {},
+): BusOptions {
   const parsed = schema.safeParse(section);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(
       ({ path, message }) => `${['bus', ...path].join('.')}: ${message}`,
     );
-    throw new LegateError('CONFIGURATION_INVALID', problems.join('; '));
+    throw invalidConfiguration(problems.join('; '));
   }
   const { data } = parsed;
-  const common = present({ maxBodyBytes: data.max_body_bytes });
+  const common = present({
+    maxBodyBytes: data.max_body_bytes,
+    dialect: data.dialect,
+    queues: queueOptions(data.queues),
+  });
   if (data.type === 'memory') return { type: 'memory', ...common };
+  const read = (name: 'ca' | 'cert' | 'key'): string | undefined => {
+    const file = data[name];
+    if (file === undefined) return undefined;
+    try {
+      return readFileSync(resolve(directory, file), 'utf8');
+    } catch (cause) {
+      throw invalidConfiguration(`bus.${name}: the file ${file} can't be read`, cause);
+    }
+  };
+  const tls = present({ ca: read('ca'), cert: read('cert'), key: read('key') });
   return {
     type: 'rabbitmq',
     url: data.url,
     ...common,
+    ...(Object.keys(tls).length > 0 && { tls }),
     ...present({
+      hosts: data.hosts,
+      vhost: data.vhost,
+      auth: data.auth,
+      heartbeat: data.heartbeat,
+      frameMax: data.frame_max,
       exchange: data.exchange,
       queueType: data.queue_type,
+      declares: data.declare,
+      managementUrl: data.management_url,
       connectionName: data.connection_name,
       connectTimeoutMs: data.connect_timeout,
       publishTimeoutMs: data.publish_timeout,
     }),
   };
+}
+
+function queueOptions(section: z.infer<typeof queueLimits>): BusQueueOptions | undefined {
+  if (section === undefined) return undefined;
+  const deadLetters = present({
+    ttlMs: section.dead_letter_ttl,
+    maxMessages: section.dead_letter_max_messages,
+    maxBytes: section.dead_letter_max_bytes,
+  });
+  return present({
+    maxMessages: section.max_messages,
+    messageTtlMs: section.message_ttl,
+    retryDelaysMs: section.retry_delays,
+    consumerTimeoutMs: section.consumer_timeout,
+    replyExpiresAfterMs: section.reply_expiry,
+    deadLetters: Object.keys(deadLetters).length > 0 ? deadLetters : undefined,
+  });
 }

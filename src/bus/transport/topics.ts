@@ -1,5 +1,5 @@
-import type { DeadLetterLimits, Queue } from './bus.ts';
-import { checkBusName, isBusName } from './checks.ts';
+import type { BusQueueOptions, Queue } from './bus.ts';
+import { checkBusName, isBusName, shortened } from './checks.ts';
 
 /**
  * The topics of the bus.
@@ -16,37 +16,35 @@ export const topics = {
   response: (caller: string): string => `agent.response.${checkBusName(caller, 'the caller')}`,
   /** Cards of agents that start, run and stop. */
   discovery: 'discovery.announce',
+  /** Asks all agents to announce themselves. */
+  query: 'discovery.query',
 } as const;
 
 const responsePrefix = 'agent.response.';
 
 /** Whether a message may name this topic to be answered to: only the callers' own topics. */
 export function isResponseTopic(topic: string | undefined): topic is string {
-  return (
-    topic?.startsWith(responsePrefix) === true && isBusName(topic.slice(responsePrefix.length))
-  );
+  if (topic === undefined || !`${topic}.`.startsWith(responsePrefix)) return false;
+  // RockBot has a topic for all callers, and topics of two names for callers of its gateway.
+  const names = topic.split('.').slice(2);
+  const isPlain = names.length < 2 || (names.length === 2 && names[0] === 'gateway');
+  return isPlain && names.every(isBusName);
 }
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/**
- * Limits of the task queue of an agent.
- * @example const queue: AgentQueueOptions = { maxMessages: 500, messageTtlMs: 60 * 60_000 };
- */
-export interface AgentQueueOptions {
-  /** The most tasks that wait; sending to a full queue is refused. @default 100_000 */
-  readonly maxMessages?: number;
-  /** How long a task waits before it is dead, in milliseconds. @default for ever */
-  readonly messageTtlMs?: number;
-  /** The pauses before each retry. @default [1_000, 5_000, 30_000] */
-  readonly retryDelaysMs?: readonly number[];
-  readonly deadLetters?: DeadLetterLimits;
-}
-
 /** The task queue of an agent, shared by all processes that host it. */
-export function taskQueue(agent: string, options: AgentQueueOptions = {}): Queue {
-  return { name: taskQueueName(agent), topics: [topics.task(agent)], ...options };
+export function taskQueue(
+  agent: string,
+  { replyExpiresAfterMs: _replies, ...options }: BusQueueOptions = {},
+): Queue {
+  return {
+    name: taskQueueName(agent),
+    topics: [topics.task(agent)],
+    consumerTimeoutMs: day,
+    ...options,
+  };
 }
 
 /**
@@ -57,10 +55,41 @@ export function taskQueueName(agent: string): string {
   return `legate.task.${checkBusName(agent, 'the agent')}`;
 }
 
+/**
+ * The agent whose task queue this is at the broker, in either dialect.
+ * @example agentOfQueue('rockbot.ResearchAgent.agent-task-ResearchAgent') // 'ResearchAgent'
+ */
+export function agentOfQueue(brokerQueueName: string): string | undefined {
+  const own = /^legate\.task\.([^.]+)$/.exec(brokerQueueName);
+  const rockbots = /^rockbot\.([^.]+)\.agent-task-\1$/.exec(brokerQueueName);
+  return (own ?? rockbots)?.[1];
+}
+
+/**
+ * Whether an agent gets the answers to its calls from this queue: one for each of its stores.
+ * @example isResponseQueueOf('writer', 'legate.response.writer-3f0c6c5e-…') // true
+ */
+export function isResponseQueueOf(agent: string, queueName: string): boolean {
+  const prefix = `legate.response.${shortened(checkBusName(agent, 'the agent'))}-`;
+  return queueName.startsWith(prefix) && isUuid(queueName.slice(prefix.length));
+}
+
+function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+/**
+ * The name of the queue of cancellation requests for an agent.
+ * @example await bus.delete(cancelQueueName('researcher'));
+ */
+export function cancelQueueName(agent: string): string {
+  return `legate.cancel.${checkBusName(agent, 'the agent')}`;
+}
+
 /** Cancellation requests for an agent that is not running, shared by all its processes. */
 export function cancelQueue(agent: string): Queue {
   return {
-    name: `legate.cancel.${checkBusName(agent, 'the agent')}`,
+    name: cancelQueueName(agent),
     topics: [topics.cancel(agent)],
     messageTtlMs: 24 * 60 * minute,
     deadLetters: false,
@@ -86,7 +115,7 @@ export function ownCancelQueue(agent: string, replica: string): Queue {
  */
 export function responseQueue(
   caller: string,
-  { expiresAfterMs = 7 * day }: { readonly expiresAfterMs?: number } = {},
+  { expiresAfterMs = 7 * day }: { readonly expiresAfterMs?: number | undefined } = {},
 ): Queue {
   return {
     name: `legate.response.${checkBusName(caller, 'the caller')}`,
@@ -97,7 +126,7 @@ export function responseQueue(
 }
 
 /**
- * The answers to one process: deleted some time after the process has ended.
+ * The queue of answers to one process; it expires after the process has ended.
  * @example await using answers = await bus.consume(ownResponseQueue('me-1'), take);
  */
 export function ownResponseQueue(caller: string): Queue {
@@ -105,15 +134,27 @@ export function ownResponseQueue(caller: string): Queue {
     name: `legate.response.${checkBusName(caller, 'the caller')}`,
     topics: [topics.response(caller)],
     messageTtlMs: 60 * minute,
-    expiresAfterMs: 10 * minute,
+    expiresAfterMs: 2 * minute,
     retryDelaysMs: [],
     deadLetters: false,
   };
 }
 
+/**
+ * The answers to one connection of a gateway, which asks again for what it may have missed.
+ */
+export function streamQueue(gateway: string): Queue {
+  return { ...ownResponseQueue(gateway), exclusive: true };
+}
+
 /** The announcements of agents, for one process. */
 export function discoveryQueue(listener: string): Queue {
   return broadcastQueue('discovery', topics.discovery, listener);
+}
+
+/** Requests to announce themselves, for one process of an agent. */
+export function queryQueue(listener: string): Queue {
+  return broadcastQueue('query', topics.query, listener);
 }
 
 /**
@@ -134,7 +175,7 @@ function broadcastQueue(kind: string, topic: string, listener: string): Queue {
     name: `legate.${kind}.${checkBusName(listener, 'the listener')}`,
     topics: [topic],
     messageTtlMs: 10 * minute,
-    expiresAfterMs: 10 * minute,
+    exclusive: true,
     retryDelaysMs: [],
     deadLetters: false,
   };

@@ -5,33 +5,34 @@ import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry, sleep } from '../../../time/index.ts';
 import type { AckDecision, ConsumeOptions, Delivery, QueueSettings } from '../bus.ts';
 import { ConsumerPool } from '../consumer-pool.ts';
+import { Slots } from '../slots.ts';
+import { bury } from './bury.ts';
 import type { RabbitPublisher } from './publisher.ts';
-import {
-  deadQueueName,
-  declareRetryQueue,
-  declareTopology,
-  type QueueType,
-  retryQueueName,
-} from './topology.ts';
+import { retryQueueName } from './queue-plan.ts';
+import type { Topology } from './topology.ts';
 import { fromWire, toEnvelopeAgain } from './wire.ts';
 
 interface Held extends Delivery {
   /** A delivery can be settled only on the channel it came by. */
   readonly channel: Channel;
   readonly tag: number;
+  readonly consumerTag: string;
   readonly isRejectable: boolean;
+  /** By `acknowledge`, before its handler has ended. */
+  isAcknowledged: boolean;
 }
 
 export interface RabbitConsumerOptions {
   readonly connection: Connection;
   readonly publisher: RabbitPublisher;
-  readonly exchange: string;
-  readonly queueType: QueueType;
+  readonly topology: Topology;
   readonly settings: QueueSettings;
   readonly handler: (delivery: Delivery) => Promise<AckDecision>;
   readonly consume: ConsumeOptions;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
+  /** Called after each failed attempt to consume again. */
+  readonly onReopenFailed: (failed: { readonly queue: string; readonly error: unknown }) => void;
 }
 
 const pauses = { initialMs: 100, maximumMs: 10_000 };
@@ -53,7 +54,16 @@ export class RabbitConsumer {
   readonly #prefetch: number;
   #left: number;
   #channel: Channel | undefined;
-  #consumerTag: string | undefined;
+  /** The queue that is consumed now. */
+  #queue = '';
+  #consumerTags = new Set<string>();
+  /** Consumers whose delivery is not settled. */
+  readonly #busy = new Set<string>();
+  readonly #slots: Slots;
+  readonly #stopListening: () => void;
+  /** Handlers that run though their deliveries are acknowledged. */
+  #acknowledged = 0;
+  #filling: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
   #reopening: Promise<void> | undefined;
 
@@ -62,9 +72,13 @@ export class RabbitConsumer {
     const { prefetch = 10, concurrency = prefetch, limit } = options.consume;
     this.#left = limit ?? Number.POSITIVE_INFINITY;
     this.#prefetch = Math.min(prefetch, this.#left);
+    this.#slots = options.consume.slots ?? new Slots(concurrency);
+    this.#stopListening = this.#slots.onChange(() => {
+      if (this.#isSplit && this.#consumerTags.size !== this.#wanted) this.#refill();
+    });
     this.#pool = new ConsumerPool({
       handler: options.handler,
-      concurrency,
+      slots: this.#slots,
       logger: options.logger,
       settle: (held, decision) => this.#settle(held, decision),
     });
@@ -72,9 +86,11 @@ export class RabbitConsumer {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#stopListening();
     const settled = this.#pool.close();
     this.#pool.withdraw();
     await this.#reopening;
+    await this.#filling;
     await this.#cancel();
     await settled;
     // The broker requeues unsettled deliveries with the channel.
@@ -83,8 +99,9 @@ export class RabbitConsumer {
 
   /** Resolves once messages are consumed; rejects when the broker refuses it. */
   async open(): Promise<void> {
-    const { connection, settings, exchange, queueType, logger } = this.#options;
-    await declareTopology(connection, exchange, settings, { queueType, logger });
+    const { connection, settings, topology, scheduler, logger } = this.#options;
+    const { queue, differs } = await topology.ensure(settings, scheduler.uuid().slice(0, 8));
+    if (differs) this.#options.consume.onDiffers?.();
     const channel = await connection.acquire({ emitErrorsFromChannel: true });
     channel.on('error', (error: unknown) => {
       logger.warn({ queue: settings.name, error }, 'bus.channel.failed');
@@ -93,32 +110,93 @@ export class RabbitConsumer {
     // The broker cancels a consumer whose queue is deleted.
     channel.once('basic.cancel', () => void channel.close());
     try {
-      await channel.basicQos({ prefetchCount: this.#prefetch });
-      const { consumerTag } = await channel.basicConsume({ queue: settings.name }, (message) =>
-        this.#receive(channel, message),
-      );
+      await channel.basicQos({ prefetchCount: this.#isSplit ? 1 : this.#prefetch });
+      this.#queue = queue;
+      this.#consumerTags = new Set();
+      await this.#fill(channel);
       // A channel that is lost from here on is reopened by `#lost`.
       if (!channel.active) throw new Error('the channel was lost while it was opened');
       this.#channel = channel;
-      this.#consumerTag = consumerTag;
     } catch (error) {
       await channel.close();
       throw error;
     }
+    if (this.#isSplit) this.#refill();
+  }
+
+  /** One consumer at the broker for each delivery, so that each can be stopped alone. */
+  get #isSplit(): boolean {
+    return this.#options.consume.acknowledgesEarly === true;
+  }
+
+  /** How many consumers there should be at the broker. */
+  get #wanted(): number {
+    if (!this.#isSplit) return 1;
+    return Math.max(0, this.#prefetch - this.#acknowledged - this.#slots.reserved);
+  }
+
+  /** Starts the consumers that are missing at the broker, and stops idle ones whose slots are reserved. */
+  async #fill(channel: Channel): Promise<void> {
+    for (const tag of this.#consumerTags) {
+      if (this.#consumerTags.size <= this.#wanted) break;
+      if (!this.#busy.has(tag)) await this.#stopOne(channel, tag);
+    }
+    for (;;) {
+      if (this.#consumerTags.size >= this.#wanted || this.#left <= 0 || !channel.active) return;
+      const { consumerTag } = await channel.basicConsume({ queue: this.#queue }, (message) =>
+        this.#receive(channel, message),
+      );
+      this.#consumerTags.add(consumerTag);
+    }
+  }
+
+  /** In sequence, so that no two of them start the same consumer. */
+  #refill(): void {
+    this.#filling = this.#filling.then(async () => {
+      const channel = this.#channel;
+      if (channel === undefined || this.#closing.signal.aborted) return;
+      try {
+        await this.#fill(channel);
+      } catch (error) {
+        this.#options.logger.debug({ queue: this.#queue, error }, 'bus.consumer.refill_failed');
+      }
+    });
+  }
+
+  /**
+   * Acknowledges a delivery whose handler goes on. Its consumer is stopped first: the broker would
+   * send another message, which would wait here, unacknowledged, for as long as the handler runs.
+   */
+  async #acknowledge(held: Held): Promise<void> {
+    if (held.isAcknowledged) return;
+    const { channel, consumerTag, tag } = held;
+    if (!channel.active) throw new Error('the channel of the delivery is lost');
+    held.isAcknowledged = true;
+    this.#acknowledged += 1;
+    if (this.#isSplit) await this.#stopOne(channel, consumerTag);
+    settle(channel, tag, 'ack');
+  }
+
+  async #stopOne(channel: Channel, consumerTag: string): Promise<void> {
+    if (!this.#consumerTags.delete(consumerTag)) return;
+    await channel.basicCancel({ consumerTag }).catch((error: unknown) => {
+      this.#options.logger.debug({ error }, 'bus.consumer.cancel_failed');
+    });
   }
 
   #lost(channel: Channel): void {
     this.#pool.withdraw((held) => held.channel === channel);
     if (this.#channel !== channel) return;
     this.#channel = undefined;
-    this.#consumerTag = undefined;
+    this.#consumerTags.clear();
+    this.#busy.clear();
     this.#retryQueues.clear();
     if (!this.#closing.signal.aborted && this.#left > 0) this.#reopening = this.#reopen();
   }
 
   /** Retries until the consumer is closed. */
   async #reopen(): Promise<void> {
-    const { scheduler, logger, settings } = this.#options;
+    const { scheduler, logger, settings, onReopenFailed } = this.#options;
     const { signal } = this.#closing;
     const queue = settings.name;
     const wait = (milliseconds: number) => sleep(milliseconds, signal, scheduler);
@@ -129,22 +207,26 @@ export class RabbitConsumer {
         signal,
         delays: (failures) => backoff(failures, pauses),
         sleep: wait,
-        onRetry: ({ error }) => logger.warn({ queue, error }, 'bus.consumer.reopen_failed'),
+        onRetry: ({ error }) => onReopenFailed({ queue, error }),
       });
       logger.info({ queue }, 'bus.consumer.reopened');
+      this.#options.consume.onReopened?.();
     } catch (error) {
-      logger.debug({ queue, error }, 'bus.consumer.reopen_failed');
+      // Closing ends it.
+      if (!signal.aborted) throw error;
     }
   }
 
   async #cancel(): Promise<void> {
     const channel = this.#channel;
-    const consumerTag = this.#consumerTag;
-    this.#consumerTag = undefined;
-    if (channel?.active !== true || consumerTag === undefined) return;
-    await channel.basicCancel({ consumerTag }).catch((error: unknown) => {
-      this.#options.logger.debug({ error }, 'bus.consumer.cancel_failed');
-    });
+    const tags = [...this.#consumerTags];
+    this.#consumerTags.clear();
+    if (channel?.active !== true) return;
+    for (const consumerTag of tags) {
+      await channel.basicCancel({ consumerTag }).catch((error: unknown) => {
+        this.#options.logger.debug({ error }, 'bus.consumer.cancel_failed');
+      });
+    }
   }
 
   /** The library calls this outside of any promise: an error would end the process. */
@@ -172,13 +254,22 @@ export class RabbitConsumer {
       isRedelivered,
       channel,
       tag: received.deliveryTag,
+      consumerTag: received.consumerTag,
       isRejectable,
+      isAcknowledged: false,
+      acknowledge: () => this.#acknowledge(held),
     };
     if (refusal !== undefined) {
       void this.#refuse(held, refusal);
       return;
     }
+    if (isRedelivered) {
+      const { id: messageId, correlationId } = message;
+      const redelivered = { queue: settings.name, messageId, correlationId };
+      this.#options.logger.info(redelivered, 'bus.message.redelivered');
+    }
     this.#left -= 1;
+    this.#busy.add(held.consumerTag);
     // Before the first acknowledgement, so that the broker delivers nothing more meanwhile.
     if (this.#left <= 0) void this.#cancel();
     this.#pool.offer(held);
@@ -211,7 +302,16 @@ export class RabbitConsumer {
   }
 
   async #settle(held: Held, decision: AckDecision): Promise<void> {
-    const { channel, tag, isRejectable } = held;
+    const { channel, tag, consumerTag, isRejectable } = held;
+    this.#busy.delete(consumerTag);
+    // Before the delivery is settled, so that the broker sends no other one.
+    const isExcess = this.#isSplit && this.#consumerTags.size > this.#wanted;
+    if (isExcess && channel.active) await this.#stopOne(channel, consumerTag);
+    if (held.isAcknowledged) {
+      this.#acknowledged -= 1;
+      this.#refill();
+      return;
+    }
     if (decision.kind === 'done') return settle(channel, tag, 'ack');
     if (decision.kind === 'release') return settle(channel, tag, 'requeue');
     try {
@@ -233,7 +333,8 @@ export class RabbitConsumer {
     held: Held,
     decision: Extract<AckDecision, { reason: string }>,
   ): Promise<void> {
-    const { settings, publisher, logger } = this.#options;
+    const { settings, publisher, topology, logger } = this.#options;
+    const { exchange } = topology.layout;
     const { attempt } = held;
     const delay = settings.retryDelaysMs[attempt - 1];
     if (!this.#isDead(held, decision) && delay !== undefined) {
@@ -241,7 +342,7 @@ export class RabbitConsumer {
       const routingKey = retryQueueName(settings.name, delay);
       const envelope = toEnvelopeAgain(held, { attempt: attempt + 1 });
       try {
-        await publisher.send({ ...envelope, routingKey, mandatory: true }, held.body, {
+        await publisher.send({ ...envelope, exchange, routingKey, mandatory: true }, held.body, {
           confirm: true,
         });
       } catch (error) {
@@ -256,22 +357,22 @@ export class RabbitConsumer {
     await this.#bury(held, { reason });
   }
 
-  async #bury(
+  #bury(
     held: Held,
     marks: { readonly reason: string; readonly isRefused?: boolean },
   ): Promise<void> {
-    const { settings, publisher, scheduler } = this.#options;
-    if (settings.deadLetters === undefined) return;
-    const { attempt, body } = held;
-    const envelope = toEnvelopeAgain(held, { ...marks, attempt, diedAt: scheduler.now() });
-    const routingKey = deadQueueName(settings.name);
-    await publisher.send({ ...envelope, routingKey, mandatory: true }, body, { confirm: true });
+    const { settings, publisher, topology, scheduler } = this.#options;
+    const { attempt } = held;
+    return bury(
+      { settings, message: held, marks: { ...marks, attempt } },
+      { publisher, layout: topology.layout, scheduler },
+    );
   }
 
   async #declareRetry(delay: number): Promise<void> {
     if (this.#retryQueues.has(delay)) return;
-    const { connection, settings, queueType, logger } = this.#options;
-    await declareRetryQueue(connection, settings, delay, { queueType, logger });
+    const { topology, settings } = this.#options;
+    await topology.ensureRetry(settings, delay);
     this.#retryQueues.add(delay);
   }
 }

@@ -1,4 +1,5 @@
 import type { Socket, SocketConstructorOpts } from 'node:net';
+import { answerExternally, readServerProperties, type ServerProperties } from './handshake.ts';
 import { refusedHeader, rejectableHeader } from './wire.ts';
 
 const frameTypes = { method: 1, header: 2, body: 3, heartbeat: 8 } as const;
@@ -21,8 +22,11 @@ export class ContentGuard {
   /** The server doesn't speak AMQP 0-9-1: its bytes must not reach the client library. */
   #isForeign = false;
 
-  constructor(bounds: ContentBounds) {
+  #onServer: Handshake['onServer'];
+
+  constructor(bounds: ContentBounds, onServer?: Handshake['onServer']) {
     this.#bounds = bounds;
+    this.#onServer = onServer;
   }
 
   get isForeign(): boolean {
@@ -45,7 +49,9 @@ export class ContentGuard {
       }
       const end = offset + startBytes + bytes.readUInt32BE(offset + 3) + 1;
       if (end > bytes.length) break;
-      const replaced = this.#replace(type, bytes.subarray(offset, end));
+      const frame = bytes.subarray(offset, end);
+      this.#noteServer(frame);
+      const replaced = this.#replace(type, frame);
       if (replaced !== undefined) {
         taken.push(bytes.subarray(start, offset), replaced);
         start = end;
@@ -55,6 +61,14 @@ export class ContentGuard {
     taken.push(bytes.subarray(start, offset));
     this.#rest = bytes.subarray(offset);
     return taken.filter(({ length }) => length > 0);
+  }
+
+  /** The first frame is the server's greeting. */
+  #noteServer(frame: Buffer): void {
+    if (this.#onServer === undefined) return;
+    const properties = readServerProperties(frame);
+    if (properties !== undefined) this.#onServer(properties);
+    this.#onServer = undefined;
   }
 
   /** The replacement of a frame; undefined to pass the frame on. */
@@ -85,7 +99,10 @@ function isFrameType(type: number): boolean {
  * Options for `net.connect` and `tls.connect` that put a guard of its own between each socket and
  * its reader. Node calls `callback` on the socket; what it pushes is what the socket's reader gets.
  */
-export function guardedReads(bounds: ContentBounds): Pick<SocketConstructorOpts, 'onread'> {
+export function guardedReads(
+  bounds: ContentBounds,
+  handshake: Handshake = {},
+): Pick<SocketConstructorOpts, 'onread'> {
   const guards = new WeakMap<Socket, ContentGuard>();
   return {
     onread: {
@@ -93,8 +110,10 @@ export function guardedReads(bounds: ContentBounds): Pick<SocketConstructorOpts,
       callback(this: Socket, length: number, buffer: Uint8Array): boolean {
         let guard = guards.get(this);
         if (guard === undefined) {
-          guard = new ContentGuard(bounds);
+          guard = new ContentGuard(bounds, handshake.onServer);
           guards.set(this, guard);
+          // The server speaks first, so nothing that matters was written yet.
+          if (handshake.isExternal === true) answerExternally(this);
         }
         let wantsMore = true;
         for (const piece of guard.take(buffer.subarray(0, length))) wantsMore = this.push(piece);
@@ -104,6 +123,13 @@ export function guardedReads(bounds: ContentBounds): Pick<SocketConstructorOpts,
       },
     },
   };
+}
+
+/** What else is done with the first frames of a connection. */
+interface Handshake {
+  /** Authenticates by the certificate. @default false */
+  readonly isExternal?: boolean;
+  readonly onServer?: ((properties: ServerProperties) => void) | undefined;
 }
 
 interface ContentBounds {

@@ -1,6 +1,6 @@
 /** Messages that no well-meaning sender writes, through a real broker. */
 import { Connection } from 'rabbitmq-client';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   field,
   nestedField,
@@ -74,7 +74,7 @@ const hostile: readonly (readonly [
     'handed out',
   ],
   ['plain text', { contentType: 'text/plain' }, 'text', 'handed out'],
-  ['bytes that are no UTF-8', json, Buffer.of(0x22, 0xff, 0xfe, 0x22), /not UTF-8/],
+  ['bytes that are not UTF-8', json, Buffer.of(0x22, 0xff, 0xfe, 0x22), /not UTF-8/],
   ['no body', json, '', 'handed out'],
   [
     'a header of 9 kB',
@@ -119,13 +119,13 @@ const hostile: readonly (readonly [
     'handed out',
   ],
   [
-    'names that are no UTF-8',
+    'names that are not UTF-8',
     { headers: [textField(Buffer.alloc(200, 0xff), 'x')] },
     '"x"',
     /headers of/,
   ],
   [
-    'ids that are no UTF-8',
+    'ids that are not UTF-8',
     { messageId: Buffer.alloc(255, 0xff), correlationId: Buffer.alloc(255, 0x80) },
     '"x"',
     'handed out',
@@ -144,19 +144,22 @@ const hostile: readonly (readonly [
     'handed out',
   ],
   [
-    'a death that is no list of tables',
+    'a death that is not a list of tables',
     { headers: [nestedField('x-death', 5)] },
     Buffer.of(0xff),
     /not UTF-8/,
   ],
   [
-    'a death that is no list of tables, and a body',
+    'a death that is not a list of tables, and a body',
     { headers: [nestedField('x-death', 5)] },
     '"x"',
     'handed out',
   ],
   ['a death that lies', { headers: [textField('x-death', 'never')] }, '"x"', 'handed out'],
 ];
+
+// Starting the server takes long on a busy machine.
+beforeAll(async () => void (await rabbitMq()), 180_000);
 
 describe.each(['quorum', 'classic'] as const)('hostile messages in %s queues', (queueType) => {
   test.each(hostile)('%s', async (_title, properties, body, expected) => {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Connection, Envelope, Publisher, ReturnedMessage } from 'rabbitmq-client';
-import { LegateError } from '../../../protocol/index.ts';
+import { errorMessage, LegateError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
-import type { Logger } from '../../../telemetry/index.ts';
-import { retry, within } from '../../../time/index.ts';
+import { type Logger, LogSummary } from '../../../telemetry/index.ts';
+import { Deadline, retry, until } from '../../../time/index.ts';
 import { busClosed, queueFull, unroutable } from '../checks.ts';
 import { codeOf } from './topology.ts';
 
@@ -24,14 +24,18 @@ export class RabbitPublisher {
   readonly #publisher: Publisher;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
+  readonly #fullLogger: LogSummary;
   readonly #timeoutMs: number;
   /** Unconfirmed mandatory messages by id: whether the broker returned them. */
   readonly #mandatory = new Map<string, boolean>();
+  /** Of messages that wait for the broker. */
+  readonly #deadlines = new Set<Deadline>();
+  /** The broker raised an alarm and takes no messages until it is over. */
+  #isBlocked = false;
   #isClosed = false;
 
   constructor(options: {
     connection: Connection;
-    exchange: string;
     scheduler: Scheduler;
     logger: Logger;
     /** How long a message is retried, in milliseconds. */
@@ -40,13 +44,14 @@ export class RabbitPublisher {
     this.#connection = options.connection;
     this.#scheduler = options.scheduler;
     this.#logger = options.logger;
+    this.#fullLogger = new LogSummary(options.logger, 'count');
     this.#timeoutMs = options.timeoutMs;
-    const { exchange } = options;
-    this.#publisher = this.#connection.createPublisher({
-      confirm: true,
-      // Publishing to a missing exchange would close the channel.
-      exchanges: [{ exchange, type: 'topic', durable: true }],
-    });
+    this.#publisher = this.#connection.createPublisher({ confirm: true });
+    this.#connection.on('connection.blocked', () => this.#block(true));
+    this.#connection.on('connection.unblocked', () => this.#block(false));
+    // A broker that restarts forgets that it blocked.
+    this.#connection.on('connection', () => this.#block(false));
+    this.#connection.on('error', () => this.#block(false));
     this.#publisher.on('basic.return', ({ messageId = '' }: ReturnedMessage) => {
       if (this.#mandatory.has(messageId)) this.#mandatory.set(messageId, true);
     });
@@ -57,28 +62,46 @@ export class RabbitPublisher {
     const bytes = Buffer.from(body);
     // Without a connection even these wait: they must not pile up here.
     if (!options.confirm && this.#connection.ready) return this.#sendUnconfirmed(envelope, bytes);
-    const limit = {
+    using deadline = new Deadline({
       signal: options.signal,
-      // A broker that blocks its publishers neither confirms nor refuses.
       milliseconds: this.#timeoutMs,
       reason: () => brokerUnavailable(this.#timeoutMs),
       timers: this.#scheduler,
-    };
-    await within(limit, (signal) =>
-      retry(() => this.#sendConfirmed(envelope, bytes), {
+    });
+    const { signal } = deadline;
+    if (this.#isBlocked) deadline.lift();
+    this.#deadlines.add(deadline);
+    try {
+      const sending = retry(() => this.#sendConfirmed(envelope, bytes), {
         signal,
         delays: () => pauseMs,
         isRetryable: (error) => !(error instanceof LegateError),
         onRetry: ({ error }) => {
           this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.retry');
         },
-      }),
-    );
+      });
+      await until(sending, signal);
+    } finally {
+      this.#deadlines.delete(deadline);
+    }
+  }
+
+  /** While an alarm lasts, messages wait: it delays them, and does not fail them. */
+  #block(isBlocked: boolean): void {
+    if (isBlocked === this.#isBlocked) return;
+    this.#isBlocked = isBlocked;
+    for (const deadline of this.#deadlines) {
+      if (isBlocked) deadline.lift();
+      else deadline.restart();
+    }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#publisher.close();
+    // Without a connection a message in flight fails here as well; its sender has the error.
+    await this.#publisher.close().catch((error: unknown) => {
+      this.#logger.debug({ error }, 'bus.publish.lost');
+    });
   }
 
   #sendUnconfirmed(envelope: Envelope, bytes: Buffer): void {
@@ -98,8 +121,13 @@ export class RabbitPublisher {
       if (this.#mandatory.get(messageId) === true) throw unroutable(topic);
     } catch (error) {
       if (this.#isClosed) throw busClosed();
-      if (codeOf(error) === 'NACK') throw queueFull(topic);
+      if (codeOf(error) === 'NACK') {
+        this.#fullLogger.warn({ topic }, 'bus.queue.full');
+        throw queueFull(topic);
+      }
       if (codeOf(error) === 'CODEC') throw unencodable(error);
+      if (codeOf(error) === 'ACCESS_REFUSED' && isAbout(error, topic))
+        throw forbidden(topic, error);
       throw error;
     } finally {
       this.#mandatory.delete(messageId);
@@ -112,6 +140,20 @@ function unencodable(cause: unknown): LegateError {
   return new LegateError('INVALID_PARAMS', 'the message cannot be encoded for the broker', {
     cause,
   });
+}
+
+/** The refusal of one message closes the channel for all: the others are sent again. */
+function isAbout(error: unknown, topic: string): boolean {
+  const [, refused] = /access to topic '([^']*)'/.exec(errorMessage(error)) ?? [];
+  return refused === undefined || refused === topic;
+}
+
+function forbidden(topic: string, cause: unknown): LegateError {
+  return new LegateError(
+    'PERMISSION_DENIED',
+    `the user of this connection may not publish to ${topic}: grant it the write permission for the exchange, and for the topic if the exchange has topic permissions (${errorMessage(cause)})`,
+    { cause, metadata: { topic } },
+  );
 }
 
 function brokerUnavailable(timeoutMs: number): LegateError {

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { Connection } from 'rabbitmq-client';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
 import { describeBus, nameOf, eventually } from '../bus.contract.ts';
 import { type Bus, type Delivery, done, type Queue, type AckDecision } from '../bus.ts';
 import { openBus } from '../open-bus.ts';
 import type { RabbitBusOptions } from './rabbit-broker.ts';
+
+// Starting the server takes long on a busy machine.
+beforeAll(async () => void (await rabbitMq()), 180_000);
 
 for (const queueType of ['quorum', 'classic'] as const) {
   describeBus(`the bus over RabbitMQ (${queueType} queues)`, async () => {
@@ -94,7 +97,7 @@ describe('the bus over RabbitMQ, disturbed', () => {
     },
   );
 
-  test('messages of other makes are understood, and what is no text is not read', async () => {
+  test('messages of other clients are accepted, and binary bodies are refused', async () => {
     const bus = await open();
     const queue = queueOf();
     const seen: Delivery[] = [];
@@ -183,6 +186,49 @@ describe('the bus over RabbitMQ, disturbed', () => {
     await expect(opening).rejects.toThrow(/127\.0\.0\.1:1 cannot be reached/);
     await expect(opening).rejects.not.toThrow(/secret/);
     await expect(openBus({ type: 'rabbitmq', url: 'http://x' })).rejects.toThrow(/amqp:/);
+  });
+
+  /** Passes everything on to the broker, and resets connections that open a channel, so many times. */
+  async function resetting(times: number): Promise<{ url: string; resets: () => number }> {
+    const { url } = await rabbitMq();
+    const { hostname, port } = new URL(url);
+    let resets = 0;
+    // A method frame on channel 1, of class channel (20), method open (10).
+    const opening = Buffer.from([1, 0, 1, 0, 0, 0, 5, 0, 20, 0, 10]);
+    const server = createServer((client) => {
+      const broker = connect(Number(port), hostname);
+      for (const socket of [client, broker]) {
+        socket.on('error', () => socket.destroy());
+        socket.on('close', () => [client, broker].forEach((each) => void each.destroy()));
+      }
+      broker.pipe(client);
+      client.on('data', (chunk: Buffer) => {
+        if (chunk.includes(opening) && resets < times) {
+          resets += 1;
+          client.resetAndDestroy();
+        } else broker.write(chunk);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanups.push(async () => void server.close());
+    const address = new URL(url);
+    address.port = String((server.address() as AddressInfo).port);
+    return { url: address.href, resets: () => resets };
+  }
+
+  test('a connection that is lost before the first declaration is opened again until the deadline', async () => {
+    const twice = await resetting(2);
+    const bus = await openBus({ type: 'rabbitmq', url: twice.url });
+    cleanups.push(() => bus.close());
+    expect(twice.resets()).toBe(2);
+    expect(bus.isConnected).toBe(true);
+    const always = await resetting(Number.POSITIVE_INFINITY);
+    const failed = openBus({ type: 'rabbitmq', url: always.url, connectTimeoutMs: 500 });
+    await expect(failed).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/connection to the message broker was lost/) as unknown,
+    });
   });
 
   test('a server that is not a broker is an error, and ends no process', async () => {

@@ -1,108 +1,231 @@
 import type { Channel, Connection } from 'rabbitmq-client';
+import { errorMessage, invalidConfiguration, LegateError } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { QueueSettings } from '../bus.ts';
+import { type PlannedQueue, planQueues, type QueueLayout } from './queue-plan.ts';
 
-export type QueueType = 'quorum' | 'classic';
-
-const day = 24 * 60 * 60 * 1000;
-
-type Arguments = Record<string, string | number>;
-
-export function deadQueueName(queueName: string): string {
-  return `${queueName}.dead`;
+export interface TopologyOptions extends QueueLayout {
+  readonly connection: Connection;
+  /** Makes what is missing. Otherwise a missing exchange or queue of an agent is an error. */
+  readonly declares: boolean;
+  readonly logger: Logger;
 }
 
-export function retryQueueName(queueName: string, delayMs: number): string {
-  return `${queueName}.retry.${delayMs}`;
+/** What became of one queue or exchange. */
+export interface Declared {
+  readonly name: string;
+  readonly kind: 'exchange' | 'queue';
+  /** `differs`: it exists with other arguments, which only a migration changes. */
+  readonly state: 'made' | 'present' | 'differs';
 }
 
 /**
- * Declares exchange, queue, bindings and the queue of dead letters. A queue that exists with other
- * arguments is used as it is: changing them would mean deleting it with its messages.
+ * Makes exchange, queues and bindings. What exists is used as it is: a passive declaration needs no
+ * permission to configure, and changing arguments would mean deleting a queue with its messages.
  */
-export async function declareTopology(
-  connection: Connection,
-  exchange: string,
-  settings: QueueSettings,
-  options: { readonly queueType: QueueType; readonly logger: Logger },
-): Promise<void> {
-  const { name, deadLetters } = settings;
-  if (deadLetters !== undefined) {
-    // The default exchange routes dead letters to the queue of this name.
-    await declareQueue(connection, deadQueueName(name), options.logger, {
-      'x-message-ttl': deadLetters.ttlMs,
-      'x-max-length': deadLetters.maxMessages,
-      'x-max-length-bytes': deadLetters.maxBytes,
-      'x-overflow': 'drop-head',
-      ...(settings.expiresAfterMs !== undefined && { 'x-expires': deadLetters.ttlMs }),
-    });
+export class Topology {
+  readonly #options: TopologyOptions;
+  /** Queues whose arguments were compared since the start. */
+  readonly #compared = new Set<string>();
+
+  constructor(options: TopologyOptions) {
+    this.#options = options;
   }
-  await declareQueue(connection, name, options.logger, mainArguments(settings, options.queueType));
-  await withChannel(connection, async (channel) => {
-    await channel.exchangeDeclare({ exchange, type: 'topic', durable: true });
-    for (const routingKey of settings.topics) {
-      await channel.queueBind({ exchange, queue: name, routingKey });
+
+  get layout(): QueueLayout {
+    return this.#options;
+  }
+
+  async ensureExchange(): Promise<void> {
+    const { exchange } = this.#options;
+    await this.#ensureExchange(exchange);
+  }
+
+  /**
+   * Makes what is missing of a queue, its bindings and its dead letters. Returns the name to consume:
+   * an exclusive queue has a new one each time, because the broker may keep the former one until it
+   * notices that its connection is gone. `differs`: it exists with other arguments, told once.
+   */
+  async ensure(
+    settings: QueueSettings,
+    suffix: string,
+  ): Promise<{ readonly queue: string; readonly differs: boolean }> {
+    const { main, dead } = planQueues(settings, this.#options);
+    for (const exchange of exchangesOf([main, dead])) await this.#ensureExchange(exchange);
+    if (settings.exclusive) {
+      const queue = `${main.queue}.${suffix}`;
+      await this.make({ ...main, queue });
+      return { queue, differs: false };
     }
-  });
-}
-
-/** Declares the queue where messages wait for a retry; the broker then moves them back. */
-export async function declareRetryQueue(
-  connection: Connection,
-  settings: QueueSettings,
-  delayMs: number,
-  options: { readonly queueType: QueueType; readonly logger: Logger },
-): Promise<void> {
-  await declareQueue(connection, retryQueueName(settings.name, delayMs), options.logger, {
-    'x-message-ttl': delayMs,
-    'x-dead-letter-exchange': '',
-    'x-dead-letter-routing-key': settings.name,
-    // Waiting messages must have the time to move back.
-    ...(settings.expiresAfterMs !== undefined && {
-      'x-expires': settings.expiresAfterMs + 2 * delayMs,
-    }),
-    ...(options.queueType === 'quorum' && {
-      'x-queue-type': 'quorum',
-      // Keeps the message until its queue has accepted it.
-      'x-dead-letter-strategy': 'at-least-once',
-      'x-overflow': 'reject-publish',
-    }),
-  });
-}
-
-function mainArguments(settings: QueueSettings, queueType: QueueType): Arguments {
-  const { name, messageTtlMs, expiresAfterMs, maxMessages, deadLetters } = settings;
-  // The queue of one process is not replicated.
-  const isQuorum = queueType === 'quorum' && (expiresAfterMs ?? day) >= day;
-  return {
-    'x-max-length': maxMessages,
-    'x-overflow': 'reject-publish',
-    // A message that crashes its consumer is dead after so many deliveries.
-    ...(isQuorum && { 'x-queue-type': 'quorum', 'x-delivery-limit': 20 }),
-    ...(messageTtlMs !== undefined && { 'x-message-ttl': messageTtlMs }),
-    ...(expiresAfterMs !== undefined && { 'x-expires': expiresAfterMs }),
-    ...(deadLetters !== undefined && {
-      'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': deadQueueName(name),
-    }),
-  };
-}
-
-async function declareQueue(
-  connection: Connection,
-  queue: string,
-  logger: Logger,
-  args: Arguments,
-): Promise<void> {
-  try {
-    await withChannel(connection, (channel) =>
-      channel.queueDeclare({ queue, durable: true, arguments: args }),
-    );
-  } catch (error) {
-    if (codeOf(error) !== 'PRECONDITION_FAILED') throw error;
-    logger.warn({ queue, error }, 'bus.queue.arguments_differ');
-    await withChannel(connection, (channel) => channel.queueDeclare({ queue, passive: true }));
+    if (dead !== undefined) await this.#ensureQueue(dead);
+    const differs = await this.#ensureQueue(main);
+    return { queue: main.queue, differs };
   }
+
+  /** Makes the queue where messages wait for a retry; the broker then moves them back. */
+  async ensureRetry(settings: QueueSettings, delayMs: number): Promise<void> {
+    const { retries } = planQueues(settings, this.#options);
+    const planned = retries.find((each) => each.delayMs === delayMs);
+    if (planned !== undefined) await this.#ensureQueue(planned);
+  }
+
+  /** Makes all that a queue ever needs, and compares what exists: for `legate bus declare`. */
+  async declare(settings: QueueSettings): Promise<readonly Declared[]> {
+    const { main, dead, retries } = planQueues(settings, this.#options);
+    const states: Declared[] = [];
+    for (const exchange of exchangesOf([main, dead])) {
+      const state = (await this.#ensureExchange(exchange)) ? 'made' : 'present';
+      states.push({ name: exchange, kind: 'exchange', state });
+    }
+    for (const planned of [...(dead === undefined ? [] : [dead]), main, ...retries]) {
+      const exists = await this.exists(planned.queue);
+      if (!exists) await this.make(planned);
+      else await this.#bind(planned);
+      const isSame = !exists || (await this.#compare(planned));
+      const state = !exists ? 'made' : isSame ? 'present' : 'differs';
+      states.push({ name: planned.queue, kind: 'queue', state });
+    }
+    return states;
+  }
+
+  async exists(queue: string): Promise<boolean> {
+    const { connection } = this.#options;
+    return exists(() => withChannel(connection, (it) => it.queueDeclare({ queue, passive: true })));
+  }
+
+  /** Binds a queue by its own name, by which dead letters, retries and replays reach it. */
+  bindByName(queue: string): Promise<void> {
+    const { exchange } = this.#options;
+    return this.#bind({ queue, bindings: [{ exchange, routingKey: queue }] });
+  }
+
+  /** Says whether it turned out to have other arguments. */
+  async #ensureQueue(planned: PlannedQueue): Promise<boolean> {
+    const { logger } = this.#options;
+    const { queue } = planned;
+    const declares = this.#options.declares || planned.isOwn;
+    if (!(await this.exists(queue))) {
+      if (!declares) throw missing(queue);
+      await this.make(planned);
+      return false;
+    }
+    if (!declares) return false;
+    await this.#bind(planned);
+    if (this.#compared.has(queue)) return false;
+    this.#compared.add(queue);
+    if (await this.#compare(planned)) return false;
+    const fix = 'stop its workers and run "legate bus declare <agent> --migrate"';
+    logger.warn({ queue, fix }, 'bus.queue.arguments_differ');
+    return true;
+  }
+
+  /** Says whether it was made just now. */
+  async #ensureExchange(exchange: string): Promise<boolean> {
+    const { connection, declares } = this.#options;
+    const passive = { exchange, passive: true };
+    if (await exists(() => withChannel(connection, (it) => it.exchangeDeclare(passive)))) {
+      return false;
+    }
+    if (!declares) throw missing(`exchange ${exchange}`);
+    const fix = 'run "legate bus declare <agent>" as a user who may';
+    await permitted({ what: `there is no exchange ${exchange}`, fix }, () =>
+      withChannel(connection, (channel) =>
+        channel.exchangeDeclare({ exchange, type: 'topic', durable: true }),
+      ),
+    );
+    return true;
+  }
+
+  /** Makes a queue with its bindings. */
+  async make(planned: PlannedQueue): Promise<void> {
+    const { connection } = this.#options;
+    const { queue, isExclusive, isOwn, bindings } = planned;
+    const fix = isOwn
+      ? `grant it the permissions configure, write and read for ${ownPattern(queue)}, and write and read for the exchange ${this.#options.exchange}`
+      : 'run "legate bus declare <agent>" as a user who may';
+    const durability = isExclusive ? { exclusive: true, autoDelete: true } : { durable: true };
+    await permitted({ what: `there is no queue ${queue}`, fix }, () =>
+      withChannel(connection, async (channel) => {
+        await channel.queueDeclare({ queue, ...durability, arguments: planned.arguments });
+        for (const binding of bindings) await channel.queueBind({ queue, ...binding });
+      }),
+    );
+  }
+
+  /** Binding again changes nothing. Without the permission, the bindings are those of an administrator. */
+  async #bind({ queue, bindings }: Pick<PlannedQueue, 'queue' | 'bindings'>): Promise<void> {
+    const { connection, logger } = this.#options;
+    try {
+      await withChannel(connection, async (channel) => {
+        for (const binding of bindings) await channel.queueBind({ queue, ...binding });
+      });
+    } catch (error) {
+      if (codeOf(error) !== 'ACCESS_REFUSED') throw error;
+      logger.debug({ queue, error }, 'bus.queue.bind_refused');
+    }
+  }
+
+  /** Whether a queue has the planned arguments; true as well where this client may not ask. */
+  async #compare(planned: PlannedQueue): Promise<boolean> {
+    const { connection, logger } = this.#options;
+    const { queue } = planned;
+    try {
+      await withChannel(connection, (channel) =>
+        channel.queueDeclare({ queue, durable: true, arguments: planned.arguments }),
+      );
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'PRECONDITION_FAILED') return false;
+      if (codeOf(error) !== 'ACCESS_REFUSED') throw error;
+      logger.debug({ queue, error }, 'bus.queue.compare_refused');
+      return true;
+    }
+  }
+}
+
+function exchangesOf(planned: readonly (PlannedQueue | undefined)[]): readonly string[] {
+  const bindings = planned.flatMap((each) => each?.bindings ?? []);
+  return [...new Set(bindings.map(({ exchange }) => exchange))];
+}
+
+/** Whether a passive declaration finds its object. */
+async function exists(look: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await look();
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'NOT_FOUND') return false;
+    throw error;
+  }
+}
+
+/** The names of the queues that belong to the same agent, gateway or caller. */
+function ownPattern(queue: string): string {
+  const [prefix, , owner = ''] = queue.split('.');
+  const name = owner.replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
+  return `^${prefix}\\.[a-z]+\\.${name}([.-].*)?$`;
+}
+
+async function permitted<T>(
+  { what, fix }: { readonly what: string; readonly fix: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (codeOf(cause) !== 'ACCESS_REFUSED') throw cause;
+    throw new LegateError(
+      'PERMISSION_DENIED',
+      `${what}, and the user of this connection may not make it: ${fix} (${errorMessage(cause)})`,
+      { cause },
+    );
+  }
+}
+
+function missing(what: string): LegateError {
+  return invalidConfiguration(
+    `there is no ${what.startsWith('exchange') ? what : `queue ${what}`}, and bus.declare is false: run "legate bus declare <agent>" first`,
+  );
 }
 
 /** A refused declaration closes the channel, so each has its own. */

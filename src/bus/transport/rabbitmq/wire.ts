@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { AsyncMessage, Envelope, SyncMessage } from 'rabbitmq-client';
 import { isJsonObject } from '../../../protocol/index.ts';
+import type { BrokerMessage } from '../broker-bus.ts';
 import type { BusMessage, OutgoingMessage } from '../bus.ts';
 import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../checks.ts';
 
@@ -41,7 +42,7 @@ export interface WireMessage {
 }
 
 export function toEnvelope(
-  message: OutgoingMessage,
+  message: BrokerMessage,
   route: {
     readonly id: string;
     readonly exchange: string;

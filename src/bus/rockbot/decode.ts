@@ -1,0 +1,259 @@
+import { busInterface } from '../../peers/index.ts';
+import {
+  type AgentCard,
+  type AgentInterface,
+  type Artifact,
+  type JsonObject,
+  LegateError,
+  type Message,
+  parseJson,
+  type Part,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  type TaskState,
+} from '../../protocol/index.ts';
+import { errorText, headerNames } from '../exchange.ts';
+import type { BusMessage, MessageType } from '../transport/bus.ts';
+import {
+  cancelBody,
+  cardBody,
+  errorBody,
+  ownBodyOf,
+  readBody,
+  requestBody,
+  resultBody,
+  type RockbotMessage,
+  type RockbotPart,
+  rockbotTypes,
+  statusBody,
+} from './bodies.ts';
+
+/** Where an agent answers whose caller named no topic. */
+export const defaultReplyTopic = 'agent.response';
+
+/** A message of RockBot in our terms. */
+type Decoded = Pick<BusMessage, 'body' | 'correlationId'> & {
+  readonly type: MessageType;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const decoders: Readonly<Record<string, (message: BusMessage) => Decoded>> = {
+  [rockbotTypes.request]: request,
+  [rockbotTypes.result]: result,
+  [rockbotTypes.error]: error,
+  [rockbotTypes.status]: status,
+  [rockbotTypes.cancel]: cancel,
+  [rockbotTypes.card]: card,
+};
+
+/** Of messages that can't be decoded: their receivers refuse the body. */
+const kinds: Readonly<Record<string, MessageType>> = {
+  [rockbotTypes.request]: 'task',
+  [rockbotTypes.result]: 'result',
+  [rockbotTypes.error]: 'error',
+  [rockbotTypes.status]: 'update',
+  [rockbotTypes.cancel]: 'cancel',
+  [rockbotTypes.card]: 'announce',
+};
+
+/** A message in our terms: those of RockBot are translated, and all others are returned as they are. */
+export function fromRockbot(message: BusMessage): BusMessage {
+  const decode = decoders[message.type];
+  if (decode === undefined) return message;
+  const replyTo =
+    message.replyTo ?? (message.type === rockbotTypes.request ? defaultReplyTopic : undefined);
+  const common = { ...message, replyTo, headers: headersOf(message) };
+  try {
+    const { headers, ...decoded } = decode(message);
+    return { ...common, ...decoded, headers: { ...common.headers, ...headers } };
+  } catch {
+    return { ...common, type: kinds[message.type] ?? message.type };
+  }
+}
+
+/** Headers of RockBot have a prefix, which its own constants repeat. */
+function headersOf({ headers }: BusMessage): Readonly<Record<string, string>> {
+  const read = (name: string): string | undefined => headers[`rb-${name}`];
+  const own = Object.entries(headers).filter(([name]) => !name.startsWith('rb-'));
+  const known = {
+    [headerNames.from]: read('source'),
+    [headerNames.claims]: read('rb-auth-claims') ?? read('auth-claims'),
+    traceparent: read('traceparent'),
+    tracestate: read('tracestate'),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(own),
+    [headerNames.dialect]: 'rockbot',
+  };
+}
+
+function request(message: BusMessage): Decoded {
+  const native = ownBodyOf(message.body);
+  const { taskId, contextId, skill, message: said, metadata } = readBody(requestBody, message.body);
+  // Of a sender that knows A2A, which signed it.
+  if (native !== undefined) {
+    return { type: 'task', body: native, correlationId: message.correlationId };
+  }
+  const named = { ...metadata, ...(skill !== '' && { skill }) };
+  const decoded: SendMessageRequest = {
+    message: {
+      // A redelivery has the same id, a follow-up another.
+      messageId: message.id,
+      role: 'ROLE_USER',
+      parts: said.parts.map(toPart),
+      ...(contextId !== undefined && { contextId }),
+      metadata: { ...said.metadata, ...named },
+    },
+    metadata: named,
+  };
+  return { type: 'task', body: JSON.stringify(decoded), correlationId: taskId };
+}
+
+function result(message: BusMessage): Decoded {
+  const body = readBody(resultBody, message.body);
+  const artifacts = body.artifacts?.map(({ name, description, parts }, index): Artifact => ({
+    artifactId: `${body.taskId}-${index}`,
+    name,
+    ...(description !== undefined && { description }),
+    parts: parts.map(toPart),
+  }));
+  const task = taskOf(message, body, body.message, artifacts);
+  const response: SendMessageResponse = { task };
+  return { type: 'result', body: JSON.stringify(response), correlationId: idOf(message, body) };
+}
+
+function taskOf(
+  { id }: BusMessage,
+  ids: {
+    readonly taskId: string;
+    readonly contextId: string | undefined;
+    readonly state: TaskState;
+  },
+  said: RockbotMessage | undefined,
+  artifacts: readonly Artifact[] = [],
+): Task {
+  return {
+    id: ids.taskId,
+    contextId: ids.contextId ?? ids.taskId,
+    status: { state: ids.state, ...(said !== undefined && { message: toMessage(id, said) }) },
+    ...(artifacts.length > 0 && { artifacts }),
+  };
+}
+
+/** RockBot answers every request to cancel with one of these. */
+const answersCancel = new Set(['task_not_cancelable', 'task_not_found']);
+
+function error(message: BusMessage): Decoded {
+  const body = readBody(errorBody, message.body);
+  const correlationId = idOf(message, body);
+  if (answersCancel.has(body.code)) {
+    const isKnown = body.code === 'task_not_cancelable';
+    const refusal = new LegateError(
+      isKnown ? 'TASK_NOT_CANCELABLE' : 'TASK_NOT_FOUND',
+      body.message,
+    );
+    const headers = { [headerNames.answers]: 'cancel' };
+    return { type: 'error', body: errorText(refusal), correlationId, headers };
+  }
+  const metadata = { error_type: body.code, isRetryable: body.isRetryable };
+  const said = { role: 'agent', parts: [textPart(body.message)], metadata: undefined };
+  const failed = taskOf(message, { ...body, state: 'TASK_STATE_FAILED' }, said);
+  const { message: explained } = failed.status;
+  const task: Task = {
+    ...failed,
+    status: {
+      ...failed.status,
+      ...(explained !== undefined && { message: { ...explained, metadata } }),
+    },
+    metadata,
+  };
+  return { type: 'result', body: JSON.stringify({ task }), correlationId };
+}
+
+function status(message: BusMessage): Decoded {
+  const body = readBody(statusBody, message.body);
+  const { id, contextId, status: shown } = taskOf(message, body, body.message);
+  const update: StreamResponse = { statusUpdate: { taskId: id, contextId, status: shown } };
+  return { type: 'update', body: JSON.stringify(update), correlationId: idOf(message, body) };
+}
+
+function cancel(message: BusMessage): Decoded {
+  const native = ownBodyOf(message.body);
+  if (native !== undefined) {
+    return { type: 'cancel', body: native, correlationId: message.correlationId };
+  }
+  const { taskId } = readBody(cancelBody, message.body);
+  return { type: 'cancel', body: JSON.stringify({ id: taskId }), correlationId: taskId };
+}
+
+function card(message: BusMessage): Decoded {
+  const native = ownBodyOf(message.body);
+  const body = readBody(cardBody, message.body);
+  const headers = body.isDeregistering ? { [headerNames.presence]: 'gone' } : {};
+  if (native !== undefined) {
+    const { correlationId } = message;
+    return {
+      type: 'announce',
+      body: native,
+      correlationId,
+      headers: { ...headers, [headerNames.dialect]: 'legate' },
+    };
+  }
+  const { agentName, url, protocolVersion = '0.3' } = body;
+  // With an address, RockBot calls it over HTTP.
+  const http: AgentInterface = { url: url ?? '', protocolBinding: 'JSONRPC', protocolVersion };
+  const decoded: AgentCard = {
+    name: agentName,
+    description: body.description ?? agentName,
+    version: body.version ?? '1.0',
+    supportedInterfaces: [url === undefined || url === '' ? busInterface(agentName) : http],
+    capabilities: { streaming: body.supportsStreaming ?? url === undefined },
+    defaultInputModes: modes,
+    defaultOutputModes: modes,
+    skills: (body.skills ?? []).map(
+      ({ id, name = id, description = name, tags = [], examples }) => ({
+        id,
+        name,
+        description,
+        tags,
+        ...(examples !== undefined && { examples }),
+      }),
+    ),
+  };
+  return { type: 'announce', body: JSON.stringify(decoded), correlationId: undefined, headers };
+}
+
+const modes = ['text/plain', 'application/json'];
+
+/** The correlation id is the caller's id of the task, which some senders leave out. */
+function idOf(message: BusMessage, { taskId }: { readonly taskId: string }): string {
+  return message.correlationId ?? taskId;
+}
+
+function toMessage(messageId: string, said: RockbotMessage): Message {
+  const metadata: JsonObject | undefined = said.metadata;
+  return {
+    messageId,
+    role: said.role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
+    parts: said.parts.map(toPart),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+function textPart(text: string): RockbotPart {
+  return { kind: 'text', text, data: undefined, mimeType: undefined };
+}
+
+/** Data travels as JSON text; other text in its place is text. */
+function toPart({ text = '', data, mimeType }: RockbotPart): Part {
+  const mediaType = mimeType === undefined ? {} : { mediaType: mimeType };
+  if (data === undefined) return { text, ...mediaType };
+  try {
+    return { data: parseJson(data), ...mediaType };
+  } catch {
+    return { text: data, ...mediaType };
+  }
+}
