@@ -3,8 +3,8 @@ import type { AssistantServing, ServeAssistantOptions } from './assistant/index.
 export type { AssistantServing, ServeAssistantOptions };
 
 /**
- * Serves a project folder as an assistant: A2A, the REST channel and the HTTP API on one port. What
- * assistants are made of is loaded with the first call, for other agents need none of it.
+ * Serves a project folder as an assistant: A2A, the REST channel and the HTTP API on one port.
+ * Loads the assistant modules with the first call, because other agents don't need them.
  * @example await using bank = await serveAssistant({ places: { directory: 'examples/bank' } });
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {

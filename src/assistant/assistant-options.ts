@@ -1,4 +1,4 @@
-import type { Clock } from '../agents/index.ts';
+import type { Clock, Journal } from '../agents/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from './actions/runner.ts';
@@ -88,4 +88,6 @@ export interface TurnRequest {
    * `action_back`, which have no effect in a conversation under way without it.
    */
   readonly history?: History;
+  /** The journal of a turn that may run again after its process died. @default none: it never does */
+  readonly journal?: Journal | undefined;
 }

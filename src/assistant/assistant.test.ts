@@ -23,7 +23,7 @@ const MORE = 'Is there anything else that I can do for you?';
 
 // ---- Failures -------------------------------------------------------------------------------------
 
-test('an action that fails ends its flow with one message, and the conversation goes on', async () => {
+test('an action that fails ends its flow with one message, and the conversation continues', async () => {
   const chat = open();
   await chat.say('break', start('broken'));
   expect(await chat.say('Bob', set('recipient', 'Bob'))).toEqual([SORRY]);
@@ -73,7 +73,7 @@ test('an abort is thrown and not turned into a message', async () => {
   await expect(chat.send({ text: 'hi', signal: abort.signal })).rejects.toThrow('cancelled');
 });
 
-test('flows that go round in circles are broken off with one message', async () => {
+test('flows that go round in circles are aborted with one message', async () => {
   const circles = project({
     flows: `
 flows:
@@ -95,7 +95,7 @@ flows:
   }
 });
 
-test('an action that asks for itself for ever is broken off', async () => {
+test('an action that asks for itself forever is aborted', async () => {
   const chat = open({
     actions: {
       has: () => true,
@@ -313,7 +313,7 @@ flows:
 });
 
 test.each(['by_action', 'by_step', 'by_agent'])(
-  'the domain validates a slot at once, whoever fills it: %s',
+  'the domain validates a slot at once, whatever fills it: %s',
   async (flow) => {
     const events = [slotSet('postcode', '12')];
     const chat = new Conversation(letters, {
@@ -336,7 +336,7 @@ test.each(['by_action', 'by_step', 'by_agent'])(
   },
 );
 
-test('an agent that asks while the domain refuses its value goes on with a valid one', async () => {
+test('an agent that asks while the domain refuses its value continues with a valid one', async () => {
   const seen: unknown[] = [];
   const chat = new Conversation(letters, {
     callHandlers: [
@@ -420,7 +420,7 @@ test('slots that two flows share are kept until the last of them ends', async ()
 
 // ---- The conversation itself ----------------------------------------------------------------------
 
-test('a conversation begins with one session, also when its first message starts one', async () => {
+test('a conversation starts with one session, also when its first message starts one', async () => {
   const chat = open();
   await chat.send({ text: '/session_start', metadata: { user: 'u' } });
   const started = chat.log.filter((event) => event.event === 'session_started');
@@ -435,7 +435,7 @@ test('a greeting of the project is said once', async () => {
 
 const HOUR = 3_600_000;
 
-test('after a long silence the conversation goes on under a new session id', async () => {
+test('after a long silence the conversation continues under a new session id', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
   const first = chat.tracker?.['sessionId'];
@@ -519,7 +519,7 @@ test('a restart forgets everything', async () => {
   expect(await chat.say('send a parcel', start('send_parcel'))).toEqual(['Who is it for?']);
 });
 
-test('silence is met three times, and a word in between starts the count anew', async () => {
+test('silence is met three times, and a word in between starts the count again', async () => {
   const silence = { text: '/silence_timeout' };
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));

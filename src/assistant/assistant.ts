@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { Clock } from '../agents/index.ts';
 import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
-import { defaultLogger, type Logger } from '../telemetry/index.ts';
+import { defaultLogger, type Logger, traced } from '../telemetry/index.ts';
 import type { ActionRunner } from './actions/runner.ts';
 import type { AssistantOptions, TurnRequest } from './assistant-options.ts';
 import { executeCommands } from './commands/execute.ts';
@@ -20,13 +21,20 @@ import {
 } from './executor/agents.ts';
 import { applyEvents } from './executor/apply-events.ts';
 import { Dialogue } from './executor/dialogue.ts';
+import { countFlowEvents } from './executor/flow-spans.ts';
 import { clearStack } from './executor/user-flows.ts';
 import { ROUTED } from './executor/run-action.ts';
 import { ensureSession, expiryOf, run, runBetweenSteps } from './executor/run.ts';
 import type { Domain, Flow } from './model.ts';
 import { Responder } from './responses/responder.ts';
 import { stackProblems } from './stack/stack.ts';
-import { conversationInactive, type EventDraft, slotSet, userUttered } from './tracker/events.ts';
+import {
+  conversationInactive,
+  type EventDraft,
+  slotSet,
+  userUttered,
+  objectOf,
+} from './tracker/events.ts';
 import { loadState } from './tracker/state.ts';
 import { Tracker } from './tracker/tracker.ts';
 import { outcomeOf, type TurnResult } from './turn-result.ts';
@@ -40,8 +48,8 @@ const noActions: ActionRunner = {
 };
 
 /**
- * A domain and flows, ready to hold conversations. Keeps nothing between turns: the conversation
- * goes in and comes out, and the same input gives the same output.
+ * Runs conversations over a domain and flows. It is stateless between turns: each turn takes the
+ * conversation and returns the new one, and the same input gives the same output.
  * @example
  * const assistant = new Assistant({ domain, flows, generator })
  * const { messages, tracker } = await assistant.handle({ senderId: 'ada', tracker: undefined, text: 'hi' })
@@ -107,7 +115,15 @@ export class Assistant implements AsyncDisposable {
     const isChanged = stackProblems(tracker.stack, this.flows).length > 0;
     if (isChanged) await this.#changeCode(dialogue);
     const { text, metadata = {}, slots = {} } = request;
-    const understood = await readMessage(dialogue, { text, metadata, slots }, this.#reading);
+    const understood = await dialogue.journal.once<Understanding>({
+      name: 'understanding',
+      schema: z.custom<Understanding>(isJsonObject),
+      isRepeatable: () => true,
+      run: () =>
+        understanding(request.channel ?? 'rest', () =>
+          readMessage(dialogue, { text, metadata, slots }, this.#reading),
+        ),
+    });
     this.#recordMessage(dialogue, request, understood);
     // Every message is for flows here; a project that has a router reads the slot to know it.
     if (this.#isRouted && tracker.slot(ROUTED) === null) tracker.apply(slotSet(ROUTED, true));
@@ -122,11 +138,12 @@ export class Assistant implements AsyncDisposable {
     for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
     await run(dialogue);
     await cancelAgents(dialogue, abandonedAgents(dialogue));
+    countFlowEvents(tracker.events);
     return result(dialogue);
   }
 
   /** Starts the session of a conversation before its first message, and does nothing else. */
-  async begin(request: Omit<TurnRequest, 'tracker' | 'text'>): Promise<TurnResult> {
+  async start(request: Omit<TurnRequest, 'tracker' | 'text'>): Promise<TurnResult> {
     const dialogue = this.#dialogue({ ...request, tracker: undefined, text: '' });
     await ensureSession(dialogue, { isNew: true });
     return result(dialogue);
@@ -157,8 +174,19 @@ export class Assistant implements AsyncDisposable {
         `conversation ${request.senderId} has ended; start another one`,
       );
     }
-    await applyEvents(dialogue, events, { except: new Set(['stack']) });
+    await applyEvents(dialogue, events, { except: new Set(['stack']), isTyped: true });
     return this.#recorded(dialogue);
+  }
+
+  /** A conversation rebuilt from the events of another one, to continue from there. Executes nothing. */
+  copy(senderId: string, events: readonly TrackerEvent[]): Pick<TurnResult, 'tracker' | 'events'> {
+    const { session_id: sessionId } = objectOf(events.at(-1) ?? {}, 'metadata');
+    const tracker = Tracker.rebuild(
+      { senderId, sessionId: typeof sessionId === 'string' ? sessionId : this.#newId() },
+      events,
+      { domain: this.domain, clock: this.#clock },
+    );
+    return { tracker: tracker.save().value, events };
   }
 
   /** When the conversation becomes inactive unless something happens, in milliseconds since 1970. */
@@ -275,6 +303,7 @@ export class Assistant implements AsyncDisposable {
       onStep: request.onStep ?? (() => {}),
       history: request.history ?? (request.tracker === undefined ? noHistory : undefined),
       newId: this.#newId,
+      journal: request.journal,
       signal: request.signal ?? new AbortController().signal,
       clock: this.#clock,
       logger: this.#logger,
@@ -316,6 +345,12 @@ export class Assistant implements AsyncDisposable {
     }
   }
 }
+
+const understanding = traced({
+  span: 'legate.understand',
+  subject: 'legate.channel',
+  label: 'channel',
+});
 
 /** Of a conversation that is new. */
 const noHistory = (): Promise<readonly TrackerEvent[]> => Promise.resolve([]);

@@ -12,7 +12,12 @@ export const button = z
     title: z.string(),
     payload: z.string(),
     translation: z
-      .record(z.string(), z.object({ title: z.string().exactOptional() }).readonly())
+      .record(
+        z.string(),
+        z
+          .object({ title: z.string().exactOptional(), payload: z.string().exactOptional() })
+          .readonly(),
+      )
       .readonly()
       .exactOptional(),
   })

@@ -35,7 +35,7 @@ export { type EventDraft, slotSet } from './tracker/events.ts';
 export { Tracker } from './tracker/tracker.ts';
 export type { TranscriptEntry } from './tracker/state.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
-export { buildAssistant, type BuildOptions } from './build/build-assistant.ts';
+export { buildAssistant, type BuildOptions, usedModelGroups } from './build/build-assistant.ts';
 export { checkProject } from './build/check-project.ts';
 export { type Probe, type ProbeOptions, probeServices } from './build/probe-services.ts';
 export {
@@ -55,7 +55,14 @@ export {
 export { type CaseResult, type TestCase } from './e2e/checks.ts';
 export { checkNames, findTests, withErrors } from './e2e/find-tests.ts';
 export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/report.ts';
-export { describeFailure, failureKinds, junitFile, resultsFile } from './e2e/report.ts';
+export {
+  describeFailure,
+  failureKinds,
+  junitFile,
+  type ReportedTest,
+  resultsFile,
+} from './e2e/report.ts';
+export { modelJudge } from './e2e/judge.ts';
 export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests.ts';
 export { assistantAgent, type AssistantAgentOptions } from './channels/a2a.ts';
 export { InactivityTimers, type InactivityTimersOptions } from './channels/inactivity-timers.ts';

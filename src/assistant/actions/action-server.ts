@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import type { Environment } from '../../config/index.ts';
+import { errorCode } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { backoff, sleep, until, waitAtMost, within } from '../../time/index.ts';
 import type { Python } from './python.ts';
@@ -255,7 +256,7 @@ function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals): v
     else child.kill(signal);
   } catch (error) {
     // It has ended already.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 
@@ -269,9 +270,13 @@ function exitOf(child: ChildProcess): Promise<number | string | null> {
 }
 
 /** Whether an action server answers. */
-export async function isHealthy(origin: string, signal: AbortSignal): Promise<boolean> {
+export async function isHealthy(
+  origin: string,
+  signal: AbortSignal,
+  fetching: typeof fetch = fetch,
+): Promise<boolean> {
   try {
-    const response = await fetch(`${origin}/health`, { signal });
+    const response = await fetching(`${origin}/health`, { signal });
     await response.body?.cancel();
     return response.ok;
   } catch {
@@ -286,9 +291,10 @@ const actionList = z.array(z.object({ name: z.string() }));
 export async function actionsAt(
   origin: string,
   signal: AbortSignal,
+  fetching: typeof fetch = fetch,
 ): Promise<readonly string[] | undefined> {
   try {
-    const response = await fetch(`${origin}/actions`, { signal });
+    const response = await fetching(`${origin}/actions`, { signal });
     const { data } = actionList.safeParse(await response.json());
     return data?.map(({ name }) => name);
   } catch {

@@ -35,6 +35,10 @@ export class InProcessActions implements ActionRunner {
     this.#timeoutMs = options.timeoutMs ?? 300_000;
   }
 
+  isIdempotent(name: string): boolean {
+    return this.#actions.get(name)?.isIdempotent === true;
+  }
+
   has(name: string): boolean {
     return this.#actions.has(name);
   }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 
 /** A command that starts Python, with the arguments that come before Python's own. */
 export interface Python {
@@ -46,10 +46,7 @@ export async function findPython(places: PythonPlaces, signal?: AbortSignal): Pr
       ? 'there is no Python; install Python 3.10 or newer, then run "python3 -m venv .venv" and ' +
         `"${venvPython('.venv')} -m pip install rasa-sdk" in the project folder`
       : `${first.command} has no rasa_sdk; run "${first.install}"`;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `the actions of this project are written in Python, and ${remedy}`,
-  );
+  throw invalidConfiguration(`the actions of this project are written in Python, and ${remedy}`);
 }
 
 function candidates({ directory, environment }: PythonPlaces): readonly Python[] {

@@ -201,8 +201,8 @@ test('an answer that never ends is cut off', async () => {
 test.each([
   ['no JSON', '<html>'],
   ['no object', '[1]'],
-  ['events that are no list', '{"events": 5}'],
-  ['events that are no objects', '{"events": [5]}'],
+  ['events that are not list', '{"events": 5}'],
+  ['events that are not objects', '{"events": [5]}'],
   ['an event without a name', '{"events": [{"name": "x"}]}'],
   [
     'too many events',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readBodyOf } from '../../net/index.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import { errorCode, isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import { backoff, Deadline, retry } from '../../time/index.ts';
 import type { BotMessage, Button } from '../conversation.ts';
@@ -166,9 +166,7 @@ const connectCodes = new Set([
 function isConnectFailure(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
-  return causes.some(
-    (one) => one instanceof Error && 'code' in one && connectCodes.has(String(one.code)),
-  );
+  return causes.some((one) => connectCodes.has(errorCode(one) ?? ''));
 }
 
 /** Maximum number of messages and events of one action. */

@@ -18,6 +18,11 @@ export interface ActionRunner {
   /** Whether it can run the action; a declared action without a runner fails when it is reached. */
   has(name: string): boolean;
   run(call: ActionCall): Promise<ActionResult>;
+  /**
+   * Whether an action may run again in a turn that was interrupted by the death of its process.
+   * @default false
+   */
+  isIdempotent?(name: string): boolean;
   /** Ends what runs the actions; called when the assistant is closed. */
   close?(): Promise<void>;
 }
@@ -107,6 +112,7 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
   const find = (name: string) => runners.find((runner) => runner.has(name));
   return {
     has: (name) => find(name) !== undefined,
+    isIdempotent: (name) => find(name)?.isIdempotent?.(name) === true,
     run: (call) => {
       const runner = find(call.name);
       if (runner !== undefined) return runner.run(call);
@@ -130,6 +136,11 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
  */
 export interface Action {
   readonly name: string;
+  /**
+   * It does no harm when it runs twice, so a turn that was interrupted by the death of its process may run
+   * it again (`on_interrupted: run-again`). @default false
+   */
+  readonly isIdempotent?: boolean;
   /** Returned events are applied after emitted ones. */
   run(context: ActionContext): Promise<readonly EventDraft[] | void>;
 }

@@ -156,7 +156,7 @@ test('a Python action server is started, serves the project, and is stopped with
   expect(lines.some(({ event }) => event === 'action.server.exited')).toBe(false);
 });
 
-test('what a Python action server prints when it is stopped is no error', async () => {
+test('output of a Python action server that is being stopped is not logged as an error', async () => {
   await using folder = await shop({ ...python, 'server.mjs': server + complaining }, stub);
   const { lines, ...given } = options();
   const actions = await actionsOf(folder.project, given);

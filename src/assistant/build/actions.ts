@@ -1,9 +1,16 @@
 import { findModule } from '../project/project-folder.ts';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { type Environment, type Place, Problems } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import {
+  type Environment,
+  importModule,
+  type Place,
+  present,
+  Problems,
+} from '../../config/index.ts';
+import { clientTls } from '../../net/index.ts';
+import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
+import { tlsFetch } from '../../push/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { ActionServer } from '../actions/action-server.ts';
 import { InProcessActions } from '../actions/in-process.ts';
@@ -37,8 +44,9 @@ export async function actionsOf(
   problems.throwIfErrors();
   const runners: ActionRunner[] = [];
   if (module !== undefined) runners.push(new InProcessActions(await loadActions(module)));
-  if (actionEndpoint?.url !== undefined) runners.push(remote(actionEndpoint, actionEndpoint.url));
-  else if (python !== undefined) {
+  if (actionEndpoint?.url !== undefined) {
+    runners.push(remote(actionEndpoint, actionEndpoint.url, actionFetch(project, options.logger)));
+  } else if (python !== undefined) {
     const expected = customActions(project).filter((name) => !firstOf(...runners).has(name));
     if (expected.length > 0) runners.push(await startPython(project, expected, options));
   }
@@ -145,11 +153,10 @@ function hasPython(path: string): boolean {
 }
 
 async function loadActions(path: string): Promise<readonly Action[]> {
-  const module: object = await import(pathToFileURL(path).href);
+  const module: object = await importModule(path);
   const actions = Object.values(module).flat().filter(isAction);
   if (actions.length > 0) return actions;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw invalidConfiguration(
     `the module of actions exports none; export what defineAction returns`,
   );
 }
@@ -165,7 +172,20 @@ function isAction(value: unknown): value is Action {
   );
 }
 
-function remote(endpoint: ActionEndpoint | undefined, address: string): RemoteActions {
+/** With the TLS files of `action_endpoint`. */
+export function actionFetch(
+  { endpoints, directory }: Project,
+  logger: Logger,
+): typeof fetch | undefined {
+  const tls = endpoints.actionEndpoint?.tls;
+  return tls && tlsFetch(clientTls(tls, { what: 'action_endpoint', directory, logger }));
+}
+
+function remote(
+  endpoint: ActionEndpoint | undefined,
+  address: string,
+  fetch?: typeof globalThis.fetch,
+): RemoteActions {
   const url = new URL(address);
   if (endpoint === undefined) return new RemoteActions({ url: url.href, domain: 'digest' });
   if (endpoint.token !== undefined) url.searchParams.set(endpoint.tokenName, endpoint.token);
@@ -181,5 +201,6 @@ function remote(endpoint: ActionEndpoint | undefined, address: string): RemoteAc
     timeoutMs: endpoint.timeout * 1000,
     domain: endpoint.enableSelectiveDomain ? 'selective' : 'digest',
     headers: () => ({ ...headers, ...authorization }),
+    ...present({ fetch }),
   });
 }

@@ -3,6 +3,8 @@ import type { Clock } from '../../agents/index.ts';
 import type { ClientBinding } from '../../client/index.ts';
 import type { Environment } from '../../config/index.ts';
 import { createModel } from '../../models/index.ts';
+import type { PeerNetwork } from '../../peers/index.ts';
+import type { ClientTls } from '../../net/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { guardedFetch, type UrlPolicy } from '../../push/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
@@ -11,9 +13,11 @@ import type { CommandGenerator } from '../commands/generator.ts';
 import type { CallHandler } from '../executor/call-handler.ts';
 import { createGenerator } from '../generators/create-generator.ts';
 import type { Endpoints } from '../project/endpoints.ts';
+import { withoutModelGroups } from '../project/left-out-models.ts';
 import type { Project } from '../project/load-project.ts';
 import { createKnowledge } from '../search/create-knowledge.ts';
 import { createHandlers } from '../sub-agents/create-handlers.ts';
+import { PeerHandler } from '../sub-agents/peer-handler.ts';
 import { actionsOf } from './actions.ts';
 import { rephraserOf, responseServer } from './nlg.ts';
 
@@ -38,12 +42,17 @@ export interface BuildOptions {
   readonly fetch?: typeof globalThis.fetch;
   /**
    * Bindings to call agents by, beside the two over HTTP; they get the network policy of `outbound` in
-   * endpoints.yml. @default none
-   * @example bindings: (policy) => [grpcBinding({ policy })]
+   * endpoints.yml, and the TLS files of the agent. @default none
+   * @example bindings: (policy, tls) => [grpcBinding({ policy, tls })]
    */
-  readonly bindings?: (policy: UrlPolicy | undefined) => readonly ClientBinding[];
+  readonly bindings?: (policy: UrlPolicy | undefined, tls?: ClientTls) => readonly ClientBinding[];
   /** Between two attempts to call an agent. @default a timer */
   readonly sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+  /**
+   * The agents of `peers:` in endpoints.yml, for `call:` steps that name one. A function, because they
+   * may be opened after the assistant is built. @default none
+   */
+  readonly peers?: () => PeerNetwork;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly newId?: () => string;
@@ -63,30 +72,44 @@ export interface BuildOptions {
  * await using assistant = await buildAssistant(project);
  */
 export async function buildAssistant(
-  project: Project,
+  loaded: Project,
   options: BuildOptions = {},
 ): Promise<Assistant> {
   const { logger = defaultLogger, environment = process.env } = options;
+  const { directory } = loaded;
+  const { models, leftOut } = modelsOf(loaded, { environment, logger, directory });
+  const project = withoutModelGroups(loaded, leftOut);
   const { config, endpoints, files } = project;
-  const models = modelsOf(project, { environment, logger });
-  const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
-  const writer = endpoints.nlg?.type === 'server' ? responseServer(endpoints.nlg) : undefined;
+  const rephraser = rephraserOf(endpoints.nlg, {
+    models,
+    files,
+    language: config.language,
+    logger,
+  });
+  const writer =
+    endpoints.nlg?.type === 'server'
+      ? responseServer({ ...endpoints.nlg, directory: project.directory, logger })
+      : undefined;
   const generator =
     options.generator ??
     createGenerator(config.generator, { models, files, logger, language: config.language });
   const knowledge = await createKnowledge(project, { models, environment, logger });
   const policy = outboundPolicy(endpoints.outbound);
   const { fetch = policy && guardedFetch(policy), sleep } = options;
-  const bindings = options.bindings?.(policy);
+  const bindings = options.bindings && ((tls?: ClientTls) => options.bindings?.(policy, tls) ?? []);
   const actions = options.actions ?? (await actionsOf(project, { environment, logger }));
   const callHandlers =
     options.callHandlers ??
-    (await createHandlers(project, { models, logger, fetch, bindings, sleep }).catch(
+    (await createHandlers(project, { models, logger, fetch, bindings, policy, sleep }).catch(
       async (error: unknown) => {
         await actions?.close?.();
         throw error;
       },
     ));
+  const peerHandlers =
+    options.peers === undefined
+      ? []
+      : [new PeerHandler(endpoints.peers?.wellKnown ?? [], options.peers)];
   return new Assistant({
     domain: project.domain,
     flows: project.flows,
@@ -95,7 +118,8 @@ export async function buildAssistant(
     ...(rephraser !== undefined && { rephraser }),
     ...(writer !== undefined && { writer }),
     ...(knowledge !== undefined && { knowledge }),
-    callHandlers,
+    // A sub agent comes before a peer of the same name.
+    callHandlers: [...callHandlers, ...peerHandlers],
     agentDescriptions: new Map(
       [...project.subAgents.values()].map(({ name, description }) => [name, description]),
     ),
@@ -111,32 +135,53 @@ export async function buildAssistant(
 }
 
 /**
- * The models of the project by group. A group that nothing uses and that can't be created, for instance
- * without its key, is left out with a warning.
+ * The models of the project by group. A group that can't be created, for instance without its key, is left
+ * out with a warning; in production one that the project uses is an error.
  */
 function modelsOf(
   project: Project,
-  options: { readonly environment: Environment; readonly logger: Logger },
-): ReadonlyMap<string, LanguageModelV4> {
+  options: {
+    readonly environment: Environment;
+    readonly logger: Logger;
+    readonly directory: string;
+  },
+): {
+  readonly models: ReadonlyMap<string, LanguageModelV4>;
+  readonly leftOut: ReadonlySet<string>;
+} {
   const models = new Map<string, LanguageModelV4>();
+  const leftOut = new Set<string>();
   const used = usedModelGroups(project);
+  const isProduction = options.environment['NODE_ENV'] === 'production';
   for (const [id, group] of project.endpoints.modelGroups) {
     try {
       models.set(id, createModel(group, options));
     } catch (error) {
-      if (!(error instanceof LegateError) || used.has(id)) throw error;
-      options.logger.warn({ group: id, reason: error.message }, 'models.group_left_out');
+      if (!(error instanceof LegateError) || (used.has(id) && isProduction)) throw error;
+      leftOut.add(id);
+      options.logger.warn(
+        { group: id, reason: error.message, ...(used.has(id) && { hint: withoutModel }) },
+        'models.group_left_out',
+      );
     }
   }
-  return models;
+  return { models, leftOut };
 }
 
-/** Ids of the model groups that the generator, the search, the rephraser or a sub agent asks. */
+const withoutModel =
+  'until then, messages are read without a model and responses are sent as written; ' +
+  'with NODE_ENV=production the assistant does not start without it';
+
+/**
+ * Ids of the model groups that the generator, the search and its embeddings, the rephraser or a sub agent ask.
+ * @example const isAsked = usedModelGroups(project).has('main');
+ */
 export function usedModelGroups({ config, endpoints, subAgents }: Project): ReadonlySet<string> {
   const { nlg, modelGroups } = endpoints;
   const named = [
     config.generator?.modelGroup,
     config.search?.modelGroup,
+    config.search?.embeddingGroup,
     nlg?.type === 'rephrase' ? nlg.modelGroup : undefined,
     ...[...subAgents.values()].map((agent) =>
       agent.protocol === 'RASA' ? agent.modelGroup : undefined,

@@ -1,18 +1,24 @@
 import { join } from 'node:path';
 import type { Environment, Place } from '../../config/index.ts';
 import { createModel } from '../../models/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { errorMessage, LegateError } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import type { LoadedProject, Project } from '../project/load-project.ts';
 import type { SubAgent } from '../project/sub-agents.ts';
-import { loadModule, pythonModule } from '../sub-agents/create-handlers.ts';
+import {
+  loadModule,
+  needsModel,
+  pythonModule,
+  type ReactAgent,
+} from '../sub-agents/create-handlers.ts';
+import type { SubAgentModule } from '../sub-agents/model.ts';
 import { checkActions } from './actions.ts';
 import { usedModelGroups } from './build-assistant.ts';
 
 /**
- * Adds what `buildAssistant` would trip over to the problems of a project: modules that do not exist or
- * export nothing, as errors; and as warnings what this machine lacks, such as keys of models or
- * rasa_sdk. Connects to nothing.
+ * Adds problems that would make `buildAssistant` fail to those of a project: modules that do not
+ * exist or export nothing, as errors; and as warnings what this machine lacks, such as keys of
+ * models or rasa_sdk. Connects to nothing.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
  * await checkProject(loaded, process.env);
@@ -21,7 +27,10 @@ import { usedModelGroups } from './build-assistant.ts';
 export async function checkProject(loaded: LoadedProject, environment: Environment): Promise<void> {
   await checkActions(loaded, environment);
   checkModels(loaded, environment);
-  for (const agent of loaded.project.subAgents.values()) await checkModule(loaded, agent);
+  for (const agent of loaded.project.subAgents.values()) {
+    const module = await checkModule(loaded, agent);
+    if (module !== undefined && needsModel(agent, module)) checkModelOf(agent, loaded);
+  }
 }
 
 function checkModels({ project, problems }: LoadedProject, environment: Environment): void {
@@ -32,7 +41,7 @@ function checkModels({ project, problems }: LoadedProject, environment: Environm
     const group = modelGroups.get(id);
     if (group === undefined) continue;
     try {
-      createModel(group, { environment, logger: silentLogger });
+      createModel(group, { environment, logger: silentLogger, directory });
     } catch (error) {
       if (!(error instanceof LegateError)) throw error;
       problems.warn(place, error.message);
@@ -55,7 +64,22 @@ function checkModels({ project, problems }: LoadedProject, environment: Environm
   }
 }
 
-async function checkModule({ project, problems }: LoadedProject, agent: SubAgent): Promise<void> {
+function checkModelOf(agent: ReactAgent, { project, problems }: LoadedProject): void {
+  const { config, endpoints, subAgentsDirectory } = project;
+  if (endpoints.modelGroups.size === 1) return;
+  if ((agent.modelGroup ?? config.generator?.modelGroup) !== undefined) return;
+  problems.warn(
+    inFile(join(subAgentsDirectory, agent.folder, 'config.yml'), 'configuration.llm'),
+    `sub agent ${agent.name} names no model: calls of it fail`,
+    { hint: 'name one of model_groups in configuration.llm.model_group' },
+  );
+}
+
+/** The module of a sub agent; undefined where it can't be loaded. */
+async function checkModule(
+  { project, problems }: LoadedProject,
+  agent: SubAgent,
+): Promise<SubAgentModule | undefined> {
   const place = inFile(
     join(project.subAgentsDirectory, agent.folder, 'config.yml'),
     'configuration.module',
@@ -64,13 +88,14 @@ async function checkModule({ project, problems }: LoadedProject, agent: SubAgent
   if (python !== undefined) {
     const message = `the Python class ${agent.module} is left out: the agent runs without its hooks`;
     problems.warn(place, message, { hint: python.hint });
-    return;
+    return {};
   }
   try {
-    await loadModule(agent, project);
+    return await loadModule(agent, project);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     problems.error(place, error instanceof LegateError ? reason : `cannot be loaded: ${reason}`);
+    return undefined;
   }
 }
 

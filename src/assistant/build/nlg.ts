@@ -1,12 +1,16 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { type GeneratedText, generateText, timeoutOf } from '../../models/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { type ClientTlsFiles, present } from '../../config/index.ts';
+import { clientTls } from '../../net/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
+import { tlsFetch } from '../../push/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import { Deadline } from '../../time/index.ts';
 import { readBounded, readResponse } from '../actions/remote.ts';
 import type { NlgEndpoint } from '../project/endpoints.ts';
 import { noted } from '../prompt-note.ts';
-import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/responder.ts';
+import type { Rephraser, ResponseWriter } from '../responses/responder.ts';
+import { rephraserScope } from '../templates/prompt-scopes.ts';
 import { compileTemplate } from '../templates/template.ts';
 
 /** The default prompt; a project may set another. */
@@ -24,6 +28,8 @@ interface RephraserOptions {
   readonly models: ReadonlyMap<string, LanguageModelV4>;
   /** Texts that the configuration refers to. */
   readonly files: ReadonlyMap<string, string>;
+  /** `language` of config.yml, for conversations without the slot `language`. @default 'en' */
+  readonly language?: string;
   readonly logger: Logger;
   /** Milliseconds before the response is sent as written. @default those of the model, else 7_000 */
   readonly timeoutMs?: number;
@@ -32,14 +38,13 @@ interface RephraserOptions {
 /** Creates the rephraser, which rewords responses with a model where the project enables it. */
 export function rephraserOf(
   nlg: NlgEndpoint | undefined,
-  { models, files, logger, ...options }: RephraserOptions,
+  { models, files, logger, language = 'en', ...options }: RephraserOptions,
 ): Rephraser | undefined {
   if (nlg?.type !== 'rephrase') return undefined;
   const { modelGroup, maxHistoricalTurns } = nlg;
   const model = modelGroup === undefined ? [...models.values()][0] : models.get(modelGroup);
   if (model === undefined && modelGroup !== undefined) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `nlg: rephrasing needs a model; name one of the model_groups of endpoints.yml in nlg.llm.model_group`,
     );
   }
@@ -53,24 +58,20 @@ export function rephraserOf(
     rephraseAll: nlg.rephraseAll,
     async rephrase(request) {
       const template = compileTemplate(request.prompt ?? ownPrompt ?? defaultPrompt);
-      const prompt = template.render(scopeOf(request, maxHistoricalTurns));
-      const { signal, noting } = request;
+      const { text: written, transcript, language: chosen, signal, noting } = request;
+      const scope = rephraserScope({
+        text: written,
+        transcript,
+        maxMessages: 2 * maxHistoricalTurns,
+        language: chosen ?? language,
+      });
+      const prompt = template.render(scope);
       const ask = (): Promise<GeneratedText> =>
         generateText(model, { prompt, signal, timeoutMs, retries: 0, logger });
       const called = { component: 'rephraser', model: model.modelId, prompt };
       const { text } = noting === undefined ? await ask() : await noted(noting, called, ask);
       return text.trim();
     },
-  };
-}
-
-function scopeOf({ text, transcript, language }: RephraseRequest, turns: number) {
-  const recent = turns === 0 ? [] : transcript.slice(-2 * turns);
-  return {
-    suggested_response: text,
-    history: recent.map(({ speaker, text: said }) => `${speaker}: ${said}`).join('\n'),
-    current_input: transcript.findLast(({ speaker }) => speaker === 'user')?.text ?? '',
-    language: language ?? '',
   };
 }
 
@@ -82,6 +83,11 @@ export interface ResponseServerOptions {
   readonly timeoutMs?: number;
   /** @default 256 KiB */
   readonly maxResponseBytes?: number;
+  /** Certificates for calls to the server. */
+  readonly tls?: ClientTlsFiles | undefined;
+  /** Paths are relative to it. @default the working directory */
+  readonly directory?: string;
+  readonly logger?: Logger;
 }
 
 /**
@@ -91,6 +97,11 @@ export interface ResponseServerOptions {
 export function responseServer(options: ResponseServerOptions): ResponseWriter {
   const { token, timeoutMs = 10_000, maxResponseBytes = 256 * 1024 } = options;
   const url = new URL(options.url);
+  const { tls, directory, logger } = options;
+  const fetch =
+    tls === undefined
+      ? globalThis.fetch
+      : tlsFetch(clientTls(tls, { what: 'nlg', ...present({ directory, logger }) }));
   // For errors and logs: the address without credentials.
   const name = `response server ${url.origin}${url.pathname}`;
   if (token !== undefined) url.searchParams.set('token', token);

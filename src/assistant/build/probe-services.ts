@@ -1,4 +1,5 @@
 import { type Environment, present, suggest } from '../../config/index.ts';
+import type { ClientTls } from '../../net/index.ts';
 import { guardedFetch } from '../../push/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
@@ -7,7 +8,7 @@ import type { Project } from '../project/load-project.ts';
 import type { ExternalAgent } from '../project/sub-agents.ts';
 import { ExternalCaller } from '../sub-agents/external-agent.ts';
 import { McpPool } from '../sub-agents/mcp.ts';
-import { customActions, pythonActionsOf, startPython } from './actions.ts';
+import { actionFetch, customActions, pythonActionsOf, startPython } from './actions.ts';
 import { type BuildOptions, outboundPolicy } from './build-assistant.ts';
 import { toolsUsed } from './check-project.ts';
 
@@ -39,8 +40,8 @@ export interface ProbeOptions extends Pick<BuildOptions, 'fetch' | 'bindings'> {
 }
 
 /**
- * Tries what a project's assistant calls: its action server, which is started if it is one in Python, its
- * MCP servers with the tools that flows name, and its sub agents elsewhere.
+ * Probes the services that a project's assistant calls: its action server, which is started if it
+ * is one in Python, its MCP servers with the tools that flows name, and its sub agents elsewhere.
  * @example
  * const probes = await Array.fromAsync(probeServices(project, { timeoutMs: 2_000 }));
  * const isReady = probes.every(({ problem }) => problem === undefined);
@@ -68,11 +69,13 @@ export async function* probeServices(
   const url = endpoints.actionEndpoint?.url;
   if (url !== undefined) {
     const fix = `start it, for instance with "python -m rasa_sdk --actions actions"`;
-    yield await attempt('Action server', fix, (signal) => probeActionServer(project, url, signal));
+    yield await attempt('Action server', fix, (signal) =>
+      probeActionServer(project, { url, signal, fetch: actionFetch(project, logger) }),
+    );
   } else if (pythonActionsOf(project) !== undefined) {
     yield await probePython(project, { environment, logger });
   }
-  const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch });
+  const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch, policy });
   try {
     for (const name of endpoints.mcpServers.keys()) {
       const fix = 'start it, or fix its entry of mcp_servers in endpoints.yml';
@@ -96,10 +99,18 @@ export async function* probeServices(
     (agent): agent is ExternalAgent => agent.protocol === 'A2A',
   );
   for (const agent of agents) {
-    const bindings = options.bindings?.(policy);
+    const bindings = (tls?: ClientTls) => options.bindings?.(policy, tls) ?? [];
     const fix = 'start it, or fix agent_card and auth of its config.yml';
     yield await attempt(`Sub agent ${agent.name}`, fix, async (signal) => {
-      const caller = new ExternalCaller({ agent, files, fetch, bindings });
+      const caller = new ExternalCaller({
+        agent,
+        files,
+        fetch,
+        bindings,
+        policy,
+        directory,
+        logger,
+      });
       try {
         await caller.check(signal);
         return { found: 'answers' };
@@ -112,14 +123,21 @@ export async function* probeServices(
 
 async function probeActionServer(
   project: Project,
-  url: string,
-  signal: AbortSignal,
+  {
+    url,
+    signal,
+    fetch,
+  }: {
+    readonly url: string;
+    readonly signal: AbortSignal;
+    readonly fetch: typeof globalThis.fetch | undefined;
+  },
 ): Promise<Omit<Probe, 'what'>> {
   const { origin } = new URL(url);
-  if (!(await isHealthy(origin, signal))) {
+  if (!(await isHealthy(origin, signal, fetch))) {
     return { found: origin, problem: `${origin} does not answer` };
   }
-  const names = await actionsAt(origin, signal);
+  const names = await actionsAt(origin, signal, fetch);
   return { found: `${origin} answers`, ...missingActions(project, names) };
 }
 

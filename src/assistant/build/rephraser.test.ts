@@ -29,7 +29,14 @@ flows:
 type Rephrasing = Extract<NlgEndpoint, { type: 'rephrase' }>;
 
 /** The florist, whose words a model rewrites. */
-async function open(script: Script, nlg: Partial<Rephrasing> = {}, timeoutMs?: number) {
+async function open(
+  script: Script,
+  nlg: Partial<Rephrasing> = {},
+  {
+    timeoutMs,
+    language,
+  }: { readonly timeoutMs?: number; readonly language?: string | undefined } = {},
+) {
   const server = await startScriptedModelServer(script);
   onTestFinished(() => server[Symbol.asyncDispose]());
   const entry = { provider: 'openai-compatible', model: 'scripted', api_base: server.url };
@@ -44,9 +51,13 @@ async function open(script: Script, nlg: Partial<Rephrasing> = {}, timeoutMs?: n
     },
     {
       models: createModels([{ id: 'words', models: [entry] }], { environment: {} }),
-      files: new Map([['own.jinja2', 'Shout: {{ suggested_response }}\n{{ history }}']]),
+      files: new Map([
+        ['own.jinja2', 'Shout: {{ suggested_response }}\n{{ history }}'],
+        ['language.jinja2', 'In {{ language }}.'],
+      ]),
       logger: silentLogger,
       ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(language !== undefined && { language }),
     },
   );
   const chat = new Conversation(florist, rephraser === undefined ? {} : { rephraser });
@@ -74,7 +85,7 @@ test.each([
   ['an empty answer', { text: ' ' }],
   ['a broken line', { disconnect: 'before' as const }],
 ])('%s of the model leaves the response as it is written', async (_, reply) => {
-  const { chat } = await open(() => reply, {}, 200);
+  const { chat } = await open(() => reply, {}, { timeoutMs: 200 });
   expect(await chat.say('a flower, please', start('buy'))).toEqual(['Which flower?']);
 });
 
@@ -84,6 +95,21 @@ test('a response may bring a prompt of its own, and so may the project', async (
   await chat.say('rose', set('flower', 'rose'));
   expect(prompts()[0]).toMatch(/^Shout: Which flower\?/);
   expect(prompts()[1]).toBe('In verse, for rose: One rose.');
+});
+
+test.each([
+  [undefined, {}, 'English'],
+  ['de', {}, 'German'],
+  ['pt-BR', {}, 'Brazilian Portuguese'],
+  ['de', { language: 'fr' }, 'French'],
+  ['not a code', {}, 'not a code'],
+])('prompts know the language by its name: %s, %j', async (language, slots, expected) => {
+  const { chat, prompts } = await open(() => 'ok', { prompt: 'language.jinja2' }, { language });
+  for (const [name, value] of Object.entries(slots)) {
+    await chat.record({ event: 'slot', name, value });
+  }
+  await chat.say('a flower, please', start('buy'));
+  expect(prompts()).toEqual([`In ${expected}.`]);
 });
 
 test.each([

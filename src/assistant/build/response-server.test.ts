@@ -42,7 +42,7 @@ function open(options: ResponseServerOptions): Conversation {
   });
 }
 
-test('a server words the responses, and is told which one, for whom and where', async () => {
+test('an NLG server generates responses, and gets their name, sender and channel', async () => {
   const { url, asked } = await serve(() => ({
     body: '{"text": "Whose is it?", "buttons": [{"title": "Bob", "payload": "/SetSlots(recipient=Bob)"}], "image": null}',
   }));

@@ -1,65 +1,44 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Authenticator, jwtVerifier, mtlsVerifier, type Verifier } from '../../auth/index.ts';
-import type { ServeOptions } from '../../http/index.ts';
+import type { Authenticator } from '../../auth/index.ts';
+import { type ServeOptions, serverOptionsOf } from '../../http/index.ts';
 import {
   type AgentCard,
   type AgentSkill,
-  LegateError,
+  errorMessage,
+  invalidConfiguration,
   readAgentCard,
 } from '../../protocol/index.ts';
-import { sealedPolicy } from '../../push/index.ts';
-import type { TlsFiles } from '../../service/index.ts';
+import type { PushSettings } from '../../push/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Flow } from '../model.ts';
 import type { A2aServer } from '../project/a2a-server.ts';
 import { type LoadedModel, versionOf } from './model-holder.ts';
 
 /** Translates `a2a_server:` of endpoints.yml to options of the A2A server. */
-export async function a2aOptions(
+export function a2aOptions(
   server: A2aServer,
   {
+    authenticator,
+    push,
     directory,
-    tls,
     logger,
-  }: { readonly directory: string; readonly tls: TlsFiles | undefined; readonly logger: Logger },
-): Promise<ServeOptions> {
-  const { auth, pushNotificationAllowedHosts: allowedHosts } = server;
-  // Configured certificate authorities mean that client certificates are required.
-  const verifiers = [
-    ...(auth === undefined ? [] : [await tokenVerifier(auth, directory)]),
-    ...(tls?.ca === undefined ? [] : [mtlsVerifier()]),
-  ];
+  }: {
+    readonly authenticator: Authenticator | undefined;
+    /** `push:` of endpoints.yml. */
+    readonly push: PushSettings | undefined;
+    readonly directory: string;
+    readonly logger: Logger;
+  },
+): ServeOptions {
   return {
-    ...(server.url !== undefined && { url: server.url.replace(/\/+$/, '') }),
-    taskTimeoutMs: server.taskTimeoutSeconds * 1000,
-    messageCacheTtlMs: server.messageCacheTtlSeconds * 1000,
-    maxContexts: server.maxContexts,
+    ...serverOptionsOf(server, { push, directory, logger }),
     // Orchestrators expect 409 for a message that is in flight, whether it streams or not.
     duplicateStreams: 'refuse',
     setsContextHints: true,
-    ...(server.pushNotificationsEnabled && {
-      push: {
-        policy: allowedHosts === undefined ? sealedPolicy : { ...sealedPolicy, allowedHosts },
-        resolveAtRegistration: true,
-      },
-    }),
-    ...(verifiers.length > 0 && { auth: new Authenticator({ logger, verifiers }) }),
-    ...(auth !== undefined && { protectsCard: true }),
+    ...(authenticator !== undefined && { auth: authenticator }),
+    ...(server.auth !== undefined && { protectsCard: true }),
   };
-}
-
-function tokenVerifier(auth: NonNullable<A2aServer['auth']>, directory: string): Promise<Verifier> {
-  const { secret, publicKeyPath = '', algorithm, issuer, audience } = auth.jwt;
-  return jwtVerifier({
-    keys: secret === undefined ? { publicKeyFile: resolve(directory, publicKeyPath) } : { secret },
-    algorithms: [algorithm],
-    // The token identifies the orchestrator, also when it has no subject claim.
-    defaultSubject: 'orchestrator',
-    requireExpiry: false,
-    ...(issuer !== undefined && { issuer }),
-    ...(audience !== undefined && { audience }),
-  });
 }
 
 /** Reads `agent_card_path` once at startup: the server must not start with an invalid card. */
@@ -72,11 +51,10 @@ export async function readStaticCard(
   try {
     return readAgentCard(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'it cannot be read';
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    const reason = errorMessage(error);
+    throw invalidConfiguration(
       `a2a_server.agent_card_path: ${path} is not a valid agent card: ${reason}`,
-      { cause: error },
+      error,
     );
   }
 }

@@ -92,7 +92,7 @@ describe('a question that a new task of its context answers', () => {
     expect(body).toMatchObject({ error: { code: -32001 } });
   });
 
-  test('goes on with the conversation when a message names it', async () => {
+  test('continues with the conversation when a message names it', async () => {
     await using house = await served();
     const asked = await house.say('water the Monstera', { contextId: 'c' });
     const newer = await house.say('set the shade', { contextId: 'c' });
@@ -104,7 +104,7 @@ describe('a question that a new task of its context answers', () => {
   });
 });
 
-test('a message with the task’s id goes on in the same task', async () => {
+test('a message with the task’s id continues in the same task', async () => {
   await using house = await served();
   const asked = await house.say('water the Monstera', { contextId: 'c' });
   const done = await house.say('5', { contextId: 'c', taskId: asked.id });
@@ -190,7 +190,7 @@ test('a repeat of a message that is being worked on is answered 409', async () =
   expect((await first).body['result']).toMatchObject({ status: { state: 'completed' } });
 });
 
-test('another message of the context waits its turn, and then goes on from there', async () => {
+test('another message of the context waits its turn, and then continues from there', async () => {
   await using house = await served();
   const first = house.say('wait for the rain', { contextId: 'c' });
   await expect.poll(() => house.gate.entered).toBe(1);
@@ -217,7 +217,7 @@ test('a question that a waiting message answered is not left open', async () => 
   expect(stateOf(wireTask(body))).toMatchObject({ superseded_by: done?.id });
 });
 
-test('tasks/cancel of a question cancels its flow, and the conversation begins anew', async () => {
+test('tasks/cancel of a question cancels its flow, and the conversation starts again', async () => {
   await using house = await served();
   const asked = await house.say('water the Monstera', { contextId: 'c' });
   const { body } = await house.rpc('tasks/cancel', { id: asked.id });
@@ -237,7 +237,7 @@ test('tasks/cancel of a question cancels its flow, and the conversation begins a
   expect(wordsOf(next)).toEqual(['How much shade?']);
 });
 
-test('tasks/cancel in the midst of a turn ends it and the flow that was active', async () => {
+test('tasks/cancel during a turn ends it and the flow that was active', async () => {
   await using house = await served();
   await house.say('water the Monstera', { contextId: 'c' });
   const waiting = house.rpc('message/stream', {
@@ -313,7 +313,7 @@ test('a question is not timed out: only turns that run are', async () => {
   expect(body['result']).toMatchObject({ status: { state: 'input-required' } });
 });
 
-test('61 minutes later the conversation goes on where it was', async () => {
+test('61 minutes later the conversation continues where it was', async () => {
   let now = Date.UTC(2026, 10, 15, 10);
   await using house = await served({ build: { clock: { now: () => now } } });
   await house.say('water the Monstera', { contextId: 'c' });
@@ -421,7 +421,7 @@ test('a model that lost the active flow answers once, and tells what became of t
   });
 });
 
-test('what is not understood inside a flow keeps the flow', async () => {
+test('a message that is not understood inside a flow keeps the flow active', async () => {
   await using house = await served();
   await house.say('set the shade', { contextId: 'c' });
   const task = await house.say('flibbertigibbet of the north', { contextId: 'c' });
@@ -469,53 +469,66 @@ test('include_conversation_repair: false completes where repair would ask', asyn
   }
 });
 
+/** What `message/stream` sends for a message. */
+async function eventsOf(house: Served, text: string, about: JsonObject = {}) {
+  const stream = await streamed(house, 'message/stream', {
+    message: {
+      kind: 'message',
+      role: 'user',
+      messageId: crypto.randomUUID(),
+      parts: [{ kind: 'text', text }],
+      ...about,
+    },
+  });
+  return stream.rest();
+}
+
+/** One line for an event of a stream. */
+function shown(event: JsonObject): string {
+  const { kind, status, artifact, append, lastChunk } = event as {
+    kind: string;
+    status?: { state: string };
+    artifact?: { parts: { text: string }[] };
+    append?: boolean;
+    lastChunk?: boolean;
+  };
+  if (artifact === undefined) return `${kind} ${status?.state}`;
+  const text = artifact.parts.map((part) => part.text).join('');
+  return `${kind} ${JSON.stringify(text)}${append === true ? ' append' : ''}${lastChunk === true ? ' last' : ''}`;
+}
+
 test('message/stream shows work, the pieces of a message, and the whole at the end', async () => {
   await using house = await served();
-  const response = await fetch(house.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'message/stream',
-      params: {
-        message: {
-          kind: 'message',
-          role: 'user',
-          messageId: 'm',
-          parts: [{ kind: 'text', text: 'report the growth' }],
-        },
-      },
-    }),
-  });
-  const events = (await response.text())
-    .split('\n')
-    .filter((line) => line.startsWith('data: '))
-    .map((line) => (JSON.parse(line.slice(6)) as { result: JsonObject }).result);
-  const shown = events.map((event) => {
-    const { kind, status, artifact, append, lastChunk } = event as {
-      kind: string;
-      status?: { state: string };
-      artifact?: { parts: { text: string }[] };
-      append?: boolean;
-      lastChunk?: boolean;
-    };
-    if (artifact === undefined) return `${kind} ${status?.state}`;
-    const text = artifact.parts.map((part) => part.text).join('');
-    return `${kind} ${JSON.stringify(text)}${append === true ? ' append' : ''}${lastChunk === true ? ' last' : ''}`;
-  });
-  expect(shown).toEqual([
+  const events = await eventsOf(house, 'report the growth');
+  expect(events.map(shown)).toEqual([
     'task submitted',
     'status-update working',
     'artifact-update "Everything"',
     'artifact-update " grows" append',
-    'artifact-update "." append',
+    'artifact-update "." append last',
     'status-update completed',
   ]);
   expect(events.at(-1)).toMatchObject({ final: true });
   const task = events.at(-1) as never;
   expect(wordsOf(task)[0]).toBe('Everything grows.');
 });
+
+test.each(['with the id of its task', 'by its context'])(
+  'a continuation %s streams working once',
+  async (how) => {
+    await using house = await served();
+    const asked = await house.say('water the Monstera', { contextId: 'c' });
+    const isSameTask = how === 'with the id of its task';
+    const about = { contextId: 'c', ...(isSameTask && { taskId: asked.id }) };
+    const events = await eventsOf(house, '5', about);
+    expect(events.map(shown)).toEqual([
+      `task ${isSameTask ? 'input-required' : 'submitted'}`,
+      'status-update working',
+      'status-update completed',
+    ]);
+    expect((await house.tracker('c'))['slots']).toMatchObject({ watered: 5 });
+  },
+);
 
 test('a stream that breaks is told to the operator, and its caller hears of it', async () => {
   const store = intercepted(await openStore({ type: 'memory' }), {

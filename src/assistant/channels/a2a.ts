@@ -19,6 +19,7 @@ import {
   text,
 } from '../../protocol/index.ts';
 import { TurnStopped } from '../../tasks/index.ts';
+import { until } from '../../time/index.ts';
 import type { Assistant, TurnRequest } from '../assistant.ts';
 import type { BotMessage } from '../conversation.ts';
 import type { TurnOutcome, TurnResult } from '../turn-result.ts';
@@ -43,9 +44,21 @@ export interface AssistantAgentOptions {
   readonly assistant: () => Assistant | undefined;
   /** @default 'Rasa Agent' */
   readonly name?: string;
+  /** Its name in metrics and traces. @default the name */
+  readonly label?: string;
   readonly description: string;
   /** @default true */
   readonly includeConversationRepair?: boolean;
+  /**
+   * How to handle a turn whose process died: it fails, or runs again with its journal.
+   * @default 'fail'
+   */
+  readonly onInterrupted?: 'fail' | 'run-again';
+  /**
+   * Settles when the first model was loaded, or could not be: turns of a process that died wait for it.
+   * @default none is waited for
+   */
+  readonly started?: Promise<unknown>;
   /** Record when conversations become inactive. @default none: recorded with the next message only */
   readonly timers?: InactivityTimerFactory;
 }
@@ -71,14 +84,18 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
   };
   return {
     name: options.name ?? 'Rasa Agent',
+    ...(options.label !== undefined && { label: options.label }),
     description: options.description,
     get skills(): readonly AgentSkill[] {
       const assistant = options.assistant();
       return assistant === undefined ? [] : skillsOf(assistant.flows, repair);
     },
     supersedes: true,
+    onInterrupted: options.onInterrupted ?? 'fail',
     commands: conversationCommands({ assistant: options.assistant, timers }),
     async *take(turn) {
+      // A turn that was interrupted is taken over as soon as the process is up, before it has its model.
+      if (turn.attempt > 1) await until(options.started ?? Promise.resolve(), turn.signal);
       const assistant = options.assistant();
       if (assistant === undefined) {
         turn.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready');
@@ -110,18 +127,23 @@ async function* runTurn(
   turn: Turn,
 ): AsyncGenerator<TurnEvent, { readonly result: TurnResult; readonly isOver: boolean }> {
   const { messageId, metadata = {} } = turn.message;
-  const speaker = await speakerOf(turn, { messageId, metadata, channel: 'a2a' });
+  const channel = turn.caller.method === 'inspector' ? 'inspector' : 'a2a';
+  const speaker = await speakerOf(turn, { messageId, metadata, channel });
   const shown = new EventChannel<TurnEvent>();
-  const started = new Set<string>();
+  /** Ids of artifacts by those of streams. */
+  const started = new Map<string, string>();
   const handled = assistant.handle({
     ...speaker,
+    journal: turn.journal,
     ...readSeeds(turn.message, turn.metadata),
     onChunk: async (piece) => {
       // The end of a stream has no text: the final status, which has the whole text, ends the artifact.
       if (piece.kind !== 'chunk' || piece.text === '') return;
-      const append = started.has(piece.streamId);
-      started.add(piece.streamId);
-      await shown.push(chunk(piece.streamId, piece.text, { append }));
+      const known = started.get(piece.streamId);
+      // A turn that runs again begins its streams anew: the same ids, so that no half of one is left.
+      const id = known ?? `stream-${turn.message.messageId}-${started.size + 1}`;
+      started.set(piece.streamId, id);
+      await shown.push(chunk(id, piece.text, { append: known !== undefined }));
     },
     // Orchestrators get messages with the final status, except progress messages of agents and tools.
     onMessage: async (message) => {

@@ -142,3 +142,90 @@ test('without push_notifications_enabled there are no webhooks', async () => {
   });
   expect(body).toMatchObject({ error: { code: -32003 } });
 });
+
+const restWith = (rest: string) => ({
+  ...withJwt(),
+  'credentials.yml': `rest: ${rest}\n`,
+});
+
+test('the REST channel behind the same authentication: a caller speaks as itself, and as listed senders', async () => {
+  const files = restWith('{auth: true, senders: {web: "*", kiosk: ["kiosk-*", hall]}}');
+  await using house = await served({ files, environment, enableApi: false });
+  const say = async (subject: string | undefined, sender: string | undefined) => {
+    const headers = subject === undefined ? {} : bearer(await token({ sub: subject }));
+    const body = { message: 'hello', ...(sender !== undefined && { sender }) };
+    const answer = await house.api('POST', '/webhooks/rest/webhook', body, headers);
+    return answer.status;
+  };
+  expect(await say(undefined, 'ada')).toBe(401);
+  expect(await say('ada', 'ada')).toBe(200);
+  expect(await say('ada', undefined)).toBe(200);
+  expect(await say('ada', 'bob')).toBe(403);
+  expect(await say('ada', 'default')).toBe(403);
+  expect(await say('web', 'bob')).toBe(200);
+  expect(await say('kiosk', 'kiosk-7')).toBe(200);
+  expect(await say('kiosk', 'hall')).toBe(200);
+  expect(await say('kiosk', 'ada')).toBe(403);
+  expect(house.warned).not.toContain('assistant.channel_unauthenticated');
+});
+
+test('a project that protects A2A and leaves REST open is told so at start', async () => {
+  await using house = await served({ files: restWith('{}'), environment });
+  expect(house.warned).toContain('assistant.channel_unauthenticated');
+});
+
+test('REST cannot ask who callers are where nothing verifies them', async () => {
+  const open = { ...endpoints(''), 'credentials.yml': 'rest: {auth: true}\n' };
+  await expect(served({ files: open })).rejects.toThrow(
+    'credentials.yml: rest.auth: nothing verifies callers; configure a2a_server.auth in endpoints.yml',
+  );
+});
+
+test('the HTTP API behind the same authentication: administrators, and callers with their own conversation', async () => {
+  const files = withJwt('http_api: {auth: true, admins: [operator]}\n');
+  await using house = await served({ files, environment, enableApi: true });
+  const tracker = async (subject: string | undefined, id: string) => {
+    const headers = subject === undefined ? {} : bearer(await token({ sub: subject }));
+    return (await house.api('GET', `/conversations/${id}/tracker`, undefined, headers)).status;
+  };
+  expect(await tracker(undefined, 'ada')).toBe(401);
+  expect(await tracker('ada', 'ada')).toBe(200);
+  expect(await tracker('ada', 'bob')).toBe(403);
+  expect(await tracker('operator', 'bob')).toBe(200);
+});
+
+test('keys of a2a_server.auth: a list of files, and require with mtls needs client certificates', async () => {
+  const pems = [1, 2].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
+  const auth = (more = '') =>
+    endpoints(
+      `  auth:\n    type: bearer\n    jwt: {algorithm: ES256, public_key_path: [a.pem, b.pem]}\n${more}`,
+    );
+  const files = Object.fromEntries(
+    pems.map(({ publicKey }, index) => [
+      index === 0 ? 'a.pem' : 'b.pem',
+      publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    ]),
+  );
+  await using house = await served({ files: { ...auth(), ...files }, environment });
+  for (const { privateKey } of pems) {
+    const jwt = await new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    expect(await statuses(house, bearer(jwt))).toEqual([200, 200, 200]);
+  }
+  const both = { ...auth('    require: [jwt, mtls]\n'), ...files };
+  await expect(served({ files: both, environment })).rejects.toThrow(
+    'auth.require has mtls, and the server asks for no client certificates',
+  );
+});
+
+test('a signing key in a2a_server signs the card', async () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const files = {
+    ...endpoints('  card_signing_key: card.pem\n'),
+    'card.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+  await using house = await served({ files, environment });
+  expect(house.serving.router.cards.current.signatures?.length).toBeGreaterThan(0);
+  await expect(
+    served({ files: endpoints('  card_signing_key: none.pem\n'), environment }),
+  ).rejects.toThrow(/a2a_server.card_signing_key: the file .*none.pem doesn't exist/);
+});

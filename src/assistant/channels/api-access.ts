@@ -1,13 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { errors, importSPKI, jwtVerify } from 'jose';
+import type { Caller } from '../../agents/index.ts';
 import { AuthError, hasUsableExpiry, isLocalRequest, isSameSecret } from '../../auth/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
+import { ownSender } from './sender-access.ts';
 
 export interface ApiAccessOptions {
   /** `?token=` of every request. */
   readonly token?: string;
   /** Verifies `Authorization: Bearer`: with a secret, or with a public key in PEM. */
   readonly jwt?: ApiJwtOptions;
+  /**
+   * Callers prove who they are as A2A callers do (`a2a_server.auth`), in place of a token or JWT of the API.
+   * `admins` lists subjects that may do everything; others only what concerns the conversation of
+   * their own name.
+   */
+  readonly callers?: { readonly admins: readonly string[] };
 }
 
 export interface ApiJwtOptions {
@@ -32,10 +40,15 @@ export class ApiAccess {
   constructor(options: ApiAccessOptions, allowsAnonymousRemote = false) {
     // An empty token would match a request without one and admit anonymous clients.
     if (options.token === '' || options.jwt?.secret === '') {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
+      throw invalidConfiguration(
         'the token (AUTH_TOKEN) or the JWT secret (JWT_SECRET) of the HTTP API is empty; ' +
           'give it a value, or leave it out',
+      );
+    }
+    if (options.callers !== undefined && (options.token ?? options.jwt) !== undefined) {
+      throw invalidConfiguration(
+        'the HTTP API has http_api.auth in endpoints.yml, and a token (--auth-token) or JWT (--jwt-secret) of its ' +
+          'own; keep one of them',
       );
     }
     this.#options = options;
@@ -43,16 +56,22 @@ export class ApiAccess {
   }
 
   get isOpen(): boolean {
-    return this.#options.token === undefined && this.#options.jwt === undefined;
+    const { token, jwt, callers } = this.#options;
+    return token === undefined && jwt === undefined && callers === undefined;
   }
 
-  /** Throws unless the request may be served. `conversation`: what it is about, if about one. */
+  /**
+   * Throws unless the request may be served. `conversation`: what it is about, if about one;
+   * `authenticate`: the caller by `a2a_server.auth`.
+   */
   async check(
     request: IncomingMessage,
     query: URLSearchParams,
     conversation: string | undefined,
+    authenticate?: () => Caller | Promise<Caller>,
   ): Promise<ApiRole> {
-    const { token, jwt } = this.#options;
+    const { token, jwt, callers } = this.#options;
+    if (callers !== undefined) return roleOf(await authenticate?.(), callers, conversation);
     if (this.isOpen) {
       if (!this.#allowsAnonymousRemote) requireLocal(request);
       return 'admin';
@@ -71,6 +90,19 @@ export class ApiAccess {
     if (user.role === 'user' && isOwn) return 'user';
     throw new AuthError('PERMISSION_DENIED', 'the user may not do this', []);
   }
+}
+
+/** The inspector has a login of its own, and takes no callers of the API. */
+function roleOf(
+  caller: Caller | undefined,
+  { admins }: NonNullable<ApiAccessOptions['callers']>,
+  conversation: string | undefined,
+): ApiRole {
+  if (caller === undefined || caller.subject === '') throw unauthenticated();
+  if (caller.tenant === '' && admins.includes(caller.subject)) return 'admin';
+  if (conversation !== undefined && conversation === ownSender(caller)) return 'user';
+  const reason = 'not the conversation of the caller, who is not among http_api.admins';
+  throw new AuthError('PERMISSION_DENIED', 'the user may not do this', [], [reason]);
 }
 
 function requireLocal(request: IncomingMessage): void {

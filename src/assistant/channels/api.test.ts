@@ -61,7 +61,7 @@ test.each(['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip
   },
 );
 
-test('an operator may let everybody use it', async () => {
+test('an operator may disable authentication', async () => {
   await using house = await served({ dangerouslyAllowUnauthenticatedRemote: true });
   expect(await statuses(house, '', { via: '1.1 proxy' })).toEqual(fine);
 });
@@ -119,7 +119,7 @@ test.each(['1e999', '1e300', '9007199254740993'])(
   },
 );
 
-test('with a token, only those who have it may call', async () => {
+test('with a token configured, calls without it are refused', async () => {
   await using house = await served({ api: { token: 'open sesame' } });
   expect(await statuses(house)).toEqual(all(401));
   expect(await statuses(house, '?token=wrong')).toEqual(all(401));
@@ -320,6 +320,13 @@ test.each([
     code: status,
     message: expect.any(String),
   });
+});
+
+test('an invalid choice is shown beside the valid ones', async () => {
+  await using house = await served();
+  const answer = await house.api('GET', '/conversations/ada/tracker?include_events=SOME');
+  expect(JSON.stringify(answer.body)).toContain('ALL, APPLIED, AFTER_RESTART, NONE, but is');
+  expect(JSON.stringify(answer.body)).toContain('SOME');
 });
 
 test('events of the outside become part of the conversation, within its rules', async () => {

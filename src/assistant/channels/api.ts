@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import {
+  authenticateRequest,
   type Channel,
   type ChannelHost,
   readJson,
@@ -69,7 +70,9 @@ function channelOf(name: string, routes: Routes, options: ApiOptions): Channel {
           const { request, response, query, params } = call;
           host.guard(request, response);
           const { id } = params;
-          const role = await options.access.check(request, query, id);
+          const role = await options.access.check(request, query, id, () =>
+            authenticateRequest(host.service, request, response, query),
+          );
           if (id !== undefined) checkConversationId(id, 'conversation id');
           // Conversations of authenticated A2A callers belong to them; only an administrator may
           // name another owner.
@@ -156,7 +159,7 @@ const included = ['ALL', 'APPLIED', 'AFTER_RESTART', 'NONE'];
 async function showTracker({ conversations, query, id, response }: ApiCall): Promise<void> {
   const include = query.get('include_events') ?? 'AFTER_RESTART';
   if (!included.includes(include)) {
-    const description = `must be one of ${included.join(', ')}`;
+    const description = `must be one of ${included.join(', ')}, but is ${JSON.stringify(include.slice(0, 100))}`;
     throw invalidParams({ field: 'include_events', description });
   }
   const until = readTime(query.get('until'));

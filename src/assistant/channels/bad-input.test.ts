@@ -31,7 +31,7 @@ test.each([
     },
     /^domain\.yml/,
   ],
-  ['flows that are no mapping', { 'data/x.yml': 'flows: 5' }, /must be a mapping/],
+  ['flows that are not mapping', { 'data/x.yml': 'flows: 5' }, /must be a mapping/],
   ['a binary file', { 'data/x.yml': '\0\u0001\u0002' }, /^data\/x\.yml:1/],
 ])('%s is told with its place, and nothing is thrown', async (_, files, message) => {
   const problems = await problemsWith(files);
@@ -68,7 +68,7 @@ test('flows that link in a circle are told before they run', async () => {
   expect(problems.join('\n')).toMatch(/here.*there/);
 });
 
-test('a circle that only shows when it runs is broken off with one message', async () => {
+test('a circle that only shows when it runs is aborted with one message', async () => {
   await using house = await served({
     files: {
       'data/x.yml': `flows:

@@ -216,7 +216,7 @@ test('a model that cannot be loaded leaves everything as it was', async () => {
   expect((await house.say('water the Monstera')).status.state).toBe('input-required');
 });
 
-test('a conversation goes on over a reload, with its own flow changed or not', async () => {
+test('a conversation continues over a reload, with its own flow changed or not', async () => {
   await using house = await served();
   await house.say('water the Monstera', { contextId: 'c' });
   await house.api('PUT', '/model', {});

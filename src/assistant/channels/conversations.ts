@@ -91,6 +91,12 @@ export class Conversations {
     await this.#host.engine.command(this.#key(id), recordCommand, { events });
   }
 
+  /** Starts a conversation with the events of another one, as if they had happened in it. */
+  async import(id: string, events: readonly JsonObject[]): Promise<void> {
+    this.#models.require();
+    await this.#host.engine.command(this.#key(id), importCommand, { events });
+  }
+
   /** The conversation as JSON; an unknown conversation is empty. */
   async tracker(
     id: string,
@@ -210,6 +216,13 @@ export const recordCommand: AgentCommand<{ readonly events: readonly EventDraft[
   result: z.boolean(),
 };
 
+/** Starts a conversation with the events of another one. */
+export const importCommand: AgentCommand<{ readonly events: readonly JsonObject[] }, boolean> = {
+  name: 'import',
+  input: z.object({ events: z.array(jsonObject) }),
+  result: z.boolean(),
+};
+
 /** Records that a conversation is inactive, for the timer that is due. Returns false when the timer is void. */
 export const inactivityCommand: AgentCommand<{ readonly timer: string }, boolean> = {
   name: 'record-inactivity',
@@ -292,6 +305,17 @@ export function conversationCommands(options: {
       const assistant = current();
       const result = await assistant.record(await of(turn, 'api'), events);
       return { result: true, context: saved(assistant, turn, result, options.timers) };
+    }),
+    handleCommand(importCommand, async (turn, { events }) => {
+      if ((await turn.state.load()) !== undefined) {
+        throw new LegateError(
+          'INVALID_PARAMS',
+          `conversation ${turn.contextId} exists already; import the events into a new one`,
+        );
+      }
+      const assistant = current();
+      const { tracker } = assistant.copy(turn.contextId, decodeEvents(events));
+      return { result: true, context: { value: tracker, log: events } };
     }),
     handleCommand(inactivityCommand, async (turn, { timer }) => {
       const assistant = current();

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { silentLogger } from '../../telemetry/index.ts';
-import { checkWorkers, serveAssistant, type ServeAssistantOptions } from './serve-assistant.ts';
+import { checkWorkers } from './rasa-operations.ts';
+import { serveAssistant, type ServeAssistantOptions } from './serve-assistant.ts';
 import { served } from './testing/served.ts';
 
 const endpoints = (more: string) => ({
@@ -25,7 +26,7 @@ async function refusal(
   );
 }
 
-test('a session that starts anew after a pause is refused, with its code', async () => {
+test('a session that starts again after a pause is refused, with its code', async () => {
   const domain =
     'session_config: {start_session_after_expiry: true}\nslots: {plant: {type: text}}\nresponses: {utter_ask_plant: [{text: Which?}]}\n';
   const message = await refusal({ 'domain.yml': domain, 'data/flows.yml': flows });
@@ -34,7 +35,7 @@ test('a session that starts anew after a pause is refused, with its code', async
   expect(message).toMatch(/domain\.yml:1:1 session_config/);
 });
 
-test('the default starts sessions anew, so saying nothing is refused as well', async () => {
+test('the default starts sessions again, so saying nothing is refused as well', async () => {
   const message = await refusal({
     'domain.yml': 'slots: {plant: {type: text}}\nresponses: {utter_ask_plant: [{text: Which?}]}\n',
     'data/flows.yml': flows,
@@ -74,7 +75,7 @@ test('a secret in the file is refused and not printed; a missing variable is nam
   expect(await refusal(jwt('${GREENHOUSE_SECRET}'))).toContain('GREENHOUSE_SECRET');
 });
 
-test('other machines are let in only where every door asks who they are', async () => {
+test('other machines are allowed only where every channel authenticates', async () => {
   const host = '0.0.0.0';
   const open = await refusal({}, { host });
   expect(open).toContain('A2A (set a2a_server.auth)');

@@ -41,7 +41,7 @@ test('6.5: a conversation in which nobody speaks for session_expiration_time bec
   expect(await restsOf(house, 'c')).toBe(1);
 });
 
-test('a conversation that goes on rests only after its last message', async () => {
+test('a conversation that continues rests only after its last message', async () => {
   const scheduler = new ManualScheduler();
   await using house = await served({ scheduler, store: { type: 'memory' } });
   await house.say('water the Monstera', { contextId: 'c' });
@@ -53,7 +53,7 @@ test('a conversation that goes on rests only after its last message', async () =
   await expect.poll(() => restsIn(scheduler, house, 'c')).toBe(1);
 });
 
-test('inactivity leaves the question and its task; the next message goes on under another session id', async () => {
+test('inactivity leaves the question and its task; the next message continues under another session id', async () => {
   const scheduler = new ManualScheduler();
   await using house = await served({ scheduler, store: { type: 'memory' } });
   const asked = await house.say('water the Monstera', { contextId: 'c' });
@@ -69,12 +69,12 @@ test('inactivity leaves the question and its task; the next message goes on unde
   expect(after['current_session_id']).not.toBe(before['current_session_id']);
   expect(await names(house, 'c')).toContain('conversation_inactive');
   expect((await names(house, 'c')).filter((name) => name === 'session_started')).toHaveLength(1);
-  // Whoever came back may rest again.
+  // A conversation that was resumed can become inactive again.
   await pass(scheduler, 61);
   await expect.poll(() => restsIn(scheduler, house, 'c')).toBe(2);
 });
 
-test('where sessions start anew after expiry they do so although the rest was noted', async () => {
+test('where sessions start again after expiry they do so although the rest was noted', async () => {
   const scheduler = new ManualScheduler();
   await using house = await served({
     scheduler,

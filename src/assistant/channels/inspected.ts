@@ -1,14 +1,28 @@
-import type { FlowView, InspectedAssistant, StepView } from '../../http/index.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../../protocol/index.ts';
+import type {
+  ConversationDescription,
+  FlowView,
+  InspectedAssistant,
+  StepView,
+} from '../../http/index.ts';
+import {
+  invalidParams,
+  type JsonObject,
+  type JsonValue,
+  isJsonObject,
+} from '../../protocol/index.ts';
+import { coerceSlotValue } from '../domain/slot.ts';
 import type { Flow, Step } from '../model.ts';
 import type { Project } from '../project/load-project.ts';
+import { loadState, type TrackerState } from '../tracker/state.ts';
 import type { Conversations } from './conversations.ts';
+import { runSavedTest, savedTests, type TestPlaces, testRunView } from './inspected-tests.ts';
 import type { ModelHolder } from './model-holder.ts';
 
 /** An assistant as the inspector shows it. */
 export function inspectedAssistant(
   models: ModelHolder,
   conversations: () => Conversations,
+  tests: TestPlaces,
 ): InspectedAssistant {
   return {
     flows: () => Array.from(models.require().project.flows.values(), flowView),
@@ -17,7 +31,66 @@ export function inspectedAssistant(
       return project === undefined ? [] : subAgentsOf(project);
     },
     tracker: (id, subject) => conversations().of(subject).tracker(id),
+    describe: describeConversation,
+    async texts(id, subject) {
+      const { events } = await conversations().of(subject).tracker(id);
+      return Array.isArray(events) ? events.filter(isJsonObject).flatMap(spokenIn) : [];
+    },
+    async fork({ id, subject, events, operator }) {
+      const { events: log } = await conversations().of(subject).tracker(id);
+      const copied = Array.isArray(log) ? log.filter(isJsonObject).slice(0, events) : [];
+      const forked = crypto.randomUUID();
+      await conversations().of(operator).import(forked, copied);
+      return forked;
+    },
+    async setSlot({ id, subject, name, value }) {
+      const { slots } = models.require().assistant.domain;
+      const slot = slots.get(name);
+      if (slot === undefined) {
+        const description = `the domain has no slot ${name}; it has ${[...slots.keys()].join(', ')}`;
+        throw invalidParams({ field: 'name', description });
+      }
+      const coerced = coerceSlotValue(slot, value);
+      if (!coerced.ok) {
+        const wanted = slot.values?.map(String).join(', ') ?? slot.type;
+        throw invalidParams({ field: 'value', description: `must fit the slot: ${wanted}` });
+      }
+      const event = { event: 'slot', name, value: coerced.value };
+      await conversations().of(subject).record(id, [event]);
+    },
+    tests: () => savedTests(tests),
+    async runTest(test, { operator, signal }) {
+      const result = await runSavedTest(models.require().project, tests, test, signal);
+      const contextId = `test-${crypto.randomUUID()}`;
+      await conversations().of(operator).import(contextId, result.events);
+      return testRunView(result, contextId);
+    },
   };
+}
+
+/** Undefined for a state that this version can't read. */
+function describeConversation(state: JsonValue): ConversationDescription | undefined {
+  let read: TrackerState;
+  try {
+    read = loadState(isJsonObject(state) ? state : {});
+  } catch {
+    return undefined;
+  }
+  const { opening, transcript, latestInputChannel, activeAt } = read;
+  // Sent by channels when a conversation opens, not by the user.
+  const said = transcript.filter(({ text }) => text !== '' && text !== '/session_start');
+  return {
+    title: opening ?? said.find(({ speaker }) => speaker === 'user')?.text ?? '',
+    latest: said.at(-1)?.text ?? '',
+    channel: latestInputChannel ?? '',
+    time: Math.round(activeAt * 1_000),
+    texts: said.map(({ text }) => text),
+  };
+}
+
+function spokenIn({ event, text }: JsonObject): readonly string[] {
+  const isSpoken = (event === 'user' || event === 'bot') && typeof text === 'string';
+  return isSpoken ? [text] : [];
 }
 
 function subAgentsOf(project: Project): ReturnType<InspectedAssistant['subAgents']> {

@@ -28,8 +28,11 @@ export function versionOf({ packed, project }: LoadedModel): string {
 
 /** The error of requests that arrive before a model is loaded. */
 export class NoModelError extends LegateError {
-  constructor() {
-    super('UNAVAILABLE', 'no model is loaded; load one with PUT /model', { retryAfter: 5 });
+  constructor({ isLoading }: { readonly isLoading: boolean }) {
+    const message = isLoading
+      ? 'the assistant is starting: its model is being loaded; try again in a few seconds'
+      : 'no model is loaded; load one with PUT /model';
+    super('UNAVAILABLE', message, { retryAfter: 5 });
   }
 }
 
@@ -44,6 +47,7 @@ type Listener = (model: LoadedModel | undefined) => Promise<void>;
  */
 export class ModelHolder {
   #model: LoadedModel | undefined;
+  #isLoading = false;
   #listener: Listener = async () => {};
   /** Serializes changes. */
   readonly #changes = new KeyedQueue();
@@ -56,7 +60,7 @@ export class ModelHolder {
 
   /** For channels that need a model. */
   require(): LoadedModel {
-    if (this.#model === undefined) throw new NoModelError();
+    if (this.#model === undefined) throw new NoModelError({ isLoading: this.#isLoading });
     return this.#model;
   }
 
@@ -69,7 +73,12 @@ export class ModelHolder {
   change(load: () => Promise<LoadedModel | undefined>): Promise<void> {
     return this.#changes.run('model', async () => {
       const former = this.#model;
-      this.#model = await load();
+      this.#isLoading = true;
+      try {
+        this.#model = await load();
+      } finally {
+        this.#isLoading = false;
+      }
       if (former !== undefined) this.#release(former);
       await this.#listener(this.#model);
     });

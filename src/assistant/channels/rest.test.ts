@@ -37,7 +37,7 @@ test('a conversation over the channel, with buttons', async () => {
   ]);
 });
 
-test('a conversation of the channel can go on over A2A, and the other way round', async () => {
+test('a conversation of the channel can continue over A2A, and the other way round', async () => {
   await using house = await served();
   await talk(house, 'water the Monstera');
   const task = await house.say('5', { contextId: 'ada' });
@@ -142,8 +142,8 @@ test.each([
   ['no JSON', '{'],
   ['a list', '[]'],
   ['no message', '{"sender": "ada"}'],
-  ['a sender that is no text', '{"sender": 5, "message": "hi"}'],
-  ['metadata that is no object', '{"sender": "ada", "message": "hi", "metadata": 5}'],
+  ['a sender that is not text', '{"sender": 5, "message": "hi"}'],
+  ['metadata that is not an object', '{"sender": "ada", "message": "hi", "metadata": 5}'],
 ])('%s is answered 400', async (_, body) => {
   await using house = await served();
   for (const path of [webhook, `${webhook}?stream=true`]) {

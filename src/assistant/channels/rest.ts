@@ -1,5 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { type Channel, readJsonObject, type RouteCall, sendJson } from '../../http/index.ts';
+import {
+  authenticateRequest,
+  type Channel,
+  readJsonObject,
+  type RouteCall,
+  sendJson,
+} from '../../http/index.ts';
 import {
   idProblem,
   invalidParams,
@@ -14,9 +20,13 @@ import { errorHeaders, type RequestLimits } from '../../service/index.ts';
 import type { BotMessage } from '../conversation.ts';
 import { Conversations } from './conversations.ts';
 import { type ModelHolder, NoModelError } from './model-holder.ts';
+import type { SenderAccess } from './sender-access.ts';
 
-/** `POST /webhooks/rest/webhook`: one message in, the assistant's messages out. */
-export function restChannel(models: ModelHolder, version: string): Channel {
+/**
+ * `POST /webhooks/rest/webhook`: one message in, the assistant's messages out. With `access`, only for callers
+ * who prove who they are.
+ */
+export function restChannel(models: ModelHolder, version: string, access?: SenderAccess): Channel {
   return {
     name: 'rest',
     sendError: failureSender(version),
@@ -27,7 +37,13 @@ export function restChannel(models: ModelHolder, version: string): Channel {
       }
       host.route('POST', '/webhooks/rest/webhook', async (call) => {
         host.guard(call.request, call.response);
-        await answer(conversations, host.service.limits, call);
+        const { request, response, query } = call;
+        let senderOf = (requested = 'default'): string => requested;
+        if (access !== undefined) {
+          const caller = await authenticateRequest(host.service, request, response, query);
+          senderOf = (requested) => access.senderOf(caller, requested);
+        }
+        await answer(conversations, host.service.limits, call, senderOf);
       });
     },
   };
@@ -37,10 +53,12 @@ async function answer(
   conversations: Conversations,
   limits: RequestLimits,
   { request, response, query }: RouteCall,
+  senderOf: (requested?: string) => string,
 ): Promise<void> {
   const body = await readJsonObject(request, limits);
   const { metadata = {}, input_channel: channel = 'rest' } = body;
-  const sender = requireText(body['sender'] ?? 'default', 'sender');
+  const requested = body['sender'] ?? undefined;
+  const sender = senderOf(requested === undefined ? undefined : requireText(requested, 'sender'));
   checkConversationId(sender, 'sender');
   const message = requireText(body['message'], 'message');
   const { traceparent, tracestate } = request.headers;

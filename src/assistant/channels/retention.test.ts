@@ -53,7 +53,7 @@ test('without a word ended tasks are kept for a week', async () => {
   expect(await after.conversation()).toBe(true);
 });
 
-test('task_retention_seconds 0: tasks are kept for ever', async () => {
+test('task_retention_seconds 0: tasks are kept forever', async () => {
   const store = ', task_retention_seconds: 0, context_retention_seconds: 1';
   await using left = await leftAfter(store, 400 * day);
   await expect.poll(left.conversation).toBe(false);

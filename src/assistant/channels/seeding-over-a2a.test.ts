@@ -188,7 +188,7 @@ test('what the user corrects goes before an older snapshot of the same turn', as
 });
 
 test.each([{ recipient: 'Bob' }, { recipient: 'Bob', amount: 7, account: '2' }])(
-  'a no to going on is a no, whatever else is known by then: %o',
+  'a no to continuing is a no, whatever else is known by then: %o',
   async (slots) => {
     await using house = await served({ files: transfers });
     await house.say('send money', { contextId: 'c' });
@@ -200,7 +200,7 @@ test.each([{ recipient: 'Bob' }, { recipient: 'Bob', amount: 7, account: '2' }])
   },
 );
 
-test('a no to going on is a no even if it comes with a correction', async () => {
+test('a no to continuing is a no even if it comes with a correction', async () => {
   await using house = await confirming('c');
   await house.say('show the exchange rates', { contextId: 'c' });
   const task = await house.say('no', { contextId: 'c', metadata: { slots: { amount: 7 } } });
@@ -238,7 +238,7 @@ test('slots that no user fills are for orchestrators to fill: who speaks is thei
   expect(wordsOf(task)[0]).toBe('ada ordered A1.');
 });
 
-test('what looks like slots in the words of a channel fills nothing: users are no orchestrators', async () => {
+test('messages of a channel that look like slots fill none: users are not orchestrators', async () => {
   await using house = await served({ files: guarded });
   const { body } = await house.api('POST', '/webhooks/rest/webhook', {
     sender: 'mallory',

@@ -1,32 +1,34 @@
-import type { Caller } from '../../agents/index.ts';
-import { isLoopbackHost } from '../../auth/index.ts';
+import type { Agent, Caller } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
 import {
   type Channel,
   type InspectorAccess,
   inspectorChannel,
   type InspectorOptions,
+  type NetworkProvider,
   serve,
   type ServeOptions,
   type Serving,
   telemetryOf,
 } from '../../http/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import type { PeerNetwork } from '../../peers/index.ts';
+import { Opened } from '../../service/index.ts';
 import {
+  openStore,
   type Store,
   type StoreClock,
   type StoreOptions,
   storeOptionsOf,
 } from '../../store/index.ts';
-import { retentionOf, systemScheduler } from '../../tasks/index.ts';
+import { type Engine, retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { BuildOptions } from '../build/build-assistant.ts';
-import type { A2aServer } from '../project/a2a-server.ts';
 import type { ProjectPlaces } from '../project/project-folder.ts';
 import { a2aOptions, cardMaker, readStaticCard } from './a2a-server.ts';
 import { assistantAgent } from './a2a.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
 import { apiChannel, statusChannel } from './api.ts';
+import { openAccess } from './channel-access.ts';
 import { assistantName, Conversations } from './conversations.ts';
 import { InactivityTimers } from './inactivity-timers.ts';
 import { inspectedAssistant } from './inspected.ts';
@@ -37,6 +39,7 @@ import {
   readModel,
   SharedModel,
 } from './model-holder.ts';
+import { checkWorkers, withRasaNames } from './rasa-operations.ts';
 import { restChannel } from './rest.ts';
 
 /**
@@ -59,6 +62,7 @@ export interface ServeAssistantOptions extends Pick<
   | 'dangerouslyAllowUnauthenticatedRemote'
   | 'scheduler'
 > {
+  /** Where the files of the project are. */
   readonly places: ProjectPlaces;
   /** A packed model; without it the project folder is read. */
   readonly model?: string;
@@ -70,8 +74,9 @@ export interface ServeAssistantOptions extends Pick<
   readonly api?: ApiAccessOptions;
   /** Origins of web pages that may call, or `*`. @default none */
   readonly cors?: readonly string[];
-  /** @default process.env */
+  /** Variables for `${NAME}` in the files. @default process.env */
   readonly environment?: NodeJS.ProcessEnv;
+  /** How the assistant is built from the project. */
   readonly build?: BuildOptions;
   /** Shown by `GET /version`. @default '0.1.0' */
   readonly version?: string;
@@ -79,7 +84,31 @@ export interface ServeAssistantOptions extends Pick<
   readonly onListening?: (url: string) => void | Promise<void>;
   /** Serves the inspector below `/inspect`; `inspectorUrl` opens it. @default false */
   readonly inspect?: boolean | InspectorOptions;
+  /** Opens the agents of `peers:` in endpoints.yml. Closed when the turns have ended. @default none */
+  readonly openPeers?: (context: {
+    readonly name: string;
+    readonly store: Store;
+  }) => Promise<AssistantPeers>;
+  /** Where log lines go. */
   readonly logger?: Logger;
+}
+
+/**
+ * The peers of an assistant: opened before its engine, started after it.
+ * @example
+ * const openPeers = async ({ name, store }: { name: string; store: Store }): Promise<AssistantPeers> => {
+ *   const network = await openPeers({ name, store, wellKnown });
+ *   return { network, start: () => network.start(), [Symbol.asyncDispose]: () => network.close() };
+ * };
+ */
+export interface AssistantPeers extends AsyncDisposable {
+  readonly network: PeerNetwork | undefined;
+  /** For the inspector. */
+  readonly inspected?: NetworkProvider | undefined;
+  /** The assistant's agent with its peers. @default the agent itself */
+  wrap?(agent: Agent): Agent;
+  /** Takes the answers of peers. */
+  start(engine: Engine): Promise<void>;
 }
 
 /**
@@ -111,24 +140,31 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     ...systemScheduler,
     now: () => (storeClock ?? systemScheduler).now(),
   };
-  const build: BuildOptions = {
-    logger,
-    environment,
-    clock: scheduler,
-    ...options.build,
-  };
   // The project says how to listen, so it is read first; building the assistant follows.
   const first = await readModel({ places, file: options.model }, environment, logger);
   const { a2aServer, store: settings, telemetry } = first.project.endpoints;
   const storage = options.store ?? storeOptionsOf(settings, places.directory);
   if (a2aServer !== undefined) checkWorkers(environment, storage, logger);
-  const access = new ApiAccess(
-    options.api ?? {},
-    options.dangerouslyAllowUnauthenticatedRemote === true,
+  const { authenticator, access, hasRest, hasApi, senders } = await openAccess(
+    first.project,
+    options,
+    logger,
   );
-  const hasRest = first.project.credentials.size === 0 || first.project.credentials.has('rest');
-  const hasApi = options.enableApi === true;
-  checkRemoteAccess(options, { a2aServer, hasRest, api: hasApi ? access : undefined });
+
+  await using opened = new Opened();
+  const { store, peers } = await openPeersOf(options, {
+    storage,
+    name: first.project.name,
+    opened,
+  });
+  const { network } = peers;
+  const build: BuildOptions = {
+    logger,
+    environment,
+    clock: scheduler,
+    ...(network !== undefined && { peers: () => network }),
+    ...options.build,
+  };
 
   const models = new ModelHolder();
   const staticCard = await readStaticCard(a2aServer, places.directory);
@@ -151,48 +187,57 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     logger,
   });
   const inspector = inspectorOf(inspect, {
-    assistant: inspectedAssistant(models, () => conversations),
-    access: apiTokenAccess(access),
-  });
-  const serving = await serve(
-    assistantAgent({
-      assistant: () => models.current?.assistant,
-      name: assistantName,
-      description: a2aServer?.description ?? first.project.name,
-      includeConversationRepair: a2aServer?.includeConversationRepair ?? true,
-      timers,
+    assistant: inspectedAssistant(models, () => conversations, {
+      directory: places.directory,
+      environment,
+      build: { logger },
     }),
-    {
-      ...listening(options),
-      store: storage,
-      ...retentionOf(settings),
-      a2a: a2aServer !== undefined,
-      channels: [
-        greeting(version),
-        ...(hasRest ? [restChannel(models, version)] : []),
-        (hasApi ? apiChannel : statusChannel)({ access, models, replaceModel, version }),
-        ...(inspector === undefined ? [] : [inspector]),
-      ],
-      cors: options.cors ?? [],
-      logger,
-      ...telemetryOf(telemetry, first.project.name),
-      ...(a2aServer !== undefined &&
-        (await a2aOptions(a2aServer, {
-          directory: places.directory,
-          tls: options.tls,
-          logger,
-        }))),
-    },
-  );
+    access: apiTokenAccess(access),
+    ...present({ network: peers.inspected }),
+  });
+  const started = Promise.withResolvers<void>();
+  const assistant = assistantAgent({
+    assistant: () => models.current?.assistant,
+    name: assistantName,
+    label: first.project.name,
+    description: a2aServer?.description ?? first.project.name,
+    includeConversationRepair: a2aServer?.includeConversationRepair ?? true,
+    onInterrupted: a2aServer?.onInterrupted ?? 'fail',
+    started: started.promise,
+    timers,
+  });
+  const serving = await serve(peers.wrap(assistant), {
+    ...listening(options),
+    store,
+    ...retentionOf(settings),
+    a2a: a2aServer !== undefined,
+    channels: [
+      greeting(version),
+      ...(hasRest ? [restChannel(models, version, senders)] : []),
+      (hasApi ? apiChannel : statusChannel)({ access, models, replaceModel, version }),
+      ...(inspector === undefined ? [] : [inspector]),
+    ],
+    cors: options.cors ?? [],
+    logger,
+    requirements: [() => (models.current === undefined ? 'no model is loaded' : undefined)],
+    ...telemetryOf(telemetry, first.project.name),
+    ...(a2aServer !== undefined &&
+      a2aOptions(a2aServer, {
+        authenticator,
+        push: first.project.endpoints.push,
+        directory: places.directory,
+        logger,
+      })),
+  });
   const cardFor = cardMaker(serving.router.cards.current, a2aServer, staticCard);
   await serving.router.cards.replace(cardFor(undefined));
   models.onChange(async (model) => {
     await serving.router.cards.replace(cardFor(model));
     logger.info({ model: model?.project.modelId ?? null }, 'assistant.model_changed');
   });
-  const { store } = serving.router;
   const conversations = new Conversations(serving.router, models);
-  storeClock = store.clock;
+  const { store: running } = serving.router;
+  storeClock = running.clock;
   const close = async (): Promise<void> => {
     await timers.stop();
     await sharedModel?.stop();
@@ -200,15 +245,18 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       await serving.close();
     } finally {
       await models.close();
+      await closing[Symbol.asyncDispose]();
     }
   };
+  const closing = opened.move();
   try {
     await options.onListening?.(serving.url);
-    await models.change(() => makeReady(first, build));
-    timers.start({ engine: serving.router.engine, store });
-    if (store.shared) {
+    await models.change(() => makeReady(first, build)).finally(started.resolve);
+    timers.start({ engine: serving.router.engine, store: running });
+    await peers.start(serving.router.engine);
+    if (running.shared) {
       sharedModel = new SharedModel({
-        records: store.records,
+        records: running.records,
         base: first.project.modelId,
         serve: serveModel,
         scheduler,
@@ -229,6 +277,37 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+const noPeers: Required<AssistantPeers> = {
+  network: undefined,
+  inspected: undefined,
+  wrap: (agent) => agent,
+  start: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+/** The store and the peers. What is opened first is closed last; a store given open stays open. */
+async function openPeersOf(
+  { openPeers }: ServeAssistantOptions,
+  {
+    storage,
+    name,
+    opened,
+  }: {
+    readonly storage: Store | StoreOptions;
+    readonly name: string;
+    readonly opened: Opened;
+  },
+): Promise<{
+  readonly store: Store | StoreOptions;
+  readonly peers: Required<AssistantPeers>;
+}> {
+  if (openPeers === undefined) return { store: storage, peers: noPeers };
+  const store = 'type' in storage ? await openStore(storage) : storage;
+  if ('type' in storage) opened.defer(() => store.close());
+  const peers = opened.use(await openPeers({ name, store }));
+  return { store, peers: { ...noPeers, ...peers } };
 }
 
 /** Describes the server to browsers. */
@@ -267,84 +346,7 @@ function listening(options: ServeAssistantOptions): ServeOptions {
   const { port, host, tls, drainMs, noticeMs, scheduler } = options;
   return {
     ...present({ port, host, tls, drainMs, noticeMs, scheduler }),
-    // checkRemoteAccess has checked the authentication of each channel.
+    // openAccess has checked the authentication of each channel.
     dangerouslyAllowUnauthenticatedRemote: true,
-  };
-}
-
-/**
- * `SANIC_WORKERS` configures several workers in one server. Legate has none: it scales by replicas on
- * a shared store. With a durable store the setting is ignored; with the memory store each worker would
- * have its own tasks, so it is refused, as projects that set it expect.
- */
-export function checkWorkers(
-  environment: NodeJS.ProcessEnv,
-  store: Store | StoreOptions,
-  logger: Logger,
-): void {
-  const workers = Number(environment['SANIC_WORKERS'] ?? 1);
-  if (!(workers > 1)) return;
-  const type = 'type' in store ? store.type : 'given';
-  if (type === 'memory') {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `SANIC_WORKERS=${workers} with a store in memory: each worker would have tasks of its own; ` +
-        'set SANIC_WORKERS=1, or configure a durable store (store: {type: sqlite}, or postgres), with which ' +
-        'there is no such limit [validation.a2a_server.incompatible_sanic_workers]',
-    );
-  }
-  logger.info({ workers, store: type }, 'assistant.workers_not_needed');
-}
-
-interface Channels {
-  readonly a2aServer: A2aServer | undefined;
-  readonly hasRest: boolean;
-  /** Undefined while the API is off. */
-  readonly api: ApiAccess | undefined;
-}
-
-/** The server accepts remote connections only when every channel authenticates its clients. */
-export function checkRemoteAccess(
-  options: { readonly host?: string; readonly dangerouslyAllowUnauthenticatedRemote?: boolean },
-  { a2aServer, hasRest, api }: Channels,
-): void {
-  const open = [
-    ...(a2aServer !== undefined && a2aServer.auth === undefined
-      ? ['A2A (set a2a_server.auth)']
-      : []),
-    ...(hasRest ? ['the REST channel (name other channels in credentials.yml)'] : []),
-    ...(api?.isOpen === true ? ['the HTTP API (set --auth-token or --jwt-secret)'] : []),
-  ];
-  const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
-  if (open.length === 0 || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `refusing to listen on ${host} without authentication for ${open.join(', ')}: secure these, ` +
-      'listen on 127.0.0.1, or allow it with --dangerously-allow-unauthenticated-remote ' +
-      '(in code: dangerouslyAllowUnauthenticatedRemote)',
-  );
-}
-
-/** Rasa's names of log events that operators have alerts for. */
-const rasaNames: Readonly<Record<string, string>> = {
-  'audit.unauthenticated': 'a2a_server.sanic_app.auth_rejected',
-  'http.stream.failed': 'a2a_server.sanic_app.stream_sse.error',
-  'tasks.context_limit': 'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
-  'tasks.message.in_flight': 'a2a_server.sanic_app.message_in_flight_conflict',
-  'tasks.turn.timeout': 'a2a_server.rasa_a2a_agent_executor.task_timeout',
-};
-
-/** A logger that uses Rasa's event names where Rasa has one. */
-export function withRasaNames(logger: Logger): Logger {
-  const named =
-    (level: 'debug' | 'info' | 'warn' | 'error'): Logger['info'] =>
-    (fields, event) =>
-      logger[level](fields, rasaNames[event] ?? event);
-  return {
-    debug: named('debug'),
-    info: named('info'),
-    warn: named('warn'),
-    error: named('error'),
-    child: (fields) => withRasaNames(logger.child(fields)),
   };
 }

@@ -109,7 +109,9 @@ export function judgeSetSlot(
   if (!coerced.ok) return isAsked ? command : 'impossible';
   const value = coerced.value;
   const before = situation.slots[name] ?? null;
-  if (isEqual(before, value)) return 'satisfied';
+  // An action may have stored the same value in another type: 5 in a text slot is "5" to the user.
+  const held = coerceSlotValue(slot, before);
+  if (isEqual(before, value) || (held.ok && isEqual(held.value, value))) return 'satisfied';
   // An agent that waits sees every slot when it goes on: an orchestrator does not interrupt it.
   const isForAgent = by === 'orchestrator' && situation.agents.active !== undefined;
   const isCorrection = !isForAgent && !isAsked && before !== null && !companions.isCancelling;

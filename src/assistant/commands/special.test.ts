@@ -134,7 +134,7 @@ test('mappings: what is typed fills a slot from_text when it is asked, and only 
   expect(chat.slot('nothing')).toBeNull();
 });
 
-test('mappings: a wish to stop is no answer', async () => {
+test('mappings: a request to stop does not fill a slot', async () => {
   const chat = new Conversation(typed);
   await chat.say('I have to tell you something', start('tell'));
   await chat.say('Stop', cancel);
@@ -145,7 +145,7 @@ const eleven = Array.from({ length: 11 }, (_, at) => `s${at}=1`).join(',');
 
 test.each([
   ['an unknown intent', '/dance', 'dance'],
-  ['entities that are no JSON', '/greet{money}', 'greet{money}'],
+  ['entities that are not JSON', '/greet{money}', 'greet{money}'],
   ['a pair without a value', '/SetSlots(amount)', 'SetSlots(amount)'],
   ['a pair without a name', '/SetSlots(=5)', 'SetSlots(=5)'],
   ['another case', '/setslots(amount=5)', 'setslots(amount=5)'],

@@ -159,7 +159,7 @@ test.each([
   expect(compiled.evaluate({ slots: { x: 'b', y: 1 } })).toBe(false);
 });
 
-test('a pattern in a slot that is no pattern matches nothing', () => {
+test('a pattern in a slot that is not a pattern matches nothing', () => {
   const reports: string[] = [];
   const trouble = (reason: string) => reports.push(reason);
   const slots = { x: 'a', pattern: '(?=a)' };
@@ -175,6 +175,15 @@ test('mixing and with or without parentheses is a warning', () => {
   ]);
   expect(compileCondition('slots.a and (slots.b or slots.c)').warnings).toEqual([]);
   expect(compileCondition('slots.a or slots.b or slots.c').warnings).toEqual([]);
+});
+
+test('None, as Python writes it, is null, with a warning', () => {
+  const condition = compileCondition('slots.name is not None');
+  expect(condition.warnings).toEqual([
+    { offset: 18, message: '"None" is read as null; write null' },
+  ]);
+  expect(condition.evaluate({ slots: { name: null } })).toBe(false);
+  expect(condition.evaluate({ slots: { name: 'Ada' } })).toBe(true);
 });
 
 test('what a condition names is known', () => {
@@ -217,7 +226,7 @@ test('what was rendered is not rendered again', () => {
   expect(nested.evaluate({ slots: {}, context: { text: '{{ 1 + 1 }}' } })).toBe(true);
 });
 
-test('a rendered text that is no condition is a TextError', () => {
+test('a rendered text that is not a condition is a TextError', () => {
   const condition = compileCondition('slots.x = {{context.x}}');
   expect(() => condition.evaluate({ slots: {}, context: { x: '"' } })).toThrow(TextError);
 });

@@ -191,6 +191,10 @@ class Parser {
       return this.#unexpected('a value');
     }
     this.#at += 1;
+    if (word === 'none') {
+      this.warnings.push({ offset, message: `"${token.value}" is read as null; write null` });
+      return { kind: 'constant', value: 'null', offset };
+    }
     const constant = constants.find((one) => one === word);
     return constant === undefined
       ? { kind: 'identifier', name: token.value, offset }

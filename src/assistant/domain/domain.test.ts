@@ -103,15 +103,15 @@ test('mistakes in slots are reported where they stand', () => {
   ]);
 });
 
-test('files are merged; a slot in two of them is an error', () => {
+test('files are merged; a slot that two of them define differently is an error', () => {
   const { domain, problems } = load(
     'slots: {a: {type: text}}\nactions: [action_a]\nresponses: {utter_a: [{text: a}]}\nintents: [one]\n',
     'slots: {a: {type: bool}, b: {type: bool}}\nactions: [{action_b: {send_domain: true}}]\nintents: [{two: {use_entities: []}}]\nentities: [city]\n',
   );
   expect(problems).toEqual([
-    'domain/1.yml:1:9 slots.a: slot a is already defined in domain/0.yml:1; keep one of them',
+    'domain/1.yml:1:9 slots.a: slot a is already defined in domain/0.yml:1; the last one counts',
   ]);
-  expect(domain.slots.get('a')?.type).toBe('text');
+  expect(domain.slots.get('a')?.type).toBe('bool');
   expect([...domain.actions.values()]).toEqual([
     { name: 'action_a', sendDomain: false },
     { name: 'action_b', sendDomain: true },

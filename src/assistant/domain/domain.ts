@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Field, type Problems, type Section, type Source, YamlFile } from '../../config/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { DeclaredAction, Domain, ResponseVariation, SessionConfig, Slot } from '../model.ts';
@@ -61,7 +62,7 @@ class DomainReader {
     // Responses are for users: `${price}` is a dollar sign before a slot, not a variable.
     const file = YamlFile.parse(source, this.#problems);
     if (file.isBroken) this.#isComplete = false;
-    const section = Field.document(file, this.#problems);
+    const section = Field.document(file, this.#problems.tolerant());
     section.get('version');
     this.#readSlots(section.section('slots'));
     this.#readResponses(section.section('responses'));
@@ -71,13 +72,14 @@ class DomainReader {
     readLists(section.section('synonyms'), this.#synonyms);
     readLists(section.section('small_talk'), this.#smallTalk);
     const session = section.get('session_config');
-    if (session !== undefined && this.#isNew('session_config', session, 'warn')) {
+    if (session !== undefined) {
+      this.#noteDefinition('session_config', session, 'keyWarn');
       this.#session = readSessionConfig(session.section());
     }
     for (const key of ['forms', 'e2e_actions', 'config']) {
       section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'write a flow instead' });
     }
-    section.finishLeniently();
+    section.finish();
     const { value } = section.field;
     if (isJsonObject(value)) mergeRaw(this.#raw, value);
   }
@@ -118,9 +120,9 @@ class DomainReader {
         field.keyError(`"${name}" cannot be the name of a slot`, { hint });
       }
       const slot = readSlot(name, field, this.#uses);
-      if (slot !== undefined && this.#isNew(`slot ${name}`, field, 'error')) {
-        this.#slots.set(name, slot);
-      }
+      if (slot === undefined) continue;
+      this.#noteDefinition(`slot ${name}`, field, 'keyError');
+      this.#slots.set(name, slot);
     }
   }
 
@@ -132,7 +134,7 @@ class DomainReader {
         });
       }
       const variations = readResponse(field, this.#uses);
-      this.#isNew(`response ${name}`, field, 'warn');
+      this.#noteDefinition(`response ${name}`, field, 'keyWarn');
       this.#responses.set(name, variations);
     }
   }
@@ -151,17 +153,13 @@ class DomainReader {
     }
   }
 
-  #isNew(what: string, field: Field, severity: 'error' | 'warn'): boolean {
+  /** Reports a second, different definition in the same domain; the last one counts. */
+  #noteDefinition(what: string, field: Field, report: 'keyError' | 'keyWarn'): void {
     const first = this.#seen.get(what);
-    if (first === undefined) {
-      this.#seen.set(what, field);
-      return true;
-    }
+    this.#seen.set(what, field);
+    if (first === undefined || isDeepStrictEqual(first.value, field.value)) return;
     const { file, line } = first.keyPlace.position;
-    const message = `${what} is already defined in ${file}:${line}`;
-    if (severity === 'error') field.keyError(message, { hint: 'keep one of them' });
-    else field.keyWarn(message, { hint: 'the last one counts' });
-    return severity === 'warn';
+    field[report](`${what} is already defined in ${file}:${line}`, { hint: 'the last one counts' });
   }
 }
 
@@ -198,7 +196,7 @@ function readSessionConfig(section: Section | undefined): SessionConfig {
     carryOverSlotsToNewSession: section?.boolean('carry_over_slots_to_new_session') ?? true,
     startSessionAfterExpiry: section?.boolean('start_session_after_expiry') ?? true,
   };
-  section?.finishLeniently();
+  section?.finish();
   if (!config.startSessionAfterExpiry && !config.carryOverSlotsToNewSession) {
     section
       ?.get('carry_over_slots_to_new_session')

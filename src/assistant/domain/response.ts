@@ -40,7 +40,7 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
   });
   if (isJinja) text?.attempt(() => compileTemplate(variation.text ?? ''));
   section.get('allow_interruptions');
-  section.finishLeniently();
+  section.finish();
   const { text: said, custom, image, attachment, buttons, elements, quickReplies } = variation;
   const content = [said, custom, image, attachment, buttons, elements, quickReplies];
   if (content.every((part) => part === undefined)) {
@@ -71,11 +71,13 @@ function readButton(field: Field): readonly Button[] {
   const payload = section.text('payload') ?? title;
   const translation = section.record('translation', (inner) => {
     const translated = inner.section();
-    const entry = translated && present({ title: translated.text('title') });
+    const entry =
+      translated &&
+      present({ title: translated.text('title'), payload: translated.text('payload') });
     translated?.finish();
     return entry;
   });
-  section.finishLeniently();
+  section.finish();
   if (title === undefined || payload === undefined) return [];
   return [{ title, payload, ...present({ translation }) }];
 }

@@ -18,7 +18,7 @@ const mappingTypes = [
 export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefined {
   const section = field.section();
   if (section === undefined) return undefined;
-  const type = section.require('type', `one of ${slotTypes.join(', ')}`)?.oneOf(slotTypes);
+  const type = readType(section.require('type', `one of ${slotTypes.join(', ')}`));
   const values = readValues(section, type);
   const minValue = section.number('min_value');
   const maxValue = section.number('max_value');
@@ -41,8 +41,18 @@ export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefi
   for (const key of ['influence_conversation', 'shared_for_coexistence', 'value_reset_delay']) {
     section.get(key);
   }
-  section.finishLeniently();
+  section.finish();
   return { ...slot, initialValue };
+}
+
+/** A type by its name or by the path of Rasa's class; other classes hold any value. */
+function readType(field: Field | undefined): SlotType | undefined {
+  const path = typeof field?.value === 'string' ? field.value : '';
+  if (!path.includes('.')) return field?.oneOf(slotTypes);
+  const name = path.split('.').at(-1)?.replace(/Slot$/, '').toLowerCase();
+  const type = slotTypes.find((one) => one === (name === 'boolean' ? 'bool' : name));
+  if (type === undefined) field?.warn(`the class ${path} is left out: the slot holds any value`);
+  return type ?? 'any';
 }
 
 function readValues(
@@ -81,7 +91,7 @@ function readValidation(name: string, section: Section | undefined, uses: Use[])
   if (section === undefined) return undefined;
   const rejections = section.items('rejections', (entry) => readRejection(entry, uses));
   const refill = readResponseName(section.get('refill_utter'), uses);
-  section.finishLeniently();
+  section.finish();
   return { rejections, refillUtter: refill ?? `utter_ask_${name}` };
 }
 
@@ -92,7 +102,7 @@ function readMapping(field: Field, uses: Use[]): readonly SlotMapping[] {
   section.get('coexistence_system');
   if (type === 'from_llm') {
     const allow_nlu_correction = section.boolean('allow_nlu_correction') ?? false;
-    section.finishLeniently();
+    section.finish();
     return [{ type, allow_nlu_correction }];
   }
   if (type !== 'controlled' && type !== 'custom') {
@@ -105,7 +115,7 @@ function readMapping(field: Field, uses: Use[]): readonly SlotMapping[] {
   if (action !== undefined && run_action_every_turn !== undefined) {
     uses.push({ kind: 'action', name: run_action_every_turn, field: action });
   }
-  section.finishLeniently();
+  section.finish();
   return [{ type: 'controlled', ...present({ run_action_every_turn }) }];
 }
 
@@ -130,7 +140,7 @@ export const builtinSlots: ReadonlyMap<string, Slot> = new Map([
   builtin('route_session_to_calm', 'bool', controlled),
   builtin('mocked_datetime', 'any', controlled),
   builtin('confirm_correction', 'bool', fromUser),
-  builtin('silence_timeout', 'float', controlled),
+  builtin('silence_timeout', 'float', controlled, { initialValue: 7 }),
   builtin('consecutive_silence_timeouts', 'float', controlled, { initialValue: 0 }),
   builtin('interrupted_flow_to_continue', 'text', fromUser),
   builtin('continue_interrupted_flow_confirmation', 'bool', fromUser),
@@ -166,6 +176,19 @@ export function coerceSlotValue(slot: Slot, value: JsonValue): Coerced {
     case 'categorical':
       return coerceCategory(slot, value);
   }
+}
+
+/**
+ * What a slot holds after an action set it: the value as it is, so that conditions of flows see the type that
+ * the action gave it. A list slot wraps a single value; a categorical slot holds none but its own.
+ * @example storedSlotValue(claimStatus, 0) // { ok: true, value: 0 }, also in a text slot
+ */
+export function storedSlotValue(slot: Slot, value: JsonValue): Coerced {
+  if (value === null) return accepted(null);
+  if (slot.type === 'categorical') return coerceCategory(slot, value);
+  // '', 0 and false count as unset and are not wrapped.
+  const isSingle = slot.type === 'list' && !Array.isArray(value) && Boolean(value);
+  return accepted(isSingle ? [value] : value);
 }
 
 function accepted(value: JsonValue): Coerced {

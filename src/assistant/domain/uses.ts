@@ -1,5 +1,6 @@
 import type { Field, Problems, Section } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
+import { compileCondition, type Condition } from '../conditions/condition.ts';
 import type { Domain, Flow, Rejection } from '../model.ts';
 
 /**
@@ -58,8 +59,14 @@ export function readCondition(
   if (field === undefined) return undefined;
   const text = typeof field.value === 'boolean' ? String(field.value) : field.name();
   if (text === undefined) return undefined;
+  parseCondition(field, text);
   uses.push({ kind: 'condition', text, field, ...(flow !== undefined && { flow }) });
   return text;
+}
+
+/** Reports a condition that can't be parsed. */
+export function parseCondition(field: Field, text: string): Condition | undefined {
+  return field.attempt(() => compileCondition(text), 'cannot be read as a condition: ');
 }
 
 /** The name of a response, noted as used. */
@@ -93,8 +100,8 @@ export interface ValidationScope {
   /** Names of sub agents, and where each is defined. */
   readonly agents: ReadonlyMap<string, Field>;
   readonly mcpServers: ReadonlySet<string>;
-  /** Ids of groups, also of those whose provider can't be asked. */
-  readonly modelGroups: ReadonlySet<string>;
+  /** Names of `peers.well_known` in endpoints.yml. */
+  readonly peers: ReadonlySet<string>;
   /** False when a file could not be read: then unknown names may stand there. */
   readonly isComplete: boolean;
   readonly problems: Problems;

@@ -251,5 +251,7 @@ export interface CaseResult {
   readonly failures: readonly CheckFailure[];
   /** The step at which it ended, when it failed. */
   readonly failedAt: UserStep | undefined;
+  /** The log of the conversation, up to its end. */
+  readonly events: readonly TrackerEvent[];
   readonly durationMs: number;
 }

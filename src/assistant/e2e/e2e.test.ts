@@ -112,7 +112,7 @@ test.each([
   expect(await failuresOf(`${plants}\n      - ${expectation}\n`)).toHaveLength(count);
 });
 
-test('assertions that need a model say so instead of passing', async () => {
+test('assertions that need a model fail without one', async () => {
   const step = `${plants}\n        assertions:\n          - generative_response_is_relevant: {threshold: 0.9}\n`;
   expect(await failuresOf(step)).toEqual([expect.stringContaining('needs a model as a judge')]);
 });

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Environment, type Problem, Problems, suggest, YamlFile } from '../../config/index.ts';
-import { isJsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration, isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { defaultActionNames } from '../executor/run-action.ts';
 import type { Project } from '../project/load-project.ts';
 import type { NameUse, TestCase } from './checks.ts';
@@ -24,8 +24,8 @@ export interface FoundTests {
 }
 
 /**
- * The tests of a file, of a folder and those below, or one of them: `path::name`. Files without
- * `test_cases` are passed over. `root`: where names shared by all tests may be defined.
+ * The tests of a file, of a folder and those below, or one of them: `path::name`. Skips files
+ * without `test_cases`. `root`: the folder with definitions shared by all tests.
  * @example
  * const { cases, problems } = await findTests('tests/transfer.yml::happy path', '.', process.env);
  */
@@ -39,7 +39,8 @@ export async function findTests(
   const place = mark < 0 ? path : path.slice(0, mark);
   const wanted = mark < 0 ? undefined : path.slice(mark + 2);
   const info = await stat(place).catch(() => undefined);
-  if (info === undefined) throw invalid(`there are no tests at ${place}: no such file or folder`);
+  if (info === undefined)
+    throw invalidConfiguration(`there are no tests at ${place}: no such file or folder`);
   const files = info.isDirectory() ? await filesIn(place, 0) : [place];
   const sharedIn = sharedNames(resolve(root), environment, problems);
   const cases: TestCase[] = [];
@@ -62,7 +63,7 @@ export async function findTests(
   }
   if (chosen.length === 0 && about.errors.length === 0) {
     const names = cases.map(({ name }) => name).slice(0, 20);
-    throw invalid(
+    throw invalidConfiguration(
       wanted === undefined
         ? `there are no tests at ${place}: no file with test_cases`
         : `there is no test "${wanted}" in ${place}; there are: ${names.join(', ')}`,
@@ -146,10 +147,6 @@ function sharedNames(root: string, environment: Environment, problems: Problems)
     return shared;
   };
   return of;
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }
 
 /**

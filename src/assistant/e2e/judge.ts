@@ -2,7 +2,7 @@ import type { JSONSchema7, LanguageModelV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Field } from '../../config/index.ts';
 import { generateText, offersStructuredOutput } from '../../models/index.ts';
-import { type JsonValue, parseJson } from '../../protocol/index.ts';
+import { errorMessage, type JsonValue, parseJson } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import { botLine, type Check, type TestTurn, text, utterOf, type Verdict } from './checks.ts';
@@ -62,7 +62,12 @@ const lenient = statement.extend({ reason: z.string().catch('') });
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the target is this draft
 const schema = z.toJSONSchema(judged, { target: 'draft-7' }) as JSONSchema7;
 
-/** A model as a judge: it looks at each statement, and the share of those that hold is the score. */
+/**
+ * A model as a judge: it judges each statement, and the share of true statements is the score.
+ * @example
+ * const judge = modelJudge(model, { logger, signal });
+ * await judge.judge({ kind: 'grounded', user, answer: 'It costs 5 francs.', truth: 'A card costs 5 francs.' });
+ */
 export function modelJudge(
   model: LanguageModelV4,
   options: { readonly logger: Logger; readonly signal: AbortSignal },
@@ -176,7 +181,7 @@ async function judge(wanted: Wanted, turn: TestTurn, from: number): Promise<Verd
     try {
       judgement = await turn.judge.judge({ ...question, ...(truth !== undefined && { truth }) });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       return { isTrue: false, expected: title, found: [`the judge failed: ${why}`] };
     }
     if (judgement.score >= wanted.threshold) return { isTrue: true, at };

@@ -6,18 +6,38 @@ import type { CaseResult } from './checks.ts';
 /** The kind of failures of tests that could not be run. */
 export const INVALID = 'invalid test';
 
+/**
+ * A test and why it failed, of conversations or of agents.
+ * @example const isGood = ({ failures }: ReportedTest) => failures.length === 0;
+ */
+export interface ReportedTest {
+  readonly test: { readonly name: string; readonly position: Position };
+  readonly failures: readonly {
+    readonly kind: string;
+    readonly check: { readonly position: Position };
+    readonly expected: string;
+    readonly found: readonly string[];
+  }[];
+  readonly failedAt?: { readonly text: string } | undefined;
+  readonly durationMs: number;
+}
+
 export function place({ file, line, column }: Position): string {
   return `${file}:${line}:${column}`;
 }
 
 /**
- * Why a test failed: the place of each expectation, what was expected and what came instead.
+ * Why a test failed: the location of each expectation, with the expected and the actual result.
  * @example
  * const { results } = await runTests(project, cases);
  * const failed = results.filter(({ failures }) => failures.length > 0);
  * console.log(failed.map(describeFailure).join('\n'));
  */
-export function describeFailure({ test, failures, failedAt }: CaseResult): string {
+export function describeFailure({
+  test,
+  failures,
+  failedAt,
+}: Omit<ReportedTest, 'durationMs'>): string {
   const head = `${place(test.position)} "${test.name}"`;
   const user = failedAt === undefined ? '' : `\n  > ${JSON.stringify(failedAt.text)}`;
   const lines = failures.map(({ kind, check, expected, found }) => {
@@ -35,7 +55,7 @@ export function describeFailure({ test, failures, failedAt }: CaseResult): strin
  * const { results } = await runTests(project, cases);
  * console.log(failureKinds(results)); // '3 bot_uttered, 1 slot_was_set, 1 invalid test'
  */
-export function failureKinds(results: readonly CaseResult[]): string {
+export function failureKinds(results: readonly Pick<ReportedTest, 'failures'>[]): string {
   const kinds = results.flatMap(({ failures }) => [...new Set(failures.map(({ kind }) => kind))]);
   return [...Map.groupBy(kinds, (kind) => kind)]
     .sort(([, left], [, right]) => right.length - left.length)
@@ -68,12 +88,12 @@ export function resultsFile(results: readonly CaseResult[]): string {
 }
 
 /**
- * A report that build servers read.
+ * A JUnit report for build servers.
  * @example
  * const { results } = await runTests(project, cases);
  * await writeFile('results.xml', junitFile(results));
  */
-export function junitFile(results: readonly CaseResult[]): string {
+export function junitFile(results: readonly ReportedTest[]): string {
   const files = Map.groupBy(results, ({ test }) => test.position.file);
   const suites = [...files].map(([file, cases]) => {
     const errors = cases.filter(isInvalid).length;
@@ -88,7 +108,7 @@ export function junitFile(results: readonly CaseResult[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`;
 }
 
-function testCase(result: CaseResult): string {
+function testCase(result: ReportedTest): string {
   const { test, failures, durationMs } = result;
   const open = `    <testcase name="${escape(test.name)}" classname="${escape(test.position.file)}" file="${escape(test.position.file)}" line="${test.position.line}" time="${seconds(durationMs)}"`;
   if (failures.length === 0) return `${open}/>`;
@@ -98,7 +118,7 @@ function testCase(result: CaseResult): string {
   return `${open}>\n      <${element} type="${kind}" message="${message}">${escape(describeFailure(result))}</${element}>\n    </testcase>`;
 }
 
-function isInvalid({ failures }: CaseResult): boolean {
+function isInvalid({ failures }: ReportedTest): boolean {
   return failures.some(({ kind }) => kind === INVALID);
 }
 
@@ -163,7 +183,7 @@ function percent({ reached, steps }: { readonly reached: number; readonly steps:
 }
 
 /**
- * A table for people, the least covered flows first.
+ * A readable coverage table, the least covered flows first.
  * @example
  * const { coverage } = await runTests(project, cases);
  * console.log(coverageTable(coverage));
@@ -187,7 +207,7 @@ export function coverageTable(flows: readonly FlowCoverage[]): string {
 }
 
 /**
- * Coverage as a table, one flow a line.
+ * Coverage as CSV, one flow per line.
  * @example
  * const { coverage } = await runTests(project, cases);
  * await writeFile('coverage.csv', coverageCsv(coverage));

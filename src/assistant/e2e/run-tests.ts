@@ -81,7 +81,7 @@ export async function runTests(
 
 /** Creates only the judges that tests name. */
 function judgesOf(
-  { endpoints }: Project,
+  { endpoints, directory }: Project,
   cases: readonly TestCase[],
   { build, signal }: { readonly build: BuildOptions; readonly signal: AbortSignal },
 ): ReadonlyMap<string, Judge> {
@@ -90,7 +90,7 @@ function judgesOf(
   const groups = [...endpoints.modelGroups].filter(([id]) => names.has(id));
   const models = createModels(
     groups.map(([, group]) => group),
-    { environment, logger },
+    { environment, logger, directory },
   );
   return new Map([...models].map(([id, model]) => [id, modelJudge(model, { logger, signal })]));
 }
@@ -107,12 +107,14 @@ async function runTest(
   test: TestCase,
   assistant: Assistant,
   { taken, signal, judge }: Surroundings,
-): Promise<Pick<CaseResult, 'failures' | 'failedAt'>> {
+): Promise<Pick<CaseResult, 'failures' | 'failedAt' | 'events'>> {
   const { errors = [] } = test;
-  if (errors.length > 0) return { failures: errors.map(invalidTest), failedAt: undefined };
+  if (errors.length > 0) {
+    return { failures: errors.map(invalidTest), failedAt: undefined, events: [] };
+  }
   const senderId = `test-${crypto.randomUUID()}`;
   const metadata = test.steps[0]?.metadata ?? {};
-  const started = await assistant.begin({ senderId, metadata, signal });
+  const started = await assistant.start({ senderId, metadata, signal });
   const given = Object.entries(test.slots).map(([name, value]) => slotSet(name, value));
   const recorded = await assistant.record({ senderId, tracker: started.tracker }, given);
   const log = [...started.events, ...recorded.events];
@@ -136,9 +138,9 @@ async function runTest(
       failures = [{ kind: 'error', check, expected: 'an answer', found: [String(error)] }];
     }
     signal.throwIfAborted();
-    if (failures.length > 0) return { failures, failedAt: step };
+    if (failures.length > 0) return { failures, failedAt: step, events: log };
   }
-  return { failures: [], failedAt: undefined };
+  return { failures: [], failedAt: undefined, events: log };
 }
 
 function invalidTest(problem: Problem): CheckFailure {

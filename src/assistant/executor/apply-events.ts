@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
-import { coerceSlotValue } from '../domain/slot.ts';
+import { coerceSlotValue, storedSlotValue } from '../domain/slot.ts';
 import {
   agentEvent,
   appliedEvents,
@@ -27,6 +27,13 @@ const MAX_SHOWN_CHARACTERS = 80;
 /** Maximum size of a slot: slots are loaded and saved with every turn. */
 export const MAX_SLOT_CHARACTERS = 64 * 1024;
 
+interface EventSource {
+  /** The action or agent, for the log. */
+  readonly by?: string;
+  /** Whether values take the types of their slots; what actions set stays as it is. @default false */
+  readonly isTyped?: boolean;
+}
+
 /**
  * Applies events of actions and agents in order; invalid ones are logged and ignored. Returns the
  * slots that were set and not undone, for the domain to check.
@@ -34,7 +41,7 @@ export const MAX_SLOT_CHARACTERS = 64 * 1024;
 export async function applyEvents(
   dialogue: Dialogue,
   events: readonly EventDraft[],
-  { except = OURS, by }: { readonly except?: ReadonlySet<string>; readonly by?: string } = {},
+  { except = OURS, ...source }: EventSource & { readonly except?: ReadonlySet<string> } = {},
 ): Promise<readonly string[]> {
   const { tracker, options } = dialogue;
   let filled: string[] = [];
@@ -60,7 +67,7 @@ export async function applyEvents(
       tracker.apply(event);
       continue;
     }
-    const checked = checkedSlot(dialogue, event, by);
+    const checked = checkedSlot(dialogue, event, source);
     if (checked === undefined) continue;
     tracker.apply(checked.event);
     filled.push(checked.name);
@@ -71,7 +78,7 @@ export async function applyEvents(
 function checkedSlot(
   dialogue: Dialogue,
   event: EventDraft,
-  by: string | undefined,
+  { by, isTyped = false }: EventSource,
 ): { readonly name: string; readonly event: EventDraft } | undefined {
   const name = event['name'];
   const { logger } = dialogue.options;
@@ -84,21 +91,20 @@ function checkedSlot(
     return undefined;
   }
   const value = event['value'] ?? null;
-  const coerced = coerceSlotValue(slot, value);
-  if (!coerced.ok) {
-    const expected = slot.values === undefined ? slot.type : slot.values.map(String).join(' or ');
-    const found = JSON.stringify(value).slice(0, MAX_SHOWN_CHARACTERS);
-    logger.warn(
-      { action: by, slot: name, expected, found, kept: dialogue.tracker.slot(slot.name) },
-      'action.slot.invalid',
-    );
+  const stored = isTyped ? coerceSlotValue(slot, value) : storedSlotValue(slot, value);
+  const expected = slot.values === undefined ? slot.type : slot.values.map(String).join(' or ');
+  const found = JSON.stringify(value).slice(0, MAX_SHOWN_CHARACTERS);
+  const shown = { action: by, slot: name, expected, found };
+  if (!stored.ok) {
+    logger.warn({ ...shown, kept: dialogue.tracker.slot(slot.name) }, 'action.slot.invalid');
     return undefined;
   }
-  if (sizeOf(coerced.value) > MAX_SLOT_CHARACTERS) {
+  if (!coerceSlotValue(slot, stored.value).ok) logger.warn(shown, 'action.slot.unexpected_type');
+  if (sizeOf(stored.value) > MAX_SLOT_CHARACTERS) {
     const message = `a value for slot ${slot.name} is larger than ${MAX_SLOT_CHARACTERS} characters`;
     throw new StepFailure('slot_too_large', message, { slot: slot.name });
   }
-  return { name: slot.name, event: { ...event, value: coerced.value } };
+  return { name: slot.name, event: { ...event, value: stored.value } };
 }
 
 function sizeOf(value: JsonValue): number {

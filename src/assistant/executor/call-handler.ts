@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Journal } from '../../agents/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
-import type { Logger } from '../../telemetry/index.ts';
+import { type Logger, traced } from '../../telemetry/index.ts';
 import type { StreamPiece, TurnContext } from '../actions/runner.ts';
 import type { AgentFrame, AgentRun, BotMessage, FlowFrame } from '../conversation.ts';
 import { compileCondition } from '../conditions/condition.ts';
@@ -14,6 +15,7 @@ import { applyEvents, NOT_OF_AGENTS } from './apply-events.ts';
 import { checkSlots } from './collect.ts';
 import { type Dialogue, StepFailure } from './dialogue.ts';
 import type { Prediction } from './run.ts';
+import { callOutcome, OutcomeUnknown } from './turn-journal.ts';
 
 /**
  * Executes `call:` steps of tools and agents. A tool returns once; an agent may ask the user and be
@@ -34,6 +36,11 @@ export interface CallHandler {
    */
   readonly hasContexts?: boolean;
   handles(step: CallStep): boolean;
+  /**
+   * Whether a call that was interrupted by the death of its process may run again: it has no effect, the
+   * same effect when repeated, or a journal of its own. @default false
+   */
+  isRepeatable?(step: CallStep): boolean | Promise<boolean>;
   run(call: Call): Promise<CallOutcome>;
   /** Called when the flow that waited for the agent was cancelled, to cancel remote tasks. */
   cancel?(call: AbandonedCall): Promise<void>;
@@ -80,6 +87,8 @@ export interface Call extends TurnContext {
   readonly stream: (piece: StreamPiece) => Promise<void>;
   /** Whether the channel streams chunks. @default false */
   readonly isStreamed?: boolean;
+  /** For the parts of a call, where the turn may run again after its process died. */
+  readonly journal?: Journal | undefined;
   /** Receives a note of each call of a model. */
   readonly onPrompt?: PromptNoting['onPrompt'];
 }
@@ -222,6 +231,14 @@ function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }:
   }
 }
 
+const agentCalls = traced({
+  span: 'invoke_agent',
+  subject: 'gen_ai.agent.name',
+  label: 'sub_agent',
+  calls: 'legate.sub_agent.calls',
+  duration: 'legate.sub_agent.duration',
+});
+
 async function outcomeOf(
   dialogue: Dialogue,
   { handler, step, frame }: CallPrediction,
@@ -230,22 +247,46 @@ async function outcomeOf(
   const { options, tracker } = dialogue;
   const flow = dialogue.flows.get(frame.flowId);
   if (flow === undefined) return { status: 'failed', reason: `no flow ${frame.flowId}` };
+  const call: Call = {
+    ...run,
+    isCorrection: dialogue.facts.patterns.some(({ flowId }) => flowId === 'pattern_correction'),
+    step,
+    flow,
+    ...dialogue.context,
+    userMessage: options.userMessage,
+    transcript: tracker.state.transcript,
+    say: (message) => dialogue.say(message, { agent_id: step.target }),
+    stream: async (piece) => options.onChunk(piece),
+    isStreamed: options.isStreamed === true,
+    onPrompt: (note) => dialogue.notePrompt(note),
+  };
   try {
-    return await handler.run({
-      ...run,
-      isCorrection: dialogue.facts.patterns.some(({ flowId }) => flowId === 'pattern_correction'),
-      step,
-      flow,
-      ...dialogue.context,
-      userMessage: options.userMessage,
-      transcript: tracker.state.transcript,
-      say: (message) => dialogue.say(message, { agent_id: step.target }),
-      stream: async (piece) => options.onChunk(piece),
-      isStreamed: options.isStreamed === true,
-      onPrompt: (note) => dialogue.notePrompt(note),
+    return await dialogue.journal.once({
+      name: `call ${step.mcpServer ?? ''} ${step.target}`,
+      schema: callOutcome,
+      isRepeatable: () => handler.isRepeatable?.(step) ?? false,
+      run: async (journal) => {
+        const journaled = { ...call, journal };
+        // Calls of MCP tools are traced by their connection.
+        if (handler.kind === 'tool') return handler.run(journaled);
+        return agentCalls(step.target, () => handler.run(journaled), {
+          kind: handler.hasContexts === true ? 'client' : 'internal',
+          attributes: {
+            'gen_ai.conversation.id': tracker.state.senderId,
+            'legate.call.mode': run.mode,
+          },
+          signal: options.signal,
+          failureOf: ({ status }) => (status === 'failed' ? 'agent_failed' : undefined),
+        });
+      },
     });
   } catch (error) {
     options.signal.throwIfAborted();
+    if (error instanceof OutcomeUnknown) {
+      options.logger.warn({ target: step.target }, 'assistant.outcome_unknown');
+      const told = await dialogue.write('utter_outcome_unknown', { target: step.target });
+      return { status: 'failed', reason: error.message, messages: [told] };
+    }
     options.logger.error({ target: step.target, error }, 'call.failed');
     return { status: 'failed', reason: 'the call handler failed' };
   }

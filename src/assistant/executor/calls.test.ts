@@ -76,7 +76,7 @@ function scripted(script: Readonly<Record<string, readonly CallOutcome[]>>) {
 const MORE = 'Is there anything else that I can do for you?';
 const toRome = [start('trip'), set('city', 'Rome')] as const;
 
-test('an agent that asks waits on the stack, hears the answer, and the flow goes on after it', async () => {
+test('an agent that asks waits on the stack, hears the answer, and the flow continues after it', async () => {
   const { chat, calls, modes } = scripted({
     finder: [
       asks('Which hotel?', { task_id: 't1' }),
@@ -114,7 +114,7 @@ test('a message while an agent waits goes to the agent, understood or not', asyn
   expect(modes()).toEqual(['finder start', 'finder continue']);
 });
 
-test('another flow interrupts the agent, and it is resumed when the user wants to go on', async () => {
+test('another flow interrupts the agent, and it is resumed when the user wants to continue', async () => {
   const { chat, modes } = scripted({ finder: [asks('Which hotel?'), asks('So, which hotel?')] });
   await chat.say('to Rome', ...toRome);
   expect(await chat.say('weather?', start('weather'))).toEqual([
@@ -209,7 +209,7 @@ test('an agent that fails ends the flow with one message', async () => {
   }
 });
 
-test('a tool that fails, and one that nobody has, end the flow with one message', async () => {
+test('a failing tool and an unknown tool end the flow with one message', async () => {
   const { chat } = scripted({
     book: [{ status: 'failed', reason: 'full', info: { tool: 'book' } }],
   });
@@ -248,7 +248,7 @@ test('an agent that was set aside is told when its flow is cancelled, or goes an
   expect(cancelled.toSorted()).toEqual(['finder', 'payer']);
 });
 
-test('agents that wait are told when the session ends or begins anew', async () => {
+test('agents that wait are told when the session ends or starts again', async () => {
   for (const text of ['/session_end', '/restart', '/session_start']) {
     const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
     await chat.say('to Rome', ...toRome);
@@ -263,7 +263,7 @@ test('agents that wait are told when the session ends or begins anew', async () 
   expect(cancelled).toEqual(['finder']);
 });
 
-test('an agent that goes on waiting is told nothing', async () => {
+test('an agent that continues waiting is told nothing', async () => {
   const { chat, cancelled } = scripted({ finder: [asks('Which hotel?'), asks('Which hotel?')] });
   await chat.say('to Rome', ...toRome);
   await chat.say('weather?', start('weather'));

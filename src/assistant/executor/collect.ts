@@ -165,6 +165,9 @@ export function rejectInvalid(dialogue: Dialogue, name: string, value: JsonValue
   return true;
 }
 
+/** Types with a message for values that don't fit. Other slots keep what an action stored in them. */
+const checkedTypes: ReadonlySet<string> = new Set(['bool', 'categorical', 'float']);
+
 /**
  * Checks the slot that the pattern asks for or validates: first its type, then the conditions of
  * the pattern's context. An invalid value is removed, with a message that explains why.
@@ -182,20 +185,16 @@ export async function runSlotRejections(
   const value = isInvalid === true ? invalid : dialogue.tracker.slot(slot.name);
   if (isInvalid === true && frame.type === 'pattern') dialogue.replace({ ...frame, context: rest });
   if (value === null) return;
-  const rejection = rejectionOf(dialogue, slot, value, context);
+  const hasWrongType =
+    !coerceSlotValue(slot, value).ok && (isInvalid === true || checkedTypes.has(slot.type));
+  const rejection = hasWrongType ? typeRejection(slot) : rejectionOf(dialogue, slot, context);
   if (rejection === undefined) return;
   dialogue.tracker.apply(slotSet(slot.name, null));
   await dialogue.respond(rejection, context, { value });
 }
 
-/** The response that says why the value of a slot is not accepted. */
-function rejectionOf(
-  dialogue: Dialogue,
-  slot: Slot,
-  value: JsonValue,
-  context: JsonObject,
-): string | undefined {
-  if (!coerceSlotValue(slot, value).ok) return typeRejection(slot);
+/** The response of the first condition that rejects the value of a slot. */
+function rejectionOf(dialogue: Dialogue, slot: Slot, context: JsonObject): string | undefined {
   for (const rejection of rejectionsOf(context['rejections'])) {
     try {
       const scope = { slots: dialogue.tracker.slots, context };

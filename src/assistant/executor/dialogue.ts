@@ -1,4 +1,4 @@
-import type { Clock } from '../../agents/index.ts';
+import type { Clock, Journal } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ActionRunner, StreamPiece, TurnContext } from '../actions/runner.ts';
@@ -15,11 +15,14 @@ import { promptJson, type PromptNote } from '../prompt-note.ts';
 import type { Knowledge } from '../search/knowledge.ts';
 import type { Responder } from '../responses/responder.ts';
 import { activeSegment, isInner, replaceFrame, withoutPattern } from '../stack/stack.ts';
+import { topicOfFlow } from '../small-talk/small-talk.ts';
 import { botUttered, objectOf } from '../tracker/events.ts';
 import { trackerJson } from '../tracker/json.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import type { WaitingAgent } from './agents.ts';
 import type { CallHandler } from './call-handler.ts';
+import { FlowSpans } from './flow-spans.ts';
+import { TurnJournal } from './turn-journal.ts';
 
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;
@@ -50,6 +53,8 @@ export interface DialogueOptions {
   /** Undefined without a log of the conversation. */
   readonly history: History | undefined;
   readonly newId: () => string;
+  /** The effects of the turn, where it may run again after its process died. */
+  readonly journal?: Journal | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -96,12 +101,15 @@ export class Dialogue {
   readonly domain: Domain;
   readonly flows: ReadonlyMap<string, Flow>;
   readonly facts: TurnFacts;
+  readonly spans = new FlowSpans();
+  readonly journal: TurnJournal;
 
   constructor(options: DialogueOptions) {
     this.options = options;
     this.tracker = options.tracker;
     this.domain = options.domain;
     this.flows = options.flows;
+    this.journal = new TurnJournal(options.journal);
     this.facts = {
       messages: [],
       patterns: [],
@@ -240,12 +248,25 @@ export class Dialogue {
       signal,
       noting: { onPrompt: (note) => this.notePrompt(note), clock: this.options.clock },
     });
-    return withOffers(this, message);
+    if (name === CANNOT_HANDLE || !isPlaceholder(message)) return withOffers(this, message);
+    this.options.logger.warn({ response: name }, 'response.placeholder');
+    const topic = context['utter'];
+    const instead = typeof topic === 'string' && responder.has(topic) ? topic : CANNOT_HANDLE;
+    const written = await this.write(instead, context, values);
+    return { ...written, metadata: { ...written.metadata, utter_action: name } };
   }
 
   async respond(name: string, context: JsonObject, values: JsonObject = {}): Promise<void> {
     await this.say(await this.write(name, context, values));
   }
+}
+
+const CANNOT_HANDLE = 'utter_cannot_handle';
+
+/** A text that a model should have replaced, as Rasa's examples write it: "placeholder". */
+function isPlaceholder({ text = '', metadata }: BotMessage): boolean {
+  const isReworded = metadata?.['utter_source'] !== undefined;
+  return metadata?.['rephrase'] === true && !isReworded && /placeholder/i.test(text);
 }
 
 /** What conditions and templates see as `context.` */
@@ -357,7 +378,11 @@ function contextFlows({ top }: Dialogue): JsonValue {
 
 /** Those that a response names come first. */
 function inOrder(flows: readonly Flow[], wanted: JsonValue | undefined): readonly Flow[] {
-  if (!Array.isArray(wanted)) return flows;
+  if (!Array.isArray(wanted)) {
+    // A flow that says hello is nothing to offer, unless there is nothing else.
+    const offered = flows.filter((flow) => topicOfFlow(flow) === undefined);
+    return offered.length === 0 ? flows : offered;
+  }
   const named = wanted.flatMap((id) => flows.find((flow) => flow.id === id) ?? []);
   return [...new Set([...named, ...flows])];
 }

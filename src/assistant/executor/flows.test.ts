@@ -191,7 +191,7 @@ test('a flow that calls itself again and again ends with one message', async () 
   expect(chat.outcome).toMatchObject({ error: { type: 'calls_too_deep' }, userFlows: [] });
 });
 
-test('a flow that is cancelled leaves nobody to be asked for a value that was not valid', async () => {
+test('a cancelled flow no longer asks for its invalid value', async () => {
   const chat = new Conversation(
     project({
       domain: `

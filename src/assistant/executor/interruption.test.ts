@@ -24,7 +24,7 @@ test('starting a flow that was interrupted resumes it, and interrupts the one th
   expect(await chat.say('yes', yes)).toEqual(['From which day?']);
 });
 
-test('asked whether to go on, naming the flow goes on with it', async () => {
+test('asked whether to continue, naming the flow continues with it', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
   await chat.say('hours', start('opening_hours'));
@@ -32,7 +32,7 @@ test('asked whether to go on, naming the flow goes on with it', async () => {
   expect(chat.flowEvents).toEqual(['flow_resumed send_parcel']);
 });
 
-test('asked whether to go on, something new is started and the question comes back after it', async () => {
+test('asked whether to continue, something new is started and the question comes back after it', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
   await chat.say('hours', start('opening_hours'));
@@ -44,7 +44,7 @@ test('asked whether to go on, something new is started and the question comes ba
   ]);
 });
 
-test('asked whether to go on, cancelling ends the flow that was interrupted', async () => {
+test('asked whether to continue, cancelling ends the flow that was interrupted', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
   await chat.say('hours', start('opening_hours'));

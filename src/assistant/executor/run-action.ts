@@ -1,5 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
-import { type ActionMessage, ActionRejected } from '../actions/runner.ts';
+import { traced } from '../../telemetry/index.ts';
+import {
+  type ActionMessage,
+  ActionRejected,
+  type ActionRunner,
+  type StreamPiece,
+} from '../actions/runner.ts';
 import type { StackFrame } from '../conversation.ts';
 import {
   isStarted,
@@ -19,6 +25,7 @@ import {
 import { applyEvents, applyUndo, formerEvents } from './apply-events.ts';
 import { checkSlots, correctSlots, runSlotRejections } from './collect.ts';
 import { contextOf, type Dialogue, readableName, StepFailure } from './dialogue.ts';
+import { actionResult, OutcomeUnknown } from './turn-journal.ts';
 import { afterFlow, cancelSegment, listOf, resumeSegment } from './user-flows.ts';
 
 const SESSION_START = 'action_session_start';
@@ -52,22 +59,43 @@ export async function runAction(
   }
   // Patterns name actions that a project may have and need not: `validate_<slot>`.
   if (frame?.type === 'pattern') return;
+  if (name.startsWith('utter_')) {
+    dialogue.options.logger.error({ response: name }, 'response.missing');
+    dialogue.tracker.apply(actionExecuted(name));
+    return;
+  }
   throw new StepFailure('unknown_action', `no action ${name} in the domain`, { action: name });
 }
+
+const actionCalls = traced({
+  span: 'legate.action',
+  subject: 'legate.action',
+  label: 'action',
+  calls: 'legate.action.calls',
+  duration: 'legate.action.duration',
+});
 
 async function runCustom(dialogue: Dialogue, name: string, context: JsonObject): Promise<void> {
   const { options, tracker } = dialogue;
   let result;
   try {
-    result = await options.actions.run({
+    const call = {
       name,
       ...dialogue.context,
       context,
-      stream: async (piece) => options.onChunk(piece),
+      stream: async (piece: StreamPiece) => options.onChunk(piece),
       newId: options.newId,
+    };
+    const { signal } = options;
+    result = await dialogue.journal.once({
+      name: `action ${name}`,
+      schema: actionResult,
+      isRepeatable: () => isRepeatable(name, options.actions),
+      run: () => actionCalls(name, () => options.actions.run(call), { signal }),
     });
   } catch (error) {
     options.signal.throwIfAborted();
+    if (error instanceof OutcomeUnknown) throw await outcomeUnknown(dialogue, name);
     if (error instanceof ActionRejected) tracker.apply(actionRejected(name));
     throw new StepFailure(
       'action_failed',
@@ -79,6 +107,23 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
   tracker.apply(actionExecuted(name));
   for (const message of result.messages) await sayMessage(dialogue, message, context);
   checkSlots(dialogue, await applyEvents(dialogue, result.events, { by: name }));
+}
+
+/** Actions that have no effect outside of the conversation, by the conventions of projects. */
+const withoutEffects = /^(?:validate_|action_ask_|action_validate_slot_mappings$)/;
+
+function isRepeatable(name: string, actions: ActionRunner): boolean {
+  return withoutEffects.test(name) || actions.isIdempotent?.(name) === true;
+}
+
+const OUTCOME_UNKNOWN = 'utter_outcome_unknown';
+
+/** The user is told, and the step fails: an action that may have taken effect is not repeated. */
+async function outcomeUnknown(dialogue: Dialogue, action: string): Promise<StepFailure> {
+  dialogue.options.logger.warn({ action }, 'assistant.outcome_unknown');
+  await dialogue.respond(OUTCOME_UNKNOWN, { action });
+  const reason = `action ${action} was interrupted; whether it took effect is unknown`;
+  return new StepFailure('outcome_unknown', reason, { action }, { context: { is_told: true } });
 }
 
 /** A named response is written by us; what stands beside its name extends it. */

@@ -26,7 +26,8 @@ const INTERNAL_ERROR = 'pattern_internal_error';
  * or pattern that failed; only aborts are thrown.
  */
 export async function run(dialogue: Dialogue): Promise<void> {
-  const { tracker, options } = dialogue;
+  const { tracker, options, spans } = dialogue;
+  using _open = spans;
   for (;;) {
     options.signal.throwIfAborted();
     if (tracker.state.terminated) return tracker.logStack();
@@ -37,8 +38,10 @@ export async function run(dialogue: Dialogue): Promise<void> {
         return listen(dialogue, prediction.kind === 'listen' ? LISTEN : LISTEN_FOR_AGENT);
       }
       frame = prediction.frame;
-      if (prediction.kind === 'call') await runCall(dialogue, prediction);
-      else await runAction(dialogue, prediction.name, prediction.frame);
+      if (prediction.kind === 'call') {
+        if (prediction.agent !== undefined) spans.enter(prediction.frame, prediction.step);
+        await spans.within(() => runCall(dialogue, prediction));
+      } else await spans.within(() => runAction(dialogue, prediction.name, prediction.frame));
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof TooManySteps) {
@@ -71,6 +74,7 @@ async function fail(
       ? error
       : new StepFailure('internal', 'internal error', {}, { cause: error });
   const { flowId: flow, stepId: step } = frame ?? {};
+  dialogue.spans.fail(failure.type);
   dialogue.options.logger.error({ flow, step, error }, 'turn.step_failed');
   await failStep(dialogue, frame, failure);
 }
@@ -192,6 +196,7 @@ export function advance(dialogue: Dialogue): Prediction {
     const moved = atStep(frame, step.id);
     dialogue.replace(moved);
     dialogue.options.onStep(frame.flowId, step.id);
+    dialogue.spans.enter(moved, step);
     const prediction = takeStep(dialogue, moved, step);
     if (prediction !== undefined) return prediction;
   }

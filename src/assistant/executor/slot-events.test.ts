@@ -98,7 +98,7 @@ test('a correction of a slot with ask_before_filling only resets it: its questio
   expect(await chat.say('yes', set('is_large', true))).toEqual(['Which colour?']);
 });
 
-test('emptying a slot without ask_before_filling is no mere reset: the pattern confirms it', async () => {
+test('clearing a slot without ask_before_filling is not reset-only: the pattern confirms it', async () => {
   const chat = await asked();
   expect(await chat.say('another plant', set('plant', null))).toEqual(['Change it?']);
   expect(await chat.say('yes', set('is_confirmed', true))).toEqual(['Changed.', 'Which plant?']);
@@ -106,7 +106,7 @@ test('emptying a slot without ask_before_filling is no mere reset: the pattern c
   expect(await chat.say('a tulip', set('plant', 'tulip'))).toEqual(['A large bed?']);
 });
 
-test('a correction of both kinds of slots is no mere reset', async () => {
+test('a correction of both kinds of slots is not reset-only', async () => {
   const chat = await asked();
   const said = await chat.say('a large tulip', set('plant', 'tulip'), set('is_large', true));
   expect(said).toEqual(['Change it?']);
@@ -174,12 +174,109 @@ flows:
   }
 });
 
-test('a value of the wrong type from an action is refused with a warning that shows it', async () => {
+const shelf = project({
+  domain: `
+slots:
+  title: {type: text, mappings: [{type: controlled}]}
+  status: {type: text, mappings: [{type: controlled}]}
+  is_lent: {type: bool, mappings: [{type: controlled}]}
+  pages: {type: float, mappings: [{type: controlled}]}
+  tags: {type: list, mappings: [{type: controlled}]}
+  kind: {type: categorical, values: [novel, poem], mappings: [{type: controlled}]}
+actions: [action_store]
+responses:
+  utter_zero: [{text: "The status is zero."}]
+  utter_other: [{text: "The status is something else."}]
+`,
+  flows: `
+flows:
+  store:
+    description: Store a book.
+    run_pattern_completed: false
+    persisted_slots: [title]
+    steps:
+      - action: action_store
+      - collect: title
+        next:
+          - if: slots.status = 0
+            then:
+              - action: utter_zero
+                next: END
+          - else:
+              - action: utter_other
+                next: END
+  reset_status:
+    description: Reset the status.
+    run_pattern_completed: false
+    steps:
+      - set_slots: [{status: 0}]
+        next:
+          - if: slots.status = 0
+            then:
+              - action: utter_zero
+                next: END
+          - else:
+              - action: utter_other
+                next: END
+`,
+});
+
+/** What the conversation holds after an action set slots, and the warnings. */
+async function stored(slots: Readonly<Record<string, JsonValue>>) {
   const warn = vi.fn();
-  const chat = garden(['three'], { logger: { ...silentLogger, warn } });
-  await chat.say('a rose in loam', start('plant_bed'), set('plant', 'rose'), set('soil', 'loam'));
-  await chat.say('no', set('is_large', false));
-  expect(await chat.say('yes', set('is_right', true))).toEqual(['Planted.']);
-  const shown = { action: 'action_count', slot: 'count', expected: 'float', found: '["three"]' };
-  expect(warn).toHaveBeenCalledWith({ ...shown, kept: null }, 'action.slot.invalid');
+  const action = defineAction({
+    name: 'action_store',
+    async run({ setSlot }) {
+      for (const [name, value] of Object.entries({ title: 'Emma', ...slots })) setSlot(name, value);
+    },
+  });
+  const chat = new Conversation(shelf, {
+    actions: new InProcessActions([action]),
+    logger: { ...silentLogger, warn },
+  });
+  const said = await chat.say('store it', start('store'));
+  return { chat, said, warn };
+}
+
+test.each<[string, JsonValue, JsonValue]>([
+  ['title', 0, 0],
+  ['title', { main: 'Emma' }, { main: 'Emma' }],
+  ['title', ['Emma'], ['Emma']],
+  ['is_lent', 'no', 'no'],
+  ['pages', '12', '12'],
+  ['pages', ['three'], ['three']],
+  ['tags', 'old', ['old']],
+  ['tags', ['old'], ['old']],
+  ['tags', '', ''],
+  ['kind', 'POEM', 'poem'],
+])('%s set to %j by an action holds %j', async (name, value, expected) => {
+  const { chat } = await stored({ [name]: value });
+  expect(chat.slot(name)).toEqual(expected);
+});
+
+test('conditions see the number that an action or set_slots stored in a text slot', async () => {
+  const { chat, said } = await stored({ status: 0 });
+  expect(said).toEqual(['The status is zero.']);
+  expect((await stored({ status: '0' })).said).toEqual(['The status is something else.']);
+  expect(await chat.say('reset it', start('reset_status'))).toEqual(['The status is zero.']);
+});
+
+test('a warning names a value of another type, and not one that the type can be read from', async () => {
+  const { warn } = await stored({ title: ['Emma'], status: 0, pages: '12' });
+  expect(warn.mock.calls).toEqual([
+    [
+      { action: 'action_store', slot: 'title', expected: 'text', found: '["Emma"]' },
+      'action.slot.unexpected_type',
+    ],
+  ]);
+});
+
+test('an action can never record a value that a categorical slot does not have', async () => {
+  const { chat, warn } = await stored({ kind: 'essay' });
+  expect(chat.slot('kind')).toBe(null);
+  const shown = { action: 'action_store', slot: 'kind', expected: 'novel or poem' };
+  expect(warn).toHaveBeenCalledWith(
+    { ...shown, found: '"essay"', kept: null },
+    'action.slot.invalid',
+  );
 });

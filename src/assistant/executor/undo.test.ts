@@ -127,7 +127,7 @@ test('section 7: a flow that completed and was taken back has not completed', as
   expect(await chat.say('yes', set('gift', true))).toEqual(['2 tea, 7 euros.']);
 });
 
-test('section 7: an undo takes back what the action did, and the flow goes on behind it', async () => {
+test('section 7: an undo takes back what the action did, and the flow continues behind it', async () => {
   const { chat } = visit({ messages: [{ text: 'Seven.' }], events: [price, undo] });
   const said = await chat.say('tea', start('order'), set('item', 'tea'), set('count', 2));
   expect(said).toEqual(['Seven.', 'As a gift?']);
@@ -170,7 +170,7 @@ test('section 7: however long the session, what a rewind goes back to is whole',
   expect(chat.outcome.activeFlow).toBe('order');
 });
 
-test('an agent that was asked by a message taken back is told that nobody answers', async () => {
+test('a question that an undone message answered is closed at its agent', async () => {
   const { chat, cancelled } = visit();
   await chat.say('order', start('order'));
   const before = stateOf(chat);

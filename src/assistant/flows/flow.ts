@@ -57,13 +57,16 @@ function readAll(sources: readonly Source[], problems: Problems): Omit<LoadedFlo
   for (const source of sources) {
     const file = YamlFile.parse(source, problems);
     if (file.isBroken) isComplete = false;
-    for (const [id, field] of flowEntries(Field.document(file, problems))) {
+    for (const [id, field] of flowEntries(Field.document(file, problems.tolerant()))) {
       const first = fields.get(id);
       if (first !== undefined) {
         const { file: name, line } = first.keyPlace.position;
-        field.keyError(`flow "${id}" is already defined in ${name}:${line}`, {
-          hint: 'rename one',
-        });
+        field.keyError(
+          `flow "${id}" is already defined in ${name}:${line}, and this one is left out`,
+          {
+            hint: 'rename one',
+          },
+        );
         continue;
       }
       fields.set(id, field);
@@ -83,11 +86,11 @@ function flowEntries(section: Section): readonly (readonly [string, Field])[] {
       .get(key)
       ?.keyWarn(`"${key}" is left out`, { hint: 'only flows are read from data files' });
   }
-  section.finishLeniently();
+  section.finish();
   return entries;
 }
 
-/** One entry of `flows:`. */
+/** One entry of `flows:`; undefined when its guard or a step can't be read: without them it is another flow. */
 function readFlow(id: string, field: Field, uses: Use[]): Flow | undefined {
   if (!/^[A-Za-z0-9_][A-Za-z0-9_-]*$/.test(id)) {
     field.keyError(`"${id}" cannot be the id of a flow`, { hint: 'use letters, digits, _ and -' });
@@ -104,11 +107,14 @@ function readFlow(id: string, field: Field, uses: Use[]): Flow | undefined {
     uses.push({ kind: 'slot', name, as: 'persisted_slots', field: item, flow: id });
     return [name];
   });
+  const before = field.problems.errors.length;
+  const guard = readCondition(section.get('if'), uses, id);
   const stepFields = section.require('steps')?.list() ?? [];
   if (section.get('steps') !== undefined && stepFields.length === 0) {
     section.get('steps')?.error('must hold at least one step');
   }
   const { steps, first } = readSteps(stepFields, { flow: id, uses });
+  const isReadable = field.problems.errors.length === before;
   const flow: Flow = {
     id,
     name: section.name('name') ?? readableId(id),
@@ -120,7 +126,7 @@ function readFlow(id: string, field: Field, uses: Use[]): Flow | undefined {
         translated?.finish();
         return entry;
       }),
-      if: readCondition(section.get('if'), uses, id),
+      if: guard,
     }),
     nluTrigger: section.items('nlu_trigger', readTrigger),
     alwaysIncludeInPrompt: section.boolean('always_include_in_prompt') ?? false,
@@ -133,22 +139,28 @@ function readFlow(id: string, field: Field, uses: Use[]): Flow | undefined {
     position: field.keyPlace.position,
   };
   section.finish();
-  return flow;
+  if (isReadable) return flow;
+  field.keyWarn(`flow "${id}" is left out`, { hint: 'fix its errors' });
+  return undefined;
 }
 
 export function readableId(id: string): string {
   return id.replace(/[_-]+/g, ' ').trim();
 }
 
-/** `intent: name`, or `intent: {name, confidence_threshold}`. */
+/** `intent: name`, or `intent: {name, confidence_threshold}`; the threshold may also stand beside the name. */
 function readTrigger(section: Section): Flow['nluTrigger'][number] | undefined {
+  const thresholdOf = (of: Section) =>
+    of.number('confidence_threshold', { minimum: 0, maximum: 1 }) ?? 0;
   const field = section.require('intent');
   if (field === undefined || field.isMapping()) {
     return section.mapping('intent', (intent) => ({
       intent: intent.require('name')?.name() ?? '',
-      confidenceThreshold: intent.number('confidence_threshold', { minimum: 0, maximum: 1 }) ?? 0,
+      confidenceThreshold: thresholdOf(intent),
     }));
   }
   const name = field.name();
-  return name === undefined ? undefined : { intent: name, confidenceThreshold: 0 };
+  return name === undefined
+    ? undefined
+    : { intent: name, confidenceThreshold: thresholdOf(section) };
 }

@@ -37,6 +37,8 @@ flows:
     nlu_trigger:
       - intent: transfer
       - intent: {name: pay, confidence_threshold: 0.7}
+      - intent: send
+        confidence_threshold: 0.8
     always_include_in_prompt: true
     run_pattern_completed: false
     persisted_slots: [receipt]
@@ -54,6 +56,7 @@ flows:
     nluTrigger: [
       { intent: 'transfer', confidenceThreshold: 0 },
       { intent: 'pay', confidenceThreshold: 0.7 },
+      { intent: 'send', confidenceThreshold: 0.8 },
     ],
     alwaysIncludeInPrompt: true,
     runPatternCompleted: false,
@@ -239,6 +242,7 @@ test('mistakes in steps are reported where they stand, and the rest is read', ()
       - collect:
 `);
   expect(problems).toEqual([
+    'data/0.yml:2:3 flows.f: warning: flow "f" is left out; fix its errors',
     'data/0.yml:6:9 flows.f.steps[0]: a step needs one of action, collect, set_slots, noop, link, call; did you mean "collect"?',
     'data/0.yml:8:9 flows.f.steps[1].collect: a step is one thing, and this one is "action" already; make two steps of it',
     'data/0.yml:9:9 flows.f.steps[2]: "noop" needs "next"; name a step, or END',
@@ -250,8 +254,7 @@ test('mistakes in steps are reported where they stand, and the rest is read', ()
     'data/0.yml:23:13 flows.f.steps[6].id: "END" cannot be the id of a step',
     'data/0.yml:25:22 flows.f.steps[6].rejections[0]: "utter" is missing',
     'data/0.yml:28:13 flows.f.steps[7].next[0]: the last of nested steps needs "next"; name a step, or END',
-    'data/0.yml:29:9 flows.f.steps[8]: "link" must be the last step: nothing after it is reached',
-    'data/0.yml:30:9 flows.f.steps[8].next: "link" ends the flow and has no "next"',
+    'data/0.yml:30:9 flows.f.steps[8].next: warning: "next" has no effect here: "link" ends the flow',
     'data/0.yml:31:26 flows.f.steps[9].action: missing the closing }}',
     'data/0.yml:32:9 flows.f.steps[10]: a call of a tool needs "mapping"; write mapping: {input: [...], output: [...]}',
     'data/0.yml:35:18 flows.f.steps[11].exit_if: must hold a condition about a slot; the agent ends when it is filled',
@@ -272,16 +275,18 @@ test('mistakes in flows and files are reported where they stand', () => {
   );
   expect(problems).toEqual([
     'data/0.yml:2:3 flows.a: "description" is missing; say when the flow is the right one',
+    'data/0.yml:2:3 flows.a: warning: flow "a" is left out; fix its errors',
     'data/0.yml:3:5 flows.a.descripton: unknown key "descripton"; did you mean "description"?',
     'data/0.yml:4:12 flows.a.steps: must hold at least one step',
     'data/0.yml:5:3 flows.-b: "-b" cannot be the id of a flow; use letters, digits, _ and -',
     'data/0.yml:6:3 flows.c: "steps" is missing',
+    'data/0.yml:6:3 flows.c: warning: flow "c" is left out; fix its errors',
     'data/1.yml:1:1 flow: unknown key "flow"; did you mean "flows"?',
     'data/1.yml:2:1 nlu: warning: "nlu" is left out; only flows are read from data files',
-    'data/2.yml:2:3 flows.a: flow "a" is already defined in data/0.yml:2; rename one',
+    'data/2.yml:2:3 flows.a: flow "a" is already defined in data/0.yml:2, and this one is left out; rename one',
     'data/3.yml:1:1: must be a mapping, but is a list',
   ]);
-  expect(flows.get('c')).toMatchObject({ first: END });
+  expect(flows.has('c')).toBe(false);
 });
 
 test('default flows are there unless the project has its own', () => {

@@ -50,13 +50,9 @@ class StepsReader {
   /** Steps that follow each other; answers the id of the first. `owner` holds nested ones. */
   sequence(fields: readonly Field[], owner: Field | undefined): string {
     const drafts: Draft[] = [];
-    for (const [at, field] of fields.entries()) {
+    for (const field of fields) {
       const draft = this.#step(field);
-      if (draft === undefined) continue;
-      drafts.push(draft);
-      if (draft.body.kind === 'link' && at < fields.length - 1) {
-        field.error('"link" must be the last step: nothing after it is reached');
-      }
+      if (draft !== undefined) drafts.push(draft);
     }
     for (const [at, draft] of drafts.entries()) {
       if (draft.next !== undefined) continue;
@@ -109,7 +105,7 @@ class StepsReader {
     const draft: Draft = { id: this.#id(id, body), body, field, metadata, next: undefined };
     this.#drafts.push(draft);
     if (kind === 'link') {
-      next?.keyError('"link" ends the flow and has no "next"');
+      next?.keyWarn('"next" has no effect here: "link" ends the flow');
       draft.next = { branches: [{ to: END }] };
     } else if (next !== undefined) draft.next = readNext(next, this.#nextContext);
     else if (kind === 'noop') field.error('"noop" needs "next"', 'name a step, or END');

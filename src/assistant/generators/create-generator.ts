@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { suggest } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { CommandGenerator } from '../commands/generator.ts';
 import type { GeneratorConfig } from '../project/config-file.ts';
@@ -29,10 +29,10 @@ export interface CreateGeneratorOptions {
 }
 
 /**
- * The command generator of a project: the one that asks a model when the pipeline names one and the
- * model is there, else the one that needs none. A pipeline that wants a model while endpoints.yml
- * has no model groups at all is served without one, with a warning; a group that is named and
- * missing is an error.
+ * The command generator of a project: the LLM generator if the pipeline names one and its model
+ * is available, otherwise the matching generator. A pipeline with an LLM generator without any
+ * model groups in endpoints.yml falls back to matching, with a warning; a missing named group is
+ * an error.
  * @example createGenerator(project.config.generator, { models, files: project.files })
  */
 export function createGenerator(
@@ -55,7 +55,7 @@ export function createGenerator(
   const { promptTemplate } = config;
   const template = promptTemplate === undefined ? undefined : options.files?.get(promptTemplate);
   if (promptTemplate !== undefined && template === undefined) {
-    throw new LegateError('CONFIGURATION_INVALID', `no prompt template ${promptTemplate}`);
+    throw invalidConfiguration(`no prompt template ${promptTemplate}`);
   }
   return llmGenerator({
     model,
@@ -80,8 +80,5 @@ function findModel(
   if (model !== undefined || models.size === 0) return model;
   const ids = [...models.keys()];
   const hint = suggest(modelGroup, ids, `there are ${ids.join(', ')}`);
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `${component}: no model group "${modelGroup}"; ${hint}`,
-  );
+  throw invalidConfiguration(`${component}: no model group "${modelGroup}"; ${hint}`);
 }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Source } from '../../config/index.ts';
 
 /**
- * The default patterns as flows, and what they say as responses: texts for the loaders, to be read
- * before the project's own files, which replace what they repeat.
+ * The default patterns as flows, and their responses: YAML for the loaders. They are read before
+ * the project's files, which override entries with the same name.
  * @example console.log(defaultFlows.text);
  */
 export const defaultFlows: Source = read('default-flows.yml');

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { Problems } from '../../config/index.ts';
+import { scriptedModel } from '../../models/index.ts';
 import { loadDomain } from '../domain/domain.ts';
 import { loadFlows } from '../flows/flow.ts';
+import { llmGenerator } from '../generators/llm/llm-generator.ts';
+import { Conversation } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 import { defaultFlows, defaultResponses } from './defaults.ts';
 
@@ -54,4 +57,40 @@ test.each(catalogue)('a project replaces %s by a flow of the same id', (id) => {
   });
   expect(flows.get(id)).toMatchObject({ description: 'our own', isPattern: true });
   expect([...flows.keys()].sort()).toEqual(catalogue);
+});
+
+test('the default responses have the names that projects replace them by', () => {
+  const { domain } = project({});
+  const documented = `
+    utter_ask_continue_conversation utter_ask_continue_interrupted_flow_confirmation utter_ask_csat_score
+    utter_ask_interrupted_flow_to_continue utter_ask_rephrase utter_ask_still_there
+    utter_boolean_slot_rejection utter_can_do_something_else utter_cannot_handle
+    utter_categorical_slot_rejection utter_clarification_no_options_rasa
+    utter_clarification_options_rasa utter_closing_words utter_corrected_previous_input
+    utter_csat_thank_you_satisfied utter_csat_thank_you_unsatisfied utter_float_slot_rejection
+    utter_flow_cancelled_rasa utter_free_chitchat_response utter_human_handoff_not_available
+    utter_inform_code_change utter_inform_hangup utter_internal_error_rasa utter_no_knowledge_base
+    utter_no_relevant_answer_found utter_skip_question_answer utter_user_input_empty_error_rasa
+    utter_user_input_too_long_error_rasa`;
+  const names = documented.trim().split(/\s+/);
+  expect(names.filter((name) => !domain.responses.has(name))).toEqual([]);
+});
+
+test.each([
+  ['a request out of scope', 'start flow order_pizza', 'That is not for me.'],
+  ['a request that the model calls out of scope', 'cannot handle', 'That is not for me.'],
+  ['an answer without a command', 'I would rather not.', 'Come again?'],
+])('%s leads to its own response', async (_, answer, expected) => {
+  const shop = project({
+    domain: `
+responses:
+  utter_cannot_handle: [{text: That is not for me.}]
+  utter_ask_rephrase: [{text: Come again?}]
+  utter_sold: [{text: Sold.}]
+`,
+    flows: 'flows: {buy: {description: Buy a flower., steps: [{action: utter_sold}]}}',
+  });
+  const generator = llmGenerator({ model: scriptedModel([answer]) });
+  const chat = new Conversation(shop, { generator });
+  expect(await chat.send({ text: 'a pizza, please' })).toEqual([expected]);
 });

@@ -114,6 +114,17 @@ test('utter_free_chitchat_response is there for a pattern_chitchat that names it
   ]);
 });
 
+test('a placeholder that no model reworded is never said', async () => {
+  const own = '  pattern_chitchat: {steps: [{action: utter_free_chitchat_response}]}\n';
+  const responses = `  utter_free_chitchat_response:
+    - text: placeholder_this_utterance_needs_the_rephraser
+      metadata: {rephrase: true}
+`;
+  const chat = shop({ flows: own, responses });
+  expect(await chat.send({ text: 'thanks' })).toEqual(["You're welcome!"]);
+  expect(chat.last?.messages[0]?.metadata?.['utter_action']).toBe('utter_free_chitchat_response');
+});
+
 test('a pattern of the project may tell the topics apart', async () => {
   const own = `  pattern_chitchat:
     steps:
@@ -169,4 +180,16 @@ test('starting over is confirmed to a person, not to a program', async () => {
   expect(await chat.send({ text: 'start over' })).toEqual([
     "Alright, let's start over. I can help you with buying a hat and look.",
   ]);
+});
+
+test('flows of the project for greetings and farewells answer them, and are not offered', async () => {
+  const own = `  greet_user: {description: Greet the user., steps: [{action: utter_own}]}
+  goodbye_flow: {description: Say goodbye., steps: [{action: utter_hats}]}
+`;
+  const chat = shop({ flows: own });
+  expect((await chat.send({ text: 'hi there' }))[0]).toBe('Mine.');
+  expect((await shop({ flows: own }).send({ text: 'bye' }))[0]).toBe('Hats.');
+  expect((await shop({ flows: own }).send({ text: 'who are you?' }))[0]).toBe(
+    "I'm a virtual assistant, not a person. I can help you with buying a hat and look.",
+  );
 });

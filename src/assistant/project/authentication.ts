@@ -1,5 +1,4 @@
-import type { Section } from '../../config/index.ts';
-import { readUrl } from './readers.ts';
+import { readUrl, type Section } from '../../config/index.ts';
 
 const kinds = ['api_key', 'token', 'oauth'] as const;
 

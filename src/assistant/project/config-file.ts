@@ -1,4 +1,10 @@
-import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
+import {
+  Field,
+  type OnUnset,
+  type Problems,
+  type Section,
+  type YamlFile,
+} from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 import { readSearchPolicy } from './search-policy.ts';
@@ -17,8 +23,19 @@ const searchPolicy = 'EnterpriseSearchPolicy';
 /** Components besides generators that ask a model. */
 const builtin = new Set([withoutModel, 'FlowPolicy', searchPolicy]);
 
+interface ConfigReading {
+  readonly problems: Problems;
+  readonly uses: Use[];
+  /** Variables that are not set, in the order in which they stand in the file. @default none */
+  readonly unset?: readonly Parameters<OnUnset>[];
+  readonly isProduction?: boolean;
+}
+
 /** config.yml. */
-export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
+export function readConfig(
+  file: YamlFile,
+  { problems, uses, unset = [], isProduction = false }: ConfigReading,
+) {
   const section = Field.document(file, problems);
   section.get('recipe');
   const pipeline = section.list('pipeline');
@@ -50,14 +67,37 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]) {
     language: section.name('language') ?? 'en',
     additionalLanguages: section.names('additional_languages'),
     assistantId: section.name('assistant_id'),
+    /** The names of all components, also of those that are left out. */
+    components: named.map(({ name }) => name),
     /** Undefined for the generator that needs no model. */
     generator: first && readGenerator(first.name, first.item, uses),
     /** Undefined for a project without documents to search. */
     search: search && readSearchPolicy(search.item, uses),
   };
+  const read = [first?.item, search?.item].flatMap((item) => item?.place.path ?? []);
+  for (const [path, report] of unset) report(severityAt(path, read, isProduction));
   section.get('importers')?.keyWarn('"importers" is left out');
   section.finishLeniently();
   return config;
+}
+
+const topLevel = new Set(['recipe', 'language', 'additional_languages', 'assistant_id']);
+
+/**
+ * What a variable that is not set is: an error in what is read, a warning in what is left out. Without the
+ * key of a model a project runs without the model, except in production.
+ */
+function severityAt(
+  path: Parameters<OnUnset>[0],
+  read: readonly string[],
+  isProduction: boolean,
+): 'error' | 'warning' {
+  const [key, index, option, inner] = path;
+  if (topLevel.has(String(key))) return 'error';
+  if (!read.includes(`${String(key)}[${String(index)}]`)) return 'warning';
+  if (option === 'flow_retrieval' && inner === 'embeddings') return 'warning';
+  const isModel = option === 'llm' || option === 'embeddings';
+  return isModel && !isProduction ? 'warning' : 'error';
 }
 
 /** `- name: Component` with options, or just its name; the name may be the path of a Python class. */

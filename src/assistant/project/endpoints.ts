@@ -1,18 +1,23 @@
 import {
   Field,
   type Problems,
+  readClientTls,
+  readPeers,
   readStore,
   readTelemetry,
+  readUrl,
   type Section,
   type YamlFile,
 } from '../../config/index.ts';
+import { refuseTls } from '../../http/index.ts';
 import { readModelGroups } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
+import { readPushSection, readUrlRules } from '../../push/index.ts';
 import type { Use } from '../domain/uses.ts';
-import { readA2aServer, refuseTls } from './a2a-server.ts';
+import { readA2aServer } from './a2a-server.ts';
+import { readHttpApi } from './http-api.ts';
 import { type McpServer, readMcpServer } from './mcp-servers.ts';
-import { readOutbound } from './outbound.ts';
-import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
+import { readFilePath, readModelGroupName } from './readers.ts';
 
 /** Sections of other engines' stores: `store:` replaces them all. */
 const replaced = ['tracker_store', 'lock_store', 'timer_store'];
@@ -25,18 +30,6 @@ const absent = [
   'models',
   'action_server',
 ];
-/** Sections that are read; what others hold has no effect. */
-export const endpointSections: ReadonlySet<string> = new Set([
-  'action_endpoint',
-  'nlg',
-  'model_groups',
-  'mcp_servers',
-  'a2a_server',
-  'store',
-  'telemetry',
-  'outbound',
-  'bus',
-]);
 /** Sections that other modules read. */
 const loose = ['bus'];
 
@@ -60,16 +53,27 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
   const { groups, unsupported } = readModelGroups(section.list('model_groups'));
   const endpoints = {
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
-    nlg: readNlg(section.section('nlg'), uses),
+    nlg: readNlg(section.get('nlg'), uses),
     modelGroups: groups,
     /** Ids of groups whose provider can't be asked. */
     unsupportedModelGroups: unsupported,
     mcpServers,
     a2aServer: section.mapping('a2a_server', readA2aServer),
+    /** Who may use the HTTP API; undefined where the command line says so. */
+    httpApi: section.mapping('http_api', readHttpApi),
     store: section.mapping('store', readStore),
     telemetry: section.mapping('telemetry', readTelemetry),
+    /** Other agents that flows call by name. */
+    peers: section.mapping('peers', (given) =>
+      readPeers(given, (field, name) => {
+        const instead = 'services are found by their words';
+        uses.push({ kind: 'model_group', name, field, instead });
+      }),
+    ),
     /** Undefined where calls may go anywhere. */
-    outbound: section.mapping('outbound', readOutbound),
+    outbound: section.mapping('outbound', readUrlRules),
+    /** Where webhooks may go, and what signs them; undefined for the rules of `a2a_server`. */
+    push: section.mapping('push', readPushSection),
     /** A module that answers searches in place of the project's documents. */
     search: section.mapping('search', readSearch),
     /** Sections that their owners read themselves. */
@@ -121,6 +125,8 @@ function readActionEndpoint(section: Section | undefined) {
       const password = basic.require('password')?.secret();
       return username === undefined || password === undefined ? undefined : { username, password };
     }),
+    /** Certificates for calls to the action server. */
+    tls: section.mapping('tls', readClientTls),
     token: section.secret('token'),
     /** The query parameter that carries the token. */
     tokenName: section.name('token_name') ?? 'token',
@@ -156,15 +162,19 @@ function readNlgType(section: Section): (typeof nlgTypes)[number] | 'none' | und
   return isRephraser ? 'rephrase' : hasServer ? 'server' : 'none';
 }
 
-function readNlg(section: Section | undefined, uses: Use[]) {
+function readNlg(field: Field | undefined, uses: Use[]) {
+  const [first, second] = field?.oneOrMore() ?? [];
+  second?.warn('left out: the first entry of the list counts', 'keep one of them');
+  const section = first?.section();
   if (section === undefined) return undefined;
   const type = readNlgType(section);
   if (type === 'none') return undefined;
   if (type !== 'rephrase') {
     const url = readUrl(section.require('url', 'or write type: rephrase'));
     const token = section.secret('token');
+    const tls = section.mapping('tls', readClientTls);
     section.finishLeniently();
-    return url === undefined ? undefined : { type: 'server' as const, url, token };
+    return url === undefined ? undefined : { type: 'server' as const, url, token, tls };
   }
   section
     .get('summarize_history')

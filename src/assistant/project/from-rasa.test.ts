@@ -22,10 +22,10 @@ async function load(files: Readonly<Record<string, string>>, environment = {}) {
   const problems = loaded.problems.all.map((one) =>
     formatProblem(one).replaceAll(`${directory}/`, ''),
   );
-  await using assistant =
-    loaded.problems.errors.length === 0
-      ? await buildAssistant(loaded.project, { environment, logger: silentLogger })
-      : undefined;
+  const isFatal = loaded.problems.errors.some((one) => one.isFatal !== false);
+  await using assistant = isFatal
+    ? undefined
+    : await buildAssistant(loaded.project, { environment, logger: silentLogger });
   return { project: loaded.project, problems, isBuilt: assistant !== undefined };
 }
 
@@ -70,10 +70,13 @@ model_groups:
   expect(problems).toEqual([]);
   expect(isBuilt).toBe(true);
   await expect(
-    load({
-      'config.yml':
-        'assistant_id: shop\npipeline: [{name: CompactLLMCommandGenerator, llm: {model: gpt-4o}}]\n',
-    }),
+    load(
+      {
+        'config.yml':
+          'assistant_id: shop\npipeline: [{name: CompactLLMCommandGenerator, llm: {model: gpt-4o}}]\n',
+      },
+      { NODE_ENV: 'production' },
+    ),
   ).rejects.toThrow('no key for openai; set OPENAI_API_KEY');
 });
 
@@ -220,11 +223,72 @@ model_groups:
     expect.stringContaining('warning: environment variable SPARE_KEY is not set'),
   ]);
   expect(unused.isBuilt).toBe(true);
-  const used = await load(files('spare'));
-  expect(used.problems).toContainEqual(
-    expect.stringContaining('api_key: environment variable SPARE_KEY is not set'),
-  );
-  expect(used.isBuilt).toBe(false);
+});
+
+test('a list of nlg counts with its first entry', async () => {
+  const { project, problems, isBuilt } = await load({
+    'endpoints.yml': `
+nlg:
+  - {type: rephrase, rephrase_all: true, llm: {model_group: local}}
+  - {url: "http://127.0.0.1:1", token: "\${TOKEN}"}
+model_groups: [{id: local, models: [{provider: ollama, model: m}]}]
+`,
+  });
+  expect(project.endpoints.nlg).toMatchObject({ type: 'rephrase', rephraseAll: true });
+  expect(problems).toEqual([
+    expect.stringContaining('nlg[1]: warning: left out: the first entry of the list counts'),
+    expect.stringContaining('warning: environment variable TOKEN is not set'),
+  ]);
+  expect(isBuilt).toBe(true);
+});
+
+test.each([
+  ['a component that is left out', '[{name: DIETClassifier, key: "${KEY}"}]', 'warning'],
+  [
+    'a second generator',
+    '[{name: CompactLLMCommandGenerator}, {name: LLMCommandGenerator, prompt: "${KEY}"}]',
+    'warning',
+  ],
+  [
+    'embeddings of flow retrieval',
+    '[{name: CompactLLMCommandGenerator, flow_retrieval: {embeddings: {api_key: "${KEY}"}}}]',
+    'warning',
+  ],
+  [
+    'the model of the generator',
+    '[{name: CompactLLMCommandGenerator, llm: {provider: openai, model: m, api_key: "${KEY}"}}]',
+    'warning',
+  ],
+  [
+    'what the generator reads',
+    '[{name: CompactLLMCommandGenerator, user_input: {max_characters: "${KEY}"}}]',
+    'error',
+  ],
+])('a variable that is not set in %s', async (_, pipeline, severity) => {
+  const config = `assistant_id: shop\npipeline: ${pipeline}\n`;
+  const { problems, isBuilt } = await load({ 'config.yml': config });
+  const about = problems.filter((one) => one.includes('variable KEY is not set'));
+  expect(about).toHaveLength(1);
+  expect(about[0]?.includes('warning:')).toBe(severity === 'warning');
+  expect(isBuilt).toBe(severity === 'warning');
+});
+
+test('without the key of its model a project runs without the model, except in production', async () => {
+  const files = {
+    'config.yml':
+      'assistant_id: shop\npipeline: [{name: CompactLLMCommandGenerator, llm: {model_group: main}}]\n',
+    'endpoints.yml': `
+nlg: {type: rephrase, llm: {model_group: main}}
+model_groups: [{id: main, models: [{provider: openai, model: m, api_key: "\${MAIN_KEY}"}]}]
+`,
+  };
+  const unset = 'environment variable MAIN_KEY is not set';
+  const missing = await load(files);
+  expect(missing.problems).toContainEqual(expect.stringContaining(`warning: ${unset}`));
+  expect(missing.isBuilt).toBe(true);
+  const production = await load(files, { NODE_ENV: 'production' });
+  expect(production.problems).toContainEqual(expect.stringContaining(`api_key: ${unset}`));
+  expect(production.isBuilt).toBe(false);
 });
 
 const agent = (module: string) => ({
@@ -261,4 +325,103 @@ test('a module of a sub agent that is missing or exports nothing is an error of 
     'sub_agents/finder/agent.ts': 'export {};\n',
   });
   expect(empty.problems).toEqual([expect.stringContaining('its module exports none of')]);
+});
+
+const flow = (steps: string) => `flows:\n  hi:\n    description: Say hi.\n    steps:\n${steps}`;
+
+test('errors of one flow keep the others running: names without a definition, and steps that cannot be read', async () => {
+  const { project, problems, isBuilt } = await load({
+    'domain.yml': 'slots: {name: {type: text}}\nresponses: {utter_hi: [{text: Hi}]}\n',
+    'data/flows.yml': flow(
+      '      - collect: nickname\n      - action: utter_bye\n      - action: action_greet\n',
+    ),
+    'data/odd.yml':
+      'flows:\n  odd:\n    description: Odd.\n    steps:\n      - if: slots.name\n        then: END\n',
+  });
+  expect(problems).toEqual([
+    'data/flows.yml:5:18 flows.hi.steps[0].collect: no slot named "nickname"',
+    'data/flows.yml:6:17 flows.hi.steps[1].action: no response named "utter_bye"',
+    'data/flows.yml:7:17 flows.hi.steps[2].action: no action named "action_greet"; add it to actions in the domain',
+    'data/odd.yml:2:3 flows.odd: warning: flow "odd" is left out; fix its errors',
+    'data/odd.yml:5:9 flows.odd.steps[0]: a step needs one of action, collect, set_slots, noop, link, call',
+  ]);
+  expect(isBuilt).toBe(true);
+  expect([...project.flows.keys()]).not.toContain('odd');
+  expect(project.domain.slots.get('nickname')?.type).toBe('any');
+  expect(project.domain.actions.has('action_greet')).toBe(true);
+});
+
+test('keys that only other engines know, and steps after a link, are warnings', async () => {
+  const { problems, isBuilt } = await load({
+    'data/flows.yml': `${flow('      - link: bye\n      - action: utter_hi\n        ask_confirm_digressions: true\n')}
+    block_digressions: true
+  bye:
+    description: Say goodbye.
+    steps:
+      - action: utter_hi
+`,
+  });
+  expect(isBuilt).toBe(true);
+  expect(problems).toEqual([
+    'data/flows.yml:6:9 flows.hi: warning: step "1_action_utter_hi" is never reached; lead to it by next, or remove it',
+    'data/flows.yml:7:9 flows.hi.steps[1].ask_confirm_digressions: warning: "ask_confirm_digressions" is left out, nothing here would read it',
+    'data/flows.yml:9:5 flows.hi.block_digressions: warning: "block_digressions" is left out, nothing here would read it',
+  ]);
+});
+
+test('a model group that endpoints.yml does not describe is left out, except in production', async () => {
+  const config =
+    'assistant_id: shop\npipeline:\n  - {name: CompactLLMCommandGenerator, llm: {model_group: big}}\n';
+  const { project, problems, isBuilt } = await load({ 'config.yml': config });
+  expect(isBuilt).toBe(true);
+  expect(project.config.generator).toBeUndefined();
+  expect(problems).toEqual([
+    'config.yml:3:59 pipeline[0].llm.model_group: warning: no model group named "big": MatchingCommandGenerator reads messages instead; describe it under model_groups in endpoints.yml',
+  ]);
+  const production = await load({ 'config.yml': config }, { NODE_ENV: 'production' });
+  expect(production.isBuilt).toBe(false);
+});
+
+test('slots by the path of their class, and a payload for each language, are read', async () => {
+  const { project, problems } = await load({
+    'domain.yml': `
+slots:
+  done: {type: rasa.shared.core.slots.BooleanSlot}
+  plan: {type: my.slots.PlanSlot}
+responses:
+  utter_hi:
+    - text: Hi
+      buttons:
+        - title: Yes
+          payload: "yes"
+          translation: {de: {title: Ja, payload: ja}}
+`,
+  });
+  expect(project.domain.slots.get('done')?.type).toBe('bool');
+  expect(project.domain.slots.get('plan')?.type).toBe('any');
+  expect(project.domain.responses.get('utter_hi')?.[0]?.buttons?.[0]?.translation).toEqual({
+    de: { title: 'Ja', payload: 'ja' },
+  });
+  expect(problems).toEqual([
+    'domain.yml:4:16 slots.plan.type: warning: the class my.slots.PlanSlot is left out: the slot holds any value',
+  ]);
+});
+
+test('a project without flows runs with its patterns', async () => {
+  const { problems, isBuilt } = await load({ 'data/flows.yml': 'nlu: []\n' });
+  expect(isBuilt).toBe(true);
+  expect(problems).toContainEqual(expect.stringMatching(/^data:1:1: warning: there is no flow/));
+});
+
+test('a sub agent runs without a model where none is left, and a call of it fails', async () => {
+  const { isBuilt, problems } = await load({
+    'config.yml':
+      'assistant_id: shop\npipeline:\n  - {name: CompactLLMCommandGenerator, llm: {model_group: main}}\n',
+    'endpoints.yml':
+      'model_groups:\n  - {id: main, models: [{provider: openai, model: gpt-4o}]}\nmcp_servers: [{name: shop, url: "http://127.0.0.1:9/mcp", type: http}]\n',
+    'sub_agents/finder/config.yml':
+      'agent: {name: finder, description: Finds.}\nconnections: {mcp_servers: [{name: shop}]}\n',
+  });
+  expect(problems.filter((one) => !one.includes('warning'))).toEqual([]);
+  expect(isBuilt).toBe(true);
 });

@@ -108,7 +108,7 @@ test('a whole project loads without a problem', async () => {
 });
 
 test('missing variables are named with their keys', async () => {
-  const { problems } = await loadProject({ directory: loan }, {});
+  const { problems } = await loadProject({ directory: loan }, { NODE_ENV: 'production' });
   expect(problems.errors.map(({ path, message }) => `${path}: ${message}`)).toEqual([
     'model_groups[0].models[0].api_key: environment variable OPENAI_API_KEY is not set',
     'model_groups[0].models[0].timeout: environment variable MODEL_TIMEOUT is not set',
@@ -153,7 +153,7 @@ model_groups: [{id: main, models: [{provider: ollama, model: m}]}]
   ]);
 });
 
-test('a2a_server needs a session that goes on, and says so by its code', async () => {
+test('a2a_server needs a session that continues, and says so by its code', async () => {
   const directory = await copy();
   await rm(join(directory, 'domain/slots.yml'));
   const { problems } = await loadProject({ directory }, environment);
@@ -169,6 +169,10 @@ test.each([
   [
     'algorithm: HS384, secret: "${LOANS_TOKEN}", public_key_path: key.pem',
     ['HS384 is verified with a secret, not with a public key'],
+  ],
+  [
+    'algorithm: RS384, secret: "${LOANS_TOKEN}", public_key_path: key.pem',
+    ['RS384 is verified with a public key, not with a secret'],
   ],
 ])('an unknown algorithm still names its kind of key: %s', async (jwt, further) => {
   const directory = await copy({
@@ -249,7 +253,7 @@ connections: {mcp_servers: []}
   const problems = await problemsOf(directory);
   expect(problems).toEqual([
     'data/loan.yml:2:3 flows.request_loan: "request_loan" is also the name of a sub agent; rename one',
-    'data/loan.yml:14:15 flows.request_loan.steps[2].call: no flow or sub agent named "rate_finder"',
+    'data/loan.yml:14:15 flows.request_loan.steps[2].call: no flow, sub agent or peer named "rate_finder"',
     'sub_agents/appraiser/config.yml:2:29 configuration.agent_card: there is no such file in the project; write the path from the project folder',
     'sub_agents/appraiser/config.yml:2:63 configuration.auth.token: a secret must not be written into a file; write "${TOKEN}"',
     'sub_agents/appraiser/config.yml:3:1 connections: "connections" belongs to agents with protocol RASA',
@@ -264,7 +268,7 @@ connections: {mcp_servers: []}
   ]);
 });
 
-test('a prompt that is no template is reported', async () => {
+test('an invalid prompt template is reported', async () => {
   const directory = await copy({ 'prompts/commands.jinja2': 'a\n{% if x %}' });
   expect(await problemsOf(directory)).toEqual([
     'config.yml:9:22 pipeline[0].prompt_template: prompts/commands.jinja2: template, line 2, column 1: this block has no {% endif %}',
@@ -321,7 +325,7 @@ test('an empty folder says what is missing', async () => {
   onTestFinished(() => rm(directory, { recursive: true }));
   expect(await problemsOf(directory)).toEqual([
     'domain.yml:1:1: there is no domain',
-    'data:1:1: there is no flow; write one into data/flows.yml',
+    'data:1:1: warning: there is no flow: the assistant has only its patterns to answer with; write one into data/flows.yml',
   ]);
 });
 

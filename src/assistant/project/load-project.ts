@@ -1,10 +1,12 @@
 import {
+  endpointSections,
   type Environment,
   Field,
   type OnUnset,
   present,
   Problems,
   type Source,
+  suggest,
   TextError,
   YamlFile,
 } from '../../config/index.ts';
@@ -18,9 +20,11 @@ import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
 import { sampleScope } from '../templates/sample-scope.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { readConfig } from './config-file.ts';
-import { endpointSections, type Endpoints, readEndpoints } from './endpoints.ts';
+import { type Endpoints, readEndpoints } from './endpoints.ts';
 import { isSupported } from '../../models/index.ts';
-import { fingerprint, type TarEntry, toEntries } from './package-entries.ts';
+import { withoutModelGroups } from './left-out-models.ts';
+import { withUndeclared } from './undeclared.ts';
+import { fingerprint, type PackedText, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
 import type { SearchConfig } from './search-policy.ts';
 import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.ts';
@@ -39,7 +43,7 @@ export interface LoadedProject {
   readonly project: Project;
   readonly problems: Problems;
   /** What `packProject` packs. */
-  readonly entries: readonly TarEntry[];
+  readonly entries: readonly PackedText[];
 }
 
 /**
@@ -70,17 +74,23 @@ export async function assemble(
   // A file that is not there reads as an empty one.
   const parse = (source: Source = { file: '', text: '' }, onUnset?: OnUnset) =>
     YamlFile.parse(source, problems, { environment, ...present({ onUnset }) });
-  const config = readConfig(parse(parts.config), problems, uses);
+  const isProduction = environment['NODE_ENV'] === 'production';
+  const unsetInConfig: Parameters<OnUnset>[] = [];
+  const config = readConfig(
+    parse(parts.config, (...one) => unsetInConfig.push(one)),
+    { problems, uses, unset: unsetInConfig, isProduction },
+  );
   const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
   const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
   const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
   const unset: Parameters<OnUnset>[] = [];
   const endpointsFile = parse(parts.endpoints, (...one) => unset.push(one));
-  reportUnset(unset, Field.root(endpointsFile, problems), uses);
+  reportUnset(unset, Field.root(endpointsFile, problems), { uses, isProduction });
   const endpoints = readEndpoints(endpointsFile, problems, uses);
   uses.push(...loadedDomain.uses, ...loadedFlows.uses);
   const modelGroups = new Map(endpoints.modelGroups);
   const unsupported = new Set(endpoints.unsupportedModelGroups);
+  const missing = new Set<string>();
   for (const use of uses) {
     if (use.kind !== 'model_group') continue;
     if (use.inline !== undefined) {
@@ -90,10 +100,15 @@ export async function assemble(
     if (unsupported.has(use.name)) {
       const hint = 'name a server that offers chat completions with api_base';
       use.field.warn(`its provider has no counterpart here: ${use.instead}`, hint);
+    } else if (!modelGroups.has(use.name) && !endpointsFile.isBroken) {
+      const near = suggest(use.name, modelGroups.keys());
+      const message = `no model group named "${use.name}"`;
+      const hint = 'describe it under model_groups in endpoints.yml';
+      if (isProduction || near !== undefined) use.field.error(message, near ?? hint);
+      else use.field.warn(`${message}: ${use.instead}`, hint);
+      missing.add(use.name);
     }
   }
-  const isLeftOut = (name: string | undefined) => name !== undefined && unsupported.has(name);
-  const { generator } = config;
   validate({
     domain: loadedDomain.domain,
     flows: loadedFlows.flows,
@@ -102,10 +117,10 @@ export async function assemble(
     uses,
     agents: new Map([...agents].map(([name, { field }]) => [name, field])),
     mcpServers: new Set(endpoints.mcpServers.keys()),
-    modelGroups: new Set([...modelGroups.keys(), ...unsupported]),
+    peers: new Set(endpoints.peers?.wellKnown.map(({ name }) => name)),
     isComplete:
       loadedDomain.isComplete && loadedFlows.isComplete && !endpointsFile.isBroken && hasAllAgents,
-    problems,
+    problems: problems.tolerant(),
   });
   if (endpoints.a2aServer !== undefined && loadedDomain.domain.session.startSessionAfterExpiry) {
     const { sessionField } = loadedDomain;
@@ -118,21 +133,13 @@ export async function assemble(
       },
     );
   }
-  return {
+  const project: Omit<Project, 'modelId'> = {
     name: config.assistantId ?? parts.name,
     directory: parts.directory,
-    config: { ...config, generator: isLeftOut(generator?.modelGroup) ? undefined : generator },
-    domain: loadedDomain.domain,
+    config,
+    domain: withUndeclared(loadedDomain.domain, uses),
     flows: loadedFlows.flows,
-    endpoints: {
-      ...endpoints,
-      modelGroups,
-      unsupportedModelGroups: unsupported,
-      nlg:
-        endpoints.nlg?.type === 'rephrase' && isLeftOut(endpoints.nlg.modelGroup)
-          ? undefined
-          : endpoints.nlg,
-    },
+    endpoints: { ...endpoints, modelGroups },
     credentials: readCredentials(
       parse(parts.credentials, ([key], report) => {
         if (channels.has(String(key))) report('error');
@@ -147,27 +154,40 @@ export async function assemble(
         ? []
         : await documentsOf(parts, config.search, problems),
   };
+  return withoutModelGroups(project, new Set([...unsupported, ...missing]));
 }
 
-/** Variables that are not set: errors, but of model groups that nothing uses, and of sections that nothing reads. */
+/**
+ * Variables that are not set: errors, except in sections that nothing reads. In model groups they are errors
+ * in production only, and only where the group is used: elsewhere the project runs without the group.
+ */
 function reportUnset(
   unset: readonly Parameters<OnUnset>[],
   endpoints: Field,
-  uses: readonly Use[],
+  { uses, isProduction }: { readonly uses: readonly Use[]; readonly isProduction: boolean },
 ): void {
-  const nlg = endpoints.at('nlg');
+  const [nlg = endpoints.at('nlg')] = endpoints.at('nlg').oneOrMore();
   const groups = endpoints.at('model_groups');
   const used = new Set([
     ...uses.map((use) => (use.kind === 'model_group' ? use.name : undefined)),
     nlg.at('llm').at('model_group').value,
     nlg.at('model_group').value,
   ]);
-  for (const [[key, index = 0], report] of unset) {
+  for (const [[key, index = 0, ...rest], report] of unset) {
     // The only group is asked also where none is named.
     const isUsed = groups.at(1).value === null || used.has(groups.at(index).at('id').value);
-    if (key === 'model_groups') report(isUsed ? 'error' : 'warning');
+    if (key === 'model_groups') report(isUsed && isProduction ? 'error' : 'warning');
+    else if (key === 'nlg') report(nlgSeverity([index, ...rest], isProduction));
     else if (endpointSections.has(String(key))) report('error');
   }
+}
+
+/** Of a list, the first entry counts; without the key of its model responses are sent as written. */
+function nlgSeverity(path: readonly (string | number)[], isProduction: boolean) {
+  const [entry, ...inner] = path;
+  if (typeof entry === 'number' && entry > 0) return 'warning';
+  const isModel = entry === 'llm' || inner[0] === 'llm';
+  return isModel && !isProduction ? 'warning' : 'error';
 }
 
 async function documentsOf(

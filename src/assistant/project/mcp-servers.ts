@@ -1,7 +1,6 @@
-import type { Section } from '../../config/index.ts';
+import { readClientTls, readUrl, type Section } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readAuthentication } from './authentication.ts';
-import { readUrl } from './readers.ts';
 
 const types = ['http', 'https', 'stdio'] as const;
 
@@ -20,7 +19,8 @@ export type McpServer = NonNullable<ReturnType<typeof readMcpServer>>;
 
 function readAddress(section: Section) {
   const url = readUrl(section.require('url', 'or write type: stdio and a command'));
-  return { url: url ?? '', auth: readAuthentication(section) };
+  const tls = section.mapping('tls', readClientTls);
+  return { url: url ?? '', auth: readAuthentication(section), tls };
 }
 
 /** A program is started in the project folder and sees only the variables that are given to it here. */

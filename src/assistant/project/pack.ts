@@ -3,9 +3,22 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { type Environment, Problems } from '../../config/index.ts';
-import { LegateError, isJsonObject } from '../../protocol/index.ts';
+import {
+  errorMessage,
+  invalidConfiguration,
+  isJsonObject,
+  type LegateError,
+} from '../../protocol/index.ts';
 import { assemble, type LoadedProject } from './load-project.ts';
-import { fingerprint, fromEntries, readTar, type TarEntry, writeTar } from './package-entries.ts';
+import {
+  fingerprint,
+  fromEntries,
+  fromTarEntry,
+  type PackedText,
+  readTar,
+  toTarEntry,
+  writeTar,
+} from './package-entries.ts';
 import { readSource } from './project-folder.ts';
 
 /** Bytes of a package, packed and unpacked. */
@@ -30,7 +43,7 @@ export interface PackOptions {
 }
 
 /**
- * Writes `<directory>/<timestamp>-<name>.tar.gz` and answers its path.
+ * Writes `<directory>/<timestamp>-<name>.tar.gz` and returns its path.
  * @throws {LegateError} CONFIGURATION_INVALID when the project has errors.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
@@ -42,8 +55,8 @@ export async function packProject(
 ): Promise<string> {
   problems.throwIfErrors();
   const manifest: Manifest = { format: 1, name: project.name, modelId: project.modelId };
-  const content = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`, 'utf8');
-  const archive = writeTar([{ path: manifestPath, content }, ...entries]);
+  const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
+  const archive = writeTar([{ path: manifestPath, text }, ...entries].map(toTarEntry));
   const name = fixedName ?? `${timestamp(now)}-${fileName(project.name)}`;
   await mkdir(directory, { recursive: true });
   const file = join(directory, `${name.replace(/\.tar\.gz$/, '')}.tar.gz`);
@@ -90,7 +103,7 @@ export async function loadPacked(
   return { project: { ...project, modelId }, problems, entries };
 }
 
-async function unpack(file: string): Promise<readonly TarEntry[]> {
+async function unpack(file: string): Promise<readonly PackedText[]> {
   const info = await stat(file).catch(() => undefined);
   if (info?.isFile() !== true) throw invalid(file, 'there is no such file');
   if (info.size > maximumPacked) throw invalid(file, 'it is too large');
@@ -102,18 +115,18 @@ async function unpack(file: string): Promise<readonly TarEntry[]> {
     throw invalid(file, 'it cannot be unpacked', error);
   }
   try {
-    return readTar(archive);
+    return readTar(archive).map(fromTarEntry);
   } catch (error) {
-    throw invalid(file, error instanceof Error ? error.message : 'it cannot be read', error);
+    throw invalid(file, errorMessage(error), error);
   }
 }
 
-function readManifest(file: string, entries: readonly TarEntry[]): Manifest {
+function readManifest(file: string, entries: readonly PackedText[]): Manifest {
   const entry = entries.find(({ path }) => path === manifestPath);
   if (entry === undefined) throw invalid(file, `it has no ${manifestPath}`);
   let manifest: unknown;
   try {
-    manifest = JSON.parse(Buffer.from(entry.content).toString('utf8'));
+    manifest = JSON.parse(entry.text);
   } catch (error) {
     throw invalid(file, `its ${manifestPath} is not JSON`, error);
   }
@@ -140,11 +153,5 @@ function fileName(name: string): string {
 }
 
 function invalid(file: string, message: string, cause?: unknown): LegateError {
-  return new LegateError(
-    'CONFIGURATION_INVALID',
-    `${file} is not a package of Legate: ${message}`,
-    {
-      cause,
-    },
-  );
+  return invalidConfiguration(`${file} is not a package of Legate: ${message}`, cause);
 }

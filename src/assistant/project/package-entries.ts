@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Source } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration } from '../../protocol/index.ts';
 import type { TextDocument } from '../../search/index.ts';
 import { type Part, type ProjectParts, readInside } from './project-folder.ts';
 
@@ -13,8 +13,8 @@ export function toEntries(
   parts: ProjectParts,
   files: ReadonlyMap<string, string>,
   documents: readonly TextDocument[],
-): readonly TarEntry[] {
-  const entry = (path: string, text: string) => ({ path, content: Buffer.from(text, 'utf8') });
+): readonly PackedText[] {
+  const entry = (path: string, text: string) => ({ path, text });
   return [
     ...(parts.config === undefined ? [] : [entry('config.yml', parts.config.text)]),
     ...parts.domain.map(({ name, text }) => entry(`domain/${name}`, text)),
@@ -30,13 +30,11 @@ const documentsFolder = 'documents';
 
 /** The parts of a packed project; problems in them are reported under `package:path`. */
 export function fromEntries(
-  entries: readonly TarEntry[],
+  entries: readonly PackedText[],
   file: string,
   outside: Pick<ProjectParts, 'name' | 'directory' | 'endpoints' | 'credentials'>,
 ): ProjectParts {
-  const texts = new Map(
-    entries.map(({ path, content }) => [path, Buffer.from(content).toString('utf8')]),
-  );
+  const texts = new Map(entries.map(({ path, text }) => [path, text]));
   const under = (folder: string): readonly Part[] =>
     [...texts].flatMap(([path, text]) =>
       path.startsWith(`${folder}/`)
@@ -69,18 +67,29 @@ export function fromEntries(
  * SHA-256 over paths and contents, in hex. Neither the order of the files nor their times nor the
  * line endings of an editor change it.
  */
-export function fingerprint(entries: readonly TarEntry[]): string {
+export function fingerprint(entries: readonly PackedText[]): string {
   const hash = createHash('sha256');
   const sorted = [...entries].sort((left, right) => (left.path < right.path ? -1 : 1));
-  for (const { path, content } of sorted) {
-    const text = Buffer.from(content)
-      .toString('utf8')
-      .replace(/^\uFEFF/, '')
-      .replaceAll('\r\n', '\n');
+  for (const { path, text: written } of sorted) {
+    const text = written.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
     // Lengths in front keep two files from ever reading like one.
     hash.update(`${Buffer.byteLength(path)}:${path}${Buffer.byteLength(text)}:${text}`);
   }
   return hash.digest('hex');
+}
+
+/** A file of a package. It shares its text with the project: documents may be many. */
+export interface PackedText {
+  readonly path: string;
+  readonly text: string;
+}
+
+export function toTarEntry({ path, text }: PackedText): TarEntry {
+  return { path, content: Buffer.from(text, 'utf8') };
+}
+
+export function fromTarEntry({ path, content }: TarEntry): PackedText {
+  return { path, text: Buffer.from(content).toString('utf8') };
 }
 
 /** A file in an archive. */
@@ -104,7 +113,8 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array {
 }
 
 function header(path: string, size: number): Uint8Array {
-  if (!isSafe(path)) throw invalid(`${path} cannot be the name of a file in a package`);
+  if (!isSafe(path))
+    throw invalidConfiguration(`${path} cannot be the name of a file in a package`);
   const { prefix, name } = split(path);
   const bytes = Buffer.alloc(block);
   bytes.write(name, 0, 100, 'utf8');
@@ -127,7 +137,7 @@ function split(path: string): { readonly prefix: string; readonly name: string }
     const [prefix, name] = [path.slice(0, at), path.slice(at + 1)];
     if (Buffer.byteLength(name) <= 100 && Buffer.byteLength(prefix) <= 155) return { prefix, name };
   }
-  throw invalid(`the path ${path} is too long for a package`);
+  throw invalidConfiguration(`the path ${path} is too long for a package`);
 }
 
 function octal(value: number, length: number): string {
@@ -154,23 +164,26 @@ export function readTar(archive: Uint8Array): readonly TarEntry[] {
   while (at + block <= bytes.length) {
     const head = bytes.subarray(at, at + block);
     if (head.every((byte) => byte === 0)) return entries;
-    if (readOctal(head, 148, 8) !== checksum(head)) throw invalid('the package is damaged');
+    if (readOctal(head, 148, 8) !== checksum(head))
+      throw invalidConfiguration('the package is damaged');
     const size = readOctal(head, 124, 12);
     const prefix = readText(head, 345, 155);
     const path = prefix === '' ? readText(head, 0, 100) : `${prefix}/${readText(head, 0, 100)}`;
     const type = String.fromCharCode(head[156] ?? 0);
     at += block;
-    if (at + size > bytes.length) throw invalid('the package is cut off');
+    if (at + size > bytes.length) throw invalidConfiguration('the package is cut off');
     if (type === '0' || type === '\0') {
-      if (!isSafe(path)) throw invalid('the package holds a file with an unsafe path');
-      if (seen.has(path)) throw invalid(`the package holds ${path} twice`);
-      if (seen.size >= maximumEntries) throw invalid('the package holds too many files');
+      if (!isSafe(path)) throw invalidConfiguration('the package holds a file with an unsafe path');
+      if (seen.has(path)) throw invalidConfiguration(`the package holds ${path} twice`);
+      if (seen.size >= maximumEntries)
+        throw invalidConfiguration('the package holds too many files');
       seen.add(path);
       entries.push({ path, content: bytes.subarray(at, at + size) });
-    } else if (type !== '5') throw invalid('the package holds something that is not a plain file');
+    } else if (type !== '5')
+      throw invalidConfiguration('the package holds something that is not a plain file');
     at += Math.ceil(size / block) * block;
   }
-  throw invalid('the package is cut off');
+  throw invalidConfiguration('the package is cut off');
 }
 
 function readText(head: Buffer, from: number, length: number): string {
@@ -181,7 +194,7 @@ function readText(head: Buffer, from: number, length: number): string {
 
 function readOctal(head: Buffer, from: number, length: number): number {
   const text = readText(head, from, length).trim();
-  if (!/^[0-7]{1,11}$/.test(text)) throw invalid('the package is damaged');
+  if (!/^[0-7]{1,11}$/.test(text)) throw invalidConfiguration('the package is damaged');
   return Number.parseInt(text, 8);
 }
 
@@ -192,8 +205,4 @@ function isSafe(path: string): boolean {
     path.split('/').every((name) => name !== '' && name !== '.' && name !== '..') &&
     !/^[A-Za-z]:/.test(path)
   );
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

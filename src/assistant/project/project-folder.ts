@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Problems, Source } from '../../config/index.ts';
+import { errorCode } from '../../protocol/index.ts';
 import type { TextDocument } from '../../search/index.ts';
 import { readDocuments } from '../search/documents.ts';
 
@@ -187,10 +188,7 @@ class Folder {
       return [];
     }
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      this.miss(
-        path,
-        `cannot be read: ${error instanceof Error && 'code' in error ? String(error.code) : 'unknown'}`,
-      );
+      this.miss(path, `cannot be read: ${errorCode(error) ?? 'unknown'}`);
     });
     return text === undefined ? [] : [{ file: path, name, text }];
   }

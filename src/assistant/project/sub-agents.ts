@@ -1,7 +1,15 @@
-import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
+import {
+  Field,
+  type Problems,
+  readCardTrust,
+  readClientTls,
+  readUrl,
+  type Section,
+  type YamlFile,
+} from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readAuthentication } from './authentication.ts';
-import { readFilePath, readModelGroupName, readTimezone, readUrl } from './readers.ts';
+import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 
 const protocols = ['RASA', 'A2A'] as const;
 const startupChecks = ['fail', 'warn', 'lazy'] as const;
@@ -82,6 +90,10 @@ function readExternal(folder: string, parts: Parts, uses: Use[]) {
     /** A URL, or a key of `Project.files`. */
     agentCard: agentCard ?? '',
     auth: configuration?.mapping('auth', readAuthentication),
+    /** Certificates for calls to the agent. */
+    tls: configuration?.mapping('tls', readClientTls),
+    /** Whose signature its card must have; undefined where any card will do. */
+    verifyCard: configuration?.mapping('verify_card', readCardTrust),
     maxPollingTime: configuration?.number('max_polling_time', { minimum: 0 }) ?? 60,
     pollingInitialDelay: configuration?.number('polling_initial_delay', { minimum: 0 }) ?? 0.5,
     /** After this time the agent's task continues in the background. */

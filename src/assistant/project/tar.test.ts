@@ -61,7 +61,7 @@ test.each([
   expect(() => writeTar([{ path: unsafe, content: new Uint8Array() }])).toThrow(LegateError);
 });
 
-/** Writes over a header field and mends the checksum, as an attacker would. */
+/** Overwrites a header field and corrects the checksum, as an attacker would. */
 function forge(offset: number, text: string): Uint8Array {
   const bytes = Buffer.from(writeTar([{ path: 'harmless', content: Buffer.from('x') }]));
   bytes.fill(0, 0, offset === 0 ? 100 : 0);

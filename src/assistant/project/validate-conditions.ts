@@ -1,19 +1,13 @@
 import { type Field, suggest } from '../../config/index.ts';
 import { compilePatternInText, PatternError } from '../../regex/index.ts';
-import {
-  compileCondition,
-  type Condition,
-  describedPattern,
-  type SlotComparison,
-} from '../conditions/condition.ts';
-import { usesOf, type ValidationScope } from '../domain/uses.ts';
+import { type Condition, describedPattern, type SlotComparison } from '../conditions/condition.ts';
+import { parseCondition, usesOf, type ValidationScope } from '../domain/uses.ts';
 import type { Slot } from '../model.ts';
 
 /** Conditions must parse, name slots that exist, and compare them with values they can have. */
 export function validateConditions(scope: ValidationScope): void {
   for (const { field, text } of usesOf(scope, 'condition')) {
-    const what = 'cannot be read as a condition: ';
-    const condition = field.attempt(() => compileCondition(text), what);
+    const condition = parseCondition(field, text);
     if (condition !== undefined) validate(scope, field, condition);
   }
   for (const { field, text } of usesOf(scope, 'description')) validateDescription(field, text);
@@ -27,7 +21,7 @@ function validateDescription(field: Field, text: string): void {
     compilePatternInText(pattern.source, pattern.flags);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
-    field.nonFatalError(`${error.reason}, so the pattern is not used`, error.hint, pattern.offset);
+    field.error(`${error.reason}, so the pattern is not used`, error.hint, pattern.offset);
   }
 }
 
@@ -36,7 +30,7 @@ function validate(scope: ValidationScope, field: Field, condition: Condition): v
   const { references, unsupported, warnings, text } = condition;
   for (const { message, offset } of warnings) field.warn(message, undefined, offset);
   for (const { reason, hint, offset } of unsupported) {
-    field.nonFatalError(`${reason}, so the condition is always false`, hint, offset);
+    field.error(`${reason}, so the condition is always false`, hint, offset);
   }
   for (const name of references.slots) {
     const at = Math.max(0, text.indexOf(`slots.${name}`));

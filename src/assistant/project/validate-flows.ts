@@ -6,9 +6,10 @@ import type { Flow, Step } from '../model.ts';
 export function validateFlows(scope: ValidationScope): void {
   const { flows, fields, agents } = scope;
   const own = [...flows.values()].filter(({ id }) => fields.has(id));
-  if (scope.isComplete && !own.some(({ isPattern }) => !isPattern)) {
+  if (scope.isComplete && [...fields.keys()].every((id) => id.startsWith('pattern_'))) {
     const place = { position: { file: 'data', line: 1, column: 1 }, path: '' };
-    scope.problems.error(place, 'there is no flow', { hint: 'write one into data/flows.yml' });
+    const message = 'there is no flow: the assistant has only its patterns to answer with';
+    scope.problems.warn(place, message, { hint: 'write one into data/flows.yml' });
   }
   validateUnique(scope, own);
   for (const flow of own) {

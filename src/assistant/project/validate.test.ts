@@ -96,6 +96,7 @@ test('section 1.1: conditions parse, name slots with their prefix, and compare l
       '    if: slots.ready and (\n',
     ),
   ).toEqual([
+    '2:3 flows.f: warning: flow "f" is left out; fix its errors',
     '4:26 if: cannot be read as a condition: expected a value, found the end',
     '9:34 steps[0].rejections[0].if: cannot be read as a condition: expected a value, found the end',
     '10:18 steps[0].rejections[1].if: "amount" is always undefined; write slots.amount',
@@ -205,7 +206,7 @@ test('section 1.1: calls and links lead to what exists and may be led to', async
     steps: [{link: nowhere}]
 `),
   ).toEqual([
-    'flows.yml:5:15 flows.a.steps[0].call: no flow or sub agent named "bb"; did you mean "b"?',
+    'flows.yml:5:15 flows.a.steps[0].call: no flow, sub agent or peer named "bb"; did you mean "b"?',
     'flows.yml:6:15 flows.a.steps[1].call: "exit_if" belongs to the call of a sub agent, and this is a flow',
     'flows.yml:8:15 flows.a.steps[2].call: a pattern cannot be called; link to it',
     'flows.yml:9:15 flows.a.steps[3].call: no MCP server named "server"; add it to mcp_servers in endpoints.yml',

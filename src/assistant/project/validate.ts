@@ -16,7 +16,7 @@ export function validate(scope: ValidationScope): void {
 
 /** Slots, responses, actions, model groups and servers must exist and be fit for their use. */
 function validateNames(scope: ValidationScope): void {
-  const { domain, isComplete, modelGroups, mcpServers } = scope;
+  const { domain, isComplete, mcpServers } = scope;
   for (const use of usesOf(scope, 'slot')) {
     const { field, name } = use;
     const slot = domain.slots.get(name);
@@ -43,9 +43,6 @@ function validateNames(scope: ValidationScope): void {
       const near = suggest(name, [...domain.actions.keys(), ...defaultActionNames]);
       field.error(`no action named "${name}"`, near ?? 'add it to actions in the domain');
     }
-  }
-  for (const { field, name } of usesOf(scope, 'model_group')) {
-    if (!modelGroups.has(name)) unknown(scope, field, 'model group', name, modelGroups);
   }
   for (const { field, name } of usesOf(scope, 'mcp_server')) {
     if (!mcpServers.has(name)) unknown(scope, field, 'MCP server', name, mcpServers);
@@ -136,10 +133,13 @@ function validateCall(
     }
     return;
   }
-  if (agents.has(name)) return;
+  if (agents.has(name) || scope.peers.has(name)) return;
   const target = flows.get(name);
   if (target === undefined) {
-    unknown(scope, field, 'flow or sub agent', name, [...userFlows(scope), ...agents.keys()]);
+    // A flow that was left out has its own problem.
+    if (scope.fields.has(name)) return;
+    const known = [...userFlows(scope), ...agents.keys(), ...scope.peers];
+    unknown(scope, field, 'flow, sub agent or peer', name, known);
   } else if (target.isPattern) field.error('a pattern cannot be called', 'link to it');
   else if (hasExit) field.error('"exit_if" belongs to the call of a sub agent, and this is a flow');
 }
@@ -153,6 +153,7 @@ function validateLink(scope: ValidationScope, { field, name, flow = '' }: LinkUs
   const source = flows.get(flow);
   const target = flows.get(name);
   if (target === undefined) {
+    if (scope.fields.has(name)) return;
     if (agents.has(name)) field.error(`"${name}" is a sub agent`, `write call: ${name}`);
     else unknown(scope, field, 'flow', name, [...userFlows(scope), ...linkedByFlows]);
     return;

@@ -81,8 +81,8 @@ function renderButton(
   language: string | undefined,
   write: (text: string) => string,
 ): Button {
-  const title = translated(button.translation, language)?.title ?? button.title;
-  return { title: write(title), payload: write(button.payload) };
+  const { title, payload } = { ...button, ...translated(button.translation, language) };
+  return { title: write(title), payload: write(payload) };
 }
 
 function translated<Value>(

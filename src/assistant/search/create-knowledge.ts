@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
+import { importModule } from '../../config/index.ts';
 import { createEmbedder } from '../../models/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import { PassageIndex, passagesOf, wordsOf } from '../../search/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { languageFor } from '../generators/words/languages.ts';
@@ -54,6 +54,7 @@ export async function createKnowledge(
     search,
     model,
     promptTemplate: template,
+    slots: project.domain.slots,
   });
 }
 
@@ -75,8 +76,8 @@ async function documentSearch(
   const index = await buildIndex();
   const { fillers, weak } = languageFor(config.language);
   return async (query, { limit, signal }) => {
-    const telling = wordsOf(query).filter((word) => !fillers.has(word) && !weak.has(word));
-    const asked = index.isEmbedded || telling.length === 0 ? query : telling.join(' ');
+    const keywords = wordsOf(query).filter((word) => !fillers.has(word) && !weak.has(word));
+    const asked = index.isEmbedded || keywords.length === 0 ? query : keywords.join(' ');
     const found = await index.search(asked, { limit, signal });
     const least = index.isEmbedded ? policy.threshold : isJudged ? 0 : leastFit;
     return found.filter(({ score }) => score >= least).map(({ passage }) => passage);
@@ -90,7 +91,7 @@ async function documentSearch(
         'search.embedding_failed',
       );
     try {
-      const embedder = createEmbedder(group, { environment, logger });
+      const embedder = createEmbedder(group, { environment, logger, directory });
       const file = join(directory, '.legate', 'search-vectors');
       return await PassageIndex.build(passages, {
         embedPassages: cachedEmbed(embedder, { file, logger }),
@@ -126,7 +127,7 @@ async function moduleSearch(named: string, directory: string): Promise<Knowledge
   const path = findModule(named, [directory]);
   if (path === undefined)
     throw invalid(`there is no module ${named}; write a path such as ./search.ts`);
-  const module = moduleSchema.safeParse({ ...(await import(pathToFileURL(path).href)) });
+  const module = moduleSchema.safeParse({ ...(await importModule(path)) });
   if (!module.success) throw invalid(`${named} exports no function "search"`);
   return async (query, context): Promise<readonly KnowledgePassage[]> => {
     const passages = found.safeParse(await module.data.search(query, context));
@@ -139,5 +140,5 @@ async function moduleSearch(named: string, directory: string): Promise<Knowledge
 }
 
 function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', `endpoints.yml: search: ${message}`);
+  return invalidConfiguration(`endpoints.yml: search: ${message}`);
 }

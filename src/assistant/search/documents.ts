@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join, relative, resolve } from 'node:path';
 import type { Problems } from '../../config/index.ts';
+import { errorMessage } from '../../protocol/index.ts';
 import type { TextDocument } from '../../search/index.ts';
 import { documentText } from './document-text.ts';
 
@@ -33,7 +34,7 @@ export async function readDocuments(
         throw new Error(`larger than ${maximumSize} bytes`);
       documents.push({ source: name, text: await documentText(path, await readFile(path)) });
     } catch (error) {
-      skip(path, error instanceof Error ? error.message : 'it cannot be read');
+      skip(path, errorMessage(error));
     }
   }
   return documents;

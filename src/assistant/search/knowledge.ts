@@ -2,8 +2,11 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { generateText } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import type { Slot } from '../model.ts';
 import type { SearchConfig } from '../project/search-policy.ts';
 import { noted, type PromptNoting } from '../prompt-note.ts';
+import { inputSlots } from '../sub-agents/agent-input.ts';
+import { searchScope } from '../templates/prompt-scopes.ts';
 import { compileTemplate } from '../templates/template.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 
@@ -19,7 +22,7 @@ export interface KnowledgePassage {
 }
 
 /**
- * Finds passages for a question, best first; leaves out what is not relevant.
+ * Finds the relevant passages for a question, best first.
  * @example
  * // search.ts, with `search: {module: ./search.ts}` in endpoints.yml
  * export const search: KnowledgeSearch = async (query, { limit, signal }) =>
@@ -52,7 +55,7 @@ export interface KnowledgeAnswer {
   readonly sources: readonly string[];
 }
 
-/** Answers questions from documents; undefined when they hold no answer. */
+/** Answers questions from documents; undefined when they have no answer. */
 export interface Knowledge {
   answer(request: KnowledgeRequest): Promise<KnowledgeAnswer | undefined>;
 }
@@ -87,6 +90,8 @@ export function knowledgeOf(parts: {
   readonly model: LanguageModelV4 | undefined;
   /** The prompt of the project. */
   readonly promptTemplate: string | undefined;
+  /** Of the domain. */
+  readonly slots: ReadonlyMap<string, Slot>;
 }): Knowledge {
   const { config, search, model, promptTemplate } = parts;
   const template = compileTemplate(promptTemplate ?? defaultPrompt);
@@ -98,7 +103,14 @@ export function knowledgeOf(parts: {
       const [best] = passages;
       if (best === undefined) return undefined;
       if (model === undefined) return extract(best);
-      const prompt = template.render(promptScope(request, passages, config));
+      const scope = searchScope({
+        passages,
+        slots: inputSlots(parts.slots, slots),
+        transcript: request.transcript,
+        hasCitations: config.hasCitations,
+        checksRelevancy: config.checksRelevancy,
+      });
+      const prompt = template.render(scope);
       const call = { component: 'search', model: model.modelId, prompt };
       try {
         const { text } = await noted(request.noting, call, () =>
@@ -119,27 +131,6 @@ function queryOf({ question, transcript }: KnowledgeRequest, messages: number): 
   const said = transcript.filter(({ speaker }) => speaker === 'user').map(({ text }) => text);
   const former = said.at(-1) === question ? said.slice(0, -1) : said;
   return [...former.slice(former.length - (messages - 1)), question].join('\n');
-}
-
-function promptScope(
-  { transcript, slots }: KnowledgeRequest,
-  passages: readonly KnowledgePassage[],
-  { hasCitations, checksRelevancy }: SearchOptions,
-) {
-  return {
-    docs: passages.map(({ text, source, title = '' }) => ({
-      content: text,
-      page_content: text,
-      text,
-      metadata: { source, title },
-    })),
-    slots,
-    current_conversation: transcript
-      .map(({ speaker, text }) => `${speaker === 'user' ? 'USER' : 'AI'}: ${text}`)
-      .join('\n'),
-    citation_enabled: hasCitations,
-    check_relevancy: checksRelevancy,
-  };
 }
 
 function extract({ text, source, title = '' }: KnowledgePassage): KnowledgeAnswer {

@@ -53,7 +53,7 @@ test('a question that no document answers is rejected with a reason', async () =
   expect(stateOf(task)).toMatchObject({ reason: 'cannot_handle_no_relevant_answer' });
 });
 
-test('a question inside a flow is answered, and the flow goes on', async () => {
+test('a question inside a flow is answered, and the flow continues', async () => {
   await using house = await served({ files: { ...documents, 'config.yml': config() } });
   await house.say('set the shade', { contextId: 'c' });
   const task = await house.say('How long does compost need until it is ripe?', { contextId: 'c' });
@@ -90,7 +90,7 @@ test('with a model, the answer is generated and names its sources', async () => 
 test('a prompt of the project knows docs, slots and the conversation', async () => {
   await using server = await startScriptedModelServer(['Soap.']);
   const prompt =
-    '{% for doc in docs %}{{ doc.metadata.source }}|{{ doc.content }}{% endfor %}#{{ current_conversation }}#{{ slots.watered }}';
+    '{% for doc in docs %}{{ doc.metadata.source }}|{{ doc.content }}{% endfor %}#{{ current_conversation }}#{{ slots.watered }}#{% for slot in slots %}{{ slot.name }}={{ slot.value }} ({{ slot.type }});{% endfor %}';
   await using house = await served({
     files: {
       ...documents,
@@ -102,8 +102,10 @@ test('a prompt of the project knows docs, slots and the conversation', async () 
     },
   });
   expect(wordsOf(await house.say('What helps against aphids?'))).toEqual(['Soap.']);
+  expect(server.requests[0]?.promptText).toContain('What helps against aphids?#0#');
+  expect(server.requests[0]?.promptText).toContain('watered=0 (float);');
   expect(server.requests[0]?.promptText).toContain(
-    'docs/pests.txt|Aphids are washed off with soap and water.#USER: What helps against aphids?#0',
+    'docs/pests.txt|Aphids are washed off with soap and water.#USER: ',
   );
 });
 

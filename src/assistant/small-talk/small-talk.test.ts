@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { phrasePattern, smallTalkTopic } from './small-talk.ts';
+import { phrasePattern, smallTalkTopic, topicOfFlow } from './small-talk.ts';
 
 test.each([
   ['hi', 'greeting'],
@@ -102,4 +102,16 @@ test('every message has a topic or none, whatever it is made of', () => {
       expect(['string', 'undefined']).toContain(typeof smallTalkTopic(text));
     }),
   );
+});
+
+test.each([
+  ['greet', 'greeting'],
+  ['say_hello_flow', 'greeting'],
+  ['user_goodbye', 'farewell'],
+  ['what_can_you_do', 'capabilities'],
+  ['bot_challenge', 'identity'],
+  ['help_with_order', undefined],
+  ['transfer_money', undefined],
+])('a flow %s answers the topic %s', (id, topic) => {
+  expect(topicOfFlow({ id })).toBe(topic);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { oncePer } from '../cache.ts';
-import type { Domain } from '../model.ts';
+import type { Domain, Flow } from '../model.ts';
 
 const tableSchema = z.object({
   openers: z.array(z.string()),
@@ -16,6 +16,10 @@ const tableSchema = z.object({
   /** Of a message about several topics the first of these counts. */
   priority: z.array(z.string()),
   topics: z.record(z.string(), z.array(z.string())),
+  /** Words of flow names that say nothing about the topic. */
+  flow_words: z.string(),
+  /** Names of flows, by the topic that they answer. */
+  flows: z.record(z.string(), z.array(z.string())),
 });
 
 interface Topic {
@@ -32,6 +36,8 @@ interface SmallTalk {
   readonly words: Readonly<Record<string, string>>;
   readonly priority: readonly string[];
   readonly topics: readonly Topic[];
+  readonly flowWords: RegExp;
+  readonly flows: readonly Topic[];
 }
 
 let known: SmallTalk | undefined;
@@ -57,11 +63,18 @@ function compile(table: z.infer<typeof tableSchema>): SmallTalk {
       `[,.!?;:()\\u2026\\n]+| - | (?:and|but|und|aber) | (?=${anyOf(table.clauses)}(?![\\p{L}\\p{N}]))`,
       'u',
     ),
-    fillers: new RegExp(`(?<=^| )(?:${table.fillers.trim().split(/\s+/).join('|')})(?: |$)`, 'gu'),
+    fillers: anywhere(table.fillers),
     words: table.words,
     priority: table.priority,
     topics: topicsOf(table.topics, table.words),
+    flowWords: anywhere(table.flow_words),
+    flows: topicsOf(table.flows, table.words),
   };
+}
+
+/** Any of the words, wherever it stands. */
+function anywhere(words: string): RegExp {
+  return new RegExp(`(?<=^| )(?:${words.trim().split(/\s+/).join('|')})(?: |$)`, 'gu');
 }
 
 function topicsOf(
@@ -110,6 +123,16 @@ export function smallTalkTopic(message: string, domain?: Domain): string | undef
     else if (wordsOf(withoutClosing(withoutOpening(clause))) !== '') return whole;
   }
   return smallTalk().priority.find((topic) => found.includes(topic)) ?? found[0];
+}
+
+/**
+ * The topic that a flow of a project answers, by its id.
+ * @example topicOfFlow({ id: 'greet_user' }); // 'greeting'
+ */
+export function topicOfFlow({ id }: Pick<Flow, 'id'>): string | undefined {
+  const { flows, flowWords } = smallTalk();
+  const words = wordsOf(id.toLowerCase()).replaceAll(flowWords, '').trim();
+  return flows.find(({ whole }) => whole.test(words))?.name;
 }
 
 /** Messages of more clauses are stories. */

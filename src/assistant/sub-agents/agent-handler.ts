@@ -1,12 +1,13 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { ClientBinding } from '../../client/index.ts';
+import { errorMessage } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { until } from '../../time/index.ts';
 import type { BotMessage } from '../conversation.ts';
 import { isInBackground } from '../executor/agents.ts';
 import type { AbandonedCall, Call, CallHandler, CallOutcome } from '../executor/call-handler.ts';
 import type { SubAgent } from '../project/sub-agents.ts';
 import { agentInput } from './agent-input.ts';
-import { ExternalCaller } from './external-agent.ts';
+import { ExternalCaller, type ExternalParts } from './external-agent.ts';
 import type { McpPool } from './mcp.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf, ProgressMessages, type Sleep, timeLimit, withRetries } from './outcome.ts';
@@ -23,7 +24,10 @@ export interface AgentHandlerParts {
   readonly sleep: Sleep;
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** @default [] */
-  readonly bindings?: readonly ClientBinding[] | undefined;
+  readonly bindings?: ExternalParts['bindings'];
+  readonly policy?: ExternalParts['policy'];
+  readonly directory: string;
+  readonly logger: Logger;
 }
 
 /** Carries out `call: agent` of one sub agent, whichever protocol it has. */
@@ -35,14 +39,30 @@ export class AgentHandler implements CallHandler {
 
   constructor(parts: AgentHandlerParts) {
     this.#parts = parts;
-    const { agent, files, fetch, bindings } = parts;
+    const { agent, files, fetch, bindings, policy, directory, logger } = parts;
     this.hasContexts = agent.protocol === 'A2A';
     if (agent.protocol !== 'A2A') return;
-    this.#external = new ExternalCaller({ agent, files, fetch, bindings });
+    this.#external = new ExternalCaller({
+      agent,
+      files,
+      fetch,
+      bindings,
+      policy,
+      directory,
+      logger,
+    });
   }
 
   handles({ target, mcpServer }: Call['step']): boolean {
     return mcpServer === undefined && target === this.#parts.agent.name;
+  }
+
+  /**
+   * A remote task is found again by the ids of its message and context, and tools of a model are journaled.
+   * What a module does by itself nobody knows.
+   */
+  isRepeatable(): boolean {
+    return this.#parts.module.run === undefined;
   }
 
   async run(call: Call): Promise<CallOutcome> {
@@ -86,17 +106,33 @@ export class AgentHandler implements CallHandler {
     const { agent, module, model, files } = this.#parts;
     if (module.run !== undefined) return this.#runModule(module.run, call, input);
     if (this.#external !== undefined) {
-      if (isInBackground(call.metadata)) return this.#external.look(call, input);
-      const isAnswer = call.mode !== 'resume' || call.isCorrection;
-      const again = isAnswer ? undefined : await this.#external.lookAgain(call, input);
-      return again ?? this.#external.run(call, input);
+      // Text that a hook may change is not shown before.
+      const { processOutput, processAgentOutput } = module;
+      const isStreamed =
+        call.isStreamed === true && processOutput === undefined && processAgentOutput === undefined;
+      return this.#callExternal(this.#external, { ...call, isStreamed }, input);
     }
     if (agent.protocol === 'A2A' || model === undefined) {
-      return { id: input.id, status: 'fatal_error', errorMessage: 'the agent has no model' };
+      return {
+        id: input.id,
+        status: 'fatal_error',
+        errorMessage: `sub agent ${agent.name} has no model; name a model group with its key in configuration.llm.model_group`,
+      };
     }
     const promptTemplate =
       agent.promptTemplate === undefined ? undefined : files.get(agent.promptTemplate);
     return runReactAgent({ ...this.#parts, agent, model, promptTemplate }, call, input);
+  }
+
+  async #callExternal(
+    external: ExternalCaller,
+    call: Call,
+    input: AgentInput,
+  ): Promise<AgentOutput> {
+    if (isInBackground(call.metadata)) return external.look(call, input);
+    const isAnswer = call.mode !== 'resume' || call.isCorrection;
+    const again = isAnswer ? undefined : await external.lookAgain(call, input);
+    return again ?? external.run(call, input);
   }
 
   async #runModule(
@@ -119,8 +155,7 @@ export class AgentHandler implements CallHandler {
     } catch (error) {
       call.signal.throwIfAborted();
       call.logger.error({ agent: agent.name, error }, 'sub_agent.module.failed');
-      const errorMessage = error instanceof Error ? error.message : 'its module failed';
-      return { id: input.id, status: 'fatal_error', errorMessage };
+      return { id: input.id, status: 'fatal_error', errorMessage: errorMessage(error) };
     }
   }
 

@@ -19,9 +19,7 @@ export async function agentInput(
   return {
     id: idOf(agent, call, events),
     userMessage: call.userMessage,
-    slots: [...call.domain.slots.values()]
-      .filter((slot) => !slot.builtin)
-      .map((slot) => inputSlot(slot, call.slots[slot.name] ?? null)),
+    slots: inputSlots(call.domain.slots, call.slots),
     conversationHistory: historyText(call.transcript),
     events,
     metadata: {
@@ -37,6 +35,16 @@ export async function agentInput(
     timestamp: new Date(call.clock.now()).toISOString(),
     recipientId: call.senderId,
   };
+}
+
+/** The slots of a project, without those of the engine. */
+export function inputSlots(
+  slots: ReadonlyMap<string, Slot>,
+  values: JsonObject,
+): readonly AgentInputSlot[] {
+  return [...slots.values()]
+    .filter((slot) => !slot.builtin)
+    .map((slot) => inputSlot(slot, values[slot.name] ?? null));
 }
 
 function inputSlot(slot: Slot, value: JsonValue): AgentInputSlot {

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { findModule } from '../project/project-folder.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { ClientBinding } from '../../client/index.ts';
-import { suggest } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { importModule, suggest } from '../../config/index.ts';
+import { errorMessage, invalidConfiguration, LegateError } from '../../protocol/index.ts';
+import type { UrlPolicy } from '../../push/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { sleep as pause } from '../../time/index.ts';
 import type { CallHandler } from '../executor/call-handler.ts';
 import type { Project } from '../project/load-project.ts';
 import type { SubAgent } from '../project/sub-agents.ts';
 import { AgentHandler } from './agent-handler.ts';
+import type { ExternalParts } from './external-agent.ts';
 import { isPassing } from './external-output.ts';
 import { McpPool, toolHandler } from './mcp.ts';
 import type { SubAgentModule, SubAgentTool } from './model.ts';
@@ -24,7 +24,9 @@ export interface SubAgentOptions {
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Bindings to call agents by, beside the two over HTTP. @default [] */
-  readonly bindings?: readonly ClientBinding[] | undefined;
+  readonly bindings?: ExternalParts['bindings'];
+  /** Where agents and MCP servers with TLS files may be. @default anywhere */
+  readonly policy?: UrlPolicy | undefined;
   /** Between two attempts. @default a timer */
   readonly sleep?: Sleep | undefined;
 }
@@ -38,9 +40,9 @@ export async function createHandlers(
   options: SubAgentOptions,
 ): Promise<readonly CallHandler[]> {
   const { subAgents, endpoints, files, directory, modelId } = project;
-  const { logger, fetch, bindings, sleep = pause } = options;
+  const { logger, fetch, bindings, policy, sleep = pause } = options;
   if (subAgents.size === 0 && endpoints.mcpServers.size === 0) return [];
-  const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch });
+  const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch, policy });
   const leaving = new AbortController();
   const checks: Promise<void>[] = [];
   // One of the handlers closes what all of them share.
@@ -62,15 +64,7 @@ export async function createHandlers(
         logger.warn({ agent: agent.name, hint: python.hint }, 'sub_agent.python_module_left_out');
       }
       const module = python === undefined ? await loadModule(agent, project) : {};
-      const isLeftOut = endpoints.unsupportedModelGroups.has(
-        agent.protocol === 'RASA' ? (agent.modelGroup ?? '') : '',
-      );
-      const model = isLeftOut
-        ? undefined
-        : modelOf(agent, options.models, {
-            isOwn: module.run !== undefined,
-            standard: project.config.generator?.modelGroup,
-          });
+      const model = needsModel(agent, module) ? modelOf(agent, project, options) : undefined;
       const handler = new AgentHandler({
         agent,
         module,
@@ -81,6 +75,9 @@ export async function createHandlers(
         sleep,
         fetch,
         bindings,
+        policy,
+        directory,
+        logger,
       });
       handlers.push(handler);
       const { startupCheck } = agent;
@@ -100,31 +97,28 @@ async function closeHandlers(handlers: readonly CallHandler[]): Promise<void> {
   await Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
 }
 
+export type ReactAgent = Extract<SubAgent, { protocol: 'RASA' }>;
+
+/** Whether a language model runs the agent. A module with `run` is the whole agent. */
+export function needsModel(agent: SubAgent, module: SubAgentModule): agent is ReactAgent {
+  return agent.protocol === 'RASA' && module.run === undefined;
+}
+
+/** The model of a ReAct agent: of its group, of the command generator's, or the only one there is. */
 function modelOf(
-  agent: SubAgent,
-  models: ReadonlyMap<string, LanguageModelV4>,
-  {
-    isOwn,
-    standard,
-  }: {
-    /** Whether the agent's module answers itself. */
-    readonly isOwn: boolean;
-    /** The group of the command generator. */
-    readonly standard: string | undefined;
-  },
+  agent: ReactAgent,
+  { config, endpoints }: Project,
+  { models, logger }: SubAgentOptions,
 ): LanguageModelV4 | undefined {
-  if (agent.protocol === 'A2A' || isOwn) return undefined;
-  const { modelGroup = standard } = agent;
-  // Without a name the group is unambiguous only when there is just one.
+  const { modelGroup = config.generator?.modelGroup } = agent;
   const only = models.size === 1 ? [...models.values()][0] : undefined;
   const model = modelGroup === undefined ? only : models.get(modelGroup);
-  if (model !== undefined) return model;
-  const ids = [...models.keys()];
-  const hint =
-    modelGroup === undefined
-      ? 'name one of the model_groups of endpoints.yml in configuration.llm.model_group'
-      : suggest(modelGroup, ids, 'describe it under model_groups in endpoints.yml');
-  throw new LegateError('CONFIGURATION_INVALID', `sub agent ${agent.name} needs a model; ${hint}`);
+  // Groups that were left out have their own warning.
+  if (model === undefined && endpoints.unsupportedModelGroups.size === 0) {
+    const hint = 'name one of the model_groups of endpoints.yml in configuration.llm.model_group';
+    logger.warn({ agent: agent.name, hint }, 'sub_agent.no_model');
+  }
+  return model;
 }
 
 /** With a logger, an agent that may come back is a warning. */
@@ -138,7 +132,7 @@ async function mustAnswer(agent: SubAgent, handler: AgentHandler, logger?: Logge
     }
     throw new LegateError(
       'UNAVAILABLE',
-      `sub agent ${agent.name} does not answer: ${error instanceof Error ? error.message : 'unknown failure'}; start it, or set configuration.startup_check to warn or lazy`,
+      `sub agent ${agent.name} does not answer: ${errorMessage(error)}; start it, or set configuration.startup_check to warn or lazy`,
       { cause: error },
     );
   }
@@ -248,7 +242,7 @@ export async function loadModule(
     throw invalid(agent, `there is no module ${agent.module}; write a path such as ./agent.ts`);
   }
   const { data: module, error } = moduleSchema.safeParse({
-    ...(await import(pathToFileURL(path).href)),
+    ...(await importModule(path)),
   });
   const [issue] = error?.issues ?? [];
   if (module === undefined) {
@@ -260,5 +254,5 @@ export async function loadModule(
 }
 
 function invalid(agent: SubAgent, words: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', `sub agent ${agent.name}: ${words}`);
+  return invalidConfiguration(`sub agent ${agent.name}: ${words}`);
 }

@@ -6,8 +6,12 @@ import type {
   RemoteTaskOptions,
   ResumePoint,
 } from '../../client/index.ts';
+import { cardVerifier } from '../../auth/index.ts';
+import { present } from '../../config/index.ts';
 import { authenticationHeaders } from '../../mcp/index.ts';
+import { type ClientTls, clientTls } from '../../net/index.ts';
 import {
+  isJsonObject,
   type JsonObject,
   LegateError,
   type Message,
@@ -16,11 +20,12 @@ import {
   parseJson,
   readAgentCard,
 } from '../../protocol/index.ts';
+import { tlsFetch, type UrlPolicy } from '../../push/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import type { Call } from '../executor/call-handler.ts';
 import type { ExternalAgent } from '../project/sub-agents.ts';
 import {
-  atWork,
+  stillRunning,
   failedOutput,
   isPassing,
   isSettled,
@@ -29,10 +34,13 @@ import {
   toMessage,
 } from './external-output.ts';
 import type { AgentInput, AgentOutput } from './model.ts';
+import { StreamedArtifacts } from './streamed-artifacts.ts';
 
 /** Default timeout of an agent that streams, in seconds; a polled agent has its own timeout. */
 const longestStream = 600;
 const lookTimeoutMs = 30_000;
+/** The journal entry of the remote task, for a turn that runs again. */
+const journaledPoint = 'task';
 /** Milliseconds that pending cancellations may take when a connection is replaced. */
 const closeGraceMs = 30_000;
 /** Limit of all artifacts of one call; beyond it the call fails rather than being truncated. */
@@ -54,7 +62,8 @@ export class ExternalCaller {
 
   constructor(parts: ExternalParts) {
     this.#agent = parts.agent;
-    this.#connection = new LazyClient(() => connectAgent(parts));
+    const access = accessOf(parts);
+    this.#connection = new LazyClient(() => connectAgent(parts, access));
   }
 
   /** Requests a task that can't exist: a not-found error shows that the agent is up and accepts our credentials. */
@@ -73,7 +82,14 @@ export class ExternalCaller {
   async run(call: Call, input: AgentInput): Promise<AgentOutput> {
     try {
       const client = await this.#connection.get(call.signal);
-      return await this.#send(client, call, input, toMessage(input));
+      const message = toMessage(input);
+      // An earlier attempt of the turn may have started the task: it is followed, not started again.
+      const { readResumePoint } = await import('../../client/index.ts');
+      const point = readResumePoint(await call.journal?.read(journaledPoint));
+      if (point?.taskId !== undefined) {
+        return await this.#follow(client, call, input.id, { message, point });
+      }
+      return await this.#send(client, call, input, message);
     } catch (error) {
       call.signal.throwIfAborted();
       if (!isTaskGone(error) || input.metadata['task_id'] === undefined) {
@@ -98,7 +114,8 @@ export class ExternalCaller {
       const { signal } = call;
       const task = await client.getTask(taskId, { signal, timeoutMs: lookTimeoutMs });
       if (isSettled(task)) return await this.#answer({ task }, { call, id, point });
-      if (deadline === undefined || call.clock.now() < deadline) return atWork(id, point, deadline);
+      if (deadline === undefined || call.clock.now() < deadline)
+        return stillRunning(id, point, deadline);
       await this.cancel(call.metadata, call.logger);
       return timedOut(id, this.#seconds(client));
     } catch (error) {
@@ -189,15 +206,19 @@ export class ExternalCaller {
       ...(backgroundAfter !== undefined && { detachAfterMs: backgroundAfter * 1000 }),
       handsOver,
       limits,
+      save: async (point) => call.journal?.write(journaledPoint, { ...point }),
       onCancelFailed: this.#cancelFailed(call.logger),
     };
     const task = new RemoteTask(options);
+    const shown = new StreamedArtifacts(call);
     try {
       for await (const event of task.events()) {
+        if (event.kind === 'chunk') await shown.add(event);
         if (event.kind === 'end' || event.kind === 'question') {
           const answer = event.kind === 'end' ? event.response : { task: event.task };
           const delivered = point?.delivered ?? {};
-          return await this.#answer(answer, { call, id, point: task.point, delivered, last });
+          const at = { call, id, point: task.point, delivered, last };
+          return await shown.end(await this.#answer(answer, at));
         }
         const said = event.kind === 'progress' ? textOf(event.parts) : '';
         if (said !== '') await call.say({ text: said, metadata: { intermediate: true } });
@@ -207,7 +228,7 @@ export class ExternalCaller {
       if (task.expired !== undefined) return timedOut(id, seconds);
       throw error;
     }
-    return atWork(id, task.point, deadline);
+    return stillRunning(id, task.point, deadline);
   }
 
   async #answer(
@@ -284,28 +305,44 @@ export interface ExternalParts {
   readonly files: ReadonlyMap<string, string>;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Beside the two over HTTP. @default [] */
-  readonly bindings?: readonly ClientBinding[] | undefined;
+  /** Beside the two over HTTP, with the TLS files of the agent. @default none */
+  readonly bindings?: ((tls: ClientTls | undefined) => readonly ClientBinding[]) | undefined;
+  /** Where the agent may be. @default anywhere */
+  readonly policy?: UrlPolicy | undefined;
+  /** Paths of keys and certificates are relative to it. @default the working directory */
+  readonly directory?: string | undefined;
+  /** Told of files that were read again. */
+  readonly logger?: Logger | undefined;
+}
+
+/** How an agent is reached: opens its files, so that a wrong one is found at once. */
+function accessOf({ agent, fetch, bindings, policy, directory, logger }: ExternalParts) {
+  const about = present({ what: `sub agent ${agent.name}`, directory, logger });
+  const tls = agent.tls && clientTls(agent.tls, about);
+  const own = tls === undefined ? fetch : tlsFetch(tls, policy);
+  return present({
+    fetch: own,
+    bindings: bindings?.(tls),
+    verifyCard: agent.verifyCard && cardVerifier(agent.verifyCard, about),
+  });
 }
 
 /** Creates the client of a remote agent from its configuration; loads modules lazily. */
-export async function connectAgent({
-  agent,
-  files,
-  fetch,
-  bindings,
-}: ExternalParts): Promise<Client> {
+async function connectAgent(
+  { agent, files, fetch }: ExternalParts,
+  access: ReturnType<typeof accessOf>,
+): Promise<Client> {
   const { connect } = await import('../../client/index.ts');
   const card = files.get(agent.agentCard);
-  const address = card === undefined ? agent.agentCard : readAgentCard(parseJson(card));
+  const address = card === undefined ? agent.agentCard : cardOf(card);
   const options: ClientOptions = {
     // withRetries retries calls and logs its delays.
     retry: false,
     timeoutMs: 60_000,
     poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
-    ...(fetch !== undefined && { fetch }),
-    ...(bindings !== undefined && { bindings }),
+    ...access,
     ...(agent.auth !== undefined && {
+      // Tokens come from another server, which the TLS files are not for.
       auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
     }),
     onRequest: ({ headers }) => {
@@ -314,4 +351,11 @@ export async function connectAgent({
     },
   };
   return connect(address, options);
+}
+
+/** As it was written, so that its signature can be verified. */
+function cardOf(text: string): JsonObject {
+  const card = parseJson(text);
+  readAgentCard(card);
+  return isJsonObject(card) ? card : {};
 }

@@ -58,7 +58,7 @@ export function isSettled({ status }: Task): boolean {
  * The resume point of a background task, saved with the conversation (`at_work`). `deadline`, in
  * milliseconds since 1970, is when the task times out.
  */
-export function atWork(id: string, point: Place, deadline: number | undefined): AgentOutput {
+export function stillRunning(id: string, point: Place, deadline: number | undefined): AgentOutput {
   const until = deadline === undefined ? {} : { task_deadline: deadline };
   return { id, status: 'input_required', metadata: { ...kept(point), at_work: true, ...until } };
 }

@@ -1,11 +1,18 @@
-import { suggest } from '../../config/index.ts';
+import { present, suggest } from '../../config/index.ts';
 import {
   McpConnection,
   type McpServerConfig,
   type McpToolResult,
   metaOf,
 } from '../../mcp/index.ts';
-import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { clientTls } from '../../net/index.ts';
+import {
+  invalidConfiguration,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+} from '../../protocol/index.ts';
+import { tlsFetch, type UrlPolicy } from '../../push/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Call, CallHandler, CallOutcome } from '../executor/call-handler.ts';
 import type { McpServer } from '../project/mcp-servers.ts';
@@ -18,6 +25,8 @@ export interface McpPoolOptions {
   readonly logger: Logger;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Where servers with TLS files may be. @default anywhere */
+  readonly policy?: UrlPolicy | undefined;
 }
 
 /** One connection to each MCP server of a project, made when it is first needed. */
@@ -25,10 +34,13 @@ export class McpPool {
   readonly #servers: ReadonlyMap<string, McpServer>;
   readonly #options: McpPoolOptions;
   readonly #connections = new Map<string, McpConnection>();
+  /** Made at once: a wrong file of certificates is found at start. */
+  readonly #configs = new Map<string, McpServerConfig>();
 
   constructor(servers: ReadonlyMap<string, McpServer>, options: McpPoolOptions) {
     this.#servers = servers;
     this.#options = options;
+    for (const server of servers.values()) this.#configs.set(server.name, this.#configOf(server));
   }
 
   has(name: string): boolean {
@@ -38,8 +50,7 @@ export class McpPool {
   server(name: string): McpServer {
     const server = this.#servers.get(name);
     if (server !== undefined) return server;
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `no MCP server named "${name}"; add it to mcp_servers in endpoints.yml`,
     );
   }
@@ -47,7 +58,9 @@ export class McpPool {
   connection(name: string): McpConnection {
     const known = this.#connections.get(name);
     if (known !== undefined) return known;
-    const connection = new McpConnection(this.#configOf(this.server(name)));
+    const connection = new McpConnection(
+      this.#configs.get(name) ?? this.#configOf(this.server(name)),
+    );
     this.#connections.set(name, connection);
     return connection;
   }
@@ -58,17 +71,32 @@ export class McpPool {
   }
 
   #configOf(server: McpServer): McpServerConfig {
-    const { directory, logger, fetch } = this.#options;
+    const { directory, logger, policy } = this.#options;
     const { name } = server;
     if ('url' in server) {
-      const { url, auth } = server;
-      return { name, url, auth, logger, ...(fetch !== undefined && { fetch }) };
+      const { url, auth, tls } = server;
+      const base = this.#options.fetch;
+      const about = { what: `MCP server ${name}`, directory, logger };
+      const fetch =
+        tls === undefined ? base : toHost(url, tlsFetch(clientTls(tls, about), policy), base);
+      return { name, url, auth, logger, ...present({ fetch }) };
     }
     const { command, args, env } = server;
-    // `node` means the Node.js that runs this process, not the first one on the PATH.
-    const program = command === 'node' ? process.execPath : command;
-    return { name, command: program, args, env, cwd: directory, logger };
+    return { name, command, args, env, cwd: directory, logger };
   }
+}
+
+/** Tokens come from another server, which the TLS files are not for. */
+function toHost(
+  url: string,
+  fetch: typeof globalThis.fetch,
+  others: typeof globalThis.fetch = globalThis.fetch,
+): typeof globalThis.fetch {
+  const { host } = new URL(url);
+  return (input, init) => {
+    const target = new URL(input instanceof Request ? input.url : input);
+    return (target.host === host ? fetch : others)(input, init);
+  };
 }
 
 /** Carries out `call: tool` with `mcp_server`: slots become parameters, the result becomes slots. */
@@ -76,6 +104,11 @@ export function toolHandler(pool: McpPool): CallHandler {
   return {
     kind: 'tool',
     handles: (step) => step.mcpServer !== undefined && pool.has(step.mcpServer),
+    async isRepeatable({ mcpServer = '', target }) {
+      const tools = await pool.connection(mcpServer).tools();
+      const tool = tools.find(({ name }) => name === target);
+      return tool?.isReadOnly === true || tool?.isIdempotent === true;
+    },
     async run(call) {
       try {
         return await callTool(pool, call);

@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import { backoff, Deadline } from '../../time/index.ts';
 import { compileCondition } from '../conditions/condition.ts';
 import type { BotMessage } from '../conversation.ts';
-import { coerceSlotValue } from '../domain/slot.ts';
+import { storedSlotValue } from '../domain/slot.ts';
 import type { Call, CallOutcome } from '../executor/call-handler.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
@@ -67,15 +67,15 @@ function isExit({ step, slots, domain }: Call, events: readonly EventDraft[]): b
   return step.exitIf.every((text) => compileCondition(text).evaluate({ slots: values }));
 }
 
-/** The slot value that an event sets, coerced to the slot's type; undefined when it sets none. */
+/** The slot value that an event sets, as the slot stores it; undefined when it sets none. */
 export function slotOfEvent(
   { event, name, value = null }: EventDraft,
   { slots }: Domain,
 ): { readonly name: string; readonly value: JsonValue } | undefined {
   const slot = event === 'slot' && typeof name === 'string' ? slots.get(name) : undefined;
   if (slot === undefined) return undefined;
-  const coerced = coerceSlotValue(slot, value);
-  return coerced.ok ? { name: slot.name, value: coerced.value } : undefined;
+  const stored = storedSlotValue(slot, value);
+  return stored.ok ? { name: slot.name, value: stored.value } : undefined;
 }
 
 export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>;

@@ -4,6 +4,7 @@ import {
   cutResult,
   type Entry,
   type ModelAnswer,
+  modelAnswer,
   noUsage,
   runToolLoop,
   toFunctionTool,
@@ -11,6 +12,7 @@ import {
   toPrompt,
 } from '../../agents/index.ts';
 import { generateText } from '../../models/index.ts';
+import { StoredFormat } from '../../store/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import { MessageStream } from '../actions/runner.ts';
 import type { BotMessage } from '../conversation.ts';
@@ -31,6 +33,8 @@ import type {
 import { type Sleep, slotOfEvent, timeLimit } from './outcome.ts';
 import { chatHistory, formerResults, keptResults, systemPrompt } from './react-prompt.ts';
 import { reactTools, setSlotTool, TASK_COMPLETED, taskCompleted } from './react-tools.ts';
+
+const journaledAnswer = new StoredFormat({ name: 'journal entry', schema: modelAnswer });
 
 export interface ReactParts {
   readonly agent: ReactAgent;
@@ -93,6 +97,7 @@ class ReactRun {
   readonly #results: (readonly StructuredResult[])[];
   readonly #system: string;
   readonly #entries: Entry[];
+  #answers = 0;
   /** The part of the last answer that was streamed to users. */
   #streamed: BotMessage | undefined;
 
@@ -113,7 +118,8 @@ class ReactRun {
   async take(): Promise<AgentOutput> {
     if (this.#isDone()) return this.#end('completed');
     const { agent } = this.#parts;
-    const { logger } = this.#call;
+    const call = this.#call;
+    const { logger } = call;
     const signal = this.#signal;
     const own = this.#ownTools();
     const tools = await reactTools(own, { ...this.#parts, signal });
@@ -130,8 +136,7 @@ class ReactRun {
           toolTimeoutMs: (agent.toolTimeout ?? 0) * 1000,
           resultCharacters: largestResult,
         },
-        // A turn of an assistant is never run again after a crash.
-        journal: undefined,
+        journal: call.journal,
         logger,
         signal,
         context: (_: unknown, controls: { readonly signal: AbortSignal }) => ({
@@ -141,7 +146,7 @@ class ReactRun {
         }),
       },
       limits: { iterations: agent.maxIterations, tokens: 0 },
-      ask: () => this.#ask(definitions),
+      ask: () => this.#journaled(() => this.#ask(definitions)),
       onAnswer: async ({ text }: ModelAnswer) =>
         text === '' ? undefined : this.#end('input_required', text),
       onCalls: async (answer: ModelAnswer) => this.#fill(answer),
@@ -177,6 +182,19 @@ class ReactRun {
       const set = (value: JsonValue): void => this.#note(slotSet(name, value));
       return slot === undefined ? [] : [setSlotTool(slot, set)];
     });
+  }
+
+  /** A turn that runs again reuses the answers of the model: the calls in them are journaled too. */
+  async #journaled(ask: () => Promise<ModelAnswer>): Promise<ModelAnswer> {
+    const { journal } = this.#call;
+    if (journal === undefined) return ask();
+    this.#answers += 1;
+    const key = `answer ${this.#answers}`;
+    const known = await journal.read(key);
+    if (known !== undefined) return journaledAnswer.decode(known, key);
+    const answer = await ask();
+    await journal.write(key, journaledAnswer.encode(answer).value);
+    return answer;
   }
 
   async #ask(tools: readonly LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {

@@ -5,9 +5,9 @@ import { dateTimeLine } from '../generators/llm/facts.ts';
 import { presentMoment } from '../generators/present-moment.ts';
 import type { ReactAgent } from '../project/sub-agents.ts';
 import { compileTemplate } from '../templates/template.ts';
-import { KeyedList } from '../templates/value.ts';
-import { entriesOfRun, slotValues } from './agent-input.ts';
-import type { AgentInput, AgentInputSlot, StructuredResult } from './model.ts';
+import { agentScope } from '../templates/prompt-scopes.ts';
+import { entriesOfRun } from './agent-input.ts';
+import type { AgentInput, StructuredResult } from './model.ts';
 
 /** The default; a project may set another with `prompt_template`. */
 const template = `You work for an assistant that talks with a user. Your task:
@@ -40,29 +40,21 @@ export interface PromptFacts {
 }
 
 export function systemPrompt({ agent, call, input, exitSlots, own }: PromptFacts): string {
-  const results = shownResults(formerResults(call.metadata));
-  const slots = slotValues(input);
-  const known = Object.entries(slots).filter(([, value]) => value !== null);
-  return compileTemplate(own ?? template).render({
+  const scope = agentScope({
     description: agent.description,
-    slot_names: [...exitSlots],
-    slots: KeyedList.make(input.slots.map(promptSlot)),
-    conversation_history: input.conversationHistory,
-    known_slots: known.length === 0 ? null : Object.fromEntries(known),
-    current_datetime: agent.includeDateTime
+    exitSlots,
+    slots: input.slots,
+    conversationHistory: input.conversationHistory,
+    currentDateTime: agent.includeDateTime
       ? dateTimeLine(presentMoment(call), agent.timezone)
       : null,
-    enable_filler_messages: agent.enableFillerMessages,
-    resumed_after_interruption: call.mode === 'resume',
-    resumed_last_request: lastRequest(call.metadata['last_message']),
-    restarted: call.mode === 'restart' || call.metadata['restarted'] === true,
-    tool_results: results.length === 0 ? null : [...results],
+    fillerMessages: agent.enableFillerMessages,
+    isResumed: call.mode === 'resume',
+    lastRequest: lastRequest(call.metadata['last_message']),
+    isRestarted: call.mode === 'restart' || call.metadata['restarted'] === true,
+    toolResults: shownResults(formerResults(call.metadata)),
   });
-}
-
-/** As templates of projects know it. */
-function promptSlot({ name, value, type, allowedValues }: AgentInputSlot) {
-  return { name, value, type, allowed_values: allowedValues ?? null };
+  return compileTemplate(own ?? template).render(scope);
 }
 
 function lastRequest(value: JsonValue | undefined): string | null {

@@ -1,6 +1,6 @@
 import { mcpTool, tool, withSafeNames } from '../../agents/index.ts';
 import { metaOf, selectTools } from '../../mcp/index.ts';
-import { type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, parseJsonOr } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/slot.ts';
 import type { Slot } from '../model.ts';
 import type { ReactAgent } from '../project/sub-agents.ts';
@@ -96,9 +96,5 @@ export function readSlotValue(slot: Slot, input: JsonValue): JsonValue {
 /** Models also send lists and objects as JSON text. */
 function parsedFor({ type }: Slot, text: JsonValue): JsonValue {
   if (typeof text !== 'string' || (type !== 'list' && type !== 'any')) return text;
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
+  return parseJsonOr(text, text);
 }

@@ -25,7 +25,11 @@ test.each([
   ['{{ true == 1 }}', 'False', 'a boolean is not a number'],
   ['{{ 1 < "a" }}', 'False', 'what has no order is not smaller'],
   ['{{ missing.deeper.still }}', '', 'what is missing has no error'],
-  ['{% for x in none %}{{ x }}{% else %}none{% endfor %}', 'none', 'what is no list is empty'],
+  [
+    '{% for x in none %}{{ x }}{% else %}none{% endfor %}',
+    'none',
+    'other values than lists are empty',
+  ],
 ])('differs from Jinja2 on purpose: %s renders as %j, since %s', (template, expected) => {
   expect(compileTemplate(template).render(scope)).toBe(expected);
 });

@@ -73,7 +73,7 @@ const partition: Operation = (value, call) => {
 const someOf = (options: Value, holds: (option: string) => boolean): boolean =>
   (isList(options) ? options : [options]).some((option) => holds(toText(option)));
 
-/** Every letter behind something that is no letter. */
+/** Every letter behind something that is not a letter. */
 const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => capitalize(word));
 
 /** The methods that templates call on texts, dates, mappings and lists; those of Python. */

@@ -51,8 +51,8 @@ function convert(kind: string, value: Value, precision: number | undefined): str
 }
 
 /**
- * A date and time as Python's `strftime` writes it, with English names. What is not a date, or a
- * conversion that does not exist, is a `RangeError`.
+ * A date and time as Python's `strftime` writes it, with English names.
+ * @throws {RangeError} for an invalid date or an unknown conversion
  */
 export function strftime(text: string, format: string): string {
   const fields = dateOf(text, 'strftime');

@@ -1,28 +1,37 @@
-import type { JsonObject } from '../../protocol/index.ts';
+import type { PromptFacts } from '../generators/llm/facts.ts';
+import type { AgentInputSlot } from '../sub-agents/model.ts';
+import type { TranscriptEntry } from '../tracker/state.ts';
+import { agentScope, rephraserScope, searchScope } from './prompt-scopes.ts';
 import type { TemplateScope } from './rendering.ts';
-import { KeyedList } from './value.ts';
 
-const agent: JsonObject = { name: 'hotel_desk', description: 'Finds "hotels".' };
+const agent = { name: 'hotel_desk', description: 'Finds "hotels".' };
 
-const slots = [
-  { name: 'amount', value: 50, type: 'float', description: 'in "euros"', allowed_values: null },
-  {
-    name: 'service',
-    value: null,
-    type: 'categorical',
-    description: null,
-    allowed_values: ['a', 'b'],
-  },
+const slots: readonly AgentInputSlot[] = [
+  { name: 'amount', value: 50, type: 'float' },
+  { name: 'service', value: null, type: 'categorical', allowedValues: ['a', 'b'] },
 ];
 
-/**
- * A value for each variable that prompts get, of the type that it has in conversations: to find the
- * mistakes of templates before the first conversation. One scope serves all kinds of prompts: command
- * generators, the rephraser, sub agents and enterprise search.
- */
-export const sampleScope: TemplateScope = {
-  available_flows: [{ name: 'transfer', description: 'Send "money".', slots, agent_info: [agent] }],
-  flow_slots: slots,
+const flowSlots = slots.map(({ name, value, type, allowedValues = null }) => ({
+  name,
+  value,
+  type,
+  description: value === null ? null : 'in "euros"',
+  allowed_values: allowedValues,
+}));
+
+const transcript: readonly TranscriptEntry[] = [
+  { speaker: 'user', text: 'hi' },
+  { speaker: 'bot', text: 'Hello!' },
+  { speaker: 'user', text: 'send 50' },
+];
+
+const now = 'Sunday, 15 November 2026, 10:00 (UTC)';
+
+const commandFacts: PromptFacts = {
+  available_flows: [
+    { name: 'transfer', description: 'Send "money".', slots: flowSlots, agent_info: [agent] },
+  ],
+  flow_slots: flowSlots,
   current_flow: 'transfer',
   current_slot: 'amount',
   current_slot_description: 'in "euros"',
@@ -30,25 +39,37 @@ export const sampleScope: TemplateScope = {
   current_slot_allowed_values: null,
   current_conversation: 'USER: hi\nAI: Hello!\nUSER: send 50',
   user_message: 'send 50',
-  current_datetime: 'Sunday, 15 November 2026, 10:00 (UTC)',
+  current_datetime: now,
   active_agent: agent,
   completed_agents: [agent],
-  suggested_response: 'How much?',
-  history: 'user: hi\nbot: Hello!',
-  current_input: 'send 50',
-  language: 'en',
+};
+
+/**
+ * A value for each variable that prompts get, made by the functions that make them in conversations: to
+ * find the mistakes of templates before the first conversation. One scope serves all kinds of prompts:
+ * command generators, the rephraser, sub agents and enterprise search.
+ */
+export const sampleScope: TemplateScope = {
   summary: 'The user sends money.',
-  description: 'Finds hotels.',
-  slot_names: ['amount', 'service'],
-  slots: KeyedList.make(slots),
-  known_slots: { amount: 50 },
-  conversation_history: 'USER: hi\nAI: Hello!',
-  enable_filler_messages: true,
-  resumed_after_interruption: true,
-  resumed_last_request: 'Which city?',
-  restarted: true,
-  tool_results: [{ name: 'find_hotels', result: 'none' }],
-  docs: [{ text: 'Transfers are free.', metadata: { source: 'faq.txt' } }],
-  citation_enabled: true,
-  check_relevancy: true,
+  ...rephraserScope({ text: 'How much?', transcript, maxMessages: 10, language: 'en' }),
+  ...agentScope({
+    description: 'Finds hotels.',
+    exitSlots: ['amount', 'service'],
+    slots,
+    conversationHistory: 'USER: hi\nAI: Hello!',
+    currentDateTime: now,
+    fillerMessages: true,
+    isResumed: true,
+    lastRequest: 'Which city?',
+    isRestarted: true,
+    toolResults: [{ name: 'find_hotels', result: 'none' }],
+  }),
+  ...searchScope({
+    passages: [{ text: 'Transfers are free.', source: 'faq.txt' }],
+    slots,
+    transcript,
+    hasCitations: true,
+    checksRelevancy: true,
+  }),
+  ...commandFacts,
 };

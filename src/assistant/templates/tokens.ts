@@ -66,7 +66,7 @@ export class Names {
     return result;
   }
 
-  /** @throws {TextError} when the template calls what is no macro of its own. */
+  /** @throws {TextError} when the template calls an undefined macro. */
   checkCalls(template: string): void {
     const isKnown = (name: string) =>
       globals.has(name) || name === 'caller' || this.#macros.has(name);

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import { dateFields } from './date-fields.ts';
 
-/** What expressions work on: JSON, and undefined for what is not there. */
+/** Values of expressions: JSON, and undefined for missing values. */
 export type Value = JsonValue | undefined;
 
 /**

@@ -84,7 +84,7 @@ export function actionRejected(name: string): EventDraft {
 }
 
 /**
- * A slot has a new value.
+ * An event that sets a slot.
  * @example slotSet('amount', 5) // { event: 'slot', name: 'amount', value: 5 }
  */
 export function slotSet(name: string, value: JsonValue, filledBy?: Extractor): EventDraft {

@@ -67,6 +67,8 @@ const trackerState = z
     surveyed: z.boolean(),
     /** Sub agents that ended in this session, each once. */
     agents: z.array(z.string()).readonly(),
+    /** What the user said first; null before that. Names the conversation in lists. */
+    opening: text,
     transcript: z.array(entry).readonly(),
     /** The bot's messages since the user's message before the last, for repeating them. */
     spoken: z.array(botMessage).readonly(),
@@ -111,6 +113,7 @@ export function emptyState(conversation: NewConversation): TrackerState {
     terminated: false,
     surveyed: false,
     agents: [],
+    opening: null,
     transcript: [],
     spoken: [],
     heard: false,
@@ -134,6 +137,7 @@ export function loadState(value: JsonObject): TrackerState {
 /** Entries kept, and characters kept of each. */
 const MAX_ENTRIES = 30;
 const MAX_CHARACTERS = 2_000;
+const MAX_OPENING_CHARACTERS = 200;
 /** Of what can be said again: messages, and characters of all of them as JSON. */
 const MAX_SPOKEN = 20;
 const MAX_SPOKEN_CHARACTERS = 64 * 1024;
@@ -146,6 +150,12 @@ export function extendTranscript(
   const text =
     entry.text.length > MAX_CHARACTERS ? `${entry.text.slice(0, MAX_CHARACTERS)}…` : entry.text;
   return [...transcript.slice(1 - MAX_ENTRIES), { ...entry, text }];
+}
+
+/** The opening of a conversation after one more message; channels send `/session_start`, not the user. */
+export function openingWith(opening: string | null, message: string): string | null {
+  if (opening !== null || message === '' || message === '/session_start') return opening;
+  return message.slice(0, MAX_OPENING_CHARACTERS);
 }
 
 /** As long as they are not too much to keep, the messages with one more. */

@@ -16,6 +16,7 @@ import {
   extendSpoken,
   extendTranscript,
   loadState,
+  openingWith,
   type NewConversation,
   type TrackerState,
 } from './state.ts';
@@ -36,12 +37,11 @@ const listening: ReadonlySet<string> = new Set([
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
- * A conversation while a turn is taken: what is true now, and the events that made it so.
+ * A conversation during a turn: its current state, and the events that led to it.
  *
  * Everything changes by events, through `apply`, save two things that the engine alone moves and
  * that are saved whole: the stack (`setStack`) and a few marks. `save` gives the state for
- * the next turn and the events of this one; a tracker loaded from it goes on as if nothing had
- * happened.
+ * the next turn and the events of this one; a tracker loaded from it continues from the same state.
  *
  * States: active, paused (`pause` / `resume`), inactive (`conversation_inactive`, until the next
  * message), terminated (`session_ended`, for good).
@@ -94,6 +94,9 @@ export class Tracker {
     const tracker = Tracker.create(conversation, options);
     tracker.#replay(log);
     tracker.#state.latestEventTime = log.at(-1)?.timestamp ?? tracker.#state.latestEventTime;
+    // The next frame must not get the id of one that is there.
+    const numbers = tracker.stack.map(({ frameId }) => Number(frameId.slice(1)) || 0);
+    tracker.#state.frameCount = Math.max(0, ...numbers);
     return tracker;
   }
 
@@ -264,6 +267,7 @@ export class Tracker {
     if (typeof event['input_channel'] === 'string') {
       state.latestInputChannel = event['input_channel'];
     }
+    state.opening = openingWith(state.opening, text);
     state.transcript = extendTranscript(state.transcript, { speaker: 'user', text });
     state.heard = true;
     state.inactive = false;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { greenhouseFolder, type ProjectFolder } from '../../../../test/support/greenhouse.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
@@ -170,8 +171,7 @@ export async function served(
       };
       const params = { message, ...(configuration !== undefined && { configuration }) };
       const { body } = await rpc('message/send', params, headers);
-      if (body['result'] === undefined) throw new Error(JSON.stringify(body));
-      return body['result'] as unknown as WireTask;
+      return wireTask(body);
     },
     async tracker(id) {
       const { body } = await api('GET', `/conversations/${encodeURIComponent(id)}/tracker`);
@@ -186,10 +186,13 @@ export async function served(
 }
 
 /** The task that a call returned. */
-export function wireTask({ result }: JsonObject): WireTask {
-  if (!isJsonObject(result)) throw new Error('expected a task');
-  return result as unknown as WireTask;
+export function wireTask(body: JsonObject): WireTask {
+  const { success, data } = taskResult.safeParse(body['result']);
+  if (!success) throw new Error(`expected a task: ${JSON.stringify(body)}`);
+  return data;
 }
+
+const taskResult = z.custom<WireTask>((value) => isJsonObject(value) && 'status' in value);
 
 /** A stream that is open: its first event has arrived. `rest` reads it to its end. */
 export async function streamed(

@@ -74,7 +74,7 @@ test('the clock is told in the zone that was asked for, and can be mocked', asyn
   expect(model.requests[1]?.promptText).toContain('Tuesday, 1 January 2030, 09:00');
 });
 
-test('v3 has one command for all that is no request', async () => {
+test('v3 has one command for all that is not a request', async () => {
   const model = scriptedModel(() => 'search and reply');
   const commands = await llmGenerator({ model, commands: 'v3' }).generate(
     situation({ text: 'hi' }),
@@ -259,7 +259,7 @@ test('a whole conversation over HTTP, with a hiccup and a failure', async () => 
   expect((await chat.send({ text: 'yes' }))[0]).toBe('Sent, receipt R-2.');
 });
 
-test('what the model was asked, answered and cost is told to whoever wants to know', async () => {
+test('the prompt, answer and usage of the model are reported to the observer', async () => {
   const notes: PromptNote[] = [];
   const onPrompt = (note: PromptNote): void => void notes.push(note);
   const answers = [{ text: 'offtopic reply', usage: { input: 812, output: 9 } }];

@@ -16,7 +16,7 @@ import { parseCommands } from './parse-commands.ts';
 import { buildPrompt, commandSchema } from './prompt.ts';
 import { chooseFlows } from './retrieval.ts';
 
-/** The words that the model answers in: v3 has one command for everything that is no request. */
+/** The words that the model answers in: v3 has one command for everything that is not a request. */
 export type CommandLanguage = 'v2' | 'v3';
 
 export interface LlmGeneratorOptions {
@@ -53,7 +53,7 @@ export interface LlmGeneratorOptions {
 }
 
 /**
- * The generator that asks a model what a message means. The model sees the flows that fit, the state
+ * The generator that interprets messages with a model. The model sees the flows that fit, the state
  * and the conversation, and answers with commands, in lines or as JSON. An answer without a command
  * is "cannot handle"; a model that fails or is too slow is an internal error of the turn.
  * @example llmGenerator({ model: createModel(group), timezone: 'Europe/Berlin' })

@@ -134,9 +134,21 @@ test('several commands on one line', () => {
   ]);
 });
 
+const notSupported: Command = { command: 'cannot handle', reason: 'cannot_handle_not_supported' };
+
 test.each([
-  'start flow unknown_flow',
-  'start flow pattern_completed',
+  ['start flow unknown_flow', [notSupported]],
+  ['start flow pattern_completed', [notSupported]],
+  ['StartFlow(unknown_flow)', [notSupported]],
+  ['start flow unknown_flow\nstart flow another', [notSupported]],
+  ['cannot handle', [notSupported]],
+  ['CannotHandle()', [notSupported]],
+  ['start flow unknown_flow\nstart flow transfer_money', [notSupported, started]],
+])('a flow that there is not is a request out of scope: %s', (text, expected) => {
+  expect(parse(text)).toEqual(expected);
+});
+
+test.each([
   'start flow',
   'set slot unknown 5',
   'set slot',
@@ -148,7 +160,7 @@ test.each([
   '{"commands": [{"command": "set slot", "slot": "__proto__", "value": 1}]}',
   '{broken',
   '',
-])('what is no command is passed over: %s', (text) => {
+])('lines without a command are skipped: %s', (text) => {
   expect(parse(text)).toEqual([]);
 });
 

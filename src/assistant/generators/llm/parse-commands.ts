@@ -23,6 +23,9 @@ interface Arguments {
   readonly names: readonly string[];
 }
 
+/** What the user asks for is nothing that the assistant does. */
+const notSupported: Command = { command: 'cannot handle', reason: 'cannot_handle_not_supported' };
+
 type Reader = (given: Arguments, vocabulary: Vocabulary) => Command | undefined;
 
 /**
@@ -45,6 +48,7 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   [/^repeat[\s_]*(?:last[\s_]*bot[\s_]*)?messages?\b/i, () => ({ command: 'repeat bot messages' })],
   [/^skip[\s_]*question\b/i, () => ({ command: 'skip question' })],
   [/^(?:hand[\s_]*over|human[\s_]*hand[\s_]*off)\b/i, () => ({ command: 'human handoff' })],
+  [word('cannot', 'handle'), () => notSupported],
   [word('continue', 'agent'), () => ({ command: 'continue agent' })],
   [
     word('restart', 'agent'),
@@ -64,8 +68,9 @@ const prefix =
   /^(?:\s+|[-*+•>#|]+\s*|\(?\d{1,3}[.):]\s*|["'`“”‘’]+|\*\*|(?:commands?|actions?|answer|output)\s*(?:\d+)?\s*[:=]\s*)+/i;
 
 /**
- * Reads an answer in lines. What is no command is passed over; what names an unknown flow or slot
- * as well. The result is empty when nothing was understood.
+ * Reads an answer in lines. Other lines are skipped, and so are commands that name an unknown slot; one
+ * that starts an unknown flow asks for what the assistant does not do. The result is empty when nothing
+ * was understood.
  * @example parseCommands('1. `start flow transfer_money`\n- set slot amount 50', vocabulary)
  */
 export function parseCommands(answer: string, vocabulary: Vocabulary): Command[] {
@@ -105,8 +110,9 @@ function add(commands: Command[], command: Command | undefined): void {
 }
 
 function startFlow(name: string | undefined, vocabulary: Vocabulary): Command | undefined {
+  if (name === undefined) return undefined;
   const flow = findFlow(name, vocabulary);
-  return flow === undefined ? undefined : { command: 'start flow', flow: flow.id };
+  return flow === undefined ? notSupported : { command: 'start flow', flow: flow.id };
 }
 
 /** By id, or by a spelling of it that differs in case, hyphens or its readable name. */
@@ -216,14 +222,14 @@ function readValue(slot: Slot, written: JsonValue): JsonValue {
     case 'float':
       return findNumbers(readMessage(text))[0]?.value ?? text;
     case 'categorical':
-      return longestBeginning(slot, text) ?? text;
+      return longestPrefix(slot, text) ?? text;
     default:
       return text;
   }
 }
 
 /** "savings (as the user said)": the longest declared value that the text begins with. */
-function longestBeginning(slot: Slot, text: string): JsonValue | undefined {
+function longestPrefix(slot: Slot, text: string): JsonValue | undefined {
   const lower = text.toLowerCase();
   const fitting = (slot.values ?? []).filter((value) => {
     const name = wordOf(value).toLowerCase();

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { Candidate } from '../candidate.ts';
+import type { Message } from '../words/words.ts';
+import { isNegated, type Mood, moodOf } from './mood.ts';
 import { closeness, leastConfidence } from './requests.ts';
 import type { Turn } from './turn.ts';
 
@@ -29,7 +31,12 @@ export function explainedCandidates(turn: Turn, commands: readonly Command[]): J
       ),
       unexplained,
       outcome: isChosen ? 'started' : isOffered ? 'offered' : 'not started',
-      why: why(candidate, { best, isChosen, isOffered, isFree: isStartable(turn, candidate) }),
+      why: why(turn.message, candidate, {
+        best,
+        isChosen,
+        isOffered,
+        isFree: isStartable(turn, candidate),
+      }),
     };
   });
 }
@@ -38,27 +45,38 @@ function isStartable(turn: Turn, { flow }: Candidate): boolean {
   return turn.isActive(flow) || turn.input.flows.some((one) => one.id === flow.id);
 }
 
-interface Verdict {
+/** Why a likely flow is not started, by how the message speaks of it. */
+const reasons: Readonly<Record<Mood, string>> = {
+  'how-to': 'The message asks how it is done.',
+  question: 'The message asks about it.',
+  'look-up': 'The message asks to see something; the flow changes it.',
+  reported: 'The message speaks of it and does not ask for it.',
+  plain: 'Another flow, or an answer to the open question, fits the message better.',
+};
+
+interface Outcome {
   readonly best: number;
   readonly isChosen: boolean;
   readonly isOffered: boolean;
   readonly isFree: boolean;
 }
 
-function why({ score, confidence, unexplained, phrase }: Candidate, verdict: Verdict): string {
+function why(message: Message, candidate: Candidate, outcome: Outcome): string {
+  const { score, confidence, unexplained, phrase } = candidate;
   const share = `${Math.round(100 * confidence)} %`;
-  if (verdict.isChosen) return `Explains ${share} of the message, nearest to "${phrase}".`;
-  if (verdict.isOffered) return `As likely as another flow, or asked how it is done.`;
-  if (!verdict.isFree) return 'Its guard does not hold.';
+  if (outcome.isChosen) return `Explains ${share} of the message, nearest to "${phrase}".`;
+  if (outcome.isOffered) return `As likely as another flow, or asked how it is done.`;
+  if (!outcome.isFree) return 'Its guard does not hold.';
   if (confidence < leastConfidence) {
     const words = unexplained.map((word) => `"${word}"`).join(', ');
     const least = `${Math.round(100 * leastConfidence)} %`;
     return `Explains ${share} of the message and needs ${least}${words === '' ? '' : `; it has no word for ${words}`}.`;
   }
-  if (score < verdict.best * closeness) {
-    return `Scores ${Math.round((100 * score) / verdict.best)} % of the best one.`;
+  if (score < outcome.best * closeness) {
+    return `Scores ${Math.round((100 * score) / outcome.best)} % of the best one.`;
   }
-  return 'The message asks about it, denies it, or answers a question instead.';
+  if (isNegated(message, candidate)) return 'The message denies it.';
+  return reasons[moodOf(message, candidate)];
 }
 
 function rounded(value: number): number {

@@ -20,7 +20,7 @@ async function talk(...lines: readonly string[]): Promise<string> {
 
 const all = 'send 2 kg to Bob, standard';
 const asked = '2 kg to Bob, standard. Shall I send it?';
-const goOn = 'Open from 9 to 5. Shall we go on with sending a parcel?';
+const proceed = 'Open from 9 to 5. Shall we go on with sending a parcel?';
 const more = 'Is there anything else that I can do for you?';
 
 test.each<readonly [string, readonly string[], string]>([
@@ -66,7 +66,7 @@ test.each<readonly [string, readonly string[], string]>([
     [all, 'make it 3', 'stop'],
     `Fine, I will not go on with sending a parcel. ${more}`,
   ],
-  ['11: digresses', ['send a parcel', 'when are you open?'], goOn],
+  ['11: digresses', ['send a parcel', 'when are you open?'], proceed],
   ['11: goes on', ['send a parcel', 'when are you open?', 'yes please'], 'Who is it for?'],
   [
     '11: goes on by the answer',
@@ -105,7 +105,7 @@ test.each<readonly [string, readonly string[], string]>([
   ],
   ['15: the choice by name', ['parcel', 'track it'], 'What is the code?'],
   ['15: the choice by place', ['parcel', 'the second one'], 'What is the code?'],
-  ['18: repeats', ['send a parcel', 'when are you open?', 'pardon?'], goOn],
+  ['18: repeats', ['send a parcel', 'when are you open?', 'pardon?'], proceed],
   [
     '19: a rejected answer',
     ['hold my mail from 10', 'until 5'],

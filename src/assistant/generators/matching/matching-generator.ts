@@ -1,4 +1,4 @@
-import { LegateError } from '../../../protocol/index.ts';
+import { invalidConfiguration } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { CommandGenerator } from '../../commands/generator.ts';
 import { findAnswer, freeAnswer, otherFills } from './answers.ts';
@@ -13,11 +13,11 @@ import { type MatchingOptions, setSlot, Turn, unclearValue } from './turn.ts';
 import { afterYesNo } from './values/yes-no.ts';
 
 /**
- * The generator that needs no model: it reads messages by words, forms and fixed phrases.
+ * The generator without a model: it interprets messages by words, value formats and fixed phrases.
  * The same message in the same conversation always gives the same commands.
  *
  * What it can do: start flows by the words of their names, descriptions and `examples`, by synonyms and
- * with typing mistakes; offer a flow to those who ask how it is done; ask which of up to three is meant; start several flows from one sentence; fill the asked slot and others of
+ * with typing mistakes; offer a flow when a user asks how it is done; ask which of up to three is meant; start several flows from one sentence; fill the asked slot and others of
  * the same sentence; cancel, correct, repeat, skip, restart, hand over, chat, and hand questions to
  * the knowledge base or messages to the agent that waits.
  *
@@ -52,10 +52,9 @@ function checkTimeZone(timeZone: string | undefined): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions();
   } catch (cause) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw invalidConfiguration(
       `timezone "${timeZone}" is unknown; use an IANA name such as Europe/Berlin`,
-      { cause },
+      cause,
     );
   }
 }

@@ -6,7 +6,8 @@ import { statementOf } from './statements.ts';
 
 /**
  * How a message speaks of what it names. Only a plain one asks for it; `how-to` wants to know how it is
- * done, `question` what would come of it or what it costs, `look-up` to see what is there; `told` tells of it.
+ * done, `question` what would come of it or what it costs, `look-up` to see what is there;
+ * `reported` speaks of what is done, intended or somebody else's.
  */
 export type Mood = 'plain' | 'how-to' | 'question' | 'look-up' | 'reported';
 

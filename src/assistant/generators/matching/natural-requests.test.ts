@@ -124,7 +124,7 @@ test.each([
   ["I don't want to freeze my card, I just need a replacement", 'start replace_card'],
   ["I don't need a contact any more, remove it", 'start remove_contact'],
   ["I don't want to freeze my card, it is fine", 'cannot handle'],
-])('what is wanted beside what is not: %s', async (text, expected) => {
+])('a request beside a refused one: %s', async (text, expected) => {
   expect(await said({ text })).toBe(expected);
 });
 

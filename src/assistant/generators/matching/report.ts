@@ -30,7 +30,8 @@ const asksWhich = 'asks which';
 const nothing = 'nothing';
 
 /**
- * Tries each example on the others: it is left out of the index, and should still start its flow.
+ * Cross-validates the examples: removes each one from the index and checks whether it still
+ * starts its flow.
  * @example const { confused } = matchingReport(project.flows, project.domain);
  */
 export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain): MatchingReport {

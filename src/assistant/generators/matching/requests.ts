@@ -94,7 +94,7 @@ const unwanted =
   /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b|\bno need (?:to|for)\b|\b(?:instead of|rather than|stop|quit|without) \w+ing\b/;
 const clauseEnd = /\s*[,.;!?]+\s+|\s+(?:but|so)\s+|\s+(?=(?:instead of|rather than) \w+ing\b)/gi;
 
-/** "I don't want to freeze it, I just need a new card": what is asked for beside what is not wanted. */
+/** "I don't want to freeze it, I just need a new card": the request beside the refused one. */
 function wantedInstead(message: Message, options: RequestOptions): Requested {
   const clauses = splitAt(message, clauseEnd);
   const wanted = clauses.filter((clause) => !unwanted.test(clause.folded));
@@ -248,7 +248,7 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
     const left = messageOf(message.text.slice(0, match.index), message.language);
     const right = messageOf(message.text.slice(match.index + match[0].length), message.language);
     const first = clearRequest(left, options)[0];
-    const about = first?.candidate ?? toldOf(left, right, options);
+    const about = first?.candidate ?? reportedIn(left, right, options);
     const second = clearRequest(about === undefined ? right : withTopic(right, about), options)[0];
     if (second === undefined || !standsAlone(second, options)) continue;
     if (first === undefined) {
@@ -259,8 +259,12 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
   return undefined;
 }
 
-/** "I blocked my card already, now I need a new one": what is told in front of a request. */
-function toldOf(left: Message, right: Message, { index }: RequestOptions): Candidate | undefined {
+/** "I blocked my card already, now I need a new one": what is reported in front of a request. */
+function reportedIn(
+  left: Message,
+  right: Message,
+  { index }: RequestOptions,
+): Candidate | undefined {
   if (!opensAsRequest(right) && !/^now\b/.test(right.folded)) return undefined;
   const [about] = index.rank(left);
   return about !== undefined && moodOf(left, about) === 'reported' ? about : undefined;

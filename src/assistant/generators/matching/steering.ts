@@ -1,6 +1,7 @@
 import { present } from '../../../config/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { Flow } from '../../model.ts';
+import { topicOfFlow } from '../../small-talk/small-talk.ts';
 import type { Candidate } from '../candidate.ts';
 import { type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
@@ -113,10 +114,17 @@ export function steered(turn: Turn): readonly Command[] | undefined {
     case 'handoff':
       return [{ command: 'human handoff' }];
     case 'chitchat':
-      return [{ command: 'chitchat', ...present({ topic }) }];
+      return ownFlow(turn, topic) ?? [{ command: 'chitchat', ...present({ topic }) }];
     case 'skip':
       return turn.asked === undefined ? undefined : [{ command: 'skip question' }];
   }
+}
+
+/** The flow with which the project itself answers a topic; not in the middle of another. */
+function ownFlow({ input }: Turn, topic: string | undefined): readonly Command[] | undefined {
+  if (topic === undefined || input.stack.some(({ type }) => type === 'flow')) return undefined;
+  const flow = input.flows.find((one) => topicOfFlow(one) === topic);
+  return flow && [startFlow(flow)];
 }
 
 /** Praise where a text is asked for is that text; "morning" to a question is a time. */

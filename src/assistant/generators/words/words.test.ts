@@ -70,7 +70,7 @@ test('positions in the folded text are those of the text', () => {
   );
 });
 
-test('only the beginning of a long message is read', () => {
+test('only the start of a long message is read', () => {
   const message = readMessage('word '.repeat(1_000_000));
   expect(message.text.length).toBeLessThanOrEqual(maximumCharacters);
 });

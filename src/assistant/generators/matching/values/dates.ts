@@ -164,7 +164,7 @@ function named(
   return nearestYear(options, (one) => calendar(String(one), number, day));
 }
 
-/** From 1; 0 for what is no month. */
+/** From 1; 0 for other words. */
 export function monthNumber(name: string): number {
   return months.indexOf(name.slice(0, 3)) + 1;
 }

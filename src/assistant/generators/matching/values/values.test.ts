@@ -151,7 +151,7 @@ test.each([
   expect(found.map((one) => one.value)).toEqual(expected);
 });
 
-test('values that are no text are found by how they are written', () => {
+test('values that are not text are found by how they are written', () => {
   const found = findCategories(readMessage('number 3 it is'), [1, 2, 3], { isAsked: true });
   expect(found.map((one) => one.value)).toEqual([3]);
 });

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { Caller } from '../../agents/index.ts';
+import { AuthError } from '../../auth/index.ts';
+import { invalidConfiguration, type JsonObject, type LegateError } from '../../protocol/index.ts';
+
+const schema = z.looseObject({
+  auth: z.boolean().default(false),
+  senders: z.record(z.string(), z.union([z.string(), z.array(z.string().min(1))])).default({}),
+});
+
+/**
+ * Who may speak as which sender of a channel. A caller speaks as itself: the sender is its subject.
+ * `senders` lists further ones by subject: names, `kiosk-*`, or `*` for a frontend that speaks for all of its
+ * users.
+ */
+export class SenderAccess {
+  readonly #senders: ReadonlyMap<string, readonly string[]>;
+
+  constructor(senders: Readonly<Record<string, string | readonly string[]>>) {
+    this.#senders = new Map(
+      Object.entries(senders).map(([subject, names]) => [
+        subject,
+        typeof names === 'string' ? [names] : names,
+      ]),
+    );
+  }
+
+  /** The sender of a request; undefined names none. Throws `AuthError` (403) for one that is not the caller's. */
+  senderOf(caller: Caller, requested: string | undefined): string {
+    const own = ownSender(caller);
+    if (requested === undefined || requested === own) return own;
+    const isListed = this.#senders
+      .get(caller.subject)
+      ?.some((name) =>
+        name.endsWith('*') ? requested.startsWith(name.slice(0, -1)) : requested === name,
+      );
+    // The senders of one tenant are not those of another, whatever the list says.
+    if (isListed === true && caller.tenant === '') return requested;
+    throw new AuthError(
+      'PERMISSION_DENIED',
+      'the caller may not speak as this sender; list it below rest.senders of credentials.yml',
+      [],
+      [`sender ${JSON.stringify(requested.slice(0, 100))}`],
+    );
+  }
+}
+
+/** Subjects of two tenants are two senders. */
+export function ownSender({ tenant, subject }: Caller): string {
+  return tenant === '' ? subject : `${tenant}/${subject}`;
+}
+
+/** `rest:` of credentials.yml; undefined where the channel is not authenticated. */
+export function readSenderAccess(
+  settings: JsonObject | undefined,
+  isAuthenticated: boolean,
+): SenderAccess | undefined {
+  const parsed = schema.safeParse(settings ?? {});
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw invalid(`rest.${issue?.path.join('.')}: ${issue?.message}`);
+  }
+  const { auth, senders } = parsed.data;
+  if (!auth) {
+    if (Object.keys(senders).length === 0) return undefined;
+    throw invalid('rest.senders needs rest.auth: true, or nobody is asked who they are');
+  }
+  if (isAuthenticated) return new SenderAccess(senders);
+  throw invalid('rest.auth: nothing verifies callers; configure a2a_server.auth in endpoints.yml');
+}
+
+function invalid(what: string): LegateError {
+  return invalidConfiguration(`credentials.yml: ${what}`);
+}
