@@ -8,6 +8,7 @@ import {
   textField,
 } from '../../test/support/raw-amqp.ts';
 import { rabbitMq } from '../../test/support/rabbitmq.ts';
+import { freePort } from '../../test/support/servers.ts';
 import { agent } from '../agents/index.ts';
 import { busLink, hostOnBus, taskQueueName, topics } from '../bus/index.ts';
 import { openMemory } from '../store/index.ts';
@@ -19,11 +20,15 @@ test('declare makes the queue before any worker is there, so that tasks wait', s
   const { bus, name } = folder;
   expect(await bus.inspect(taskQueueName(name))).toBeUndefined();
   const declared = await folder.run(['bus', 'declare', name]);
-  expect(declared).toMatchObject({ code: 0, out: `legate.task.${name}\n` });
+  expect(declared.code).toBe(0);
+  expect(declared.out).toMatch(new RegExp(`^queue +legate\\.task\\.${name} +made$`, 'm'));
+  expect(declared.out).toMatch(/^queue +\S+\.retry\.1000 +made$/m);
   await bus.publish(topics.task(name), { type: 'task', body: '{}' }, { mandatory: true });
   expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 1, consumers: 0 });
   // Once more changes nothing, and takes nothing away.
-  expect((await folder.run(['bus', 'declare', name])).code).toBe(0);
+  const again = await folder.run(['bus', 'declare', name]);
+  expect(again.code).toBe(0);
+  expect(again.out).not.toContain('made');
   expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 1 });
 });
 
@@ -35,7 +40,7 @@ test('declare --announce makes an agent known that does not run', slow, async ()
     links: [busLink({ bus: folder.bus })],
   });
   const declared = await folder.run(['bus', 'declare', './agent.ts', '--announce']);
-  expect(declared).toMatchObject({ code: 0, out: `legate.task.${folder.name}\n` });
+  expect(declared).toMatchObject({ code: 0, out: expect.stringContaining(folder.name) });
   await expect
     .poll(async () => (await network.directory.list({ skill: 'echo' })).map(({ name }) => name), {
       timeout: 10_000,
@@ -64,7 +69,7 @@ test('dead letters are listed with their reason, and replayed into their queue',
     { correlationId: 'one', type: 'task', reason: expect.stringContaining('JSON') as unknown },
     { correlationId: 'two' },
   ]);
-  // What was sent is shown only to those who ask for it.
+  // Bodies are shown only on request.
   expect(listed.out).not.toContain('secret');
   const shown = await folder.run(['bus', 'dead', 'list', `legate.task.${name}`, '--bodies']);
   expect(shown.out).toContain('{"secret":');
@@ -121,7 +126,7 @@ test('dead letters that no sender of ours writes are listed as well', slow, asyn
   ]);
 });
 
-test('what is not there is said with what to do', slow, async () => {
+test('a missing project, broker or queue is an error with a fix', slow, async () => {
   await using folder = await busFolder({}, ', connect_timeout: 2000');
   const unknown = await folder.run(['bus', 'dead', 'list', 'nobody-at-all']);
   expect(unknown).toMatchObject({ code: 1, out: '' });
@@ -159,4 +164,50 @@ test('every command of the bus has help with examples', slow, async () => {
     expect({ name, code }).toEqual({ name, code: 0 });
     expect(out).toMatch(/Examples?:/);
   }
+});
+
+test('status shows queues, purge and delete ask first', slow, async () => {
+  await using folder = await busFolder();
+  const { bus, name } = folder;
+  await folder.run(['bus', 'declare', name]);
+  for (const body of ['1', '2']) await bus.publish(topics.task(name), { type: 'task', body });
+  const shown = await folder.run(['bus', 'status', name]);
+  expect(shown.code).toBe(0);
+  expect(shown.out).toMatch(new RegExp(`^${name} +legate\\.task\\.${name} +2 +- +0 +0 +-$`, 'm'));
+  expect(shown.err).toContain('management API');
+  const listed = await folder.run(['bus', 'status', name, '--oldest', '--json']);
+  expect(JSON.parse(listed.out)).toMatchObject({
+    agent: name,
+    queue: taskQueueName(name),
+    messages: 2,
+    consumers: 0,
+    deadLetters: 0,
+    oldestSeconds: expect.any(Number) as unknown,
+  });
+  expect((await folder.run(['bus', 'status'])).err).toContain('which agents?');
+  const unasked = await folder.run(['bus', 'purge', name]);
+  expect(unasked).toMatchObject({ code: 2, out: '' });
+  expect(unasked.err).toContain(`Delete 2 waiting messages of ${taskQueueName(name)}?`);
+  const purged = await folder.run(['bus', 'purge', name, '--yes']);
+  expect(purged.out).toBe(`2 deleted from ${taskQueueName(name)}\n`);
+  expect((await folder.run(['bus', 'delete', name])).code).toBe(2);
+  expect((await folder.run(['bus', 'delete', name, '--yes'])).code).toBe(0);
+  expect(await bus.inspect(taskQueueName(name))).toBeUndefined();
+  expect((await folder.run(['bus', 'status', name])).err).toContain('there is no queue');
+});
+
+test('work waits for a broker until its deadline, and logs what happens', slow, async () => {
+  await using folder = await busFolder();
+  const nowhere = `amqp://localhost:${await freePort()}`;
+  const args = ['work', 'agent.ts', '--bus-url', nowhere, '--connect-timeout', '1'];
+  const late = await folder.run(args);
+  expect(late.code).toBe(3);
+  expect(late.err).toContain('bus.connection.waiting');
+  expect(late.err).toContain('nothing listens there');
+  await using working = folder.start(['work', 'agent.ts']);
+  await working.says('Working as');
+  expect((await folder.run(['call', folder.name, 'echo', 'hi'])).code).toBe(0);
+  await working.says('bus.task.ended');
+  expect(working.err()).toMatch(/bus\.connection\.open/);
+  expect(working.err()).toMatch(/bus\.task\.started/);
 });

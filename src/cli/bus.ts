@@ -1,27 +1,33 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import {
   announceOnce,
   type Bus,
+  cancelQueueName,
   checkBusName,
   type DeadLetter,
   declareAgentQueue,
   isBusName,
+  isResponseQueueOf,
   taskQueueName,
 } from '../bus/index.ts';
 import { present } from '../config/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../push/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
-import { busIdentity, openConfiguredBus, readEndpoints } from './endpoints.ts';
+import { busIdentity, type Endpoints, openConfiguredBus, readEndpoints } from './endpoints.ts';
 import type {
   DeadListOptions,
   DeadReplayOptions,
   DeclareOptions,
+  DeleteOptions,
   KeyOptions,
+  PurgeOptions,
 } from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
+import { managedQueues } from './bus-status.ts';
 import { createLogger } from './logger.ts';
 import { usage } from './usage.ts';
 
@@ -33,19 +39,100 @@ export async function declareAgent(agent: string, options: DeclareOptions): Prom
     : await loadAgent(agent, { ...options, logger: silentLogger });
   const endpoints = await readEndpoints(loaded?.directory ?? '.', options);
   const name = checkBusName(options.name ?? loaded?.agent.name ?? agent, 'the agent');
-  await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
-  await declareAgentQueue(bus, name);
+  await using bus = await openBusFor(endpoints, 'declare');
+  const declared = await declareAgentQueue(bus, name, { migrates: options.migrate === true });
   if (loaded !== undefined && options.announce === true) {
     const { signer } = await busIdentity(endpoints, name);
     await announceOnce(loaded.agent, { bus, name, ...(signer !== undefined && { signer }) });
   }
-  console.log(taskQueueName(name));
+  const width = Math.max(...declared.map((each) => each.name.length));
+  for (const each of declared) {
+    const line = `${each.kind.padEnd(8)}  ${each.name.padEnd(width)}  ${each.state}`;
+    console.log(options.json === true ? JSON.stringify(each) : line);
+  }
+  const differing = declared.filter(({ state }) => state === 'differs');
+  if (differing.length === 0) return;
+  throw invalidConfiguration(
+    `${differing.map((each) => each.name).join(', ')}: there with other arguments, and used as they are. To replace them and keep their messages, stop the workers of ${name} and run "legate bus declare ${agent} --migrate"`,
+  );
+}
+
+function openBusFor(endpoints: Endpoints, what: string): Promise<Bus> {
+  const logger = createLogger('warn');
+  return openConfiguredBus(endpoints, { logger, connectionName: `legate bus ${what}` });
+}
+
+/** Deletes the messages of a queue, after a question. */
+export async function purgeQueue(agent: string, options: PurgeOptions): Promise<void> {
+  const endpoints = await readEndpoints('.', options);
+  await using bus = await openBusFor(endpoints, 'purge');
+  const queue = await existingQueue(bus, agent);
+  const state = await bus.inspect(queue);
+  const isDead = options.dead === true;
+  const count = (isDead ? state?.deadLetters : state?.messages) ?? 0;
+  const what = isDead ? 'dead letters' : 'waiting messages';
+  if (!(await agreed(`Delete ${count} ${what} of ${queue}?`, options))) return;
+  const purged = await bus.purge(isDead ? bus.deadQueueName(queue) : queue);
+  report({ queue, deleted: purged }, `${purged} deleted from ${queue}`, options);
+}
+
+/** Deletes the queues of an agent, after a question. */
+export async function deleteQueues(agent: string, options: DeleteOptions): Promise<void> {
+  const endpoints = await readEndpoints('.', options);
+  await using bus = await openBusFor(endpoints, 'delete');
+  const queue = await existingQueue(bus, agent);
+  const { messages = 0, deadLetters = 0, consumers = 0 } = (await bus.inspect(queue)) ?? {};
+  const contents = `${messages} messages, ${deadLetters} dead letters and ${consumers} consumers`;
+  const isAgent = !agent.includes('.');
+  const answers = isAgent ? await responseQueues(agent, endpoints, options) : [];
+  const others = answers.length === 0 ? '' : `, and ${answers.join(', ')}`;
+  if (!(await agreed(`Delete ${queue} with ${contents}${others}?`, options))) return;
+  await bus.delete(queue);
+  if (isAgent) await bus.delete(cancelQueueName(agent));
+  for (const each of answers) await bus.delete(each);
+  for (const each of [queue, ...answers]) report({ queue: each }, `${each} deleted`, options);
+  if (!isAgent || answers.length > 0) return;
+  console.error(
+    `Queues of answers to ${agent} (legate.response.${agent}-*) stay, where there are any: they expire without their agent (queues.reply_expiry, 7 days), or name them to delete them now.`,
+  );
+}
+
+/** Prints a result: its facts as a line of JSON, or its text. */
+function report(facts: object, text: string, { json = false }: { readonly json?: boolean }): void {
+  console.log(json ? JSON.stringify(facts) : text);
+}
+
+/** The queues of answers to an agent, whose names only the management API knows. */
+async function responseQueues(
+  agent: string,
+  endpoints: Endpoints,
+  options: DeleteOptions,
+): Promise<readonly string[]> {
+  const managed = await managedQueues(endpoints, options);
+  if (managed instanceof LegateError) return [];
+  return managed.map(({ name }) => name).filter((name) => isResponseQueueOf(agent, name));
+}
+
+/** Asks on a terminal. Elsewhere `--yes` has to be given. */
+async function agreed(question: string, { yes }: { readonly yes?: boolean }): Promise<boolean> {
+  if (yes === true) return true;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw usage(`${question} Say so with --yes: there is no terminal to ask on`);
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const isAgreed = /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    if (!isAgreed) console.error('Nothing was deleted.');
+    return isAgreed;
+  } finally {
+    lines.close();
+  }
 }
 
 /** Lists dead letters with their reasons. */
 export async function listDead(agent: string, options: DeadListOptions): Promise<void> {
   const endpoints = await readEndpoints('.', options);
-  await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
+  await using bus = await openBusFor(endpoints, 'dead');
   const queue = await existingQueue(bus, agent);
   const letters = await bus.deadLetters(queue, { limit: options.limit });
   for (const letter of letters) {
@@ -66,10 +153,10 @@ export async function replayDead(
     throw usage('which dead letters? Give their ids, or --all');
   }
   const endpoints = await readEndpoints('.', options);
-  await using bus = await openConfiguredBus(endpoints, { logger: createLogger('warn') });
+  await using bus = await openBusFor(endpoints, 'dead');
   const queue = await existingQueue(bus, agent);
   const replayed = await bus.replay(queue, options.all === true ? {} : { ids });
-  console.log(`${replayed} moved back to ${queue}`);
+  report({ queue, replayed }, `${replayed} moved back to ${queue}`, options);
   if (options.all === true || replayed === new Set(ids).size) return;
   throw new LegateError(
     'INVALID_PARAMS',
@@ -94,7 +181,7 @@ export async function makeKey(name: string, { out }: KeyOptions): Promise<void> 
 
 /** The task queue of an agent, or the queue of that name. Names of agents contain no dots. */
 async function existingQueue(bus: Bus, agent: string): Promise<string> {
-  const name = agent.includes('.') ? agent : taskQueueName(agent);
+  const name = bus.brokerQueueName(agent.includes('.') ? agent : taskQueueName(agent));
   if ((await bus.inspect(name)) !== undefined) return name;
   throw new LegateError(
     'INVALID_PARAMS',

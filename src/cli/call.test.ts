@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { agent, completed, textOf } from '../agents/index.ts';
+import { agent, completed, inputRequired, textOf } from '../agents/index.ts';
 import { taskQueueName } from '../bus/index.ts';
 import { serve } from '../http/index.ts';
+import { projectFolder } from '../../test/support/greenhouse.ts';
 import { busFolder, slow } from './testing.contract.ts';
+import { Typist } from './testing/typist.ts';
 
 test(
   'call gives a task over the bus: the result on standard output, the way to it beside',
@@ -44,6 +46,25 @@ test(
     expect((await folder.run(['call', name, 'echo', 'again'])).code).toBe(0);
   },
 );
+
+test('a person at a terminal is asked; Ctrl+C at the question cancels the task', slow, async () => {
+  await using server = await serve(
+    agent({ name: 'asker', skills: ['echo'] }, async function* (turn) {
+      const text = textOf(turn.message);
+      yield text === 'x' ? inputRequired('which one?') : completed(`you said ${text}`);
+    }),
+  );
+  await using folder = await projectFolder({});
+  const args = ['call', server.url, 'echo', 'x'];
+  const first = new Typist(args, folder.directory);
+  await first.says('asks: which one?');
+  await first.type('this\r', 'you said this');
+  expect(await first.ended).toBe(0);
+  const second = new Typist(args, folder.directory);
+  await second.says('asks: which one?');
+  await second.type('\u0003', 'input required');
+  expect(await second.ended).toBe(1);
+});
 
 test('a call to an agent without a queue fails as unreachable', slow, async () => {
   await using folder = await busFolder();

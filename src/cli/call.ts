@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import {
   type Invocation,
@@ -12,6 +11,7 @@ import {
 import { httpsOrLoopbackPolicy } from '../push/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
+import { CallAnswers } from './call-answers.ts';
 import { stateWords } from './client/text.ts';
 import { busIdentity, openConfiguredBus, readEndpoints } from './endpoints.ts';
 import type { CallCommandOptions } from './commands/workers.ts';
@@ -33,7 +33,9 @@ export async function call(
   const endpoints = await readEndpoints('.', options);
   const isOverHttp = peers.some(({ name, url }) => isSame(name, request.agent) && url);
   const logger = createLogger(options.logLevel);
-  await using bus = isOverHttp ? null : await openConfiguredBus(endpoints, { logger });
+  await using bus = isOverHttp
+    ? null
+    : await openConfiguredBus(endpoints, { logger, connectionName: 'legate call' });
   await using network = await joinPeers({
     name: options.name,
     store: openMemory(),
@@ -43,7 +45,7 @@ export async function call(
     operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },
     logger,
   });
-  const answers = answersOf(options.answer ?? [], message !== '-');
+  using answers = new CallAnswers(options.answer ?? [], message !== '-');
   const ended = await converse(network, request, answers);
   show(ended, options);
   process.exitCode = exitCodes[ended.outcome?.end ?? 'error'];
@@ -53,7 +55,7 @@ export async function call(
 async function converse(
   { invoker }: PeerNetwork,
   request: InvokeRequest,
-  answers: AsyncGenerator<string, undefined>,
+  answers: CallAnswers,
 ): Promise<Invocation> {
   const stop = new AbortController();
   const cancel = (): void => stop.abort(new LegateError('UNAVAILABLE', 'cancelled'));
@@ -64,11 +66,12 @@ async function converse(
     onProgress: (text: string) => console.error(`${request.agent}: ${text}`),
   };
   try {
-    let task = await invoker.call(request, session, waiting);
+    let task = await invoker.invokeAndWait(request, session, waiting);
     while (task.state === 'asking') {
       const { text = '', needsAuthorization = false } = task.question ?? {};
-      console.error(`${request.agent} asks: ${text}`);
-      const answer = needsAuthorization ? undefined : (await answers.next()).value;
+      const question = `${request.agent} asks: ${text}`;
+      const answer = needsAuthorization ? undefined : await answers.next(question, stop.signal);
+      if (needsAuthorization) console.error(question);
       if (answer === undefined) {
         await invoker.cancel(task.id);
         const end = needsAuthorization ? 'TASK_STATE_AUTH_REQUIRED' : 'TASK_STATE_INPUT_REQUIRED';
@@ -79,19 +82,9 @@ async function converse(
     }
     return task;
   } finally {
-    await answers.return(undefined);
     process.removeListener('SIGINT', cancel);
     process.removeListener('SIGTERM', cancel);
   }
-}
-
-/** The answers of the command line, then the lines of standard input. */
-async function* answersOf(
-  given: readonly string[],
-  readsInput: boolean,
-): AsyncGenerator<string, undefined> {
-  yield* given;
-  if (readsInput) yield* createInterface({ input: process.stdin });
 }
 
 const exitCodes: Readonly<Record<InvocationEnd, number>> = {

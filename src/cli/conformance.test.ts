@@ -20,7 +20,7 @@ test('the page on the A2A CLI specification has each of its 66 requirements once
   expect(rows).toHaveLength(66);
   for (const { shown, by } of rows) {
     expect(['yes', 'partial', 'no', 'n/a']).toContain(shown);
-    // What is not shown needs a reason, and what is needs a test.
+    // Each requirement needs a test or a reason why it has none.
     expect(by).not.toBe('');
   }
 });

@@ -10,6 +10,13 @@ test('db status and db migrate show and migrate the schema', async () => {
   const db = (...args: string[]) =>
     execFileSync(process.execPath, [command, 'db', ...args], { encoding: 'utf8' });
   expect(db('status', url)).toMatch(/^schema version 0 of \d+\npending: 0001/);
+  const other = await (await postgres()).database();
+  const migrated = JSON.parse(db('migrate', other, '--json')) as { readonly latest: number };
+  expect(migrated).toEqual({
+    current: migrated.latest,
+    latest: expect.any(Number) as number,
+    applied: expect.arrayContaining([expect.stringMatching(/^0001/)]) as string[],
+  });
   expect(db('migrate', url)).toMatch(/applied: 0001.*\n(.*\n)*schema version \d+: up to date\n$/);
   expect(db('status', url)).toMatch(/^schema version (\d+) of \1\n$/);
 });

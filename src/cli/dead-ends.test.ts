@@ -39,7 +39,7 @@ describe('a reader that has seen enough', () => {
   }
 
   test.each([[['--help']], [['send', '--help']], [['completion', 'bash']], [['config', 'show']]])(
-    '%j | head is no failure',
+    '%j | head succeeds',
     patient,
     async (args) => {
       const { code, out, err } = await headed(args);
@@ -55,7 +55,7 @@ describe('a reader that has seen enough', () => {
     expect(talked).toMatchObject({ code: 0, out: 'Plainly said\n', err: '' });
   });
 
-  test('a server goes on without one', patient, async () => {
+  test('a server continues without one', patient, async () => {
     const running = start(['hello', '-p', '0']);
     await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
     running.child.stdout?.destroy();
@@ -178,3 +178,23 @@ describe('the shell', () => {
     expect(err).toContain('interrupted');
   });
 });
+
+test(
+  'a module in a package of type "commonjs" is refused with the command that fixes it',
+  patient,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'legate-commonjs-'));
+    writeFileSync(join(folder, 'package.json'), '{"name": "mine", "type": "commonjs"}');
+    const module = join(folder, 'agent.ts');
+    writeFileSync(
+      module,
+      "import { agent } from 'legate';\nexport const mine = agent({ name: 'mine' }, () => 'hi');\n",
+    );
+    const { code, err } = await legate(['run', module]);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('Run: npm pkg set type=module'),
+    });
+    rmSync(folder, { recursive: true });
+  },
+);

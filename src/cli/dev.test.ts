@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -86,3 +86,91 @@ test(
     expect((await running.ended).code).toBe(0);
   },
 );
+
+test(
+  'dev starts again for modules, wherever they are, and never for what the agent writes',
+  patient,
+  async () => {
+    await using module = await moduleWith('');
+    const app = join(module.folder, 'app');
+    const words = join(module.folder, 'words.ts');
+    const outside = JSON.stringify('../words.ts');
+    await mkdir(app);
+    await writeFile(words, "export const greeting = 'Hello';");
+    await writeFile(
+      join(app, 'agent.ts'),
+      `import { appendFileSync } from 'node:fs';
+import { agent, openStore } from 'legate';
+import { greeting } from ${outside};
+await openStore({ type: 'sqlite', path: 'tasks.db' });
+let count = 0;
+export const clerk = agent({ name: 'clerk' }, () => {
+  appendFileSync('ledger.txt', 'sold\\n');
+  appendFileSync('notes.json', '{}\\n');
+  count += 1;
+  return greeting + ' ' + count;
+});
+`,
+    );
+    const port = await freePort();
+    const running = start(['dev', 'agent.ts', '--port', port], { directory: app });
+    const send = async () => (await legate(['send', `http://localhost:${port}`, 'hi'])).out;
+    try {
+      await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+      expect(await send()).toContain('Hello 1');
+      await writeFile(join(app, 'dev.log'), running.out);
+      // The count is of this process: it has not started again.
+      expect(await send()).toContain('Hello 2');
+      expect(running.err).not.toContain('starting again');
+      await writeFile(words, "export const greeting = 'Goodbye';");
+      await expect.poll(() => running.out.split('Stop:'), { timeout: 60_000 }).toHaveLength(3);
+      expect(running.err.match(/.+ changed: starting again/g)).toEqual([
+        `${join('..', 'words.ts')} changed: starting again`,
+      ]);
+      expect(await send()).toContain('Goodbye 1');
+    } finally {
+      running.child.kill('SIGTERM');
+    }
+    expect((await running.ended).code).toBe(0);
+  },
+);
+
+test(
+  'dev says what to change in a module that serves its agent itself, and does not loop',
+  patient,
+  async () => {
+    await using module = await moduleWith(`import { agent, serve } from 'legate';
+const greeter = agent({ name: 'greeter' }, () => 'Hello');
+await serve(greeter, { store: { type: 'sqlite', path: 'tasks.db' } });
+`);
+    const running = start(['dev', 'agent.ts', '--port', '0'], { directory: module.folder });
+    try {
+      await expect.poll(() => running.err, { timeout: 60_000 }).toContain('Waiting for a change');
+      expect(running.err).toMatch(
+        /agent\.ts serves its agent itself, at http:\S+: .*export const .*remove the call of serve.*node --watch agent\.ts/,
+      );
+      await writeFile(module.file, agentSaying("'Hello'"));
+      await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+      expect(running.err.match(/starting again/g)).toHaveLength(1);
+    } finally {
+      running.child.kill('SIGTERM');
+    }
+    expect((await running.ended).code).toBe(0);
+  },
+);
+
+test('dev serves the export that it is told', patient, async () => {
+  await using module = await moduleWith(`import { agent } from 'legate';
+export const ann = agent({ name: 'ann' }, () => 'I am Ann');
+export const bob = agent({ name: 'bob' }, () => 'I am Bob');
+`);
+  const port = await freePort();
+  const running = start(['dev', 'agent.ts#bob', '--port', port], { directory: module.folder });
+  try {
+    await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+    expect((await legate(['send', `http://localhost:${port}`, 'hi'])).out).toContain('I am Bob');
+  } finally {
+    running.child.kill('SIGTERM');
+  }
+  expect((await running.ended).code).toBe(0);
+});

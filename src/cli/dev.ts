@@ -1,37 +1,46 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, statSync, watch } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { extname, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isJsonObject } from '../protocol/index.ts';
+import { backoff } from '../time/index.ts';
 import type { DevCommandOptions } from './commands/assistants.ts';
+import { configurationBeside, FileWatch, watchFolder } from './dev-watch.ts';
+import { moduleTarget } from './module-target.ts';
 import { openPage } from './open-page.ts';
 import { untilSignal } from './signals.ts';
 import { usage } from './usage.ts';
 
 const command = join(import.meta.dirname, '..', '..', 'bin', 'legate.cjs');
-/** Folders whose files change without anybody editing them. */
-const ignored = new Set(['node_modules', '.git', '.legate', 'models']);
+const moduleReporter = join(import.meta.dirname, `dev-modules${extname(import.meta.filename)}`);
 /** Editors write a file in several steps, in milliseconds. */
 const settleMs = 150;
+/** A change this soon after a start may come from the server itself, in milliseconds. */
+const quickMs = 2_000;
+const longestDelayMs = 30_000;
 
 /**
- * Serves an agent or an assistant with the inspector, and starts it again whenever a file beside it
- * changes. The port, the token of the inspector and the store stay the same, so that an open page goes
- * on with its conversation.
+ * Serves an agent or an assistant with the inspector, and starts it again whenever one of its modules
+ * or configuration files changes; never for what it writes: stores, logs and data. The port, the token
+ * of the inspector and the store stay the same, so that an open page goes on with its conversation.
  */
 export async function dev(target: string, options: DevCommandOptions): Promise<void> {
-  if (!existsSync(target)) {
+  const module = moduleTarget(target)?.file;
+  if (module === undefined && !existsSync(target)) {
     throw usage(
       `no such file or folder: ${target}; name a module that exports an agent, or the folder of an assistant`,
     );
   }
-  const server = new DevServer(target, options);
+  const files = new FileWatch((file) => server.restart(relative('.', file)));
+  const folder =
+    module === undefined ? watchFolder(target, (file) => server.restart(file)) : undefined;
+  const own = module === undefined ? [] : [resolve(module), resolve(configurationBeside(module))];
+  const server = new DevServer(target, options, files, own);
   server.start();
-  const folder = statSync(target).isDirectory() ? target : dirname(target);
-  const watcher = watch(folder, { recursive: true }, (_event, file) => {
-    if (file !== null && !file.split(sep).some((name) => ignored.has(name))) server.restart(file);
-  });
   await untilSignal();
-  watcher.close();
+  files.close();
+  folder?.close();
   await server.stop();
 }
 
@@ -42,14 +51,30 @@ export async function dev(target: string, options: DevCommandOptions): Promise<v
 class DevServer {
   readonly #args: readonly string[];
   readonly #token: string;
+  readonly #files: FileWatch;
+  /** Watched whatever the server loads. */
+  readonly #own: readonly string[];
+  /** What the present process has loaded. */
+  #loaded: Set<string> = new Set();
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #due: NodeJS.Timeout | undefined;
+  #startedAt = 0;
+  /** Starts in a row that a change followed at once. */
+  #quickStarts = 0;
   #isOpened: boolean;
   #isStopping = false;
+  #isRestarting = false;
 
-  constructor(target: string, options: DevCommandOptions) {
+  constructor(
+    target: string,
+    options: DevCommandOptions,
+    files: FileWatch,
+    own: readonly string[],
+  ) {
     const { port, inspectToken, logLevel, open } = options;
+    this.#files = files;
+    this.#own = own;
     this.#token = inspectToken ?? randomBytes(32).toString('base64url');
     const isProduction = process.env['NODE_ENV'] === 'production';
     const args = ['run', target, '--inspect', '--notice', '0', '--drain', '1'];
@@ -59,43 +84,69 @@ class DevServer {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [command, ...this.#args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+    this.#startedAt = performance.now();
+    this.#loaded = new Set(this.#own);
+    for (const file of this.#own) this.#files.add(file);
+    const reporter = ['--import', pathToFileURL(moduleReporter).href];
+    const child = spawn(process.execPath, [...reporter, command, ...this.#args], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: { ...process.env, INSPECT_TOKEN: this.#token },
     });
     this.#child = child;
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    child.on('message', (message: unknown) => this.#note(message));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       process.stdout.write(text);
-      const url = this.#isOpened ? undefined : /^Inspector: +(\S+)$/m.exec(text)?.[1];
+      const url = /^Inspector: +(\S+)$/m.exec(text)?.[1];
       if (url === undefined) return;
+      // Of a process that failed before it had loaded everything, the former files stay watched.
+      this.#files.keep(this.#loaded);
+      if (!this.#isOpened) openPage(url);
       this.#isOpened = true;
-      openPage(url);
     });
-    this.#ended = new Promise((resolve) => {
+    this.#ended = new Promise((ended) => {
       child.once('close', (code) => {
         this.#child = undefined;
-        resolve();
+        ended();
         if (!this.#isStopping && code !== 0) console.error('Waiting for a change to start again.');
       });
     });
   }
 
-  /** Starts again, once, after a burst of changes. */
+  /** Starts again, once, after a burst of changes; ever later where each start leads to a change. */
   restart(file: string): void {
+    // The process that starts next reads it.
+    if (this.#isRestarting) return;
+    if (this.#due === undefined) {
+      const isQuick = performance.now() - this.#startedAt < quickMs;
+      this.#quickStarts = isQuick ? this.#quickStarts + 1 : 0;
+    }
     clearTimeout(this.#due);
-    this.#due = setTimeout(() => void this.#restart(file), settleMs);
+    const policy = { initialMs: settleMs, maximumMs: longestDelayMs };
+    this.#due = setTimeout(
+      () => void this.#restart(file),
+      backoff(Math.max(1, this.#quickStarts), policy),
+    );
   }
 
   async #restart(file: string): Promise<void> {
+    this.#due = undefined;
+    this.#isRestarting = true;
     console.error(`${file} changed: starting again.`);
     await this.#end();
     this.#isStopping = false;
+    this.#isRestarting = false;
     this.start();
   }
 
   async stop(): Promise<void> {
     clearTimeout(this.#due);
     await this.#end();
+  }
+
+  #note(message: unknown): void {
+    if (!isJsonObject(message) || typeof message['module'] !== 'string') return;
+    this.#loaded.add(message['module']);
+    this.#files.add(message['module']);
   }
 
   async #end(): Promise<void> {

@@ -1,17 +1,9 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import type { Bus, BusIdentity } from '../bus/index.ts';
-import {
-  Field,
-  formatProblem,
-  Problems,
-  readStore,
-  readTelemetry,
-  type StoreSettings,
-  type TelemetrySettings,
-  YamlFile,
-} from '../config/index.ts';
-import { isJsonObject, type JsonObject } from '../protocol/index.ts';
+import { glob } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import type { Bus, BusIdentity, LateBus, BusOptions as TransportOptions } from '../bus/index.ts';
+import { formatProblem, present, type Problem } from '../config/index.ts';
+import { serverOptionsOf } from '../http/index.ts';
 import { openStore, type Store, type StoreOptions, storeOptionsOf } from '../store/index.ts';
 import {
   type Logger,
@@ -19,77 +11,135 @@ import {
   type Telemetry,
   telemetryOptionsOf,
 } from '../telemetry/index.ts';
-import type { BusOptions } from './commands/options.ts';
+import { type BusOptions, defaultStore } from './commands/options.ts';
+import { readSections, type Sections } from './endpoints-file.ts';
 import { Progress } from './progress.ts';
-import { readNamedFile, usage } from './usage.ts';
+import { usage } from './usage.ts';
 
-/** The settings for the bus, the store and telemetry, from endpoints.yml and the command line. */
+/** The settings for the bus, peers, the store and telemetry, from endpoints.yml and the command line. */
 export interface Endpoints extends Sections {
   readonly directory: string;
 }
 
-interface Sections {
-  /** The section `bus`, with the URL filled in; undefined when no bus is configured. */
-  readonly bus?: JsonObject | undefined;
-  readonly store?: StoreSettings | undefined;
-  readonly telemetry?: TelemetrySettings | undefined;
+interface ReadOptions extends BusOptions {
+  /** For agents that are not on the bus, unless they have peers. @default false */
+  readonly ignoresBus?: boolean;
+  /**
+   * Whether an agent in code, or a gateway, is served by this file: all its keys are checked.
+   * @default false: only the sections that are read are
+   */
+  readonly serves?: boolean;
 }
 
-/** Reads the endpoints.yml of a folder, or the given file. Ignores other sections. */
-export async function readEndpoints(
+/** Reads the endpoints.yml of a folder, or the given file. Ignores other sections. Throws for errors. */
+export async function readEndpoints(directory: string, options: ReadOptions): Promise<Endpoints> {
+  const { errors, ...endpoints } = await examineEndpoints(directory, options);
+  if (errors.length > 0) throw usage(errors.map(formatProblem).join('\n'));
+  return endpoints;
+}
+
+/** As `readEndpoints`: what could be read, and the errors. */
+export async function examineEndpoints(
   directory: string,
-  /** `ignoresBus`: for agents that are not on the bus. */
-  { endpoints, busUrl, ignoresBus = false }: BusOptions & { readonly ignoresBus?: boolean },
-): Promise<Endpoints> {
+  { endpoints, busUrl, ignoresBus = false, serves = false }: ReadOptions,
+): Promise<Endpoints & { readonly errors: readonly Problem[] }> {
   const standard = join(directory, 'endpoints.yml');
   const file = endpoints ?? (existsSync(standard) ? standard : undefined);
-  const { bus, ...sections } = file === undefined ? {} : await readSections(file, ignoresBus);
+  const { bus, ...sections } =
+    file === undefined ? { errors: [] } : await readSections(file, { ignoresBus, serves });
   const url = busUrl ?? (bus === undefined ? process.env['AMQP_URL'] : undefined);
   const isGiven = url !== undefined && url !== '';
-  return { directory, ...sections, bus: isGiven ? { ...bus, type: 'rabbitmq', url } : bus };
+  return {
+    directory,
+    ...present({ file }),
+    ...sections,
+    bus: isGiven ? { ...bus, type: 'rabbitmq', url } : bus,
+  };
 }
 
-async function readSections(file: string, ignoresBus: boolean): Promise<Sections> {
-  const text = await readNamedFile(file);
-  const problems = new Problems();
-  const yaml = YamlFile.parse({ file, text }, problems, { environment: process.env });
-  const root = yaml.value === null ? undefined : Field.root(yaml, problems).section();
-  const given = { store: root?.section('store'), telemetry: root?.section('telemetry') };
-  const store = given.store && readStore(given.store);
-  const telemetry = given.telemetry && readTelemetry(given.telemetry);
-  const url = ignoresBus ? undefined : root?.section('bus')?.get('url');
-  const hasPassword = typeof url?.value === 'string' && /:\/\/[^/@]*:[^/@]+@/.test(url.value);
-  if (hasPassword && !yaml.isInterpolated(['bus', 'url'])) {
-    url?.error("don't write secrets into files", 'write "${AMQP_URL}"');
-  }
-  const read = ignoresBus ? /^(?:$|store\b|telemetry\b)/ : /^(?:$|bus\b|store\b|telemetry\b)/;
-  const errors = problems.errors.filter(({ path }) => read.test(path));
-  if (errors.length > 0) throw usage(errors.map(formatProblem).join('\n'));
-  const bus = isJsonObject(yaml.value) ? yaml.value['bus'] : undefined;
-  return { bus: isJsonObject(bus) ? bus : undefined, store, telemetry };
+interface OpenBusOptions {
+  readonly logger: Logger;
+  /** No other process has to reach the bus. @default false */
+  readonly allowsMemory?: boolean;
+  /** Who connects, for the listings of the broker: name and role. */
+  readonly connectionName?: string | undefined;
+  /** How long to wait for a broker that is not up yet, in seconds. @default 10, or that of the file */
+  readonly connectTimeout?: number | undefined;
 }
 
 /** Opens the bus. A bus in memory is allowed only when no other process has to reach it. */
 export async function openConfiguredBus(
-  { bus }: Endpoints,
-  { logger, allowsMemory = false }: { readonly logger: Logger; readonly allowsMemory?: boolean },
+  endpoints: Endpoints,
+  options: OpenBusOptions,
 ): Promise<Bus> {
+  // Loaded on demand: agents that are not on the bus do not need it.
+  const { openBus } = await import('../bus/index.ts');
+  using progress = new Progress('Connecting to the message broker');
+  const bus = await configuredBus(endpoints, options, { progress });
+  return openBus(bus);
+}
+
+/** A broker that is up is waited for this long, in milliseconds. */
+const headStartMs = 2_000;
+
+/**
+ * As `openConfiguredBus`, without waiting for a broker that is not up yet. Attempts to connect go on until the
+ * bus is closed, unless a time limit is configured.
+ */
+export async function openConfiguredBusLater(
+  endpoints: Endpoints,
+  options: OpenBusOptions,
+): Promise<LateBus> {
+  const { LateBus } = await import('../bus/index.ts');
+  const waiting = Promise.withResolvers<void>();
+  const bus = await configuredBus(endpoints, options, { onWait: waiting.resolve });
+  const late = new LateBus(bus.type === 'memory' ? bus : { connectTimeoutMs: Infinity, ...bus });
+  const timer = setTimeout(waiting.resolve, headStartMs);
+  try {
+    await Promise.race([late.opened, waiting.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+  return late;
+}
+
+async function configuredBus(
+  { bus, directory }: Endpoints,
+  { logger, allowsMemory = false, connectionName, connectTimeout }: OpenBusOptions,
+  { progress, onWait }: { readonly progress?: Progress; readonly onWait?: () => void },
+): Promise<TransportOptions> {
   if (bus === undefined) {
     throw usage(
       'which bus? Set --bus-url amqp://host, or AMQP_URL, or in endpoints.yml ' +
         'bus: {type: rabbitmq, url: ${AMQP_URL}}',
     );
   }
-  // Loaded on demand: agents that are not on the bus do not need it.
-  const { openBus, readBusOptions } = await import('../bus/index.ts');
-  const options = readBusOptions(bus);
-  if (options.type === 'memory' && !allowsMemory) {
+  const { readBusOptions } = await import('../bus/index.ts');
+  const options = readBusOptions(bus, { directory });
+  if (options.type === 'memory') {
+    if (allowsMemory) return { ...options, logger };
     throw usage(
       'bus.type: a bus in memory works only within one process; use rabbitmq here, or ' +
         '"legate gateway --work", which hosts agents in one process',
     );
   }
-  return openBus({ ...options, logger });
+  let waits = 0;
+  return {
+    ...present({ connectionName }),
+    ...options,
+    ...(connectTimeout !== undefined && { connectTimeoutMs: connectTimeout * 1000 }),
+    logger,
+    onWait({ message: reason }) {
+      onWait?.();
+      progress?.clear();
+      // On a terminal the line of the progress says the rest.
+      if (waits === 0 || progress === undefined || !process.stderr.isTTY) {
+        logger.warn({ reason }, 'bus.connection.waiting');
+      }
+      waits += 1;
+      progress?.say(`Waiting for the message broker (${reason})`);
+    },
+  };
 }
 
 export async function busIdentity(
@@ -110,6 +160,18 @@ export async function startConfiguredTelemetry(
   return startTelemetry({ serviceName, logger, ...telemetryOptionsOf(telemetry) });
 }
 
+/**
+ * How agents in code and gateways are served: `a2a_server:` and `push:` of endpoints.yml. Logs keys
+ * without effect.
+ */
+export function configuredServer(
+  { server, push, directory, warnings = [] }: Endpoints,
+  logger: Logger,
+): ReturnType<typeof serverOptionsOf> {
+  for (const problem of warnings) logger.warn({ problem }, 'project.warning');
+  return serverOptionsOf(server, { push, directory, logger });
+}
+
 /** The store of the command line, else of endpoints.yml, else `standard` beside the project. */
 export function configuredStore(
   { store, directory }: Endpoints,
@@ -128,15 +190,45 @@ function namedStore(name: string): Exclude<StoreOptions, { type: 'memory' }> {
     : { type: 'sqlite', path: resolve(name) };
 }
 
+/** The flag with which commands such as `legate trust` open a store; empty where they need none. */
+export function storeFlag(storage: StoreOptions): string {
+  if (storage.type === 'memory') return '';
+  const standard = namedStore(process.env['LEGATE_STORE'] ?? defaultStore);
+  if (storage.type === 'sqlite') {
+    const path = resolve(storage.path);
+    if (standard.type === 'sqlite' && standard.path === path) return '';
+    const near = relative('', path);
+    return ` --store ${shellWord(near.startsWith('..') ? path : near)}`;
+  }
+  const { url } = storage;
+  if (standard.type === 'postgres' && standard.url === url) return '';
+  const shown = new URL(url);
+  if (shown.password === '') return ` --store ${shellWord(url)}`;
+  shown.password = '';
+  return ` --store ${shellWord(shown.href)}   (with its password in PGPASSWORD)`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** A store that exists. Without `--store`, the only one of the folder may have the name of its agent. */
+async function existingStore(name: string): Promise<ReturnType<typeof namedStore>> {
+  const named = namedStore(name);
+  if (named.type !== 'sqlite' || existsSync(named.path)) return named;
+  const found = await Array.fromAsync(glob('.legate/*.db'));
+  const [only] = found;
+  if (name === defaultStore && only !== undefined && found.length === 1) return namedStore(only);
+  const known = found.length === 0 ? 'the store of the agent' : found.toSorted().join(' or ');
+  throw usage(`there is no store ${name}; set --store or LEGATE_STORE to ${known}`);
+}
+
 /** Opens a store that an agent may have open, too. */
 export async function inStore(
   name: string,
   action: (store: Store) => Promise<void>,
 ): Promise<void> {
-  const named = namedStore(name);
-  if (named.type === 'sqlite' && !existsSync(named.path)) {
-    throw usage(`there is no store ${name}; set --store or LEGATE_STORE to the store of the agent`);
-  }
+  const named = await existingStore(name);
   using progress = new Progress('Opening the store');
   const store = await openStore(
     named.type === 'sqlite' ? { ...named, guest: true } : { ...named, migrates: false },

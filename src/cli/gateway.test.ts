@@ -9,7 +9,7 @@ async function urlOf(running: Running): Promise<string> {
   return /at (http:\/\/\S+)/.exec(running.out())?.[1] ?? '';
 }
 
-test('gateway serves agents of the bus to those who prove who they are', slow, async () => {
+test('gateway serves agents of the bus to authenticated callers', slow, async () => {
   await using folder = await busFolder({
     'keys.json': JSON.stringify([{ subject: 'bob', key: 'key-of-bob' }]),
   });
@@ -70,6 +70,25 @@ test('gateway and agent in one process need no broker', slow, async () => {
   );
   const statuses = many.map((each) => (each.status === 'fulfilled' ? each.value.status : 0));
   expect(statuses).toContain(429);
+  expect((await serving.stop()).code).toBe(0);
+});
+
+test('agents of --work have the peers of the endpoints.yml beside them', slow, async () => {
+  await using folder = await busFolder({ 'endpoints.yml': 'bus: {type: memory}\n' });
+  await folder.write({
+    'desk/endpoints.yml': `peers: {well_known: [${folder.name}]}\n`,
+    'desk/desk.ts': `
+import { agent, completed } from 'legate';
+export const desk = agent({ name: 'desk' }, async ({ peers }) => {
+  const said = await peers.call({ agent: '${folder.name}', skill: 'echo', message: 'hello' });
+  return said.state === 'completed' ? completed('It said: ' + said.text) : said.end;
+});
+`,
+  });
+  const args = ['gateway', 'desk', '--work', 'agent.ts', 'desk/desk.ts', '-p', '0'];
+  await using serving = folder.start(args);
+  const client = await connect(await urlOf(serving));
+  expect(JSON.stringify(await client.sendMessage('go'))).toContain('It said: echo hello');
   expect((await serving.stop()).code).toBe(0);
 });
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { agent, textOf, working } from '../agents/index.ts';
 import { artifact } from '../protocol/index.ts';
 import type { HelloOptions } from './commands/operations.ts';
+import { exampleRequests } from './example-requests.ts';
 import { greetUntilSignal, serveAgent } from './serving.ts';
 
 const greeter = agent(
@@ -17,5 +18,6 @@ export async function hello({ port, data }: HelloOptions): Promise<void> {
   const path = resolve(data, 'hello.db');
   const store = { type: 'sqlite', path } as const;
   await using started = await serveAgent(greeter, { port, store, isLenient: true });
-  await greetUntilSignal({ ...started, command: `npx legate send ${started.url} "world"` });
+  const shown = { text: 'world', hasCard: true, hasChannel: false };
+  await greetUntilSignal({ ...started, requests: exampleRequests(started.url, shown) });
 }

@@ -4,29 +4,42 @@ import { legate, start, patient } from './testing/legate-process.ts';
 import { triedAgent } from './testing/tried-agent.ts';
 
 interface About {
-  readonly agents: readonly { readonly name: string }[];
+  readonly agents: readonly unknown[];
+  readonly target?: { readonly url: string; readonly name?: string };
 }
 
 test(
-  'inspect shows any agent by its address: what is said goes there, and is kept here',
+  'inspect shows any agent by its address: the page talks to it through the server, as it is',
   patient,
   async () => {
     await using remote = await serve(triedAgent);
     const running = start(['inspect', remote.url, '-p', '0', '--no-open']);
     try {
       await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
-      const url = /at (http:\/\/localhost:\d+)/.exec(running.out)?.[1] ?? '';
+      const url = /^Inspector: {3}(http:\/\/localhost:\d+)/m.exec(running.out)?.[1] ?? '';
       const token =
         /^Inspector: {3}\S+\/inspect\/\?token=([\w-]{43})$/m.exec(running.out)?.[1] ?? '';
-      expect(running.out).toContain(`Inspector:   ${url}/inspect/?token=${token}`);
       expect((await fetch(`${url}/inspect/api/about`)).status).toBe(401);
       const headers = { authorization: `Bearer ${token}` };
       const about = await fetch(`${url}/inspect/api/about`, { headers });
-      expect(((await about.json()) as About).agents).toMatchObject([{ name: 'tried' }]);
-      const sent = await legate(['send', url, 'chunks']);
-      expect(sent.out).toContain('  one two\n');
-      const tasks = await fetch(`${url}/inspect/api/tasks`, { headers });
-      expect(await tasks.text()).toContain('TASK_STATE_COMPLETED');
+      expect((await about.json()) as About).toMatchObject({
+        agents: [],
+        target: { url: remote.url, name: 'tried' },
+        hasGrpc: true,
+      });
+      const direct = await (await fetch(`${remote.url}/.well-known/agent-card.json`)).text();
+      const proxied = await fetch(`${url}/inspect/api/proxy`, {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/octet-stream',
+          'x-inspect-url': `${remote.url}/.well-known/agent-card.json`,
+          'x-inspect-method': 'GET',
+        },
+      });
+      expect(await proxied.text()).toBe(direct);
+      // It is no A2A server of its own.
+      expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(404);
       const page = await fetch(`${url}/inspect/`);
       expect(page.headers.get('content-type')).toContain('text/html');
     } finally {

@@ -1,13 +1,17 @@
 import { existsSync } from 'node:fs';
-import { remoteAgent } from '../agents/index.ts';
+import { agent, completed } from '../agents/index.ts';
+import { requestPreparer } from '../client/index.ts';
 import { present } from '../config/index.ts';
+import { type InspectedTarget, serve } from '../http/index.ts';
+import type { AgentCard } from '../protocol/index.ts';
 import { calling } from './client/calling.ts';
+import { CommandFailure } from './client/failure.ts';
 import type { Session } from './client/session.ts';
 import type { InspectCommandOptions } from './commands/assistants.ts';
-import { createLogger } from './logger.ts';
-import { Progress } from './progress.ts';
+import { exampleRequests } from './example-requests.ts';
+import { createServerLogger } from './logger.ts';
 import { run } from './run.ts';
-import { greetUntilSignal, inspectorOptions, serveAgent } from './serving.ts';
+import { greetUntilSignal, inspectorOptions } from './serving.ts';
 
 /** Opens the inspector for a local agent, or for any agent by its URL. */
 export async function inspect(target: string, options: InspectCommandOptions): Promise<void> {
@@ -21,24 +25,58 @@ export async function inspect(target: string, options: InspectCommandOptions): P
   return calling(options, operands, (session) => inspectRemote(session, options));
 }
 
+/**
+ * The page talks to the agent itself, through the server as it is: what the agent sends is shown byte for
+ * byte, and nothing is refused on its behalf.
+ */
 async function inspectRemote(session: Session, options: InspectCommandOptions): Promise<void> {
-  const { card } = await session.fetchCard();
-  using progress = new Progress('Connecting');
-  const auth = await session.authFor(card);
-  const agent = remoteAgent(card, {
+  const reference = await session.resolve();
+  const card = await cardOf(session);
+  const auth = card === undefined ? session.challengedAuth() : await session.authFor(card);
+  const headers = session.choices.serviceParameters;
+  const [first] = card?.supportedInterfaces ?? [];
+  const url = reference.kind === 'url' ? reference.url : (first?.url ?? '');
+  const target: InspectedTarget = {
+    url,
     fetch: session.fetch,
-    headers: session.choices.serviceParameters,
-    extensions: session.choices.extensions,
-    bindings: await session.bindingsOf(card),
-    ...present({ auth }),
-  });
-  await agent.connect({ signal: session.signal });
-  progress.clear();
-  await using started = await serveAgent(agent, {
+    prepare: requestPreparer({ headers, ...present({ auth }) }),
+    interfaces: card?.supportedInterfaces.map((one) => one.url) ?? [],
+    ...present({ name: card?.name, card: reference.kind === 'file' ? card : undefined }),
+  };
+  // Never called: the page talks to the agent, and this server has no A2A endpoints.
+  const placeholder = agent({ name: card?.name ?? url, description: '' }, () => completed());
+  await using serving = await serve(placeholder, {
     port: options.port,
-    inspect: inspectorOptions(options),
+    a2a: false,
+    inspect: {
+      ...inspectorOptions(options),
+      target,
+      ...(card !== undefined && { bindings: () => session.bindingsOf(card) }),
+    },
     store: { type: 'memory' },
-    logger: createLogger(options.logLevel),
+    logger: createServerLogger(options.logLevel),
   });
-  await greetUntilSignal(started, options);
+  await greetUntilSignal(
+    {
+      what: `the inspector of ${card?.name ?? 'the agent'} (${url})`,
+      url: serving.url,
+      inspectorUrl: serving.inspectorUrl,
+      hasCard: false,
+      store: { type: 'memory' },
+      requests: exampleRequests(url, { text: 'hello', hasCard: true, hasChannel: false }),
+      [Symbol.asyncDispose]: () => serving.close(),
+    },
+    options,
+  );
+}
+
+/** Undefined for an invalid card, which the page shows with its problems. */
+async function cardOf(session: Session): Promise<AgentCard | undefined> {
+  try {
+    return (await session.fetchCard()).card;
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || error.code !== 'A2ACLI_ERR_CARD_INVALID') throw error;
+    session.warn(`${error.message}; the inspector shows what is wrong with it`);
+    return undefined;
+  }
 }

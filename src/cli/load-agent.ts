@@ -1,18 +1,26 @@
 import { statSync } from 'node:fs';
-import { registerHooks } from 'node:module';
-import { dirname, extname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename, dirname, join } from 'node:path';
 import type { Agent } from '../agents/index.ts';
 import { assistantAgent, buildAssistant } from '../assistant/index.ts';
-import { formatProblem, suggest, present } from '../config/index.ts';
+import { servedAt } from '../http/index.ts';
+import { formatProblem, importModule, suggest, present } from '../config/index.ts';
+import type { PeerNetwork } from '../peers/index.ts';
+import { errorCode, invalidConfiguration } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { callBindings, loadFrom } from './project-files.ts';
+import { moduleTarget } from './module-target.ts';
+import { callBindings, loadFrom, projectFiles } from './project-files.ts';
 import { usage } from './usage.ts';
 
 export interface LoadedAgent {
   readonly agent: Agent;
   /** The folder of its endpoints.yml. */
   readonly directory: string;
+  /** Its own store below that folder: agents of several modules in one folder run at the same time. */
+  readonly storeFile: string;
+  /** Files and folders that need a restart when they change; without its endpoints.yml. */
+  readonly files: readonly string[];
+  /** Gives the `call:` steps of an assistant their peers. To be called before its first turn. */
+  readonly usePeers?: (network: PeerNetwork) => void;
 }
 
 export interface LoadAgentOptions {
@@ -25,15 +33,13 @@ export interface LoadAgentOptions {
  * assistant's folder, or of a packed model with the endpoints of the current folder.
  */
 export async function loadAgent(source: string, options: LoadAgentOptions): Promise<LoadedAgent> {
-  const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });
-  const found = statOf(source);
+  const found = statSync(source, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return loadAssistant(source, undefined, options);
   if (found !== undefined && /\.(?:tar\.gz|tgz)$/.test(source)) {
     return loadAssistant('.', source, options);
   }
-  if (found !== undefined) return loadModule(source, undefined);
-  const [file = '', exported] = source.split('#', 2);
-  if (exported !== undefined && statOf(file)?.isFile() === true) return loadModule(file, exported);
+  const module = moduleTarget(source);
+  if (module !== undefined) return loadModule(module.file, module.exported);
   throw usage(
     `there is no agent at ${source}; name a module that exports one, the folder of an assistant, or a packed model`,
   );
@@ -51,30 +57,41 @@ async function loadAssistant(
   for (const problem of problems.nonFatal) {
     logger.warn({ problem: formatProblem(problem) }, 'project.warning');
   }
-  const assistant = await buildAssistant(project, { logger, bindings: callBindings });
+  let network: PeerNetwork | undefined;
+  const peers = (): PeerNetwork => {
+    if (network !== undefined) return network;
+    throw invalidConfiguration('this command does not call peers');
+  };
+  const assistant = await buildAssistant(project, { logger, bindings: callBindings, peers });
   const { a2aServer } = project.endpoints;
   return {
     directory,
+    storeFile: join('.legate', 'store.db'),
+    files: model === undefined ? projectFiles(project) : [model],
+    usePeers: (opened) => {
+      network = opened;
+    },
     agent: assistantAgent({
       assistant: () => assistant,
       name: project.name,
       description: a2aServer?.description ?? project.name,
       includeConversationRepair: a2aServer?.includeConversationRepair ?? true,
+      onInterrupted: a2aServer?.onInterrupted ?? 'fail',
     }),
   };
 }
 
 async function loadModule(file: string, wanted: string | undefined): Promise<LoadedAgent> {
-  offerOwnPackage();
-  const module = await importModule(file);
+  const module = await importAgents(file);
   const agents = new Map(
     Object.entries(module).filter((entry): entry is [string, Agent] => isAgent(entry[1])),
   );
-  const directory = dirname(file);
+  const rest = { directory: dirname(file), files: [file] };
   const names = [...agents.keys()];
   if (wanted !== undefined) {
     const named = agents.get(wanted);
-    if (named !== undefined) return { agent: named, directory };
+    if (named !== undefined) refuseServed(file, named, wanted);
+    if (named !== undefined) return { ...rest, agent: named, storeFile: storeFileOf(named) };
     throw usage(
       `${file} exports no agent "${wanted}"; ${suggest(wanted, names, `it exports ${names.join(', ') || 'none'}`)}`,
     );
@@ -83,7 +100,13 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
     agents.get('default') ??
     agents.get('agent') ??
     (agents.size === 1 ? [...agents.values()][0] : undefined);
-  if (agent !== undefined) return { agent, directory };
+  if (agent !== undefined) {
+    const [name = ''] = names.filter((each) => agents.get(each) === agent);
+    refuseServed(file, agent, name);
+    return { ...rest, agent, storeFile: storeFileOf(agent) };
+  }
+  const served = agents.size === 0 ? servedAt() : undefined;
+  if (served !== undefined) throw servesItself(file, served, 'export its agent');
   throw usage(
     agents.size === 0
       ? `${file} exports no agent; export one: export const agent = agent({ name: ... }, ...)`
@@ -91,12 +114,28 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
   );
 }
 
-async function importModule(file: string): Promise<Record<string, unknown>> {
+/** The command serves the agent: a module that does it, too, would take its port or its store. */
+function refuseServed(file: string, agent: Agent, name: string): void {
+  const url = servedAt(agent);
+  if (url !== undefined) throw servesItself(file, url, `keep the export ${name}`);
+}
+
+function servesItself(file: string, url: string, first: string): Error {
+  return usage(
+    `${file} serves its agent itself, at ${url}: this command has nothing left to serve. To use the command, ${first} (export const myAgent = agent(...)) and remove the call of serve(...). To keep the program as it is, run: node --watch ${file}`,
+  );
+}
+
+function storeFileOf({ name }: Agent): string {
+  return join('.legate', `${basename(name)}.db`);
+}
+
+async function importAgents(file: string): Promise<Record<string, unknown>> {
   try {
-    return await import(pathToFileURL(resolve(file)).href);
+    return await importModule(file);
   } catch (error) {
     // Other errors of a module are for its author: shows them with their stack trace.
-    if (!hasCode(error, 'ERR_UNKNOWN_FILE_EXTENSION')) throw error;
+    if (errorCode(error) !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
     throw usage(
       `${file} is not a module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,
       error,
@@ -112,39 +151,4 @@ function isAgent(value: unknown): value is Agent {
     'take' in value &&
     typeof value.take === 'function'
   );
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
-const extension = extname(import.meta.url);
-let isRegistered = false;
-
-/**
- * Lets modules loaded from now on import `legate` when they have no installed package: a new agent
- * runs before anything is installed, with the package of the command.
- */
-function offerOwnPackage(): void {
-  if (isRegistered) return;
-  isRegistered = true;
-  registerHooks({
-    resolve(specifier, context, next) {
-      const own = ownModule(specifier);
-      if (own === undefined) return next(specifier, context);
-      try {
-        return next(specifier, context);
-      } catch (error) {
-        if (!hasCode(error, 'ERR_MODULE_NOT_FOUND')) throw error;
-        return { url: own, shortCircuit: true };
-      }
-    },
-  });
-}
-
-function ownModule(specifier: string): string | undefined {
-  const [, entry] = /^legate(?:\/([a-z]+))?$/.exec(specifier) ?? [];
-  if (entry === undefined && specifier !== 'legate') return undefined;
-  const path = entry === undefined ? `../index${extension}` : `../${entry}/index${extension}`;
-  return new URL(path, import.meta.url).href;
 }

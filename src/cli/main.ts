@@ -36,6 +36,8 @@ Examples:
     program.commands.find((one) => one.name() === name || one.aliases().includes(name));
   const called = find(args.find((arg) => !arg.startsWith('-')));
   leaveWithReaders(called !== undefined && isServer(called));
+  // Timers of servers don't keep a process alive: while one starts, nothing else may.
+  const running = setInterval(() => undefined, 60_000);
   try {
     // Help for an unknown command fails like the command itself, with the nearest known ones.
     const [first, second, ...rest] = args;
@@ -44,6 +46,8 @@ Examples:
     await program.parseAsync(typed, { from: 'user' });
   } catch (error) {
     process.exitCode = await report(error, args, called);
+  } finally {
+    clearInterval(running);
   }
 }
 

@@ -6,12 +6,21 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens a page in the browser when the command runs on a terminal; does nothing elsewhere. */
+/**
+ * Opens a page in the browser when the command runs on a terminal with a desktop; does nothing elsewhere.
+ * `BROWSER=none` turns it off, as other development servers do.
+ */
 export function openPage(url: string): void {
-  if (!process.stdout.isTTY) return;
+  if (!process.stdout.isTTY || !hasDesktop()) return;
   const [command, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });
   // Without a browser, the user opens the printed URL.
   child.on('error', () => undefined);
   child.unref();
+}
+
+function hasDesktop({ env, platform } = process): boolean {
+  if (env['BROWSER'] === 'none') return false;
+  const isHeadless = env['DISPLAY'] === undefined && env['WAYLAND_DISPLAY'] === undefined;
+  return platform === 'darwin' || platform === 'win32' || !isHeadless;
 }

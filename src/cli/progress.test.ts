@@ -90,8 +90,14 @@ test(
         const shown = await onTerminal(args, home);
         expect(shown).toContain('Reading the card … ');
         expect(shown).toContain('Waiting for the agent … ');
-        // It is wiped before the result is written.
-        expect(shown).toContain('\u001B[KTask: t');
+        // It is wiped before the result is written; a list is a table.
+        expect(shown).toMatch(
+          args[0] === 'list'
+            ? // oxlint-disable-next-line no-control-regex -- erases the line
+              /\u001B\[KTask {2}State {6}Updated {2}Answer\r\nt {5}completed\r\n\r\nTasks: 1 of 1/
+            : // oxlint-disable-next-line no-control-regex -- erases the line
+              /\u001B\[KTask: t/,
+        );
       }
     } finally {
       rmSync(home, { recursive: true, force: true });

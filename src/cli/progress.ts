@@ -7,6 +7,9 @@ const everyMs = 500;
 /**
  * One line on a terminal's standard error that shows what the command waits for, and for how long. It
  * appears after a second and is erased at the end. Without a terminal, prints nothing.
+ *
+ * The spinner of @clack/prompts can't do this: it reads the terminal, so it takes what a person types while a
+ * shell waits, and it calls `process.exit(0)` on Ctrl+C, before the command has cancelled its task.
  */
 export class Progress implements Disposable {
   readonly #isShown = process.stderr.isTTY;

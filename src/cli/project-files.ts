@@ -4,6 +4,7 @@ import {
   type BuildOptions,
   loadPacked,
   loadProject,
+  type Project,
   type LoadedProject,
   type ProjectPlaces,
 } from '../assistant/index.ts';
@@ -21,6 +22,28 @@ export function projectPaths(directory: string, options: ProjectFileOptions): Pr
   }
   const { config, domain, data, endpoints, credentials, subAgents } = options;
   return { directory, config, domain, data, endpoints, credentials, subAgents };
+}
+
+/** Files and folders that an assistant is made of, and that it does not read again. */
+export function projectFiles(
+  { directory, files, config, endpoints, subAgentsDirectory }: Project,
+  places: Partial<ProjectPlaces> = {},
+): readonly string[] {
+  const inside = (name: string): string => join(directory, name);
+  const { source } = config.search ?? {};
+  const { actionsModule } = endpoints.actionEndpoint ?? {};
+  const all = [
+    places.config ?? inside('config.yml'),
+    ...(places.domain === undefined ? [inside('domain.yml'), inside('domain')] : [places.domain]),
+    ...[places.data ?? inside('data')].flat(),
+    places.endpoints ?? inside('endpoints.yml'),
+    places.credentials ?? inside('credentials.yml'),
+    subAgentsDirectory,
+    ...['actions', 'actions.ts', 'actions.js', actionsModule ?? 'actions'].map(inside),
+    ...[...files.keys()].map(inside),
+    ...(source === undefined ? [] : [inside(source)]),
+  ];
+  return [...new Set(all)];
 }
 
 /** The same, for a project that must exist. */
@@ -67,6 +90,6 @@ function isFolder(path: string): boolean {
 }
 
 /** The bindings beside HTTP for calls to sub agents, limited by `outbound`. gRPC is loaded on the first call. */
-export const callBindings: NonNullable<BuildOptions['bindings']> = (policy) => [
-  grpcBinding({ policy }),
+export const callBindings: NonNullable<BuildOptions['bindings']> = (policy, tls) => [
+  grpcBinding({ policy, tls }),
 ];

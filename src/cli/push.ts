@@ -38,13 +38,18 @@ export async function retryDeliveries(
     for (const id of wanted) {
       // Another process may have been faster; with --all this is not a failure.
       if (await store.push.revive(id)) {
-        console.log(`delivery ${id} will be retried`);
+        console.log(
+          options.json === true
+            ? JSON.stringify({ id, state: 'pending' })
+            : `delivery ${id} will be retried`,
+        );
         // The same log event as the server's, for log collectors.
         const event = { audit: 'action', event: 'audit.push.revived', deliveryId: id };
         console.error(JSON.stringify(event));
       } else if (!isAll) missing.push(id);
     }
-    if (isAll && wanted.length === 0) console.error('There are no dead deliveries.');
+    if (isAll && wanted.length === 0 && options.json !== true)
+      console.error('There are no dead deliveries.');
     if (missing.length === 0) return;
     throw new LegateError(
       'INVALID_PARAMS',

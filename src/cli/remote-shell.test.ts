@@ -52,7 +52,7 @@ test('a new conversation has another context', patient, async () => {
 
 test('files, data and controls are shown as text', patient, async () => {
   const { out } = await shell('files\ncontrols\n');
-  expect(out).toContain('{"total":3}\n[../a.bin, image/png, 4 bytes]\n');
+  expect(out).toContain('total: 3\n[../a.bin, image/png, 4 bytes]\n');
   expect(out).toContain('red [31mm end\n');
 });
 

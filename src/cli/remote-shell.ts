@@ -1,6 +1,6 @@
 import type { Client, StreamEvent } from '../client/index.ts';
 import { present } from '../config/index.ts';
-import { LegateError, message, type Part } from '../protocol/index.ts';
+import { errorMessage, LegateError, message, type Part } from '../protocol/index.ts';
 import { calling } from './client/calling.ts';
 import { afterAuthorization, authorizationUrls, follow } from './client/following.ts';
 import { partsOf } from './client/send.ts';
@@ -8,7 +8,14 @@ import type { Session } from './client/session.ts';
 import { plain, stateWords } from './client/text.ts';
 import type { ShellCommandOptions } from './commands/assistants.ts';
 import { Progress } from './progress.ts';
-import { eachLine, isTerminal, note, payloadOf, sessionStart } from './terminal.ts';
+import {
+  eachLine,
+  isTerminal,
+  note,
+  payloadOf,
+  sessionStart,
+  type ShellCommands,
+} from './terminal.ts';
 import { Transcript } from './transcript.ts';
 
 /** A conversation with any A2A agent: one line is one message, and answers are streamed. */
@@ -20,11 +27,14 @@ export async function remoteShell(agent: string, options: ShellCommandOptions): 
   });
 }
 
-const help = `/history  show the conversation  /state   show the state of the task
-/file     send a file            /restart start a new conversation
-/wait     after signing in elsewhere, wait for the agent to continue the task
-1, 2, …   select a button        Ctrl+C   cancel the running task
-/stop     leave the shell`;
+const commands: ShellCommands = {
+  '/history': 'show the conversation',
+  '/state': 'show the state of the task',
+  '/file': 'send a file: /file <path or URL> [text]',
+  '/wait': 'after signing in elsewhere, wait for the agent to continue the task',
+  '/restart': 'start a new conversation',
+  'Ctrl+C': 'clear the line, cancel the running task, or leave',
+};
 
 /**
  * Waits for a line (**listening**), sends it and shows the answer (**answering**), and listens
@@ -55,14 +65,14 @@ class RemoteConversation {
     if (this.#contextId === undefined) await this.#open();
     else await this.#recall(this.#contextId);
     await eachLine((text) => this.#answer(text), {
-      ends: ['/stop', '/exit', '/quit'],
+      commands,
+      buttons: () => this.#transcript.buttons,
       onInterrupt: () => this.#cancelRunning(),
     });
   }
 
   async #answer(text: string): Promise<void> {
     const [command = '', ...words] = text.split(' ');
-    if (command === '/help') return this.#note(help);
     if (command === '/state') return this.#showState();
     if (command === '/history') return this.#transcript.show((line) => console.log(line));
     if (command === '/wait' && this.#taskId === undefined) return this.#note('No task is waiting.');
@@ -167,7 +177,7 @@ class RemoteConversation {
     this.#note('(canceling)');
     // The stream shows the result; a refused cancellation changes nothing.
     void this.#client.cancelTask(this.#running).catch((error: unknown) => {
-      this.#session.warn(error instanceof Error ? error.message : String(error));
+      this.#session.warn(errorMessage(error));
     });
     return true;
   }

@@ -1,14 +1,26 @@
-import { statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { present } from '../config/index.ts';
 import { telemetryOf } from '../http/index.ts';
+import { Opened } from '../service/index.ts';
+import { openStore, storeOptionsOf } from '../store/index.ts';
 import { retentionOf } from '../tasks/index.ts';
 import type { RunCommandOptions } from './commands/assistants.ts';
 import { packageVersion } from './commands/version.ts';
-import { configuredStore, readEndpoints } from './endpoints.ts';
+import { configuredServer, configuredStore, type Endpoints, readEndpoints } from './endpoints.ts';
+import { exampleRequests } from './example-requests.ts';
 import { loadAgent } from './load-agent.ts';
-import { createLogger } from './logger.ts';
-import { callBindings, existingProjectPaths, modelFile, projectPaths } from './project-files.ts';
+import { createServerLogger } from './logger.ts';
+import { moduleTarget } from './module-target.ts';
+import type { CommandPeers, PeersOptions } from './peers.ts';
+import {
+  callBindings,
+  existingProjectPaths,
+  modelFile,
+  projectFiles,
+  projectPaths,
+} from './project-files.ts';
+import { privateAuthority } from './private-ca.ts';
 import { Progress } from './progress.ts';
 import {
   checkListenFlags,
@@ -18,25 +30,40 @@ import {
   serveAgent,
   type Started,
 } from './serving.ts';
+import { ignoreHangup } from './signals.ts';
 import { usage } from './usage.ts';
 
 /** Serves an assistant, or the agent of a module, until the process is stopped. */
-export async function run(
-  target: string,
-  /** `open` opens the inspector in a browser, as `inspect` does. */
-  options: RunCommandOptions & { readonly open?: boolean },
-): Promise<void> {
-  const found = statSync(target, { throwIfNoEntry: false });
-  if (found === undefined) {
+export async function run(target: string, options: RunCommandOptions): Promise<void> {
+  ignoreHangup();
+  const isModule = moduleTarget(target) !== undefined;
+  if (isActionServer(target)) {
+    throw usage(
+      'legate run starts the action server itself, with the assistant: type "legate run" in the folder of the project',
+    );
+  }
+  if (!isModule && !existsSync(target)) {
     throw usage(
       `no such file or folder: ${target}; name the folder of an assistant, or a module that exports an agent`,
     );
   }
-  await using started = found.isFile()
+  await using started = isModule
     ? await startModule(target, options)
     : await startAssistant(target, options);
   await greetUntilSignal(started, options);
   console.error('Stopping: waiting for running turns.');
+}
+
+/** `run actions`, as Rasa's users start the action server: the folder or module of actions in Python. */
+function isActionServer(target: string): boolean {
+  if (basename(target) !== 'actions') return false;
+  const found = statSync(target, { throwIfNoEntry: false });
+  if (found === undefined) return target === 'actions';
+  if (!found.isDirectory()) return false;
+  const isAssistant = ['config.yml', 'domain.yml', 'domain'].some((name) =>
+    existsSync(join(target, name)),
+  );
+  return !isAssistant && readdirSync(target).some((name) => name.endsWith('.py'));
 }
 
 function serveOptions(options: RunCommandOptions) {
@@ -45,27 +72,66 @@ function serveOptions(options: RunCommandOptions) {
     ...present({ noticeMs: options.notice, drainMs: options.drain }),
     ...(options.showErrors === true && { showErrors: true }),
     ...(options.inspect === true && { inspect: inspectorOptions(options) }),
-    logger: createLogger(options.logLevel),
+    logger: createServerLogger(options.logLevel),
   };
 }
 
 /** Stores tasks beside the module, unless endpoints.yml configures a store. */
 async function startModule(module: string, options: RunCommandOptions): Promise<Started> {
-  checkListenFlags(options, options.authToken !== undefined);
   const serving = serveOptions(options);
-  const { agent, directory } = await loadAgent(module, serving);
+  const { logger } = serving;
+  const { agent, directory, storeFile, files } = await loadAgent(module, serving);
+  const { name } = agent;
   const { endpoints: file } = options;
   const endpoints = await readEndpoints(directory, {
     ...present({ endpoints: file }),
     ignoresBus: true,
+    serves: true,
   });
-  return serveAgent(agent, {
-    ...serving,
-    ...present({ token: options.authToken }),
-    ...retentionOf(endpoints.store),
-    ...telemetryOf(endpoints.telemetry, agent.name),
-    store: configuredStore(endpoints, undefined, join('.legate', `${basename(agent.name)}.db`)),
-  });
+  const auth = endpoints.server?.auth;
+  const isAuthenticated = options.authToken !== undefined || auth !== undefined;
+  checkListenFlags(options, isAuthenticated || options.sslCaFile !== undefined);
+  const storage = configuredStore(endpoints, undefined, storeFile);
+  // What is opened first is closed last, also when a later step fails.
+  await using opened = new Opened();
+  const store = await openStore(storage);
+  opened.defer(() => store.close());
+  const peers = await peersOf({ endpoints, name, store, storage, logger }, options);
+  if (peers !== undefined) opened.use(peers);
+  const started = opened.use(
+    await serveAgent(peers?.wrap(agent) ?? agent, {
+      ...serving,
+      ...(serving.inspect !== undefined &&
+        peers !== undefined && { inspect: { ...serving.inspect, network: peers.inspected } }),
+      ...present({ token: options.authToken, auth }),
+      ...configuredServer(endpoints, logger),
+      directory,
+      configuration: [...files, endpoints.file ?? join(directory, 'endpoints.yml')],
+      ...retentionOf(endpoints.store),
+      ...telemetryOf(endpoints.telemetry, name),
+      store,
+    }),
+  );
+  await peers?.start(started.engine);
+  const closing = opened.move();
+  return {
+    ...started,
+    store: storage,
+    [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose](),
+  };
+}
+
+function needsPeers({ peers }: Endpoints, { inspect = false }: RunCommandOptions): boolean {
+  return peers !== undefined || inspect;
+}
+
+/** Loaded on demand: most agents have no peers. */
+async function peersOf(
+  given: PeersOptions,
+  options: RunCommandOptions,
+): Promise<CommandPeers | undefined> {
+  if (!needsPeers(given.endpoints, options)) return undefined;
+  return (await import('./peers.ts')).openCommandPeers(given);
 }
 
 async function startAssistant(directory: string, options: RunCommandOptions): Promise<Started> {
@@ -74,9 +140,16 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   using progress = new Progress('Loading the assistant');
   // Loaded on demand: agents of modules do not need it.
   const { serveAssistant } = await import('../assistant/index.ts');
-  const serving = await serveAssistant({
-    ...serveOptions(options),
-    places: (model === undefined ? existingProjectPaths : projectPaths)(directory, options),
+  const serving = serveOptions(options);
+  const endpoints = await readEndpoints(directory, {
+    ...present({ endpoints: options.endpoints }),
+    ignoresBus: true,
+  });
+  const pathsOf = model === undefined ? existingProjectPaths : projectPaths;
+  const places = pathsOf(directory, options);
+  const served = await serveAssistant({
+    ...serving,
+    places,
     ...present({ model }),
     enableApi: options.enableApi === true,
     api: {
@@ -86,21 +159,46 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
       }),
     },
     build: { bindings: callBindings },
+    ...(needsPeers(endpoints, options) && {
+      openPeers: async ({ name, store }) => {
+        const { openCommandPeers } = await import('./peers.ts');
+        const storage = storeOptionsOf(endpoints.store, directory);
+        return openCommandPeers({ endpoints, name, store, storage, logger: serving.logger });
+      },
+    }),
     version: packageVersion(),
   });
   progress.clear();
-  const { url, inspectorUrl, storage } = serving;
-  const { project } = serving.models.require();
+  const { url, inspectorUrl, storage } = served;
+  const { project } = served.models.require();
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);
   const example = flows.find((flow) => flow.examples.length > 0)?.examples[0] ?? 'hello';
-  const body = JSON.stringify({ sender: 'me', message: example }).replaceAll("'", String.raw`'\''`);
+  const hasCard = project.endpoints.a2aServer !== undefined;
+  const requests = exampleRequests(url, {
+    text: example,
+    hasCard,
+    hasChannel: true,
+    access: {
+      auth: endpoints.server?.auth,
+      hasClientCertificates: options.sslCaFile !== undefined,
+      ca: privateAuthority(options.sslCertificate),
+    },
+  });
   return {
     what: `the assistant "${project.name}"`,
     url,
     inspectorUrl,
-    hasCard: project.endpoints.a2aServer !== undefined,
+    hasCard,
     store: storage,
-    command: `curl ${url}/webhooks/rest/webhook -H 'Content-Type: application/json' -d '${body}'`,
-    [Symbol.asyncDispose]: () => serving.close(),
+    configuration:
+      model === undefined
+        ? projectFiles(project, places)
+        : [
+            model,
+            places.endpoints ?? join(directory, 'endpoints.yml'),
+            places.credentials ?? join(directory, 'credentials.yml'),
+          ],
+    requests,
+    [Symbol.asyncDispose]: () => served.close(),
   };
 }

@@ -1,11 +1,15 @@
 import type { Agent } from '../agents/index.ts';
-import { Authenticator, bearerTokenVerifier, isLoopbackHost } from '../auth/index.ts';
+import { type AuthSettings, bearerTokenVerifier, isLoopbackHost, openAuth } from '../auth/index.ts';
 import { present } from '../config/index.ts';
 import { type InspectorOptions, serve, type ServeOptions } from '../http/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
+import type { Engine } from '../tasks/index.ts';
+import { defaultLogger } from '../telemetry/index.ts';
 import type { RunCommandOptions } from './commands/assistants.ts';
 import { packageVersion } from './commands/version.ts';
+import { type ExampleRequest, exampleRequests } from './example-requests.ts';
 import { openPage } from './open-page.ts';
+import { privateAuthority } from './private-ca.ts';
 import { untilSignal } from './signals.ts';
 import { usage } from './usage.ts';
 
@@ -44,11 +48,16 @@ export function listenOptions(flags: ListenFlags) {
  * Refuses what `checkBind` would refuse, before anything starts, and names flags of the command line
  * instead of options in code.
  */
-export function checkListenFlags(flags: ListenFlags, isAuthenticated: boolean): void {
+export function checkListenFlags(
+  flags: Pick<ListenFlags, 'interface' | 'dangerouslyAllowUnauthenticatedRemote'>,
+  isAuthenticated: boolean,
+  /** How to authenticate callers, if the command can. */
+  toAuthenticate = 'set --auth-token, ',
+): void {
   const { interface: host, dangerouslyAllowUnauthenticatedRemote = false } = flags;
   if (isAuthenticated || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
   throw usage(
-    `refusing to listen on ${host} without authentication: set --auth-token, listen on 127.0.0.1, ` +
+    `refusing to listen on ${host} without authentication: ${toAuthenticate}listen on 127.0.0.1, ` +
       'or allow it with --dangerously-allow-unauthenticated-remote',
   );
 }
@@ -57,7 +66,12 @@ export function checkListenFlags(flags: ListenFlags, isAuthenticated: boolean): 
 export function inspectorOptions({
   inspectToken: token,
 }: Pick<RunCommandOptions, 'inspectToken'>): InspectorOptions {
-  return { proxy: true, version: packageVersion(), ...present({ token }) };
+  return {
+    proxy: true,
+    version: packageVersion(),
+    bindings: async () => [(await import('../grpc/index.ts')).grpcBinding()],
+    ...present({ token }),
+  };
 }
 
 /** A running server. */
@@ -69,22 +83,38 @@ export interface Started extends AsyncDisposable {
   readonly inspectorUrl: string | undefined;
   readonly hasCard: boolean;
   readonly store: StoreOptions | Store;
-  /** One command to paste. */
-  readonly command: string;
+  /** Commands to paste; the greeting shows the first. */
+  readonly requests: readonly [ExampleRequest, ...ExampleRequest[]];
+  /** Files that need a restart when they change. */
+  readonly configuration?: readonly string[];
 }
 
-/** Serves an agent; with a token, only to callers who send it. */
+const a2aOnly = { hasCard: true, hasChannel: false };
+
+interface ServeAgentOptions extends Omit<ServeOptions, 'auth'> {
+  readonly store: StoreOptions | Store;
+  readonly token?: string;
+  /** `a2a_server.auth` of endpoints.yml. */
+  readonly auth?: AuthSettings;
+  /** Where the files of `auth` are. @default '.' */
+  readonly directory?: string;
+  /** The file of the configuration. */
+  readonly configuration?: readonly string[];
+}
+
+/** Serves an agent; with a token or `auth`, only to callers who prove who they are. */
 export async function serveAgent(
   agent: Agent,
-  { token, ...options }: ServeOptions & { readonly store: StoreOptions; readonly token?: string },
-): Promise<Started> {
+  { token, auth: settings, directory = '.', configuration = [], ...options }: ServeAgentOptions,
+): Promise<Started & { readonly engine: Engine }> {
   const tokens = [{ token: token ?? '', subject: 'operator', scopes: ['inspect'] }];
-  const serving = await serve(agent, {
-    ...options,
-    ...(token !== undefined && {
-      auth: new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] }),
-    }),
+  const auth = await openAuth(settings, {
+    directory,
+    hasClientCertificates: options.tls?.ca !== undefined,
+    more: token === undefined ? [] : [bearerTokenVerifier({ tokens })],
+    logger: options.logger ?? defaultLogger,
   });
+  const serving = await serve(agent, { ...options, ...(auth !== undefined && { auth }) });
   const { url, inspectorUrl } = serving;
   return {
     what: `the agent "${agent.name}"`,
@@ -92,14 +122,29 @@ export async function serveAgent(
     inspectorUrl,
     hasCard: true,
     store: options.store,
-    command: `npx legate send ${url} "hello"`,
+    engine: serving.router.engine,
+    requests: exampleRequests(url, {
+      text: agent.skills[0]?.examples?.[0] ?? 'hello',
+      ...a2aOnly,
+      access: {
+        auth: settings,
+        token,
+        hasClientCertificates: options.tls?.ca !== undefined,
+        ca: privateAuthority(options.tls?.certificate),
+      },
+    }),
+    configuration,
     [Symbol.asyncDispose]: () => serving.close(),
   };
 }
 
 /** Prints the URL of the server, and waits until the process is stopped. The only code that prints the link to the inspector. */
-export async function greetUntilSignal(started: Started, { open = false } = {}): Promise<void> {
-  const { what, url, inspectorUrl, hasCard, store, command } = started;
+export async function greetUntilSignal(
+  started: Started,
+  { open = false, examples = false } = {},
+): Promise<void> {
+  const { what, url, inspectorUrl, hasCard, store, requests } = started;
+  const shown = requests.map(({ title, command }) => `\n  # ${title}\n  ${command}`);
   console.log(
     [
       `Serving ${what} at ${url}`,
@@ -108,14 +153,14 @@ export async function greetUntilSignal(started: Started, { open = false } = {}):
       ...(hasCard ? [`Agent card:  ${url}/.well-known/agent-card.json`] : []),
       `Data:        ${placeOf(store)}`,
       '',
-      'Try it:',
-      `  ${command}`,
+      `Try it:      ${requests[0].command}`,
+      ...(examples ? shown : []),
       '',
       'Stop: Ctrl+C',
     ].join('\n'),
   );
   if (open && inspectorUrl !== undefined) openPage(inspectorUrl);
-  await untilSignal();
+  await untilSignal(started.configuration);
 }
 
 /** The location of the store, for people; without passwords of database URLs. */

@@ -11,11 +11,14 @@ import type { ShellCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { callBindings, loadFrom } from './project-files.ts';
 import { Progress } from './progress.ts';
-import { eachLine, note, payloadOf, sessionStart } from './terminal.ts';
+import { eachLine, note, payloadOf, sessionStart, type ShellCommands } from './terminal.ts';
 
-const help = `/slots    show slot values              /stack    show active flows and their steps
-/history  show the conversation         /restart  start a new conversation
-/stop     leave the shell               1, 2, …   select a button`;
+const commands: ShellCommands = {
+  '/slots': 'show slot values',
+  '/stack': 'show active flows and their steps',
+  '/history': 'show the conversation',
+  '/restart': 'start a new conversation',
+};
 
 /**
  * A conversation over standard input and output: one line is one message. On a terminal it shows a
@@ -56,24 +59,35 @@ function isAgent(text: string): boolean {
 }
 
 async function assistantShell(directory: string, options: ShellCommandOptions): Promise<void> {
-  await using assistant = await load(directory, options);
+  const { assistant: loaded, intents } = await load(directory, options);
+  await using assistant = loaded;
   const conversation = new ShellConversation(assistant, options.sender);
   // Before the input is opened: lines without a listener are lost.
   await conversation.open();
   note('Type a message, or /help for commands.');
-  await eachLine((text) => conversation.answer(text), { ends: ['/stop'] });
+  await eachLine((text) => conversation.answer(text), {
+    commands,
+    buttons: () => conversation.buttons,
+    isMessage: (name) => intents.has(name),
+  });
 }
 
-async function load(directory: string, options: ShellCommandOptions): Promise<Assistant> {
+async function load(
+  directory: string,
+  options: ShellCommandOptions,
+): Promise<{ readonly assistant: Assistant; readonly intents: ReadonlySet<string> }> {
   using progress = new Progress('Loading the project');
   const { project, problems } = await loadFrom(directory, options);
   progress.clear();
   for (const problem of problems.nonFatal) console.error(formatProblem(problem));
   problems.throwIfErrors();
-  return await buildAssistant(project, {
+  const assistant = await buildAssistant(project, {
     logger: createLogger(options.logLevel),
     bindings: callBindings,
   });
+  const triggers = [...project.flows.values()].flatMap(({ nluTrigger }) => nluTrigger);
+  const intents = [...project.domain.intents, ...triggers.map(({ intent }) => intent)];
+  return { assistant, intents: new Set(intents) };
 }
 
 /** The conversation state to show. */
@@ -102,6 +116,10 @@ class ShellConversation {
     await this.#send(sessionStart);
   }
 
+  get buttons(): NonNullable<BotMessage['buttons']> {
+    return this.#buttons;
+  }
+
   async answer(text: string): Promise<void> {
     if (text === '/restart') await this.open();
     else if (!this.#runCommand(text)) await this.#send(payloadOf(text, this.#buttons));
@@ -110,9 +128,7 @@ class ShellConversation {
   /** Runs a command of the shell; false when the text is a message for the assistant. */
   #runCommand(text: string): boolean {
     const { slots = {}, stack = [], transcript = [] } = (this.#tracker ?? {}) as ShownTracker;
-    if (text === '/help') {
-      console.log(help);
-    } else if (text === '/slots') {
+    if (text === '/slots') {
       for (const [name, value] of Object.entries(slots)) {
         console.log(`${name}: ${JSON.stringify(value)}`);
       }

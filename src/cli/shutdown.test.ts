@@ -9,7 +9,7 @@ export const echo = agent({ name: 'echo' }, async function* () {
 });
 `;
 
-test('run gives notice on SIGTERM: /ready says no while everything else is still served', async () => {
+test('run gives notice on SIGTERM: /ready refuses while everything else is still served', async () => {
   await using folder = await projectFolder({ 'agent.ts': echo });
   const running = start([
     'run',

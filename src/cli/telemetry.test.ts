@@ -48,7 +48,7 @@ async function metricsOf(working: Running): Promise<string> {
 
 test('`prometheus: true` gives a worker a port, for this machine only', slow, async () => {
   await using folder = await busFolder({}, `}\ntelemetry: {prometheus: true`);
-  await using working = folder.start(['work', 'agent.ts', '--metrics-port', '0']);
+  await using working = folder.start(['work', 'agent.ts', '--port', '0']);
   const url = await metricsOf(working);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
   expect((await folder.run(['call', folder.name, 'echo', 'hello'])).code).toBe(0);
@@ -69,36 +69,50 @@ test('`prometheus: true` gives a worker a port, for this machine only', slow, as
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('a worker shows metrics where and to whom the block says', slow, async () => {
-  const block = '}\ntelemetry: {prometheus: {path: /numbers, access: public}';
-  await using folder = await busFolder({}, block);
-  await using working = folder.start(['work', 'agent.ts', '--metrics-port', '0']);
-  const url = await metricsOf(working);
-  expect(url).toMatch(/^http:\/\/0\.0\.0\.0:\d+\/numbers$/);
-  const here = url.replace('0.0.0.0', '127.0.0.1');
-  const response = await fetch(here, { headers: { 'x-forwarded-for': '10.0.0.1' } });
-  expect(response.status).toBe(200);
-  expect(await response.text()).toContain('# TYPE process_resident_memory_bytes gauge');
-  // A second worker on this machine is told what to do about the port.
-  const port = new URL(here).port;
-  const second = await folder.run(['work', 'agent.ts', '--metrics-port', port]);
-  expect(second).toMatchObject({ code: 2, out: '' });
-  expect(second.err).toContain(`port ${port} for metrics is taken`);
-  await working.stop();
-});
+test(
+  'a worker serves metrics at the configured address to the configured clients',
+  slow,
+  async () => {
+    const block = '}\ntelemetry: {prometheus: {path: /numbers, access: public}';
+    await using folder = await busFolder({}, block);
+    await using working = folder.start(['work', 'agent.ts', '--port', '0']);
+    const url = await metricsOf(working);
+    expect(url).toMatch(/^http:\/\/0\.0\.0\.0:\d+\/numbers$/);
+    const here = url.replace('0.0.0.0', '127.0.0.1');
+    const response = await fetch(here, { headers: { 'x-forwarded-for': '10.0.0.1' } });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('# TYPE process_resident_memory_bytes gauge');
+    // A second worker on this machine is told what to do about the port.
+    const port = new URL(here).port;
+    const second = await folder.run(['work', 'agent.ts', '--port', port]);
+    expect(second).toMatchObject({ code: 2, out: '' });
+    expect(second.err).toContain(`port ${port} on 0.0.0.0 is taken`);
+    await working.stop();
+  },
+);
 
-test('the metrics port opens only if it is configured', slow, async () => {
-  await using folder = await busFolder();
-  const refused = await folder.run(['work', 'agent.ts', '--metrics-port', '0']);
-  expect(refused).toMatchObject({ code: 2, out: '' });
-  expect(refused.err).toContain('telemetry: {prometheus: true}');
-  await folder.write({
-    'endpoints.yml': `bus: {type: rabbitmq, url: "\${AMQP_URL}"}\ntelemetry: {prometheus: true}\n`,
-  });
-  const once = ['work', 'agent.ts', '--once', '--idle-timeout', '0.1'];
-  expect((await folder.run(once)).err).not.toContain('Metrics:');
-  expect((await folder.run([...once, '--metrics-port', '0'])).err).toContain('Metrics: http://');
-});
+test(
+  'a worker serves probes where --port says, and metrics only if they are on',
+  slow,
+  async () => {
+    await using folder = await busFolder();
+    {
+      await using working = folder.start(['work', 'agent.ts', '--port', '0']);
+      await working.says('Stop:');
+      const url = /Probes: (http:\/\/[^/]+)\/health/.exec(working.out())?.[1] ?? '';
+      expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' });
+      expect(await (await fetch(`${url}/ready`)).json()).toEqual({ status: 'ok' });
+      expect((await fetch(`${url}/metrics`)).status).toBe(404);
+      await working.stop();
+    }
+    await folder.write({
+      'endpoints.yml': `bus: {type: rabbitmq, url: "\${AMQP_URL}"}\ntelemetry: {prometheus: true}\n`,
+    });
+    const once = ['work', 'agent.ts', '--once', '--idle-timeout', '0.1'];
+    expect((await folder.run(once)).err).not.toContain('Metrics:');
+    expect((await folder.run([...once, '--port', '0'])).err).toContain('Metrics: http://');
+  },
+);
 
 test(
   'an invalid telemetry section is reported with file and line before the start',

@@ -16,7 +16,11 @@ import {
   withErrors,
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
+import { isJsonObject, parseJson } from '../protocol/index.ts';
+import { createLogger as openLogger, type Logger } from '../telemetry/index.ts';
+import { plain } from './client/text.ts';
 import type { TestCommandOptions } from './commands/assistants.ts';
+import type { LogLevel } from './commands/options.ts';
 import { createLogger } from './logger.ts';
 import { callBindings, loadFrom } from './project-files.ts';
 import { usage } from './usage.ts';
@@ -30,19 +34,30 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
   checkNames(found.cases, project, found.problems);
   for (const problem of found.problems.warnings) console.error(formatProblem(problem));
   const cases = withErrors(found);
+  const isJson = options.json === true;
+  const logs = new CaseLogs(options.logLevel);
   const { results, coverage } = await runTests(project, cases, {
     failFast: options.failFast === true,
-    onResult: printResult,
-    build: { logger: createLogger(options.logLevel), bindings: callBindings },
+    onResult: (result) => {
+      const lines = logs.take();
+      if (isJson) return;
+      printResult(result);
+      if (result.failures.length > 0) for (const line of lines) console.error(`      ${line}`);
+    },
+    build: { logger: logs.logger, bindings: callBindings },
   });
   const failed = results.filter(({ failures }) => failures.length > 0);
-  for (const result of failed) console.log(`\n${describeFailure(result)}`);
   const left = cases.length - results.length;
-  console.log(
-    `\n${results.length - failed.length} passed, ${failed.length} failed${left === 0 ? '' : `, ${left} not run`}`,
-  );
-  if (failed.length > 0) console.log(`failed by: ${failureKinds(failed)}`);
-  if (options.coverageReport === true) console.log(`\n${coverageTable(coverage)}`);
+  if (isJson) {
+    console.log(JSON.stringify(results.map(jsonOf), undefined, 2));
+  } else {
+    for (const result of failed) console.log(`\n${describeFailure(result)}`);
+    console.log(
+      `\n${results.length - failed.length} passed, ${failed.length} failed${left === 0 ? '' : `, ${left} not run`}`,
+    );
+    if (failed.length > 0) console.log(`failed by: ${failureKinds(failed)}`);
+    if (options.coverageReport === true) console.log(`\n${coverageTable(coverage)}`);
+  }
   if (options.coverageOutputPath !== undefined) {
     await write(join(options.coverageOutputPath, 'coverage.csv'), coverageCsv(coverage));
   }
@@ -52,10 +67,58 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
   }
   if (options.outputResults !== undefined) {
     const passed = results.filter(({ failures }) => failures.length === 0);
-    await write(join(options.outputResults, 'passed.yml'), resultsFile(passed));
-    await write(join(options.outputResults, 'failed.yml'), resultsFile(failed));
+    const { outputResults: folder, resultsPrefix: prefix } = options;
+    await write(join(folder, `${prefix}passed.yml`), resultsFile(passed));
+    await write(join(folder, `${prefix}failed.yml`), resultsFile(failed));
   }
   if (failed.length > 0) process.exitCode = 1;
+}
+
+/**
+ * The log lines of the running test. They are shown with a test that fails, without stack traces: a test may
+ * expect an action to fail. At the levels `debug` and `info` every line is shown as it comes.
+ */
+class CaseLogs {
+  readonly logger: Logger;
+  #lines: string[] = [];
+
+  constructor(level: LogLevel) {
+    const isKept = level !== 'debug' && level !== 'info';
+    const write = (line: string): void => void this.#lines.push(shortLine(parseJson(line)));
+    this.logger = isKept ? openLogger({ level, write }) : createLogger(level);
+  }
+
+  /** The lines since the last call. */
+  take(): readonly string[] {
+    const lines = this.#lines;
+    this.#lines = [];
+    return lines;
+  }
+}
+
+/** Characters of one field of a log line that are shown. */
+const maxFieldCharacters = 200;
+
+/** The level, the event, the reasons and the fields of a log line. */
+function shortLine(line: unknown): string {
+  if (!isJsonObject(line)) return '';
+  const { level, event, problem, error, time: _, ...fields } = line;
+  const reasons = [problem];
+  for (let next = error; isJsonObject(next); next = next['cause']) reasons.push(next['message']);
+  const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+  const shown = Object.entries(fields).map(
+    ([name, value]) => `${name}=${JSON.stringify(value).slice(0, maxFieldCharacters)}`,
+  );
+  const words = [level, event, reasons.filter(isText).join(': '), ...shown];
+  return plain(words.filter(isText).join(' '));
+}
+
+function jsonOf(result: CaseResult): object {
+  const { test, failures, durationMs } = result;
+  const { file, line } = test.position;
+  const passed = failures.length === 0;
+  const more = passed ? {} : { kinds: failureKinds([result]), reason: describeFailure(result) };
+  return { file: relative('.', file), line, name: test.name, passed, durationMs, ...more };
 }
 
 function printResult({ test, failures }: CaseResult): void {

@@ -88,17 +88,21 @@ let unique = 0;
 export async function busFolder(
   files: Readonly<Record<string, string>> = {},
   more = '',
+  {
+    url: given,
+    dialect = 'legate',
+  }: { readonly url?: string; readonly dialect?: 'legate' | 'rockbot' } = {},
 ): Promise<BusFolder> {
-  const { url } = await rabbitMq();
+  const url = given ?? (await rabbitMq()).url;
   unique += 1;
   const name = `agent-${process.pid}-${Date.now()}-${unique}`;
   const exchange = `exchange-${name}`;
   const folder = await projectFolder({
-    'endpoints.yml': `bus: {type: rabbitmq, url: "\${AMQP_URL}", exchange: ${exchange}${more}}\n`,
+    'endpoints.yml': `bus: {type: rabbitmq, url: "\${AMQP_URL}", exchange: ${exchange}, dialect: ${dialect}${more}}\n`,
     'agent.ts': agentModule(name),
     ...files,
   });
-  const bus = await openBus({ type: 'rabbitmq', url, exchange });
+  const bus = await openBus({ type: 'rabbitmq', url, exchange, dialect });
   const env = { AMQP_URL: url };
   const here = (options: LegateOptions = {}): LegateOptions => ({
     cwd: folder.directory,

@@ -7,20 +7,27 @@ import { isAcceptable, loadChecked } from './validate.ts';
 /** Validates a project and packs it; prints the path of the package. */
 export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
   const loaded = await loadChecked(directory, options);
-  for (const problem of loaded.problems.all) console.error(formatProblem(problem));
+  const { all: problems } = loaded.problems;
+  const print = (result: object, text: string): void =>
+    console.log(options.json === true ? JSON.stringify(result, undefined, 2) : text);
+  if (options.json !== true) for (const problem of problems) console.error(formatProblem(problem));
   if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {
+    if (options.json === true) print({ problems }, '');
     console.error('legate: the project has errors; nothing was packed');
     process.exitCode = 1;
     return;
   }
   if (options.report === true) {
     const { flows, domain } = loaded.project;
-    console.log(reportText(matchingReport(flows, domain)));
-    return;
+    const report = matchingReport(flows, domain);
+    const confusions = Object.fromEntries(
+      Array.from(report.confusions, ([flow, counts]) => [flow, Object.fromEntries(counts)]),
+    );
+    return print({ ...report, confusions }, reportText(report));
   }
   const file = await packProject(loaded, {
     directory: options.out ?? join(directory, 'models'),
     ...(options.fixedModelName !== undefined && { fixedName: options.fixedModelName }),
   });
-  console.log(file);
+  print({ file, problems }, file);
 }

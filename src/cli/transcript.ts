@@ -1,6 +1,13 @@
+import { stringify } from 'yaml';
 import { isInterrupted, isTerminal, type Message, type Part } from '../protocol/index.ts';
 import type { StreamResponse, Task } from '../protocol/index.ts';
-import { buttonsOf, plain, type ShownButton, shownParts } from './client/text.ts';
+import {
+  buttonsOf,
+  isConversationState,
+  plain,
+  type ShownButton,
+  shownParts,
+} from './client/text.ts';
 import { sessionStart } from './terminal.ts';
 
 /** Number of lines to keep for replay. */
@@ -94,7 +101,8 @@ export class Transcript {
     if (message === undefined || this.#shown.has(message.messageId)) return undefined;
     this.#shown.add(message.messageId);
     this.endLine();
-    for (const part of shownParts(message.parts, this.#streamed)) {
+    const parts = message.parts.filter((part) => !isConversationState(part));
+    for (const part of shownParts(parts, this.#streamed)) {
       this.#write(textOf(part));
       this.endLine();
       this.#offer(buttonsOf(part));
@@ -131,16 +139,10 @@ export class Transcript {
   }
 }
 
-/** Short data on one line, longer data on several. */
-function readable(data: unknown): string {
-  const line = JSON.stringify(data);
-  return line.length <= 80 ? line : JSON.stringify(data, undefined, 2);
-}
-
 /** A part as a line of text. */
 function textOf({ text, raw, url, data, filename, mediaType }: Part): string {
   if (text !== undefined) return plain(text);
-  if (data !== undefined) return plain(readable(data));
+  if (data !== undefined) return plain(stringify(data).trimEnd());
   const size = raw === undefined ? url : `${Buffer.byteLength(raw, 'base64')} bytes`;
   return plain(`[${filename ?? 'file'}, ${mediaType ?? 'of unknown type'}, ${size ?? 'empty'}]`);
 }

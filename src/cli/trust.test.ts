@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { rabbitMq } from '../../test/support/rabbitmq.ts';
+import { RockbotPeer } from '../bus/rockbot/rockbot.contract.ts';
 import { busFolder, type BusFolder, slow } from './testing.contract.ts';
 
 /** A worker that asks whom it may trust, and a caller with a key that the worker knows. */
-async function withKeys(): Promise<BusFolder> {
+async function withKeys(more = ''): Promise<BusFolder> {
   const folder = await busFolder();
   const { name } = folder;
   for (const owner of ['alice', name]) {
@@ -12,7 +15,7 @@ async function withKeys(): Promise<BusFolder> {
   const side = (own: string, other: string): string =>
     `bus: {${bus}, signing_key: keys/${own}.pem, trusted: [{issuer: ${other}, keys: keys/${other}.jwks.json}]}\n`;
   await folder.write({
-    'endpoints.yml': side(name, 'alice'),
+    'endpoints.yml': side(name, 'alice') + more,
     'alice.yml': side('alice', name),
     'unsigned.yml': `bus: {${bus}}\n`,
   });
@@ -34,7 +37,7 @@ test(
 
     const stranger = await call(...alice);
     expect(stranger.out).not.toContain(did);
-    // Whoever runs the agent hears of it.
+    // The operator is told.
     await working.says('Recorded, not executed: message-token::alice (echo): hello');
     const listed = await trust('list', '--json');
     expect(JSON.parse(listed.out)).toMatchObject({
@@ -71,9 +74,9 @@ test(
 );
 
 test('a proposal waits for the user, who approves it', slow, async () => {
-  await using folder = await withKeys();
+  await using folder = await withKeys('peers: {trust: true}\n');
   const { name } = folder;
-  await using working = folder.start(['work', 'agent.ts', '--trust', '--log-level', 'warn']);
+  await using working = folder.start(['work', 'agent.ts', '--log-level', 'warn']);
   await working.says('Working as');
   await folder.run(['trust', 'grant', 'message-token:alice', '--level', 'propose']);
   const alice = ['--name', 'alice', '--endpoints', 'alice.yml'];
@@ -93,11 +96,65 @@ test('a proposal waits for the user, who approves it', slow, async () => {
   await working.says(
     /Waiting for your approval: message-token::alice \(echo\): hello\n {2}legate trust approve /,
   );
-  expect((await folder.run(['trust', 'approve', id])).code).toBe(0);
+  // The printed command works as it is.
+  const [, printed = ''] = /^ {2}legate (trust approve .*)$/m.exec(working.err()) ?? [];
+  expect(printed).toBe(`trust approve ${id} --store .legate/${name}.db`);
+  expect((await folder.run(printed.split(' '))).code).toBe(0);
   expect(await asking.ended).toMatchObject({ code: 0, out: expect.stringContaining('echo hello') });
   expect((await folder.run(['trust', 'approve', id])).code).toBe(1);
   await working.stop();
 });
+
+test(
+  'a RockBot that is trusted by its name may do what is granted to that name',
+  slow,
+  async () => {
+    const { url } = await rabbitMq();
+    // Unique on the broker, as its queue of answers.
+    const primary = `RockBot-${randomUUID()}`;
+    const trusted = `, trusted: [{issuer: ${primary}, unsigned: true}]`;
+    await using folder = await busFolder({}, trusted, { dialect: 'rockbot' });
+    const { name } = folder;
+    await using working = folder.start(['work', 'agent.ts', '--trust', '--log-level', 'warn']);
+    await working.says('Working as');
+    const exchange = `exchange-${name}`;
+    const senders = [primary, `Stranger-${randomUUID()}`];
+    /** Sends a task under each name; returns the texts of the answers. */
+    const answers = async (): Promise<readonly string[]> => {
+      const texts: string[] = [];
+      for (const sender of senders) {
+        const topics = [`agent.response.${sender}`];
+        await using rockbot = await RockbotPeer.start({ url, exchange, name: sender, topics });
+        const taskId = randomUUID();
+        const said = { role: 'user', parts: [{ kind: 'text', text: 'hello' }] };
+        await rockbot.publish(
+          `agent.task.${name}`,
+          'AgentTaskRequest',
+          { taskId, skill: 'echo', message: said },
+          { correlationId: taskId, replyTo: topics[0] ?? '' },
+        );
+        const heard = () => [...rockbot.of('AgentTaskResult'), ...rockbot.of('AgentTaskError')];
+        await expect.poll(() => heard().length, { timeout: 20_000 }).toBe(1);
+        texts.push(JSON.stringify(heard()[0]?.body));
+      }
+      return texts;
+    };
+    const did = expect.stringContaining('echo hello') as unknown;
+    const not = expect.not.stringContaining('echo hello') as unknown;
+
+    expect(await answers()).toEqual([not, not]);
+    await working.says(`Recorded, not executed: bus-name::${primary} (echo): hello`);
+    const grant = ['trust', 'grant', `bus-name:${primary}`, '--level', 'act', '--skill', 'echo'];
+    expect(await folder.run(grant)).toMatchObject({
+      code: 0,
+      out: `bus-name::${primary}  act  echo  interactions 1\n`,
+    });
+    expect(await answers()).toEqual([did, not]);
+    expect((await folder.run(['trust', 'revoke', `bus-name:${primary}`])).code).toBe(0);
+    expect(await answers()).toEqual([not, not]);
+    expect((await working.stop()).code).toBe(0);
+  },
+);
 
 test.each([
   [['trust', 'grant', 'message-token:a', '--level', 'boss'], 'Allowed choices', 2],

@@ -35,7 +35,7 @@ test(
   },
 );
 
-test('work --once fails on what is no task, and says so', slow, async () => {
+test('work --once fails on an invalid task, with the reason', slow, async () => {
   await using folder = await busFolder();
   await folder.run(['bus', 'declare', folder.name]);
   await folder.bus.publish(topics.task(folder.name), { type: 'task', body: '{"message": 1}' });
@@ -51,7 +51,7 @@ test('work --once fails on what is no task, and says so', slow, async () => {
   expect(lines[0]).toMatch(/"level":(?:40|"warn")/);
 });
 
-test('work goes on until it is asked to stop, and leaves with 0', slow, async () => {
+test('work continues until it is asked to stop, and leaves with 0', slow, async () => {
   await using folder = await busFolder();
   await using working = folder.start(['work', 'agent.ts', '--log-level', 'warn']);
   await working.says(`Working as "${folder.name}" on agent.task.${folder.name}`);

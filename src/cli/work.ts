@@ -1,17 +1,18 @@
+import { join } from 'node:path';
 import type { Agent } from '../agents/index.ts';
-import { type Bus, type BusIdentity, type HostOutcome, hostOnBus, topics } from '../bus/index.ts';
-import { present } from '../config/index.ts';
 import {
-  type InboundNote,
-  Proposals,
-  TrustLedger,
-  trustGate,
-  trustName,
-  WorkingMemory,
-} from '../peers/index.ts';
+  type Bus,
+  type BusIdentity,
+  type Hosting as BusHosting,
+  type HostOutcome,
+  hostOnBus,
+  topics,
+} from '../bus/index.ts';
+import { present } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import { openStore, ownerKey, type Store } from '../store/index.ts';
-import { retentionOf, storeScheduler } from '../tasks/index.ts';
+import type { ReadyReport } from '../service/index.ts';
+import { openStore, type Store } from '../store/index.ts';
+import { retentionOf } from '../tasks/index.ts';
 import type { Logger, Telemetry } from '../telemetry/index.ts';
 import {
   type Endpoints,
@@ -24,34 +25,70 @@ import {
 import type { WorkCommandOptions } from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
-import { openMetricsPort } from './metrics-port.ts';
-import { untilSignal } from './signals.ts';
-import { usage } from './usage.ts';
+import { type CommandPeers, openCommandPeers } from './peers.ts';
+import { openPage } from './open-page.ts';
+import { checkListenFlags } from './serving.ts';
+import { ignoreHangup, untilSignal } from './signals.ts';
+import { openWorkerInspector } from './worker-inspector.ts';
+import { openWorkerPort, type WorkerPort } from './worker-port.ts';
 
 /** Grace period for turns in flight on shutdown. */
 const graceMs = 10_000;
 
 /** Hosts an agent on the bus until the process is stopped or, with `--once`, for one task. */
 export async function work(source: string, options: WorkCommandOptions): Promise<void> {
+  ignoreHangup();
   const logger = createLogger(options.logLevel);
-  const { agent, directory } = await loadAgent(source, { ...options, logger });
+  const { agent, directory, storeFile, files, usePeers } = await loadAgent(source, {
+    ...options,
+    logger,
+  });
   const endpoints = await readEndpoints(directory, options);
+  const { trust = endpoints.peers?.trust } = options;
   const name = options.name ?? agent.name;
   const identity = await busIdentity(endpoints, name);
   await using telemetry = await startConfiguredTelemetry(endpoints, name, logger);
-  await using metrics = await openMetrics(endpoints, telemetry, options, logger);
-  await using bus = await openConfiguredBus(endpoints, { logger });
-  const store = await openStore(configuredStore(endpoints, options.store));
+  let hosting: BusHosting | undefined;
+  const starting: ReadyReport = { isReady: false, reason: 'the worker is starting' };
+  await using port = await openPort(endpoints, options, {
+    telemetry,
+    logger,
+    ready: async () => hosting?.ready() ?? starting,
+  });
+  await using bus = await openConfiguredBus(endpoints, {
+    logger,
+    connectionName: `${name} worker`,
+    connectTimeout: options.connectTimeout,
+  });
+  const storage = configuredStore(endpoints, options.store, storeFile);
+  const store = await openStore(storage);
   try {
+    await using peers = await openCommandPeers({
+      endpoints,
+      name,
+      agentName: agent.name,
+      store,
+      storage,
+      logger,
+      bus,
+      identity,
+      ...present({ trust }),
+    });
+    if (peers.network !== undefined) usePeers?.(peers.network);
     const outcome = await host(agent, {
       ...options,
       name,
       bus,
       store,
+      peers,
       retention: retentionOf(endpoints.store),
       identity,
       logger,
-      metricsUrl: metrics?.url,
+      port,
+      onStarted: (started) => {
+        hosting = started;
+      },
+      configuration: [...files, endpoints.file ?? join(directory, 'endpoints.yml')],
     });
     process.exitCode = report(outcome, options);
   } finally {
@@ -60,39 +97,52 @@ export async function work(source: string, options: WorkCommandOptions): Promise
 }
 
 /**
- * Opens a port for Prometheus, if `telemetry:` configures one. A worker with `--once` ends before a
- * scrape, and several of them may run on one machine: it opens a port only when one is given.
+ * Opens the port for probes, metrics and the inspector, if a flag asks for it or `telemetry:` shows metrics. A worker with
+ * `--once` ends before a scrape, and several of them may run on one machine: it opens a port only when one
+ * is given.
  */
-async function openMetrics(
+async function openPort(
   { telemetry: settings }: Endpoints,
-  telemetry: Telemetry | null,
-  { metricsPort: port, once = false }: WorkCommandOptions,
-  logger: Logger,
-): Promise<Awaited<ReturnType<typeof openMetricsPort>> | null> {
+  options: WorkCommandOptions,
+  about: {
+    readonly telemetry: Telemetry | null;
+    readonly logger: Logger;
+    readonly ready: () => Promise<ReadyReport>;
+  },
+): Promise<WorkerPort | null> {
+  const { port, once = false, inspect = false } = options;
+  const { telemetry, logger, ready } = about;
   const prometheus = settings?.prometheus;
-  if (telemetry !== null && prometheus !== undefined) {
-    if (once && port === undefined) return null;
-    return openMetricsPort({ telemetry, settings: prometheus, port, logger });
-  }
-  if (port === undefined) return null;
-  throw usage(
-    '--metrics-port: metrics are off; set telemetry: {prometheus: true} in endpoints.yml',
-  );
+  const metrics =
+    telemetry === null || prometheus === undefined
+      ? undefined
+      : { telemetry, settings: prometheus };
+  if (port === undefined && !inspect && (metrics === undefined || once)) return null;
+  const host =
+    options.interface ?? (metrics?.settings.access === 'public' ? '0.0.0.0' : '127.0.0.1');
+  // The token of the inspector would cross the network in the clear.
+  if (inspect) checkListenFlags({ ...options, interface: host }, false, '');
+  return openWorkerPort({ ready, metrics, port, host, logger });
 }
 
-interface Hosting extends Omit<WorkCommandOptions, 'store'> {
+interface Hosting extends Omit<WorkCommandOptions, 'store' | 'port'> {
   readonly name: string;
   readonly bus: Bus;
   readonly store: Store;
+  readonly peers: CommandPeers;
   readonly retention: ReturnType<typeof retentionOf>;
   readonly identity: BusIdentity;
   readonly logger: Logger;
-  readonly metricsUrl: string | undefined;
+  /** Files that need a restart when they change. */
+  readonly configuration: readonly string[];
+  readonly port: WorkerPort | null;
+  readonly onStarted: (hosting: BusHosting) => void;
 }
 
 async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
-  const { bus, store, name, identity, logger, once = false, idleTimeout } = options;
-  const hosting = await hostOnBus(options.trust === true ? gated(agent, name, store) : agent, {
+  const { bus, store, name, peers, identity, logger, once = false, idleTimeout } = options;
+  const { port } = options;
+  await using hosting = await hostOnBus(peers.wrap(agent), {
     bus,
     store,
     name,
@@ -105,45 +155,37 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     ...present({ concurrency: options.concurrency, prefetch: options.prefetch }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
   });
+  await peers.start(hosting.engine);
+  await using inspected =
+    port !== null && options.inspect === true
+      ? await openWorkerInspector(agent, { hosting, store, peers, port }, options.inspectToken)
+      : undefined;
+  options.onStarted(hosting);
   const topic = topics.task(hosting.name);
-  const metrics = options.metricsUrl === undefined ? '' : `\nMetrics: ${options.metricsUrl}`;
-  if (once) console.error(`Waiting for one task of "${hosting.name}" on ${topic}${metrics}`);
-  else console.log(`Working as "${hosting.name}" on ${topic}${metrics}\nStop:   Ctrl+C`);
+  const urls = urlsOf(port, inspected?.link);
+  if (once) console.error(`Waiting for one task of "${hosting.name}" on ${topic}${urls}`);
+  else console.log(`Working as "${hosting.name}" on ${topic}${urls}\nStop:   Ctrl+C`);
+  if (options.open && inspected !== undefined) openPage(inspected.link);
   const isStopped = await Promise.race([
-    untilSignal().then(() => true),
+    untilSignal(options.configuration).then(() => true),
     hosting.finished.then(() => false),
   ]);
   if (isStopped) {
     console.error('Stopping: waiting for running turns.');
+    await inspected?.[Symbol.asyncDispose]();
     await hosting.close({ graceMs });
   }
   return hosting.finished;
 }
 
-/** The agent, restricted by the trust in its callers; their requests wait for the user's approval. */
-export function gated(agent: Agent, name: string, store: Store): Agent {
-  const { records } = store;
-  const scheduler = storeScheduler(store);
-  return trustGate(agent, {
-    ledger: new TrustLedger({ records, scheduler }),
-    proposals: new Proposals({ records, scheduler }),
-    memory: new WorkingMemory({
-      records,
-      owner: ownerKey({ agent: name, tenant: '', subject: 'user' }),
-      clock: store.clock,
-    }),
-    notify: (note) => console.error(noteLine(note)),
-  });
-}
-
-/** The notice for the user about a request for approval. Escapes control sequences of the sender. */
-function noteLine({ kind, caller, skill, summary, taskId }: InboundNote): string {
-  const who = trustName(caller);
-  const suffix = skill === undefined ? '' : ` (${skill})`;
-  const text = `${who}${suffix}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
-  if (kind === 'proposal')
-    return `Waiting for your approval: ${text}\n  legate trust approve ${taskId}`;
-  return kind === 'fact' ? `Stored as a fact: ${text}` : `Recorded, not executed: ${text}`;
+/** Lines about the port. */
+function urlsOf(port: WorkerPort | null, inspector: string | undefined): string {
+  if (port === null) return '';
+  return [
+    `\nProbes: ${port.url}/health, /ready`,
+    ...(port.metricsPath === undefined ? [] : [`Metrics: ${port.url}${port.metricsPath}`]),
+    ...(inspector === undefined ? [] : [`Inspector: ${inspector}`]),
+  ].join('\n');
 }
 
 /** Prints the result of one task and returns the exit code. */

@@ -15,7 +15,7 @@ test('a card of ours is right, for readers of 0.3 too', () => {
   expect(cardProblems(JSON.parse(JSON.stringify(supersetCard(card))))).toEqual([]);
 });
 
-test('whatever stands in place of a member, it is judged and never trips the judge', () => {
+test('any value of any member is checked without an exception', () => {
   const names = Object.keys(card);
   fc.assert(
     fc.property(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 4 }), (name, value) => {

@@ -2,6 +2,7 @@ import type { Auth, ClientBinding } from '../../client/index.ts';
 import {
   type AgentCard,
   type AgentInterface,
+  cardUrls,
   isLegacyCard,
   LegateError,
   readAgentCard,
@@ -54,7 +55,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
     tell({
       ...foundAbout({ name: 'card', edition: '1.0.1' }),
       outcome: 'failed',
-      detail: `there is none at ${cardUrls(address).join(' or ')}`,
+      detail: `there is none at ${cardUrls(new URL(address)).join(' or ')}`,
       fix: 'serve it at /.well-known/agent-card.json',
     });
     return reportOf(address, undefined, findings, options.now);
@@ -156,19 +157,12 @@ function versionOf(declared: string): '1.0' | '0.3' | undefined {
   return /^0\.3(?:\.|$)/.test(declared) ? '0.3' : undefined;
 }
 
-function cardUrls(address: string): readonly string[] {
-  const url = new URL(address);
-  if (url.pathname.endsWith('.json') || url.pathname.includes('/.well-known/')) return [url.href];
-  const base = url.origin + url.pathname.replace(/\/+$/, '');
-  return [`${base}/.well-known/agent-card.json`, `${base}/.well-known/agent.json`];
-}
-
 async function findCard(
   probe: Probe,
   address: string,
   { challengedAuth }: CheckOptions,
 ): Promise<CardSubject | undefined> {
-  for (const url of cardUrls(address)) {
+  for (const { href: url } of cardUrls(new URL(address))) {
     let answer = await cardAt(probe, url);
     if (answer.status === 401) {
       const auth = challengedAuth();

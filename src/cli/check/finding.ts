@@ -1,3 +1,4 @@
+import { errorMessage } from '../../protocol/index.ts';
 import { type CheckId, type Edition, type Rule, type Rules, rules } from './rules.ts';
 
 /** The result of one check. */
@@ -76,7 +77,7 @@ async function runCheck<Subject>(
     if (seen === undefined) return { ...about, outcome: 'passed' };
     return { ...about, outcome, detail: shortened(seen), fix };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     if (error instanceof CheckSkipped) return { ...about, outcome: 'skipped', detail };
     return { ...about, outcome, detail: shortened(detail), fix };
   }

@@ -318,7 +318,7 @@ async function subscribed(
 
 function described(error: LegateError | undefined): string {
   unlessDeclined(error);
-  return error === undefined ? 'the answer is no error' : `the error is ${error.code}`;
+  return error === undefined ? 'the answer is not an error' : `the error is ${error.code}`;
 }
 
 /** The first page of the list of tasks, or what was answered instead. */

@@ -1,5 +1,5 @@
 import { type Auth } from '../../client/index.ts';
-import { LegateError, parseJson, type SseEvent, SseParser } from '../../protocol/index.ts';
+import { LegateError, parseJsonOr, type SseEvent, SseParser } from '../../protocol/index.ts';
 import { usage } from '../usage.ts';
 
 /** An answer as received, valid or not. */
@@ -143,14 +143,6 @@ async function readAnswer(response: Response, isEnough: ProbeRequest['isEnough']
     isComplete = false;
   }
   const text = Buffer.concat(pieces).toString('utf8');
-  const json = isStream ? undefined : jsonOf(text);
+  const json = isStream ? undefined : parseJsonOr(text, undefined);
   return { status, headers, text, json, isComplete, ...(isStream && { events }) };
-}
-
-export function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isJsonObject, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import {
+  errorMessage,
+  isJsonObject,
+  type JsonObject,
+  LegateError,
+  parseJson,
+} from '../../protocol/index.ts';
 import { readAtMost } from '../usage.ts';
 import { type CatalogueEntry, entriesOf, entryNamed, listing } from './catalogue.ts';
 import { quoted } from './choices.ts';
@@ -101,7 +107,7 @@ function readDocument(path: string): unknown {
   try {
     return parseJson(readFileSync(path, 'utf8'));
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unreadable';
+    const why = errorMessage(error);
     throw invalidFile(path, `is not JSON: ${why}`);
   }
 }

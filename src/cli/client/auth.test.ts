@@ -12,7 +12,7 @@ interface Authority {
   readonly flows: (url: string) => object;
 }
 
-/** An agent that lets in whoever has the token `fresh`, and the authority that gives it. */
+/** An agent that accepts the token `fresh`, and the authorization server that issues it. */
 function guardedAgent({
   token,
   flows,

@@ -61,7 +61,7 @@ test.each([
   expect(entriesOf(document, base)).toEqual([entry]);
 });
 
-test('what is no agent is left out; a card is no catalogue', () => {
+test('invalid agents are left out; a card is not accepted as a catalogue', () => {
   const entries = [
     { name: 'tools', url: at, mediaType: 'application/mcp-server+json' },
     { name: 'script', url: 'javascript:alert(1)' },
@@ -150,7 +150,7 @@ test('CARD_GET_005: credentials are not sent to the catalogue', patient, async (
   expect(registry.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
 });
 
-test('CARD_GET_005: what is not listed, not there, or no catalogue', patient, async () => {
+test('CARD_GET_005: unlisted agents, missing and invalid catalogues', patient, async () => {
   await using registry = await rawAgent(({ path, response, url }) => {
     if (path === '/agents.json') return sendJson(response, { agents: [{ name: 'weather', url }] });
     return path === '/card.json' ? sendJson(response, rawCard(url)) : sendJson(response, {}, 404);

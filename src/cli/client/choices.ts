@@ -1,11 +1,12 @@
 import type { BindingName } from '../../client/index.ts';
-import { present } from '../../config/index.ts';
+import { type ClientTlsFiles, present } from '../../config/index.ts';
+import type { FileSource, TlsMaterial } from '../../net/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { jsonObjectOf, usage } from '../usage.ts';
 import { CommandFailure } from './failure.ts';
 import { type SettingName, Settings } from './settings.ts';
-import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls.ts';
+import { isExposed, readTls } from './tls.ts';
 
 /** The settings of a call, from flags, environment, files and defaults, in that order. */
 export interface Choices {
@@ -19,7 +20,7 @@ export interface Choices {
   readonly version: '1.0' | '0.3' | undefined;
   readonly bearer?: string;
   readonly apiKey?: string;
-  readonly tls?: TlsMaterial;
+  readonly tls?: FileSource<TlsMaterial>;
   readonly serviceParameters: Readonly<Record<string, string>>;
   readonly extensions: readonly string[];
   readonly timeoutMs?: number;
@@ -135,7 +136,7 @@ function refuseForeignAgent(options: ClientCommandOptions, settings: Settings): 
 }
 
 /** A folder must not choose the certificate authorities to trust. */
-function tlsFilesOf(options: ClientCommandOptions, settings: Settings): TlsFiles {
+function tlsFilesOf(options: ClientCommandOptions, settings: Settings): ClientTlsFiles {
   const authority = settings.get('ca');
   if (options.ca === undefined && authority?.isFound === true) {
     throw usage(
@@ -152,7 +153,7 @@ function tlsFilesOf(options: ClientCommandOptions, settings: Settings): TlsFiles
   };
 }
 
-function exposedKeys({ cert, key = cert }: TlsFiles): readonly string[] {
+function exposedKeys({ cert, key = cert }: ClientTlsFiles): readonly string[] {
   return key !== undefined && isExposed(key) ? [key] : [];
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorTable, LegateError } from '../../protocol/index.ts';
+import { type ErrorCode, errorMessage, errorTable, LegateError } from '../../protocol/index.ts';
 import { systemFailure } from '../system-failure.ts';
 
 /** Failures of the command itself, by the A2A CLI specification, appendix D, with their exit codes. */
@@ -89,7 +89,7 @@ export function describeFailure(
   if (!(error instanceof LegateError)) {
     const refusal = systemFailure(error);
     if (refusal !== undefined) return local('A2ACLI_ERR_INTERNAL', refusal, null);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     return local('A2ACLI_ERR_INTERNAL', message, 'run it again with --debug');
   }
   const { code, message } = error;

@@ -64,27 +64,31 @@ function consentingAgent({ streams = true, neverGoesOn = false } = {}): Promise<
 
 const quick = ['--poll-interval', '50ms'];
 
-test('AUTH_011: the wait ends, and says where to be let in and how to go on', patient, async () => {
-  await using agent = await consentingAgent();
-  const { code, out, err } = await legate(['send', '-a', agent.url, 'book']);
-  expect(code).toBe(0);
-  expect(fieldsOf(out)).toMatchObject({
-    Task: 't',
-    State: 'TASK_STATE_AUTH_REQUIRED',
-    Authorize: page,
-    Follow: `legate get -a ${agent.url} --wait --await-auth t`,
-    Resume: `legate send -a ${agent.url} --task-id t "your reply"`,
-  });
-  expect(err).toContain('TASK_STATE_AUTH_REQUIRED');
-  const json = await legate(['send', '-a', agent.url, '--json', 'book']);
-  expect(JSON.parse(json.out)).toMatchObject({
-    task: { status: { state: 'TASK_STATE_AUTH_REQUIRED' } },
-  });
-  expect(json.err).toContain(`authorize: ${page}`);
-});
+test(
+  'AUTH_011: the wait ends, and says where to authorize and how to continue',
+  patient,
+  async () => {
+    await using agent = await consentingAgent();
+    const { code, out, err } = await legate(['send', '-a', agent.url, 'book']);
+    expect(code).toBe(0);
+    expect(fieldsOf(out)).toMatchObject({
+      Task: 't',
+      State: 'TASK_STATE_AUTH_REQUIRED',
+      Authorize: page,
+      Follow: `legate get -a ${agent.url} --wait --await-auth t`,
+      Resume: `legate send -a ${agent.url} --task-id t "your reply"`,
+    });
+    expect(err).toContain('TASK_STATE_AUTH_REQUIRED');
+    const json = await legate(['send', '-a', agent.url, '--json', 'book']);
+    expect(JSON.parse(json.out)).toMatchObject({
+      task: { status: { state: 'TASK_STATE_AUTH_REQUIRED' } },
+    });
+    expect(json.err).toContain(`authorize: ${page}`);
+  },
+);
 
 test.each([true, false])(
-  'AUTH_011: --await-auth goes on once the agent does (streams: %s)',
+  'AUTH_011: --await-auth continues once the agent does (streams: %s)',
   patient,
   async (streams) => {
     await using agent = await consentingAgent({ streams });
@@ -98,7 +102,7 @@ test.each([true, false])(
   },
 );
 
-test('AUTH_011: get --wait and subscribe --stream go on, too', patient, async () => {
+test('AUTH_011: get --wait and subscribe --stream continue, too', patient, async () => {
   await using first = await consentingAgent();
   const got = await legate([
     'get',

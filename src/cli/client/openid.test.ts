@@ -147,7 +147,7 @@ test(
       scope: 'openid agents',
       code_challenge_method: 'S256',
     });
-    // Whoever else finds the port brings nothing in.
+    // Requests of other processes to the port are ignored.
     const redirectUri = asked.get('redirect_uri') ?? '';
     expect(new URL(redirectUri).hostname).toBe('127.0.0.1');
     expect((await fetch(`${redirectUri}?state=guessed&code=evil`)).status).toBe(400);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { present } from '../../config/index.ts';
+import { errorMessage } from '../../protocol/index.ts';
 import { fetchJson, protectedUrl, refused, type TokenAnswer, type TokenRequest } from './oauth.ts';
 import type { StoredToken } from './tokens.ts';
 
@@ -90,7 +91,7 @@ export async function identityOf(
     audience: clientId,
     clockTolerance: 60,
   }).catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : 'unknown failure';
+    const why = errorMessage(cause);
     throw refused(`${provider.issuer} issued an invalid ID token: ${why}`);
   });
   if (nonce !== undefined && payload['nonce'] !== nonce) {

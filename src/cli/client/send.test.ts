@@ -177,7 +177,7 @@ describe('A2ACLI_SEND: sending', () => {
   });
 });
 
-describe('A2ACLI_INTERACT: going on', () => {
+describe('A2ACLI_INTERACT: continuing', () => {
   test(
     'INTERACT_001, INTERACT_004, EXIT_002, TASK_POLL_003: a question ends the wait, with the command to answer',
     patient,
@@ -271,6 +271,7 @@ describe('A2ACLI_OUT: output', () => {
       const events = linesOf(out);
       expect(events.map((event) => Object.keys(event)[0])).toEqual([
         'task',
+        'statusUpdate',
         'artifactUpdate',
         'artifactUpdate',
         'statusUpdate',
@@ -388,7 +389,7 @@ describe('A2ACLI_TASK_POLL: waiting', () => {
     },
   );
 
-  test('TASK_POLL_002: whoever interrupts the wait has the id of the task', patient, async () => {
+  test('TASK_POLL_002: interrupting the wait prints the id of the task', patient, async () => {
     const running = start(['send', '-a', server.url, 'wait']);
     await expect.poll(() => running.err, { timeout: 60_000 }).toMatch(/task \S+; to see it later/);
     running.child.kill('SIGINT');

@@ -2,11 +2,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { present } from '../../config/index.ts';
 import {
+  errorMessage,
   file,
   type JsonValue,
   message,
-  type Part,
   parseJson,
+  type Part,
   type SendMessageRequest,
 } from '../../protocol/index.ts';
 import type { PartFlag, SendCommandOptions } from '../commands/agents.ts';
@@ -146,7 +147,7 @@ async function dataOf(text: string, source: string): Promise<JsonValue> {
     const { z } = await import('zod');
     return z.json().parse(parseJson(text));
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unreadable';
+    const why = errorMessage(error);
     throw usage(`--data ${source.slice(0, 60)} is not JSON: ${why}`);
   }
 }

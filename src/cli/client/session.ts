@@ -11,6 +11,7 @@ import {
 } from '../../client/index.ts';
 import { present } from '../../config/index.ts';
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import { tlsFetch } from '../../push/index.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { Progress } from '../progress.ts';
 import {
@@ -22,7 +23,6 @@ import {
 import { type Choices, choicesOf, quoted } from './choices.ts';
 import { CommandFailure, type DeclaredScheme } from './failure.ts';
 import { Redactor } from './redactor.ts';
-import { tlsFetch } from './tls.ts';
 import { WireLog } from './wire-log.ts';
 
 /** One run of a client command: its agent, its settings, and its output. */
@@ -91,7 +91,7 @@ export class Session {
       this.#hasStoredToken ||
       bearer !== undefined ||
       apiKey !== undefined ||
-      tls?.certificate !== undefined ||
+      tls?.last.certificate !== undefined ||
       Object.keys(serviceParameters).some((name) => isCredential.test(name))
     );
   }
@@ -202,7 +202,9 @@ export class Session {
     if (!isOffered) return [];
     const { grpcBinding } = await import('../../grpc/index.ts');
     const { tls, isInsecure } = this.choices;
-    const binding = grpcBinding({ tls: { ...tls, dangerouslyAllowUnverified: isInsecure } });
+    const binding = grpcBinding({
+      tls: { ...tls?.last, dangerouslyAllowUnverified: isInsecure },
+    });
     return [this.#wireLog?.binding(binding) ?? binding];
   }
 

@@ -134,7 +134,7 @@ test('TASK_LIST_001: tasks are listed by page, by state and by context', patient
 });
 
 test(
-  'TASK_SUBSCRIBE_001: subscribing begins with the task and ends with its end',
+  'TASK_SUBSCRIBE_001: subscribing starts with the task and ends with its end',
   patient,
   async () => {
     const { id } = await begun('wait');

@@ -14,7 +14,7 @@ import { calling } from './calling.ts';
 import { authorized, followed } from './following.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { stateWords, type TextWriter } from './text.ts';
+import { shownParts, stateWords, type TextWriter } from './text.ts';
 
 /** A task, and the agent that has it. */
 export interface TaskCall {
@@ -120,7 +120,10 @@ export async function listTasks(
     const client = await session.connect();
     const { signal } = session;
     const output = new Output(session);
-    if (all && (stream || !output.isJson)) {
+    // People read a table; programs get the fields of each task (A2A CLI specification 11.2).
+    const isPlain = !session.choices.isVerbose && artifacts !== true && historyLength === 0;
+    const isTable = process.stdout.isTTY && isPlain && !stream && !output.isJson;
+    if (all && !isTable && (stream || !output.isJson)) {
       for await (const task of client.listAllTasks(request, { signal })) {
         output.line(task, (text) => summary(text, task));
       }
@@ -138,11 +141,19 @@ export async function listTasks(
     }
     const merged = all ? { nextPageToken: '', pageSize: tasks.length } : {};
     output.document({ ...page, tasks, ...merged }, (text) => {
-      for (const task of tasks) summary(text, task);
+      if (isTable) text.table(['Task', 'State', 'Updated', 'Answer'], tasks.map(rowOf));
+      else for (const task of tasks) summary(text, task);
       text.field('Tasks', `${tasks.length} of ${page.totalSize}`);
       text.field('Next page', page.nextPageToken);
     });
   });
+}
+
+function rowOf({ id, status }: Task): readonly string[] {
+  const { state, timestamp = '', message } = status;
+  const updated = timestamp.slice(0, 19).replace('T', ' ');
+  const said = shownParts(message?.parts ?? []).flatMap((part) => part.text ?? []);
+  return [id, stateWords(state), updated, said.join(' ')];
 }
 
 function summary(text: TextWriter, task: Task): void {

@@ -43,6 +43,26 @@ export class TextWriter {
     this.blank();
   }
 
+  /** Columns below their titles; cuts lines to the width of the terminal. */
+  table(titles: readonly string[], rows: readonly (readonly string[])[]): void {
+    if (rows.length === 0) return;
+    const lines = [titles, ...rows].map((row) =>
+      row.map((cell) => plain(cell).replaceAll(/\s+/g, ' ').trim()),
+    );
+    const widths = titles.map((_, column) =>
+      Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+    );
+    const columns = process.stdout.columns || 80;
+    for (const line of lines) {
+      const row = line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd();
+      this.#write(`${row.length > columns ? `${row.slice(0, columns - 1)}…` : row}\n`);
+    }
+    this.blank();
+  }
+
   blank(): void {
     this.#write('\n');
   }
@@ -70,7 +90,10 @@ export class TextWriter {
   message(message: Message): void {
     this.field('Message', message.role === 'ROLE_USER' ? 'user' : 'agent');
     if (this.#isVerbose) this.field('Message id', message.messageId);
-    this.#parts(message.parts);
+    // Each text of an assistant is a message of its own to people.
+    for (const part of this.#isVerbose ? message.parts : shownParts(message.parts)) {
+      this.#part(part);
+    }
   }
 
   /** A message without a task. */
@@ -85,6 +108,15 @@ export class TextWriter {
       const { taskId, artifact, append, lastChunk } = response.artifactUpdate;
       const { artifactId, name = artifactId } = artifact;
       const key = `${taskId}/${artifactId}`;
+      // The end of a text whose last piece has come before.
+      if (
+        append === true &&
+        lastChunk === true &&
+        artifact.parts.every(({ text }) => text === '')
+      ) {
+        if (this.#artifact === key) this.closeBlock();
+        return;
+      }
       if (append !== true || this.#artifact !== key) {
         this.closeBlock();
         this.#artifact = key;
@@ -183,7 +215,7 @@ export function shownParts(
 }
 
 /** Whether a part is for programs: the conversation state of assistants, or a request whose text follows. */
-function isConversationState({ data }: Part): boolean {
+export function isConversationState({ data }: Part): boolean {
   if (!isJsonObject(data)) return false;
   const isState = typeof data['state'] === 'string' && isJsonObject(data['slots']);
   return isState || (data['request'] === 'confirmation' && typeof data['callId'] === 'string');

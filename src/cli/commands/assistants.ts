@@ -6,6 +6,7 @@ import {
   cors,
   dangerouslyAllowUnauthenticatedRemote,
   directory,
+  inspect,
   inspectToken,
   json,
   listening,
@@ -13,18 +14,25 @@ import {
   logLevel,
   milliseconds,
   model,
+  openInspector,
   projectFiles,
   port,
 } from './options.ts';
 
-export const projectKinds = ['assistant', 'agent', 'worker'] as const;
-export type ProjectKind = (typeof projectKinds)[number];
+/** The kinds of projects that `init` creates, with what each is. */
+export const projectKinds = {
+  assistant: 'a chat assistant in YAML (flows, responses, tests); needs no language model',
+  agent: 'an agent in TypeScript, served over A2A (HTTP)',
+  worker: 'an agent in TypeScript that takes its tasks from RabbitMQ',
+} as const;
+export type ProjectKind = keyof typeof projectKinds;
 
 const initOptions = {
   kind: value<ProjectKind>(
     'kind',
-    'assistant (YAML flows), agent (code), worker (code, on RabbitMQ)',
-    { short: 'k', choices: projectKinds },
+    'kind of project, see below',
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of projectKinds
+    { short: 'k', choices: Object.keys(projectKinds) as ProjectKind[] },
   ),
   name: value('name', 'name of the project', { short: 'n' }),
   description: value('text', 'one-sentence description', { short: 'd' }),
@@ -38,7 +46,12 @@ export function initCommand(): Command {
     summary: 'create a project: an assistant, an agent in code, or a RabbitMQ worker',
     operands: [operand('[folder]', 'folder of the project; created if missing', '.')],
     options: initOptions,
-    notes: 'In a terminal, init asks for what the flags leave out. Otherwise it uses defaults.',
+    notes: [
+      ...Object.entries(projectKinds).map(([kind, what]) => `${kind.padEnd(11)}${what}`),
+      '',
+      'Every project has a README, tests, a Dockerfile and a CI workflow. In a terminal, init asks for what the',
+      'flags leave out. Otherwise it uses defaults.',
+    ].join('\n'),
     examples: [
       'legate init',
       'legate init my-assistant --kind assistant --yes',
@@ -55,8 +68,10 @@ const runOptions = {
   }),
   port: port(5005),
   interface: listenOn,
-  inspect: flag('serve the inspector UI at the printed link'),
+  inspect,
   inspectToken,
+  open: openInspector,
+  examples: flag('print example requests of all kinds, to paste into a terminal'),
   enableApi: flag('enable the HTTP API: trackers, domain, flows, model'),
   authToken: value(
     'token',
@@ -75,7 +90,6 @@ const runOptions = {
   }),
   jwtWithoutExpiry: flag('accept JWTs without an exp claim, which never expire'),
   ...listening,
-  sslCaFile: value('file', 'CA certificates for client certificates (PEM)'),
   sslPassword: value('password', 'passphrase of the private key', { env: 'SSL_PASSWORD' }),
   cors,
   dangerouslyAllowUnauthenticatedRemote,
@@ -156,7 +170,8 @@ export function shellCommand(): Command {
     operands: [directory('assistant folder, module that exports an agent, or any A2A agent')],
     options: shellOptions,
     notes: `Each line is one message. /stop or end of input ends the conversation, /restart starts a new one, /help
-lists all commands. Nothing is stored. Name an agent as for "legate send"; the connection options can
+lists all commands. Conversations are not stored; in a terminal, the lines that you type are kept for the arrow keys of
+later sessions (LEGATE_SHELL_HISTORY), unless they start with a space. Name an agent as for "legate send"; the connection options can
 also be set as A2ACLI_<FLAG> in the environment or in a .env file.`,
     examples: [
       'legate shell examples/bank',
@@ -225,6 +240,7 @@ const trainOptions = {
   fixedModelName: value('name', 'file name (default: contains the time)'),
   failOnValidationWarnings: flag('treat warnings as errors'),
   report: flag('print how well the examples keep the flows apart; packs nothing'),
+  json,
 };
 export type TrainCommandOptions = OptionsOf<typeof trainOptions>;
 
@@ -249,15 +265,43 @@ const testOptions = {
   ...projectFiles,
   failFast: flag('stop at the first failure'),
   outputResults: value('folder', 'write passed.yml and failed.yml', { short: 'o' }),
+  resultsPrefix: value('text', 'start of the names of these two files', { default: '' }),
   failedResults: value('file', 'write the failed tests with their reasons', { short: 'f' }),
   junit: value('file', 'write a JUnit report'),
   coverageReport: flag('print which flow steps were covered'),
   coverageOutputPath: value('folder', 'write the coverage as CSV'),
+  json: flag('print the results as a JSON list'),
   logLevel: logLevel('warn'),
 };
 export type TestCommandOptions = OptionsOf<typeof testOptions>;
 
+const evaluateOptions = {
+  agent: value('module', 'agent under test (default: agent: of the file)', { short: 'a' }),
+  model: value<'auto' | 'live' | 'record' | 'replay'>(
+    'mode',
+    'live: ask the models; record: ask and record; replay: only recordings; auto: replay what is recorded',
+    { default: 'auto', choices: ['auto', 'live', 'record', 'replay'] },
+  ),
+  failFast: flag('stop at the first failure'),
+  json: value('file', 'write the results as JSON'),
+  junit: value('file', 'write a JUnit report'),
+  logLevel: logLevel('error'),
+};
+export type EvaluateCommandOptions = OptionsOf<typeof evaluateOptions>;
+
 export function testCommand(): Command {
+  const agents = command('agents', {
+    summary: 'evaluate agents: tools they call, facts they state',
+    operands: [operand('[path]', 'file or folder of cases; file::name for one case', 'evals')],
+    options: evaluateOptions,
+    notes: 'Exits with 1 if a case fails, or if a file is invalid.',
+    examples: [
+      'legate test agents                                    evals/ in this folder',
+      'legate test agents evals/refunds.yml --model record   asks the models and records their answers',
+      'legate test agents --model replay --junit report.xml  for CI: no key, no network',
+    ],
+    run: async () => (await import('../evaluate/test-agents.ts')).testAgents,
+  });
   const endToEnd = command('e2e', {
     summary: 'run end-to-end conversation tests',
     operands: [operand('[path]', 'test file or folder; file::name for one test', 'tests')],
@@ -271,12 +315,19 @@ export function testCommand(): Command {
     run: async () => (await import('../test-e2e.ts')).testEndToEnd,
   });
   return command('test', {
-    summary: 'run the tests of an assistant',
-    commands: [endToEnd],
+    summary: 'run the tests of an assistant, evaluate agents',
+    commands: [endToEnd, agents],
   });
 }
 
-const doctorOptions = { ...projectFiles, port: port(5005), json };
+const doctorOptions = {
+  ...projectFiles,
+  port: port(5005),
+  sslCertificate: value('file', 'TLS certificate of the server (PEM), to check'),
+  sslKeyfile: value('file', 'private key of the certificate (PEM)'),
+  sslCaFile: value('file', 'CA certificates for client certificates (PEM), as with "legate run"'),
+  json,
+};
 export type DoctorCommandOptions = OptionsOf<typeof doctorOptions>;
 
 export function doctorCommand(): Command {
@@ -284,11 +335,13 @@ export function doctorCommand(): Command {
     summary: 'check the environment of a server and say how to fix problems',
     operands: [directory()],
     options: doctorOptions,
-    notes: `Checks Node, configuration, store, broker, models, action server, MCP servers, sub agents, port, clock
-and card, and says how to fix each problem. Changes nothing. Exits with 1 if it finds an error.`,
+    notes: `Checks Node, configuration or the module of an agent, store, broker, OTLP endpoint, keys (also
+those at a URL), certificates of the port and of clients, models, action server, MCP servers, sub agents, peers, port, clock and card, and says how to fix each problem. Changes nothing. Exits
+with 1 if it finds an error.`,
     examples: [
       'legate doctor',
       'legate doctor examples/bank --port 8080',
+      'legate doctor agent.ts --ssl-certificate cert.pem --ssl-keyfile key.pem',
       `legate doctor --json | jq '.[] | select(.outcome == "failed")'`,
     ],
     run: async () => (await import('../doctor/doctor.ts')).doctor,

@@ -25,6 +25,7 @@ export function catalogue(): readonly Command[] {
       workers.workCommand(),
       workers.gatewayCommand(),
       workers.callCommand(),
+      workers.peersCommand(),
       workers.trustCommand(),
       workers.busCommand(),
     ],
@@ -43,6 +44,7 @@ export function catalogue(): readonly Command[] {
     'Operations:': [
       assistants.doctorCommand(),
       operations.pushCommand(),
+      operations.storeCommand(),
       operations.dbCommand(),
       operations.helloCommand(),
       operations.completionCommand(),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { command, flag, operand, type OptionsOf, value } from './declare.ts';
-import { existingStore, jsonLines, port, wholeNumber } from './options.ts';
+import { existingStore, json, jsonLines, port, wholeNumber } from './options.ts';
 
 const pushListOptions = {
   store: existingStore,
@@ -10,7 +10,11 @@ const pushListOptions = {
   limit: value('count', 'maximum number to list', { default: 100, parse: wholeNumber }),
   json: jsonLines,
 };
-const pushRetryOptions = { store: existingStore, all: flag('retry all dead deliveries') };
+const pushRetryOptions = {
+  store: existingStore,
+  all: flag('retry all dead deliveries'),
+  json: jsonLines,
+};
 export type PushListOptions = OptionsOf<typeof pushListOptions>;
 export type PushRetryOptions = OptionsOf<typeof pushRetryOptions>;
 
@@ -39,6 +43,55 @@ export function pushCommand(): Command {
   });
 }
 
+const storeOptions = { store: existingStore, json };
+const storeRestoreOptions = { ...storeOptions, replace: flag('replace the present store') };
+const storeMigrateOptions = {
+  ...storeOptions,
+  dryRun: flag('print what would be done and an estimate of the time, and change nothing'),
+};
+export type StoreOptions = OptionsOf<typeof storeOptions>;
+export type StoreRestoreOptions = OptionsOf<typeof storeRestoreOptions>;
+export type StoreMigrateOptions = OptionsOf<typeof storeMigrateOptions>;
+
+/** `legate store`: the file of a SQLite store. */
+export function storeCommand(): Command {
+  const load = () => import('../store.ts');
+  return command('store', {
+    summary: 'back up, restore, check and migrate a SQLite store',
+    commands: [
+      command('backup', {
+        summary: 'copy the store to a new file, also while a server runs, and check the copy',
+        operands: [operand('<file>', 'file of the copy')],
+        options: storeOptions,
+        examples: ['legate store backup backups/monday.db'],
+        run: async () => (await load()).backupStore,
+      }),
+      command('restore', {
+        summary: 'put a backup in the place of the store, while no server runs',
+        operands: [operand('<file>', 'a backup')],
+        options: storeRestoreOptions,
+        examples: ['legate store restore backups/monday.db --replace'],
+        run: async () => (await load()).restoreStore,
+      }),
+      command('check', {
+        summary: 'read the store through, also while a server runs; exits with 1 if it is damaged',
+        options: storeOptions,
+        examples: ['legate store check', 'legate store check --store backups/monday.db'],
+        run: async () => (await load()).checkStore,
+      }),
+      command('migrate', {
+        summary: 'bring the schema up to date, while no server runs',
+        options: storeMigrateOptions,
+        examples: ['legate store migrate --dry-run'],
+        run: async () => (await load()).migrateStoreFile,
+      }),
+    ],
+  });
+}
+
+const dbOptions = { json };
+export type DbOptions = OptionsOf<typeof dbOptions>;
+
 /** `legate db`: the schema of a PostgreSQL database. */
 export function dbCommand(): Command {
   const load = () => import('../db.ts');
@@ -49,12 +102,14 @@ export function dbCommand(): Command {
       command('status', {
         summary: 'print the current and the required schema version',
         operands,
+        options: dbOptions,
         examples: ['legate db status postgres://localhost/legate'],
         run: async () => (await load()).showStatus,
       }),
       command('migrate', {
         summary: 'migrate the schema; safe while replicas start',
         operands,
+        options: dbOptions,
         examples: ['DATABASE_URL=postgres://localhost/legate legate db migrate'],
         run: async () => (await load()).migrateDatabase,
       }),

@@ -1,5 +1,14 @@
 import { InvalidArgumentError } from 'commander';
-import { flag, grouped, operand, type OptionsOf, repeated, value, values } from './declare.ts';
+import {
+  flag,
+  grouped,
+  negated,
+  operand,
+  type OptionsOf,
+  repeated,
+  value,
+  values,
+} from './declare.ts';
 
 function number(rule: string, fits: (number: number) => boolean): (text: string) => number {
   return (text) => {
@@ -81,6 +90,7 @@ export const model = value('file', 'packed model, or a folder whose newest model
 export const listening = {
   sslCertificate: value('file', 'TLS certificate (PEM); enables HTTPS'),
   sslKeyfile: value('file', 'private key of the certificate (PEM)'),
+  sslCaFile: value('file', 'CA certificates for client certificates (PEM)'),
 };
 export const cors = values('origin', 'allowed CORS origins; * for all');
 export const listenOn = value('host', 'address to listen on', { short: 'i', default: '127.0.0.1' });
@@ -88,6 +98,8 @@ export const dangerouslyAllowUnauthenticatedRemote = flag(
   'listen on a non-loopback address without authentication',
 );
 
+export const inspect = flag('serve the inspector UI at the printed link');
+export const openInspector = negated('do not open the inspector in a browser');
 /** The token in the link of the inspector. */
 export const inspectToken = value(
   'token',
@@ -104,9 +116,10 @@ export type BusOptions = OptionsOf<typeof bus>;
 
 const storeText = 'SQLite file or PostgreSQL URL of the store';
 export const store = value('store', storeText, { env: 'LEGATE_STORE' });
+export const defaultStore = '.legate/store.db';
 /** For commands that open the store of an agent. */
 export const existingStore = value('store', storeText, {
-  default: '.legate/store.db',
+  default: defaultStore,
   env: 'LEGATE_STORE',
 });
 

@@ -8,12 +8,18 @@ test.each([
   ['run --enable-api --debug --cors *', 'run --enable-api --log-level debug --cors *'],
   ['run -vv -c config/a.yml -d domain', 'run --log-level debug -c config/a.yml -d domain'],
   ['shell --debug --conversation-id ada', 'shell --log-level debug --debug --sender ada'],
-  ['test e2e tests --e2e-results', 'test e2e tests --output-results tests'],
+  [
+    'test e2e tests --e2e-results',
+    'test e2e tests --output-results tests --results-prefix e2e_results_',
+  ],
   [
     'test e2e tests --e2e-results out --quiet',
-    'test e2e tests --output-results out --log-level error',
+    'test e2e tests --output-results out --results-prefix e2e_results_ --log-level error',
   ],
-  ['test e2e tests --e2e-results=out', 'test e2e tests --output-results out'],
+  [
+    'test e2e tests --e2e-results=out',
+    'test e2e tests --output-results out --results-prefix e2e_results_',
+  ],
 ])('%s is read as %s', (typed, read) => {
   expect(fromRasa(typed.split(' '))).toEqual({ args: read.split(' ') });
 });
@@ -22,6 +28,13 @@ test('options of Rasa without a counterpart are left out with one warning', () =
   expect(fromRasa('train --force --num-threads 4 -c a.yml'.split(' '))).toEqual({
     args: ['train', '-c', 'a.yml'],
     warning: 'no effect here: --force, --num-threads',
+  });
+});
+
+test('the module of `run actions` is left out', () => {
+  expect(fromRasa('run actions --actions actions -p 5055'.split(' '))).toEqual({
+    args: ['run', 'actions', '-p', '5055'],
+    warning: 'no effect here: --actions',
   });
 });
 

@@ -28,6 +28,8 @@ const withoutEffect: ReadonlyMap<string, boolean> = new Map([
   ['--num-threads', true],
   ['--augmentation', true],
   ['--max-history', true],
+  // Of `run actions`, which says that the action server starts with the assistant.
+  ['--actions', true],
 ]);
 
 /** Other names of options. */
@@ -59,6 +61,7 @@ export function fromRasa(typed: readonly string[]): Habits {
       if (arg === '--debug' && ['shell', 'chat', 'inspect'].includes(command)) args.push(arg);
     } else if (name === '--e2e-results') {
       args.push('--output-results', value ?? (hasValue ? next : 'tests'));
+      args.push('--results-prefix', 'e2e_results_');
       if (value === undefined && hasValue) at += 1;
     } else if (withoutEffect.has(name)) {
       ignored.push(name);

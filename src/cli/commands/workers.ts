@@ -7,20 +7,33 @@ import {
   count,
   dangerouslyAllowUnauthenticatedRemote,
   existingStore,
+  inspect,
+  inspectToken,
   jsonLines,
   listening,
   listenOn,
   logLevel,
+  openInspector,
   port,
   portNumber,
   positiveNumber,
   store,
 } from './options.ts';
 
+/** Servers may start before their broker. */
+const connectTimeout = value('seconds', 'how long to wait for a broker that is not up yet', {
+  default: 60,
+  parse: positiveNumber,
+});
+
 const busName = value('name', "name on the bus (default: the agent's own name)");
 
 const workOptions = {
   ...bus,
+  endpoints: value(
+    'file',
+    'endpoints file, instead of the endpoints.yml beside the agent; an assistant reads all of it (actions, models, MCP servers), not only bus: and store:',
+  ),
   name: busName,
   once: flag('process one task and exit'),
   idleTimeout: value('seconds', 'with --once: exit if no task arrives in this time', {
@@ -30,14 +43,22 @@ const workOptions = {
   prefetch: value('count', 'maximum unacknowledged tasks (default: concurrency)', {
     parse: count,
   }),
+  connectTimeout,
   store,
   trust: flag('enforce the levels of "legate trust" for each caller'),
   announce: negated('do not announce the agent to others'),
   json: flag('with --once: print the outcome as JSON'),
-  metricsPort: value(
+  port: value(
     'port',
-    'port of the Prometheus endpoint, if endpoints.yml has telemetry: {prometheus: true} (default: 9464; with --once: none)',
-    { parse: portNumber },
+    'port of /health, /ready, the inspector and, if endpoints.yml has telemetry: {prometheus: true}, /metrics (default: none; 9464 with --inspect or metrics, but not with --once)',
+    { short: 'p', parse: portNumber },
+  ),
+  interface: value('host', 'address of that port (default: 127.0.0.1)', { short: 'i' }),
+  inspect: flag(inspect.description, { conflicts: 'once' }),
+  inspectToken,
+  open: openInspector,
+  dangerouslyAllowUnauthenticatedRemote: flag(
+    'with --inspect: listen on a non-loopback address, without TLS',
   ),
   logLevel: logLevel('info'),
 };
@@ -53,9 +74,18 @@ export function workCommand(): Command {
     options: workOptions,
     notes: `If a module exports several agents, name one by its export: agents.ts#bob.
 
+If a worker dies, another worker takes its tasks. What becomes of them is the agent's policy, as over
+HTTP: with onInterrupted: 'run-again' the turn runs again with its journal, with 'fail' the task fails
+with error_type "interrupted". llmAgent and workflows run again by default, other agents fail. Workers
+of one agent need a shared store (PostgreSQL) for that; with SQLite, the restarted worker decides.
+
 With --once, exits with 0 if the task succeeded or none arrived in time, and with 1 if it failed; the
 caller gets its answer in both cases. Otherwise exits with 0 on Ctrl+C or SIGTERM, after running turns
-have ended or were released to other workers.`,
+have ended or were released to other workers.
+
+A task that runs longer than ten seconds is acknowledged to the broker if the store is PostgreSQL; if its
+worker dies, another one continues it from the store. With SQLite and with --once, tasks are acknowledged at
+their end: the broker redelivers them if the worker dies, or after its consumer_timeout.`,
     examples: [
       'legate work examples/research/researcher.ts --bus-url amqp://localhost',
       'AMQP_URL=amqp://localhost legate work researcher.ts --once --idle-timeout 60',
@@ -73,6 +103,11 @@ const gatewayOptions = {
   url: value('url', 'public URL, for the agent cards'),
   name: value('name', 'name of the gateway on the bus', { default: 'gateway' }),
   work: values('agent', 'agents to run in this process as well, as with "legate work"'),
+  connectTimeout: value(
+    'seconds',
+    'how long to wait for a broker that is not up yet; the port is open meanwhile (default: for ever)',
+    { parse: positiveNumber },
+  ),
   store,
   authToken: value('token', 'bearer token that callers must send', {
     short: 't',
@@ -94,8 +129,16 @@ const gatewayOptions = {
   ),
   jwtIssuer: value('issuer', 'required JWT issuer'),
   jwtAudience: value('audience', 'required JWT audience'),
+  compatibility: value<'rockbot'>(
+    'system',
+    "also take requests as clients of this system's gateway write them",
+    { choices: ['rockbot'] },
+  ),
   protectCard: flag('require authentication for the agent cards'),
   requestsPerSecond: value('count', 'rate limit per caller', { parse: positiveNumber }),
+  inspect,
+  inspectToken,
+  open: openInspector,
   concurrentRequests: value('count', 'concurrent requests per caller (default: 1000)', {
     parse: count,
   }),
@@ -122,8 +165,9 @@ export function gatewayCommand(): Command {
       ),
     ],
     options: gatewayOptions,
-    notes:
-      'Several gateways can serve the same agents. Gateways with the same store share their tasks.',
+    notes: `Several gateways can serve the same agents. Gateways with the same store share their tasks.
+
+Agents of --work have the peers of the endpoints.yml beside them, or else those of the gateway's.`,
     examples: [
       'legate gateway researcher --bus-url amqp://localhost --port 8080',
       'AUTH_TOKEN=... legate gateway researcher bank -i 0.0.0.0 --requests-per-second 20',
@@ -169,6 +213,49 @@ Exit codes: 0 completed, 1 failed, rejected, canceled or unanswered question, 2 
       `legate call bob negotiate-meeting "Half an hour" --data '{"minutes": 30}' --answer no yes`,
     ],
     run: async () => (await import('../call.ts')).call,
+  });
+}
+
+const peersOptions = {
+  endpoints: bus.endpoints,
+  store,
+  name: busName,
+  json: jsonLines,
+};
+export type PeersCommandOptions = OptionsOf<typeof peersOptions>;
+
+export function peersCommand(): Command {
+  const load = () => import('../known-peers.ts');
+  const agent = operand('[agent]', 'the agent whose peers they are, as for "legate work"', '.');
+  return command('peers', {
+    summary: 'list, import and remove the agents that an agent knows',
+    notes: `The agent may be running. Those of peers.well_known in endpoints.yml are changed there.`,
+    commands: [
+      command('list', {
+        summary: 'list the known agents with origin, address, last contact and skills',
+        operands: [agent],
+        options: peersOptions,
+        examples: ['legate peers list reporter.ts', 'legate peers list . --json'],
+        run: async () => (await load()).listPeers,
+      }),
+      command('import', {
+        summary: 'add the agents of a known-agents.json',
+        operands: [operand('<file>', 'known-agents.json of RockBot'), agent],
+        options: peersOptions,
+        notes: `The file is a list of {card, lastSeenAt}; cards have agentName, url, skills, authHeaderName and
+authHeaderValueBase64. Agents without a URL are on the bus. Agents that are known already stay as they
+are. Imported agents stay until they are removed.`,
+        examples: ['legate peers import known-agents.json reporter.ts'],
+        run: async () => (await load()).importPeers,
+      }),
+      command('remove', {
+        summary: 'remove an agent that was imported, registered or announced',
+        operands: [operand('<peer>', 'name as printed by list'), agent],
+        options: peersOptions,
+        examples: ['legate peers remove bob reporter.ts'],
+        run: async () => (await load()).removePeer,
+      }),
+    ],
   });
 }
 
@@ -263,18 +350,45 @@ const declareOptions = {
   announce: flag(
     'also announce its card, for a day; needs the module or folder, not just the name',
   ),
+  migrate: flag(
+    'replace queues that exist with other arguments; keeps their messages, needs its workers stopped',
+  ),
+  json: jsonLines,
 };
+const managementUrl = value(
+  'url',
+  'management API of RabbitMQ (default: bus.management_url, or port 15672 of the broker)',
+);
+const statusOptions = {
+  ...bus,
+  oldest: flag(
+    'look up the age of the oldest message also in quorum queues; counts as one of its 20 deliveries',
+  ),
+  managementUrl,
+  json: jsonLines,
+};
+const yes = flag('do not ask');
+const purgeOptions = {
+  ...bus,
+  dead: flag('its dead letters, not its waiting tasks'),
+  yes,
+  json: jsonLines,
+};
+const deleteOptions = { ...bus, managementUrl, yes, json: jsonLines };
 const deadListOptions = {
   ...bus,
   limit: value('count', 'maximum number to list', { default: 100, parse: count }),
   bodies: flag('include the message bodies'),
   json: jsonLines,
 };
-const deadReplayOptions = { ...bus, all: flag('replay all dead letters') };
+const deadReplayOptions = { ...bus, all: flag('replay all dead letters'), json: jsonLines };
 const keyOptions = {
   out: value('folder', 'folder for {name}.pem and {name}.jwks.json', { default: '.' }),
 };
 export type DeclareOptions = OptionsOf<typeof declareOptions>;
+export type StatusOptions = OptionsOf<typeof statusOptions>;
+export type PurgeOptions = OptionsOf<typeof purgeOptions>;
+export type DeleteOptions = OptionsOf<typeof deleteOptions>;
 export type DeadListOptions = OptionsOf<typeof deadListOptions>;
 export type DeadReplayOptions = OptionsOf<typeof deadReplayOptions>;
 export type KeyOptions = OptionsOf<typeof keyOptions>;
@@ -318,18 +432,47 @@ export function busCommand(): Command {
           operand('<agent>', 'name of the agent, or its module or folder as for "legate work"'),
         ],
         options: declareOptions,
+        notes: `Prints each exchange and queue, and whether it was made, present or differs: a queue of another version
+or configuration has other arguments, and is used as it is until --migrate replaces it. Exits with 1 if
+a queue differs.
+
+Run it as a user who may configure queues; workers then need no such permission.`,
         examples: [
           'legate bus declare researcher',
           'legate bus declare ./researcher.ts --announce',
+          'legate bus declare researcher --migrate',
         ],
         run: async () => (await load()).declareAgent,
+      }),
+      command('status', {
+        summary: 'show agents, their queues and what waits in them',
+        operands: [operand('[agents...]', 'names of agents (default: all, by the management API)')],
+        options: statusOptions,
+        notes: `Unacknowledged messages, and the list of all agents, come from the management API (plugin
+rabbitmq_management), with the user and password of the bus.`,
+        examples: ['legate bus status', 'legate bus status researcher --json'],
+        run: async () => (await import('../bus-status.ts')).busStatus,
+      }),
+      command('purge', {
+        summary: 'delete the waiting tasks of an agent, or its dead letters',
+        operands: [operand('<agent>', 'name of the agent or of a queue')],
+        options: purgeOptions,
+        examples: ['legate bus purge researcher --dead'],
+        run: async () => (await load()).purgeQueue,
+      }),
+      command('delete', {
+        summary: 'delete the queues of an agent with all messages',
+        operands: [operand('<agent>', 'name of the agent or of a queue')],
+        options: deleteOptions,
+        examples: ['legate bus delete researcher'],
+        run: async () => (await load()).deleteQueues,
       }),
       dead,
       command('key', {
         summary: 'create a key pair for signing the messages of an agent or gateway',
         operands: [operand('<name>', 'name of the agent or gateway')],
         options: keyOptions,
-        notes: `The .pem file is the private key (bus.signing_key of its owner). Give the .jwks.json file to those who
+        notes: `The .pem file is the private key (bus.signing_key of its owner). Give the .jwks.json file to the agents that
 verify its messages (bus.trusted).`,
         examples: ['legate bus key gateway --out keys'],
         run: async () => (await load()).makeKey,

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { utimesSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
+import { makeCertificate } from '../../../test/certificate.ts';
 import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { postgres } from '../../../test/support/postgres.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
@@ -12,6 +13,7 @@ import { migrateStore, openStore } from '../../store/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import type { Diagnosis } from './diagnosis.ts';
+import { examineCertificate } from './examine-certificates.ts';
 import { examineClock, examineNode } from './examine-machine.ts';
 import { examineStore } from './examine-services.ts';
 
@@ -120,14 +122,19 @@ test('a broker that is there, and one that is not', patient, async () => {
 });
 
 test(
-  'a model that is there, one with the wrong key, one without a name, one without a server',
+  'a model that is there, one with the wrong key, one without a name, one that nothing uses',
   patient,
   async () => {
     await using server = await startScriptedModelServer([], { apiKey: 'right', models: ['tiny'] });
     const group = (id: string, model: string, base: string) =>
       `  - id: ${id}\n    models: [{provider: openai-compatible, model: ${model}, api_base: "${base}", api_key: "\${KEY}"}]\n`;
     await using folder = await greenhouseFolder({
-      'endpoints.yml': `${sqlite}model_groups:\n${group('here', 'tiny', server.url)}${group('other', 'huge', server.url)}${group('gone', 'tiny', 'http://127.0.0.1:1/v1')}`,
+      'config.yml':
+        'assistant_id: greenhouse\npipeline: [{name: CompactLLMCommandGenerator, llm: {model_group: here}}]\n' +
+        'policies: [{name: FlowPolicy}, {name: EnterpriseSearchPolicy, embeddings: {model_group: vectors}}]\n',
+      'tests/conftest.yml': 'llm_judge: {llm: {model_group: judge}}\n',
+      'tests/one.yml': 'test_cases: [{test_case: one, steps: [{user: hi}]}]\n',
+      'endpoints.yml': `${sqlite}nlg: {type: rephrase, llm: {model_group: other}}\nmodel_groups:\n${group('here', 'tiny', server.url)}${group('other', 'huge', server.url)}${['gone', 'vectors', 'judge'].map((id) => group(id, 'tiny', 'http://127.0.0.1:1/v1')).join('')}`,
     });
     const right = await examined(folder.directory, [], { KEY: 'right' });
     expect(right.of('Model here')).toMatchObject({ outcome: 'passed' });
@@ -135,7 +142,15 @@ test(
       outcome: 'failed',
       fix: 'use one that it has: tiny',
     });
-    expect(right.of('Model gone')).toMatchObject({ outcome: 'failed' });
+    expect(right.of('Model gone')).toMatchObject({
+      outcome: 'warning',
+      found: expect.stringContaining('(nothing uses it)'),
+    });
+    expect(right.of('Model vectors')).toMatchObject({ outcome: 'failed' });
+    expect(right.of('Model judge')).toMatchObject({
+      outcome: 'warning',
+      found: expect.stringContaining('(only tests use it)'),
+    });
     expect(right.of('Clock')).toMatchObject({ outcome: 'passed' });
     const refused = await examined(folder.directory, [], { KEY: 'not-right' });
     expect(refused.of('Model here')).toMatchObject({
@@ -271,3 +286,39 @@ connections: {mcp_servers: [{name: sums, include_tools: [add, subtract]}]}
     actions.close();
   },
 );
+
+test('an agent in code: its module, collector, keys and certificate', patient, async () => {
+  await using folder = await greenhouseFolder({
+    'code/agent.ts':
+      "import { agent } from 'legate';\nexport const me = agent({ name: 'me' }, () => 'hi');\n",
+    'code/endpoints.yml':
+      'telemetry: {otlp: {endpoint: "http://127.0.0.1:1"}}\n' +
+      'a2a_server: {auth: {type: bearer, jwt: {algorithms: [RS256], public_key_path: absent.pem}}}\n',
+    'code/cert.pem': 'no certificate',
+  });
+  const certificate = ['--ssl-certificate', folder.path('code/cert.pem')];
+  for (const source of ['code', 'code/agent.ts']) {
+    const { of, code } = await examined(folder.path(source), certificate);
+    expect(code).toBe(1);
+    expect(of('Agent')).toMatchObject({ outcome: 'passed', found: expect.stringContaining('me') });
+    expect(of('OTLP endpoint')).toMatchObject({ outcome: 'failed' });
+    expect(of('Keys of callers')).toMatchObject({
+      outcome: 'failed',
+      found: expect.stringContaining('absent.pem'),
+    });
+    expect(of('Certificate')).toMatchObject({ outcome: 'failed' });
+  }
+});
+
+test('a certificate that expires soon is a warning, an expired one an error', async () => {
+  await using folder = await greenhouseFolder();
+  const day = 86_400_000;
+  const now = Date.now();
+  const notAfter = new Date(now + 60 * day);
+  const { certificate, key } = makeCertificate({ commonName: 'localhost', notAfter });
+  await folder.write({ 'cert.pem': certificate, 'key.pem': key });
+  const files = { certificate: folder.path('cert.pem'), key: folder.path('key.pem') };
+  const outcomeAt = (days: number) => examineCertificate(files, now + days * day).outcome;
+  expect([0, 50, 61].map(outcomeAt)).toEqual(['passed', 'warning', 'failed']);
+  expect(outcomeAt(-1)).toBe('failed');
+});

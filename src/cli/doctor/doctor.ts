@@ -1,19 +1,29 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { styleText } from 'node:util';
 import { checkProject, type LoadedProject, loadProject } from '../../assistant/index.ts';
-import { formatProblem } from '../../config/index.ts';
+import { formatProblem, present } from '../../config/index.ts';
+import { silentLogger } from '../../telemetry/index.ts';
 import { plain } from '../client/text.ts';
 import type { DoctorCommandOptions } from '../commands/assistants.ts';
+import { configuredStore, examineEndpoints } from '../endpoints.ts';
+import { modelGroupsIn } from '../endpoints-file.ts';
+import { loadAgent } from '../load-agent.ts';
 import { projectPaths } from '../project-files.ts';
 import { Progress } from '../progress.ts';
-import { type Diagnosis, failed, passed, skipped, warning } from './diagnosis.ts';
+import { type Diagnosis, failed, passed, reasonOf, skipped, warning } from './diagnosis.ts';
+import { clientTlsOf, examineCertificate, examineClientTls } from './examine-certificates.ts';
+import { examineKeys } from './examine-keys.ts';
 import { examineClock, examineNode, examinePort } from './examine-machine.ts';
+import { examinePeers } from './examine-peers.ts';
 import { examineProject } from './examine-project.ts';
-import { examineBroker, examineConfiguredStore, examineModels } from './examine-services.ts';
+import { examineBroker, examineModels, examineOtlp, examineStore } from './examine-services.ts';
 
 /** Checks everything that a server needs, and prints how to fix problems. */
-export async function doctor(directory: string, options: DoctorCommandOptions): Promise<void> {
+export async function doctor(source: string, options: DoctorCommandOptions): Promise<void> {
+  const isModule =
+    statSync(source.split('#')[0] ?? '', { throwIfNoEntry: false })?.isFile() === true;
+  const directory = isModule ? dirname(source) : source;
   const all: Diagnosis[] = [];
   using progress = new Progress('Looking');
   const add = (diagnosis: Diagnosis): void => {
@@ -21,17 +31,32 @@ export async function doctor(directory: string, options: DoctorCommandOptions): 
     progress.clear();
     if (options.json !== true) console.log(lineOf(diagnosis));
   };
-  const project = await loadedProject(directory, options);
+  const project = isModule ? undefined : await loadedProject(directory, options);
+  const module = isModule ? source : join(directory, 'agent.ts');
   add(examineNode());
-  for (const diagnosis of configuration(project)) add(diagnosis);
-  add(await examineConfiguredStore(directory, options.endpoints));
-  add(await examineBroker(directory, options.endpoints));
+  if (project === undefined && (isModule || existsSync(module))) add(await examineAgent(module));
+  else for (const diagnosis of configuration(project)) add(diagnosis);
+  const endpoints = await examinedEndpoints(directory, {
+    ...options,
+    isModule: project === undefined,
+  });
+  const isProject = project !== undefined;
+  const { sslCaFile } = options;
+  for await (const one of sectionChecks(endpoints, { directory, isProject, sslCaFile })) add(one);
+  const { sslCertificate: certificate, sslKeyfile: key } = options;
+  add(examineCertificate(present({ certificate, key }), Date.now()));
+  const groups = project?.project.endpoints.modelGroups ?? (await modelGroupsIn(endpoints.file));
+  for (const one of clientTlsOf(endpoints, groups, project?.project)) {
+    add(examineClientTls(one, directory, Date.now()));
+  }
+  const environment = process.env;
   const services =
     project === undefined
-      ? examineModels(new Map(), process.env)
+      ? examineModels(groups, { environment, directory })
       : Array.fromAsync(examineProject(project.project));
   const models = await services;
   for (const { diagnosis } of models) add(diagnosis);
+  for await (const diagnosis of examinePeers(endpoints, directory)) add(diagnosis);
   for (const diagnosis of await examinePort(options.port)) add(diagnosis);
   const seen = models.flatMap(({ server, skewMs }) =>
     server === undefined || skewMs === undefined ? [] : [{ server, skewMs }],
@@ -41,6 +66,68 @@ export async function doctor(directory: string, options: DoctorCommandOptions): 
   if (options.json === true) process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
   else console.error(summaryOf(all));
   if (all.some(({ outcome }) => outcome === 'failed')) process.exitCode = 1;
+}
+
+/** Imports the module of an agent in code. */
+async function examineAgent(file: string): Promise<Diagnosis> {
+  try {
+    const { agent } = await loadAgent(file, { logger: silentLogger });
+    return passed('Agent', `${file} exports ${agent.name}`);
+  } catch (error) {
+    return failed('Agent', reasonOf(error), `fix ${file}: it must export an agent`);
+  }
+}
+
+/** The checks of single sections of endpoints.yml: an error in one keeps no other from being checked. */
+async function* sectionChecks(
+  endpoints: Examined,
+  options: {
+    readonly directory: string;
+    readonly isProject: boolean;
+    readonly sslCaFile: string | undefined;
+  },
+): AsyncGenerator<Diagnosis> {
+  const { directory, isProject, sslCaFile } = options;
+  yield* otherErrors(endpoints, isProject);
+  yield (
+    sectionError('Store', /^store\b/, endpoints) ?? (await examineStore(configuredStore(endpoints)))
+  );
+  yield sectionError('Broker', /^bus\b/, endpoints) ?? (await examineBroker(endpoints));
+  yield (
+    sectionError('OTLP endpoint', /^telemetry\b/, endpoints) ??
+      (await examineOtlp(endpoints.telemetry?.otlp))
+  );
+  const keyError = sectionError('Keys of callers', /^(?:a2a_server|push)\b/, endpoints);
+  if (keyError !== undefined) yield keyError;
+  else yield* examineKeys(endpoints, { directory, hasClientCertificates: sslCaFile !== undefined });
+}
+
+type Examined = Awaited<ReturnType<typeof examineEndpoints>>;
+
+/** As much of endpoints.yml as can be read, with its errors. */
+async function examinedEndpoints(
+  directory: string,
+  { endpoints, isModule }: DoctorCommandOptions & { readonly isModule: boolean },
+): Promise<Examined> {
+  return examineEndpoints(directory, { ...present({ endpoints }), serves: isModule });
+}
+
+const sections = /^(?:store|bus|telemetry|a2a_server|push)\b/;
+
+/** What is wrong with the section of a check, such as a variable that is not set. */
+function sectionError(what: string, path: RegExp, { errors }: Examined): Diagnosis | undefined {
+  const own = errors.filter((error) => path.test(error.path));
+  if (own.length === 0) return undefined;
+  const found = own.map(formatProblem).join('\n');
+  return failed(what, found, 'fix it in endpoints.yml, or set the variable that it names');
+}
+
+/** Errors of no section that is checked; those of a project are reported with it. */
+function otherErrors({ errors }: Examined, isProject: boolean): readonly Diagnosis[] {
+  if (isProject) return [];
+  return errors
+    .filter(({ path }) => !sections.test(path))
+    .map((error) => failed('Configuration', formatProblem(error), 'fix it in endpoints.yml'));
 }
 
 async function loadedProject(

@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { cardProblems } from '../../protocol/index.ts';
+import { cardProblems, errorCode } from '../../protocol/index.ts';
 import { type Diagnosis, failed, passed, probeTimeoutMs, skipped, warning } from './diagnosis.ts';
 
 const neededNode = { major: 22, minor: 18 };
@@ -51,19 +53,56 @@ function portProblem(port: number): Promise<string | undefined> {
   });
 }
 
+/** The card that a server on this machine shows, over HTTP or HTTPS. */
 async function cardAt(port: number): Promise<Diagnosis | undefined> {
-  const url = `http://localhost:${port}/.well-known/agent-card.json`;
-  let card: unknown;
-  try {
-    const signal = AbortSignal.timeout(probeTimeoutMs);
-    const response = await fetch(url, { signal, headers: { 'A2A-Version': '1.0' } });
-    if (response.status === 401) return skipped('Card', 'the card requires authentication');
-    if (!response.ok) return undefined;
-    card = await response.json();
-  } catch {
-    // The listener does not speak HTTP or JSON: it is not an agent.
-    return undefined;
+  for (const scheme of ['http', 'https'] as const) {
+    const url = `${scheme}://localhost:${port}/.well-known/agent-card.json`;
+    try {
+      const { status, body } = await get(url);
+      if (status === 401) return skipped('Card', 'the card requires authentication');
+      // HTTP to a port with TLS has other answers, or none.
+      if (status === 200) return diagnosisOf(url, JSON.parse(body));
+    } catch (error) {
+      if (scheme === 'https' && needsCertificate(error)) {
+        return skipped('Card', 'the server requires a client certificate');
+      }
+      // The listener does not speak this protocol, or JSON.
+    }
   }
+  return undefined;
+}
+
+/** Alerts of TLS by which a server asks for a certificate. */
+function needsCertificate(error: unknown): boolean {
+  return /CERTIFICATE_REQUIRED|BAD_CERTIFICATE|HANDSHAKE_FAILURE/.test(errorCode(error) ?? '');
+}
+
+/** The largest card that is read, in bytes. */
+const maxCardBytes = 1024 * 1024;
+
+function get(url: string): Promise<{ readonly status: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      signal: AbortSignal.timeout(probeTimeoutMs),
+      headers: { 'A2A-Version': '1.0' },
+      // Nothing is sent that needs protection, and the certificate may be for a public name.
+      rejectUnauthorized: false,
+    };
+    const request = (url.startsWith('https:') ? https : http).get(url, options, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => {
+        body += text;
+        if (body.length > maxCardBytes) request.destroy(new Error('the card is too large'));
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+  });
+}
+
+function diagnosisOf(url: string, card: unknown): Diagnosis {
   const errors = cardProblems(card).filter(({ level }) => level === 'error');
   const [first] = errors;
   if (first === undefined) return passed('Card', `the card at ${url} is valid`);

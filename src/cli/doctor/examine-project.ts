@@ -1,12 +1,23 @@
-import { type Project, probeServices } from '../../assistant/index.ts';
+import { findTests, type Project, probeServices, usedModelGroups } from '../../assistant/index.ts';
 import { callBindings } from '../project-files.ts';
-import { type Diagnosis, failed, passed, probeTimeoutMs, skipped } from './diagnosis.ts';
+import { type Diagnosis, failed, passed, probeTimeoutMs, skipped, warning } from './diagnosis.ts';
 import { examineModels, type ModelDiagnosis } from './examine-services.ts';
 
 /** Tries everything that a project connects to: models, action server, MCP servers and sub agents. */
 export async function* examineProject(project: Project): AsyncGenerator<ModelDiagnosis> {
-  yield* await examineModels(project.endpoints.modelGroups, process.env);
   const { subAgents, endpoints } = project;
+  const used = usedModelGroups(project);
+  const judges = await judgesOf(project);
+  const diagnoses = await examineModels(endpoints.modelGroups, {
+    environment: process.env,
+    directory: project.directory,
+  });
+  for (const { diagnosis, ...clock } of diagnoses) {
+    const id = groupOf(diagnosis);
+    const isAsked = used.has(id);
+    const by = judges.has(id) ? 'only tests use it' : 'nothing uses it';
+    yield { diagnosis: isAsked ? diagnosis : optional(diagnosis, by), ...clock };
+  }
   if (endpoints.mcpServers.size === 0) yield nothing('MCP server', 'none is configured');
   const options = { bindings: callBindings, timeoutMs: probeTimeoutMs, environment: process.env };
   let hasActions = false;
@@ -20,13 +31,38 @@ export async function* examineProject(project: Project): AsyncGenerator<ModelDia
   for (const agent of subAgents.values()) {
     // Those elsewhere are tried above, and the others are as good as their servers and models.
     if (agent.protocol === 'A2A') continue;
-    const parts = [
-      ...agent.mcpServers.map(({ name }) => name),
-      agent.modelGroup ?? 'the only model',
-    ];
-    yield { diagnosis: passed(`Sub agent ${agent.name}`, `uses ${parts.join(', ')}`) };
+    const parts = agent.mcpServers.map(({ name }) => name);
+    const model = agent.modelGroup ?? project.config.generator?.modelGroup ?? onlyGroup(project);
+    if (model !== undefined) parts.push(model);
+    const uses =
+      parts.length === 0 ? `runs the code of ${agent.module}` : `uses ${parts.join(', ')}`;
+    yield { diagnosis: passed(`Sub agent ${agent.name}`, uses) };
   }
   if (subAgents.size === 0) yield nothing('Sub agent', 'none is configured');
+}
+
+/** The group that is asked where none is named. */
+function onlyGroup({ endpoints }: Project): string | undefined {
+  const [first, ...others] = endpoints.modelGroups.keys();
+  return others.length === 0 ? first : undefined;
+}
+
+/** The id of the group that a diagnosis of a model is about. */
+function groupOf({ what }: Diagnosis): string {
+  return what.replace(/^Model /, '');
+}
+
+/** The model groups that judge answers in the project's tests. */
+async function judgesOf({ directory }: Project): Promise<ReadonlySet<string>> {
+  // A project without tests has no judges; mistakes in tests are for `test e2e` to report.
+  const found = await findTests(directory, directory, process.env).catch(() => undefined);
+  return new Set(found?.cases.flatMap(({ judge }) => (judge ? [judge.modelGroup] : [])));
+}
+
+/** A model that no conversation asks does not keep the project from working. */
+function optional(diagnosis: Diagnosis, by: string): Diagnosis {
+  const { what, outcome, found, fix = 'fix it' } = diagnosis;
+  return outcome === 'failed' ? warning(what, `${found} (${by})`, fix) : diagnosis;
 }
 
 function nothing(what: string, found: string): { readonly diagnosis: Diagnosis } {

@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { present } from '../../config/index.ts';
-import { type Endpoint, readModelGroup, resolveEndpoint } from '../../models/index.ts';
+import type { TelemetrySettings } from '../../config/index.ts';
+import { type Endpoint, modelFetch, readModelGroup, resolveEndpoint } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { smallSkewMs, storeStatus, type StoreOptions } from '../../store/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
-import { configuredStore, openConfiguredBus, readEndpoints } from '../endpoints.ts';
+import { type Endpoints, openConfiguredBus } from '../endpoints.ts';
 import {
   type Diagnosis,
   failed,
@@ -19,23 +19,11 @@ import {
   reasonOf,
 } from './diagnosis.ts';
 
+type OtlpSettings = NonNullable<TelemetrySettings['otlp']>;
+
 const mebibyte = 1024 * 1024;
 /** Fails below this free space. */
 const minFreeBytes = 100 * mebibyte;
-
-/** The configured store: whether it is reachable, intact, and migrated. */
-export async function examineConfiguredStore(
-  directory: string,
-  endpoints: string | undefined,
-): Promise<Diagnosis> {
-  let store: StoreOptions;
-  try {
-    store = configuredStore(await readEndpoints(directory, present({ endpoints })));
-  } catch (error) {
-    return failed('Store', reasonOf(error), 'fix store in endpoints.yml');
-  }
-  return examineStore(store);
-}
 
 export async function examineStore(store: StoreOptions): Promise<Diagnosis> {
   if (store.type === 'memory') {
@@ -117,20 +105,44 @@ async function examineDatabase(url: string): Promise<Diagnosis> {
 }
 
 /** The broker, if one is configured. */
-export async function examineBroker(
-  directory: string,
-  endpoints: string | undefined,
-): Promise<Diagnosis> {
+export async function examineBroker(endpoints: Endpoints): Promise<Diagnosis> {
+  if (endpoints.bus === undefined) return skipped('Broker', 'no bus is configured');
+  if (endpoints.bus['type'] === 'memory') return passed('Broker', 'in memory');
   try {
-    const read = await readEndpoints(directory, present({ endpoints }));
-    if (read.bus === undefined) return skipped('Broker', 'no bus is configured');
-    if (read.bus['type'] === 'memory') return passed('Broker', 'in memory');
-    const bus = await within(timeLimit, () => openConfiguredBus(read, { logger: silentLogger }));
+    const bus = await within(timeLimit, () =>
+      openConfiguredBus(endpoints, { logger: silentLogger, connectionName: 'legate doctor' }),
+    );
     await bus.close();
     return passed('Broker', 'reached');
   } catch (error) {
     const fix = 'check bus.url (AMQP_URL), and that RabbitMQ runs and accepts this user';
     return failed('Broker', reasonOf(error), fix);
+  }
+}
+
+/** The collector of `telemetry.otlp`: sends it an empty export. */
+export async function examineOtlp(otlp: OtlpSettings | undefined): Promise<Diagnosis> {
+  const what = 'OTLP endpoint';
+  if (otlp === undefined) return skipped(what, 'no telemetry.otlp is configured');
+  const isTraces = otlp.traces !== false;
+  const base = otlp.endpoint.replace(/\/$/, '');
+  const url = `${base}${isTraces ? '/v1/traces' : '/v1/metrics'}`;
+  try {
+    const { ok, status } = await fetch(url, {
+      method: 'POST',
+      headers: { ...otlp.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(isTraces ? { resourceSpans: [] } : { resourceMetrics: [] }),
+      signal: AbortSignal.timeout(probeTimeoutMs),
+    });
+    if (ok) return passed(what, `${new URL(url).origin} accepts exports`);
+    const fix =
+      status === 401 || status === 403
+        ? 'set the credential in telemetry.otlp.headers'
+        : 'check telemetry.otlp.endpoint: the base URL of OTLP over HTTP, usually port 4318';
+    return failed(what, `${new URL(url).origin} answers ${status}`, fix);
+  } catch (error) {
+    const fix = 'check telemetry.otlp.endpoint, and that the collector runs';
+    return failed(what, `${new URL(url).origin}: ${reasonOf(error)}`, fix);
   }
 }
 
@@ -144,7 +156,10 @@ export interface ModelDiagnosis {
 /** Checks every model of the project: whether its endpoint is reachable, accepts the key, and has the model. */
 export async function examineModels(
   groups: ReadonlyMap<string, JsonObject>,
-  environment: NodeJS.ProcessEnv,
+  {
+    environment,
+    directory,
+  }: { readonly environment: NodeJS.ProcessEnv; readonly directory: string },
 ): Promise<readonly ModelDiagnosis[]> {
   if (groups.size === 0) return [{ diagnosis: skipped('Model', 'no model is configured') }];
   const found: ModelDiagnosis[] = [];
@@ -152,7 +167,11 @@ export async function examineModels(
     try {
       for (const config of readModelGroup({ id, ...value }).models) {
         const endpoint = resolveEndpoint(config, `model group "${id}"`, environment);
-        found.push(await examineModel(id, endpoint));
+        const fetch = modelFetch(config, `model group "${id}"`, {
+          directory,
+          logger: silentLogger,
+        });
+        found.push(await examineModel(id, endpoint, fetch));
       }
     } catch (error) {
       const fix = 'fix model_groups in endpoints.yml';
@@ -162,7 +181,11 @@ export async function examineModels(
   return found;
 }
 
-async function examineModel(id: string, endpoint: Endpoint): Promise<ModelDiagnosis> {
+async function examineModel(
+  id: string,
+  endpoint: Endpoint,
+  fetch: typeof globalThis.fetch = globalThis.fetch,
+): Promise<ModelDiagnosis> {
   const what = `Model ${id}`;
   const { baseUrl, modelId, apiKey, headers } = endpoint;
   const server = new URL(baseUrl).origin;
@@ -174,7 +197,7 @@ async function examineModel(id: string, endpoint: Endpoint): Promise<ModelDiagno
       redirect: 'error',
     });
   } catch (error) {
-    const fix = 'check api_base, the network and proxies; a local model must be running';
+    const fix = 'check api_base, tls, the network and proxies; a local model must be running';
     return { diagnosis: failed(what, `${server}: ${reasonOf(error)}`, fix) };
   }
   const date = Date.parse(response.headers.get('Date') ?? '');

@@ -4,10 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { legate, start, patient } from '../testing/legate-process.ts';
 import { askPlan } from './questions.ts';
+import { templateOf } from './template.ts';
 import { environment } from '../testing/environment.ts';
+
+const root = join(import.meta.dirname, '../../..');
 
 function temporary(): Disposable & { readonly directory: string } {
   const directory = mkdtempSync(join(tmpdir(), 'legate-init-'));
@@ -45,6 +49,7 @@ test(
     );
     expect(made.err).toBe(
       '\nCreated the assistant "bistro". Next steps:\n  cd bistro\n' +
+        `  npm pack ${root} --pack-destination vendor\n  npm install\n` +
         '  npx legate test e2e\n  npx legate shell\n  npx legate run --inspect\n',
     );
     const project = join(directory, 'bistro');
@@ -135,7 +140,7 @@ test.each(['agent', 'worker'])(
     };
     expect(scripts.test).toBe('node --test');
     const readme = readFileSync(join(directory, 'README.md'), 'utf8');
-    expect(readme).toMatch(/^npm install <checkout>\/legate-\d+\.\d+\.\d+\.tgz$/m);
+    expect(readme).toMatch(/^npm pack <checkout> --pack-destination vendor$/m);
     expect(readme).not.toMatch(/^legate /m);
     const out = execFileSync(process.execPath, ['--test', '--test-reporter', 'tap'], {
       cwd: directory,
@@ -166,42 +171,95 @@ test('wrong names and kinds are wrong usage', patient, async () => {
   expect((await legate(['init', '--kind', 'robot'], { directory })).err).toContain('assistant');
 });
 
-/** Talks to the questions as somebody at a terminal would. */
+/** Answers each question, when it is shown, with the keys that a person would press. */
 async function asked(answers: readonly string[], given: Parameters<typeof askPlan>[0] = {}) {
   const input = new PassThrough();
   const output = new PassThrough();
+  const questions = ['What do you want to create?', 'Name', 'starts with a letter', 'Description'];
+  const left = answers.length > 3 ? questions : questions.filter((one) => !one.includes('letter'));
   let shown = '';
   let seen = 0;
   output.setEncoding('utf8').on('data', (text: string) => {
     shown += text;
-    // Each answer is typed when its question stands there.
-    if (text.endsWith('] ')) {
-      const answer = answers[seen];
-      seen += 1;
-      if (answer === undefined) input.end();
-      else input.write(`${answer}\n`);
-    }
+    const next = left[seen];
+    if (next === undefined || !shown.includes(next)) return;
+    const answer = answers[seen];
+    seen += 1;
+    // The question listens once it is drawn.
+    setImmediate(() => (answer === undefined ? input.end() : input.write(answer)));
   });
   return { plan: await askPlan(given, 'my shop', { input, output }), shown };
 }
 
-test('three questions, each with an answer that Enter gives', patient, async () => {
-  const { plan, shown } = await asked(['', '', '']);
-  expect(plan).toMatchObject({ kind: 'assistant', name: 'my-shop' });
-  expect(shown.match(/\?/g)).toHaveLength(3);
-});
+const enter = '\r';
+const down = '\u001B[B';
 
 test(
-  'an answer that does not do is asked for again; what is known is not asked for',
+  'three questions, each with an answer that Enter gives; the kinds are explained',
   patient,
   async () => {
-    const { plan } = await asked(['robot', 'worker', '1 bad name', 'good', 'Sorts.']);
-    expect(plan).toEqual({ kind: 'worker', name: 'good', description: 'Sorts.' });
-    const { shown } = await asked([], { kind: 'agent', name: 'n', description: 'd' });
-    expect(shown).toBe('');
+    const { plan, shown } = await asked([enter, enter, enter]);
+    expect(plan).toEqual({
+      kind: 'assistant',
+      name: 'my-shop',
+      description: 'Books tables at a restaurant.',
+    });
+    expect(shown).toContain('worker: an agent in TypeScript that takes its tasks from RabbitMQ');
   },
 );
 
-test('whoever leaves the questions makes nothing', patient, async () => {
-  await expect(asked(['agent'])).rejects.toThrow('no project created');
+test('an invalid name is asked for again; what is known is not asked for', patient, async () => {
+  const { plan } = await asked([
+    `${down}${down}${enter}`,
+    `1 bad name${enter}`,
+    `\u0015good${enter}`,
+    `Sorts.${enter}`,
+  ]);
+  expect(plan).toEqual({ kind: 'worker', name: 'good', description: 'Sorts.' });
+  const { shown } = await asked([], { kind: 'agent', name: 'n', description: 'd' });
+  expect(shown).toBe('');
 });
+
+test.each([
+  ['ends the input', []],
+  ['presses Ctrl+C', [enter, '\u0003']],
+])('a user who %s creates nothing', patient, async (_, answers) => {
+  await expect(asked(answers)).rejects.toThrow('no project created');
+});
+
+test.each(['assistant', 'agent', 'worker'] as const)(
+  'every %s has a README, a Dockerfile, tests, a workflow, and how to get the package',
+  (kind) => {
+    const { files } = templateOf({ kind, name: 'Shop', description: 'Sells.' });
+    const names = Object.keys(files);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'Dockerfile',
+        '.dockerignore',
+        '.gitignore',
+        '.github/workflows/ci.yml',
+        'package.json',
+        'vendor/README.md',
+      ]),
+    );
+    expect(names.some((name) => /^tests\/|\.test\.ts$/.test(name))).toBe(true);
+    expect(Object.values(files).join('')).not.toContain('{{');
+    const manifest = JSON.parse(files['package.json'] ?? '') as {
+      readonly dependencies: { readonly legate: string };
+      readonly scripts: object;
+    };
+    // A registry could have another package of that name.
+    expect(manifest.dependencies.legate).toMatch(/^file:vendor\/legate-\d+\.\d+\.\d+\.tgz$/);
+    expect(manifest.scripts).toEqual({
+      start: expect.stringMatching(/^legate /) as string,
+      test: expect.stringMatching(/e2e|--test/) as string,
+    });
+    // Arguments given to the image follow the entry point, as in the chart.
+    expect(files['Dockerfile']).toMatch(/^ENTRYPOINT \["legate"\]\nCMD \["(?:run|work)".*\]$/m);
+    const workflow = parse(files['.github/workflows/ci.yml'] ?? '') as {
+      readonly jobs: { readonly test: { readonly steps: readonly { readonly run?: string }[] } };
+    };
+    expect(workflow.jobs.test.steps.at(-1)).toEqual({ run: 'npm test' });
+  },
+);

@@ -4,7 +4,7 @@ import { present } from '../../config/index.ts';
 import { quoted } from '../client/choices.ts';
 import type { InitCommandOptions } from '../commands/assistants.ts';
 import { askPlan, isName, nameRule, type Plan, defaultPlan } from './questions.ts';
-import { templateOf } from './template.ts';
+import { installCommands, templateOf } from './template.ts';
 import { usage } from '../usage.ts';
 
 /** Creates a project that runs without changes. */
@@ -31,7 +31,9 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   }
   const here = relative('.', directory);
   const go = here === '' ? [] : [`cd ${quoted(here)}`];
-  const steps = [...go, ...commands].map((command) => `  ${command}`);
+  const steps = [...go, ...installCommands(directory), ...commands].map(
+    (command) => `  ${command}`,
+  );
   console.error(`\nCreated the ${plan.kind} "${plan.name}". Next steps:\n${steps.join('\n')}`);
 }
 

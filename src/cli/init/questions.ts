@@ -1,6 +1,4 @@
-import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
-import { didYouMean } from '../../config/index.ts';
 import { type ProjectKind, projectKinds } from '../commands/assistants.ts';
 import { usage } from '../usage.ts';
 
@@ -38,40 +36,55 @@ export async function askPlan(
   folder: string,
   { input, output }: QuestionStreams,
 ): Promise<Plan> {
-  const lines = createInterface({ input, output });
+  // Loaded on demand: only people at a terminal are asked.
+  const { select, text } = await import('@clack/prompts');
   const ended = new AbortController();
+  const end = (): void => ended.abort();
   // Otherwise a question would wait forever once the input ends.
-  lines.once('close', () => ended.abort());
+  input.once('end', end);
+  const streams = { input, output, signal: ended.signal };
+  const answered = <T extends string>(answer: T | symbol): T => {
+    // Clack answers with a symbol when the user leaves.
+    if (typeof answer === 'symbol') {
+      throw usage('no project created: you left before the last question');
+    }
+    return answer;
+  };
   try {
-    const ask = async (question: string, standard: string): Promise<string> => {
-      const { signal } = ended;
-      const answer = await lines.question(`${question} [${standard}] `, { signal }).catch(() => {
-        throw usage('no project created: input ended before the last question');
-      });
-      return answer.trim() || standard;
-    };
-    let { kind } = given;
-    while (kind === undefined) {
-      const answer = await ask(
-        `What do you want to create? (${projectKinds.join(', ')})`,
-        'assistant',
+    const kind =
+      given.kind ??
+      answered<ProjectKind>(
+        await select({
+          ...streams,
+          message: 'What do you want to create?',
+          options: Object.entries(projectKinds).map(([value, hint]) => ({
+            // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a key of projectKinds
+            value: value as ProjectKind,
+            label: `${value}: ${hint}`,
+          })),
+        }),
       );
-      kind = projectKinds.find((one) => one.startsWith(answer.toLowerCase()));
-      const near = didYouMean(answer, projectKinds);
-      if (kind === undefined) output.write(near === undefined ? '' : `Did you mean ${near}?\n`);
-    }
     const standard = defaultPlan({ ...given, kind }, folder);
-    let { name } = given;
-    while (name === undefined) {
-      const answer = await ask('Name?', standard.name);
-      if (isName(answer)) name = answer;
-      else output.write(`${nameRule}\n`);
-    }
+    const ask = async (
+      message: string,
+      value: string,
+      isValid: (typed: string) => boolean = () => true,
+    ) =>
+      answered(
+        await text({
+          ...streams,
+          message,
+          placeholder: value,
+          defaultValue: value,
+          validate: (typed = '') => (typed === '' || isValid(typed) ? undefined : nameRule),
+        }),
+      ).trim() || value;
+    const name = given.name ?? (await ask('Name', standard.name, isName));
     const description =
-      given.description ?? (await ask('Description, in one sentence?', standard.description));
+      given.description ?? (await ask('Description, in one sentence', standard.description));
     return { kind, name, description };
   } finally {
-    lines.close();
+    input.removeListener('end', end);
   }
 }
 

@@ -1,5 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { quoted } from '../client/choices.ts';
 import { packageVersion } from '../commands/version.ts';
 import type { Plan } from './questions.ts';
 
@@ -10,16 +11,37 @@ export interface Template {
   readonly commands: readonly string[];
 }
 
-/** The folders of a kind's template files, the command of its `npm start`, and what to type next. */
-const kinds = {
+interface Kind {
+  /** The folders of its template files, besides `common`. */
+  readonly folders: readonly string[];
+  /** The scripts of package.json. */
+  readonly start: string;
+  readonly test: string;
+  /** The options of `docker run`, and the arguments of `legate` in the image. */
+  readonly dockerRun: string;
+  readonly dockerCommand: string;
+  /** Steps of the workflow before `npm test`. */
+  readonly ciSteps?: string;
+  /** What to type next. */
+  readonly commands: (plan: Plan) => readonly string[];
+}
+
+const kinds: Readonly<Record<Plan['kind'], Kind>> = {
   assistant: {
     folders: ['assistant'],
-    start: '',
+    start: 'legate run --inspect',
+    test: 'legate test e2e',
+    dockerRun: '-p 5005:5005 -e JWT_SECRET=...',
+    dockerCommand: 'run --interface 0.0.0.0',
+    ciSteps: '\n      - run: npx legate validate --fail-on-warnings',
     commands: () => ['npx legate test e2e', 'npx legate shell', 'npx legate run --inspect'],
   },
   agent: {
     folders: ['code', 'agent'],
     start: 'legate run agent.ts --inspect',
+    test: 'node --test',
+    dockerRun: '-p 5005:5005 -e AUTH_TOKEN=...',
+    dockerCommand: 'run agent.ts --interface 0.0.0.0',
     commands: () => [
       'npx legate run agent.ts --inspect',
       'npx legate send http://localhost:5005 "one two three"',
@@ -28,6 +50,9 @@ const kinds = {
   worker: {
     folders: ['code', 'worker'],
     start: 'legate work agent.ts',
+    test: 'node --test',
+    dockerRun: '-e AMQP_URL=amqp://...',
+    dockerCommand: 'work agent.ts --port 5005 --interface 0.0.0.0',
     commands: ({ name }: Plan) => [
       'export AMQP_URL=amqp://localhost',
       'npx legate work agent.ts',
@@ -38,23 +63,43 @@ const kinds = {
 
 /** Fills in `{{name}}` and the other values in the template files of a kind of project. */
 export function templateOf(plan: Plan): Template {
-  const { folders, start, commands } = kinds[plan.kind];
+  const {
+    folders,
+    start,
+    test,
+    dockerRun,
+    dockerCommand,
+    ciSteps = '',
+    commands,
+  } = kinds[plan.kind];
+  const packageName = plan.name.toLowerCase();
+  const volume = `-v ${packageName}:/app/project/.legate`;
   const values: Readonly<Record<string, string>> = {
     name: plan.name,
-    packageName: plan.name.toLowerCase(),
+    packageName,
     variable: variableFrom(plan.name),
     description: plan.description,
     quotedDescription: JSON.stringify(plan.description),
     start,
+    test,
+    dockerRun: `# docker run ${dockerRun} ${volume} ${packageName}`,
+    dockerCommand: dockerCommand
+      .split(' ')
+      .map((word) => JSON.stringify(word))
+      .join(', '),
+    ciSteps,
     version: packageVersion(),
   };
   const files: Record<string, string> = {};
-  for (const folder of folders) {
+  for (const folder of ['common', ...folders]) {
     const cwd = join(import.meta.dirname, 'templates', folder);
     for (const path of globSync('**/*.template', { cwd }).toSorted()) {
       const text = readFileSync(join(cwd, path), 'utf8');
-      // npm and glob patterns leave out files whose names start with a dot.
-      const name = path.replace(/\.template$/, '').replace(/^gitignore$/, '.gitignore');
+      // npm and glob patterns leave out files whose names start with a dot, and the package has no `.test.` files.
+      const name = path
+        .replace(/\.template$/, '')
+        .replace(/^dot-/, '.')
+        .replace(/-test\.ts$/, '.test.ts');
       files[name] = text.replaceAll(
         /\{\{(\w+)\}\}/g,
         (placeholder, key: string) => values[key] ?? placeholder,
@@ -62,6 +107,24 @@ export function templateOf(plan: Plan): Template {
     }
   }
   return { files, commands: commands(plan) };
+}
+
+/**
+ * How to install this version of Legate in a project, as long as it is not on npm: from the checkout, or
+ * the installed copy, that runs now. Nothing where the project finds it in a folder above.
+ */
+export function installCommands(directory: string): readonly string[] {
+  if (isInstalledAbove(directory)) return [];
+  const root = join(import.meta.dirname, '../../..');
+  // An installed copy is built already, and has nothing to build it with.
+  const flags = existsSync(join(root, 'scripts/build.ts')) ? '' : ' --ignore-scripts';
+  return [`npm pack ${quoted(root)} --pack-destination vendor${flags}`, 'npm install'];
+}
+
+function isInstalledAbove(directory: string): boolean {
+  if (existsSync(join(directory, 'node_modules/legate'))) return true;
+  const above = dirname(directory);
+  return above !== directory && isInstalledAbove(above);
 }
 
 /** `word-count` is `wordCount` in code. */

@@ -1,0 +1,87 @@
+import { type AuthSettings, openAuth } from '../../auth/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { signingKeyFiles } from '../../push/index.ts';
+import { silentLogger } from '../../telemetry/index.ts';
+import { within } from '../../time/index.ts';
+import type { Endpoints } from '../endpoints.ts';
+import { type Diagnosis, failed, passed, reasonOf, skipped, timeLimit } from './diagnosis.ts';
+
+/** Where files are, and what the server will offer. */
+interface KeyOptions {
+  readonly directory: string;
+  /** The server will ask for client certificates: `--ssl-ca-file`. */
+  readonly hasClientCertificates: boolean;
+}
+
+/** Reads or fetches the keys that verify callers, and reads those that sign cards and webhooks. */
+export async function* examineKeys(
+  { server, push }: Pick<Endpoints, 'server' | 'push'>,
+  options: KeyOptions,
+): AsyncGenerator<Diagnosis> {
+  yield await examineAuth(server?.auth, options);
+  const signing = [
+    ['a2a_server.card_signing_key', server?.cardSigningKeys ?? []],
+    ['push.signing_key', push?.signingKeys ?? []],
+  ] as const;
+  const { directory } = options;
+  for (const [what, files] of signing) {
+    if (files.length === 0) continue;
+    const read = () => signingKeyFiles(files, { directory, logger: silentLogger, what }).last;
+    yield await readable('Signing keys', what, read);
+  }
+}
+
+async function examineAuth(
+  auth: AuthSettings | undefined,
+  options: KeyOptions,
+): Promise<Diagnosis> {
+  const what = 'Keys of callers';
+  const setting = 'a2a_server.auth';
+  if (auth === undefined) return skipped(what, `no ${setting} is configured`);
+  if (auth.require?.includes('mtls') === true && !options.hasClientCertificates) {
+    return failed(
+      what,
+      `${setting}.require has mtls, and without --ssl-ca-file the server asks for no client certificate`,
+      'name the authorities of client certificates: --ssl-ca-file, here and with "legate run"',
+    );
+  }
+  return readable(what, setting, async () => {
+    await openAuth(auth, { ...options, logger: silentLogger });
+    await fetchKeys(auth, options);
+  });
+}
+
+/** A token that no key has signed: to verify it, the keys are fetched. */
+const unsigned = (algorithm: string): string => {
+  const header = { alg: algorithm, kid: 'legate-doctor' };
+  const parts = [header, { sub: 'legate-doctor' }].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  return [...parts, 'AA'].join('.');
+};
+
+/** Throws where keys are fetched, and can't be. */
+async function fetchKeys({ jwt }: AuthSettings, options: KeyOptions): Promise<void> {
+  const { keys, algorithms = [] } = jwt ?? {};
+  if (keys === undefined || !('jwksUrl' in keys || 'openIdIssuer' in keys)) return;
+  const verifier = await openAuth({ jwt }, { ...options, logger: silentLogger });
+  const token = unsigned(algorithms[0] ?? 'RS256');
+  try {
+    await within(timeLimit, async () =>
+      verifier?.authenticate({ headers: { authorization: `Bearer ${token}` } }),
+    );
+  } catch (error) {
+    // Refused as it should be: the keys are there.
+    if (!(error instanceof LegateError) || error.code !== 'UNAUTHENTICATED') throw error;
+  }
+}
+
+async function readable(what: string, setting: string, read: () => unknown): Promise<Diagnosis> {
+  try {
+    await read();
+    return passed(what, `${setting} is usable`);
+  } catch (error) {
+    const fix = `fix ${setting} in endpoints.yml, or the file or server it names`;
+    return failed(what, reasonOf(error), fix);
+  }
+}

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { present } from '../config/index.ts';
+import { Directory, readKnownAgents } from '../peers/index.ts';
+import { openStore } from '../store/index.ts';
+import { storeScheduler } from '../tasks/index.ts';
+import { silentLogger } from '../telemetry/index.ts';
+import type { PeersCommandOptions } from './commands/workers.ts';
+import { configuredStore, readEndpoints } from './endpoints.ts';
+import { loadAgent } from './load-agent.ts';
+import { readNamedFile } from './usage.ts';
+
+/** Adds the agents of a `known-agents.json` to the directory of an agent. */
+export async function importPeers(
+  file: string,
+  agent: string,
+  options: PeersCommandOptions,
+): Promise<void> {
+  const peers = readKnownAgents(await readNamedFile(file));
+  await inDirectory(agent, options, async (directory, name) => {
+    const added = await directory.import(peers);
+    const known = peers.length - added;
+    console.log(
+      options.json === true
+        ? JSON.stringify({ agent: name, added, known })
+        : `Added to ${name}: ${added}${known === 0 ? '' : `, known already: ${known}`}`,
+    );
+  });
+}
+
+/** Lists the agents that an agent knows. */
+export async function listPeers(agent: string, options: PeersCommandOptions): Promise<void> {
+  await inDirectory(agent, options, async (directory, name) => {
+    const peers = await directory.list();
+    for (const { name: peer, origin, url, lastSeen, card } of peers) {
+      const skills = card.skills.map(({ id }) => id);
+      const fields = { name: peer, origin, ...present({ url }), lastSeen, skills };
+      const line = `${peer}  ${origin}  ${url ?? 'bus'}  ${lastSeen}  ${skills.join(', ') || 'no skills known'}`;
+      // Cards come from others: no control sequences to the terminal.
+      console.log(
+        options.json === true ? JSON.stringify(fields) : line.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '),
+      );
+    }
+    if (peers.length === 0 && options.json !== true) console.error(`${name} knows no agents yet.`);
+  });
+}
+
+/** Removes an agent that was imported, registered or announced. */
+export async function removePeer(
+  peer: string,
+  agent: string,
+  options: PeersCommandOptions,
+): Promise<void> {
+  await inDirectory(agent, options, async (directory, name) => {
+    await directory.unregister(peer);
+    const line = `${name} no longer knows ${peer}.`;
+    console.log(options.json === true ? JSON.stringify({ agent: name, removed: peer }) : line);
+  });
+}
+
+/** Opens the directory of an agent, which may be running. Well-known peers are left as they are. */
+async function inDirectory(
+  source: string,
+  options: PeersCommandOptions,
+  action: (directory: Directory, name: string) => Promise<void>,
+): Promise<void> {
+  const { endpoints: file } = options;
+  const loaded = await loadAgent(source, { ...present({ endpoints: file }), logger: silentLogger });
+  const endpoints = await readEndpoints(loaded.directory, {
+    ...present({ endpoints: file }),
+    ignoresBus: true,
+  });
+  const storage = configuredStore(endpoints, options.store, loaded.storeFile);
+  const isOpenable = storage.type === 'sqlite' && existsSync(storage.path);
+  const store = await openStore(isOpenable ? { ...storage, guest: true } : storage);
+  const name = options.name ?? loaded.agent.name;
+  const directory = new Directory({
+    records: store.records,
+    self: name,
+    scheduler: storeScheduler(store),
+  });
+  try {
+    await action(directory, name);
+  } finally {
+    directory.stop();
+    await store.close();
+  }
+}

@@ -1,0 +1,207 @@
+import { resolve } from 'node:path';
+import type { Agent } from '../agents/index.ts';
+import { cardVerifier } from '../auth/index.ts';
+import type { Bus, BusIdentity } from '../bus/index.ts';
+import { present } from '../config/index.ts';
+import type { NetworkProvider } from '../http/index.ts';
+import { clientTls } from '../net/index.ts';
+import {
+  engineConversations,
+  type InboundNote,
+  inspectedNetwork,
+  type OpenedPeers,
+  openPeers,
+  Proposals,
+  readWellKnownAgents,
+  TrustLedger,
+  trustGate,
+  trustName,
+  type WellKnownPeer,
+  withPeers,
+  WorkingMemory,
+} from '../peers/index.ts';
+import { ownerKey, type Store, type StoreOptions } from '../store/index.ts';
+import { type Engine, storeScheduler } from '../tasks/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { type Endpoints, openConfiguredBus, busIdentity, storeFlag } from './endpoints.ts';
+import { readNamedFile, usage } from './usage.ts';
+
+export interface PeersOptions {
+  readonly endpoints: Endpoints;
+  /** The name of the agent. */
+  readonly name: string;
+  /** Its own name, where it has another one on the bus: the inspector shows its tasks under it. @default name */
+  readonly agentName?: string;
+  /** Opened by the command, and closed after the peers. */
+  readonly store: Store;
+  readonly logger: Logger;
+  /** The bus of the command and its identity there. @default opened where a peer needs it */
+  readonly bus?: Bus;
+  readonly identity?: BusIdentity;
+  /** Limits callers by their trust level. @default peers.trust */
+  readonly trust?: boolean;
+  /** What the store was opened by, for the commands that are printed. */
+  readonly storage: StoreOptions;
+}
+
+/**
+ * The peers of a command, by `peers:` of endpoints.yml. The order is the same for all commands: the
+ * peers are opened, the engine starts with an agent that has them (`wrap`), then `start` takes the
+ * answers that wait for it. They are closed when the turns have ended, before the store.
+ */
+export interface CommandPeers extends AsyncDisposable {
+  readonly network: OpenedPeers | undefined;
+  wrap(agent: Agent): Agent;
+  start(engine: Engine): Promise<void>;
+  /** For the inspector. */
+  readonly inspected: NetworkProvider;
+}
+
+export async function openCommandPeers(options: PeersOptions): Promise<CommandPeers> {
+  const { endpoints, name, agentName = name, store } = options;
+  const { peers: settings } = endpoints;
+  const { trust = settings?.trust ?? false } = options;
+  const gate = (agent: Agent): Agent => (trust ? gated(agent, options) : agent);
+  if (settings === undefined) {
+    // Not started: the inspector shows callers and their trust.
+    const stored = await openPeers({ name, store, turnTools: 'none' });
+    return {
+      network: undefined,
+      inspected: inspectedNetwork(stored, { name: agentName }),
+      wrap: gate,
+      start: async () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+  const wellKnown = await wellKnownPeers(endpoints, options.logger);
+  const own = options.bus === undefined ? await openOwnBus(options, wellKnown) : undefined;
+  const bus = options.bus ?? own;
+  const { questions } = settings;
+  let engine: Engine | undefined;
+  const conversations = engineConversations({
+    answers: questions.answeredBy === 'trusted_agent',
+    engine: () => {
+      if (engine === undefined) throw new TypeError('the engine is not up yet');
+      return engine;
+    },
+  });
+  const network = await openPeers({
+    name,
+    store,
+    wellKnown,
+    logger: options.logger,
+    discovers: settings.discovery ?? true,
+    links: bus === undefined ? [] : [await linkTo(bus, options)],
+    conversations,
+    ...(settings.tls !== undefined && {
+      tls: clientTls(settings.tls, {
+        what: 'peers',
+        directory: endpoints.directory,
+        logger: options.logger,
+      }),
+    }),
+    ...present({
+      embeddingModel: endpoints.embeddings,
+      turnTools: settings.tools,
+      timeoutMs: milliseconds(settings.timeoutSeconds),
+      maxInFlight: settings.maxInFlight,
+      resultTtlMs: milliseconds(settings.resultTtlSeconds),
+      askTimeoutMs: milliseconds(questions.timeoutSeconds),
+      maxInputRequiredRounds: questions.maxRounds,
+      repetitionThreshold: questions.maxRepetitions,
+    }),
+  });
+  return {
+    network,
+    inspected: inspectedNetwork(network, { name: agentName }),
+    wrap: (agent) => withPeers(gate(agent), network),
+    async start(started) {
+      engine = started;
+      await network.start();
+    },
+    async [Symbol.asyncDispose]() {
+      await network.close();
+      await own?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** A command that is not on the bus itself opens it where `bus:` is configured or a peer has no URL. */
+async function openOwnBus(
+  { endpoints, name, logger }: PeersOptions,
+  wellKnown: readonly WellKnownPeer[],
+): Promise<Bus | undefined> {
+  const onBus = wellKnown.filter(({ url }) => url === undefined).map(({ name }) => name);
+  if (endpoints.bus === undefined && onBus.length > 0) {
+    throw usage(
+      `peers.well_known: ${onBus.join(', ')} has no url, and there is no bus; add a url, or configure ` +
+        'bus: {type: rabbitmq, url: "${AMQP_URL}"} in endpoints.yml',
+    );
+  }
+  const isNeeded = onBus.length > 0 || endpoints.isBusWritten === true;
+  const connectionName = `${name} caller`;
+  return isNeeded ? openConfiguredBus(endpoints, { logger, connectionName }) : undefined;
+}
+
+async function linkTo(bus: Bus, { endpoints, name, identity }: PeersOptions) {
+  const { busLink } = await import('../bus/index.ts');
+  return busLink({ bus, ...(identity ?? (await busIdentity(endpoints, name))) });
+}
+
+async function wellKnownPeers(
+  { peers, directory }: Endpoints,
+  logger: Logger,
+): Promise<readonly WellKnownPeer[]> {
+  const { wellKnown = [], wellKnownFile } = peers ?? {};
+  const file =
+    wellKnownFile === undefined
+      ? []
+      : readWellKnownAgents(
+          await readNamedFile(resolve(directory, wellKnownFile), 'peers.well_known_file'),
+        );
+  const own = wellKnown.map(({ name, url, auth, verifyCard }) => ({
+    name,
+    ...present({ url }),
+    ...(auth !== undefined && {
+      credential: { headerName: auth.header, headerValue: auth.value },
+    }),
+    ...(verifyCard !== undefined && {
+      verifyCard: cardVerifier(verifyCard, { what: `peer ${name}`, directory, logger }),
+    }),
+  }));
+  const names = new Set(own.map(({ name }) => name.toLowerCase()));
+  return [...own, ...file.filter(({ name }) => !names.has(name.toLowerCase()))];
+}
+
+/** The agent, restricted by the trust in its callers; their requests wait for the user's approval. */
+function gated(agent: Agent, { name, store, storage }: PeersOptions): Agent {
+  const { records } = store;
+  const scheduler = storeScheduler(store);
+  return trustGate(agent, {
+    ledger: new TrustLedger({ records, scheduler }),
+    proposals: new Proposals({ records, scheduler }),
+    memory: new WorkingMemory({
+      records,
+      owner: ownerKey({ agent: name, tenant: '', subject: 'user' }),
+      clock: store.clock,
+    }),
+    notify: (note) => console.error(noteLine(note, storeFlag(storage))),
+  });
+}
+
+/** The notice for the user about a request for approval. Escapes control sequences of the sender. */
+function noteLine(
+  { kind, caller, skill, summary, taskId }: InboundNote,
+  storeFlag: string,
+): string {
+  const who = trustName(caller);
+  const suffix = skill === undefined ? '' : ` (${skill})`;
+  const text = `${who}${suffix}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
+  if (kind === 'proposal')
+    return `Waiting for your approval: ${text}\n  legate trust approve ${taskId}${storeFlag}`;
+  return kind === 'fact' ? `Stored as a fact: ${text}` : `Recorded, not executed: ${text}`;
+}

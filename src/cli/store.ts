@@ -1,0 +1,90 @@
+import { resolve } from 'node:path';
+import { LegateError } from '../protocol/index.ts';
+import { maintainSqlite, type SqliteReport } from '../store/index.ts';
+import type {
+  StoreMigrateOptions,
+  StoreOptions,
+  StoreRestoreOptions,
+} from './commands/operations.ts';
+import { Progress } from './progress.ts';
+import { usage } from './usage.ts';
+
+/** Bytes that a migration rewrites in a second, for the estimate: a slow disk's. */
+const migratedPerSecond = 20 * 1024 * 1024;
+
+export async function backupStore(file: string, { store, json }: StoreOptions): Promise<void> {
+  using progress = new Progress('Copying');
+  const { backupSqlite } = await maintainSqlite();
+  const report = await backupSqlite(sqlitePath(store), resolve(file));
+  progress.clear();
+  print(file, report, json);
+}
+
+export async function restoreStore(file: string, options: StoreRestoreOptions): Promise<void> {
+  const { restoreSqlite } = await maintainSqlite();
+  const replaces = options.replace === true;
+  const report = restoreSqlite(resolve(file), sqlitePath(options.store), { replaces });
+  print(options.store, report, options.json);
+}
+
+export async function checkStore({ store, json }: StoreOptions): Promise<void> {
+  using progress = new Progress('Checking');
+  const { checkSqlite } = await maintainSqlite();
+  const report = checkSqlite(sqlitePath(store));
+  progress.clear();
+  print(store, report, json);
+  if (report.problems.length > 0) process.exitCode = 1;
+}
+
+export async function migrateStoreFile(options: StoreMigrateOptions): Promise<void> {
+  const { checkSqlite, migrateSqlite } = await maintainSqlite();
+  const path = sqlitePath(options.store);
+  const { version, latest, bytes, shrinks, problems } = checkSqlite(path);
+  const [problem] = problems;
+  if (problem !== undefined) {
+    throw new LegateError(
+      'STORE_FAILED',
+      `store ${path} is damaged: ${problem}; restore a backup, it can't be migrated`,
+    );
+  }
+  const say = (isMigrated: boolean, text: string, seconds = 0): void => {
+    const facts = { store: options.store, version, latest, migrated: isMigrated, seconds };
+    console.log(options.json === true ? JSON.stringify(facts, undefined, 2) : text);
+  };
+  if (version >= latest && shrinks) return say(false, `schema version ${version}: up to date`);
+  if (options.dryRun === true) {
+    const seconds = Math.max(1, Math.ceil(bytes / migratedPerSecond));
+    const text = `schema version ${version} of ${latest}; migrating takes up to about ${seconds} s`;
+    return say(false, text, seconds);
+  }
+  migrateSqlite(path);
+  say(true, `schema version ${latest}: migrated from ${version}`);
+}
+
+/** Prints what a file contains, and its problems. */
+function print(file: string, report: SqliteReport, json = false): void {
+  if (json) {
+    const { bytes, version, latest, tasks, contexts, problems } = report;
+    const facts = { file, bytes, version, latest, tasks, contexts, problems };
+    console.log(JSON.stringify(facts, undefined, 2));
+    return;
+  }
+  console.log(`${file}: ${describe(report)}`);
+  for (const problem of report.problems) console.log(`damaged: ${problem}`);
+}
+
+function sqlitePath(store: string): string {
+  if (!/^postgres(?:ql)?:\/\//.test(store)) return resolve(store);
+  throw usage(
+    'this command is for SQLite files; for PostgreSQL use pg_dump, pg_restore and "legate db", see docs/deploy.md',
+  );
+}
+
+function describe({ bytes, version, latest, tasks, contexts, problems }: SqliteReport): string {
+  const size =
+    bytes < 1024 * 1024
+      ? `${Math.ceil(bytes / 1024)} KiB`
+      : `${Math.round(bytes / 1024 / 1024)} MiB`;
+  const state = problems.length === 0 ? 'whole' : 'damaged';
+  return `${size}, schema version ${version} of ${latest}, ${tasks} tasks, ${contexts} contexts, ${state}`;
+}
