@@ -4,7 +4,9 @@ import { defineConfig } from 'vite';
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // Also where the server runs with another NODE_ENV: the page is always the one of production.
+  define: { 'process.env.NODE_ENV': '"production"' },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
   build: {
     outDir: 'dist',
     emptyOutDir: true,

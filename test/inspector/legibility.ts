@@ -1,6 +1,27 @@
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** Texts that are hard to read against what is behind them (WCAG 2.2, 1.4.3). */
+/** Violations that axe finds in what the page shows, with the elements: of WCAG 2.2 and of good practice. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  const isLoaded = await page.evaluate(() => 'axe' in globalThis);
+  if (!isLoaded) {
+    // By the debugger: the page's policy forbids all scripts but its own.
+    const debuggerOf = await page.context().newCDPSession(page);
+    await debuggerOf.send('Runtime.evaluate', { expression: axe.source });
+    await debuggerOf.detach();
+  }
+  return page.evaluate(async () => {
+    const { violations: found, passes } = await (
+      globalThis as unknown as { axe: typeof axe }
+    ).axe.run(document, { resultTypes: ['violations'] });
+    if (passes.length < 5) return ['axe found nothing to check'];
+    return found.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html }) => `${id} (${help}): ${html.slice(0, 160)}`),
+    );
+  });
+}
+
+/** Texts that are hard to read against what is behind them (WCAG 2.2, 1.4.3), in drawings too. */
 export function faintTexts(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const parse = (colour: string): [number, number, number, number] => {
@@ -42,44 +63,6 @@ export function faintTexts(page: Page): Promise<readonly string[]> {
       ].toSorted((one, other) => other - one);
       const ratio = (high + 0.05) / (low + 0.05);
       if (ratio < 4.5) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
-    }
-    return found;
-  });
-}
-
-/** Controls without a name for screen readers (4.1.2), and ids that are not unique. */
-export function nameless(page: Page): Promise<readonly string[]> {
-  return page.evaluate(() => {
-    const controls = document.querySelectorAll<HTMLElement>(
-      'button, a[href], input, select, textarea, [role=listbox], [role=slider], [tabindex="0"]',
-    );
-    const found = [...controls]
-      .filter((control) => {
-        const labels = control instanceof HTMLInputElement ? control.labels : null;
-        const label =
-          control.getAttribute('aria-label') ??
-          control.getAttribute('aria-labelledby') ??
-          control.closest('label')?.textContent ??
-          labels?.[0]?.textContent ??
-          document.querySelector(`label[for="${control.id}"]`)?.textContent ??
-          control.textContent;
-        return (label ?? '').trim() === '';
-      })
-      .map((control) => control.outerHTML.slice(0, 120));
-    const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
-    return [...found, ...ids.filter((id, index) => ids.indexOf(id) !== index)];
-  });
-}
-
-/** Headings that skip a level: screen readers navigate by them (1.3.1). */
-export function skippedHeadings(page: Page): Promise<readonly string[]> {
-  return page.evaluate(() => {
-    let before = 0;
-    const found: string[] = [];
-    for (const heading of document.querySelectorAll('h1, h2, h3, h4, h5, h6, [role=heading]')) {
-      const level = Number(heading.getAttribute('aria-level') ?? heading.tagName.slice(1));
-      if (level > before + 1) found.push(`h${level} after h${before}: ${heading.textContent}`);
-      before = level;
     }
     return found;
   });

@@ -1,15 +1,18 @@
 /** Writes the pictures of the inspector that the documentation shows: `npm run screenshots`. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { agentTool, llmAgent, tool } from '../../src/agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { type NetworkProvider, serve } from '../../src/http/index.ts';
 import {
   bakery,
   inspectedServer,
   type InspectedServer,
+  inspectorToken,
 } from '../../src/http/inspector/testing/inspected-server.ts';
-import { startScriptedModelServer } from '../../src/models/index.ts';
+import { scriptedModel, startScriptedModelServer } from '../../src/models/index.ts';
 import { type JsonObject, message } from '../../src/protocol/index.ts';
 import { bodySigner, generateSigningKey } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
@@ -86,6 +89,64 @@ async function modelViews(): Promise<void> {
   await open.page.getByRole('tab', { name: 'Turn' }).click();
   await open.page.locator('.model-call summary').click();
   await shoot(open.page, 'turn');
+}
+
+async function stepViews(): Promise<void> {
+  const calls = (name: string, input: object) => ({
+    toolCalls: [{ name, input: input as never, id: `call_${name}` }],
+  });
+  const weather = tool({
+    name: 'weather',
+    description: 'Says the weather.',
+    run: async () => {
+      await sleep(400);
+      return { sky: 'rain', degrees: 12 };
+    },
+  });
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    needsConfirmation: true,
+    run: () => 'paid',
+  });
+  const travel = llmAgent({
+    name: 'travel',
+    description: 'Books trips.',
+    model: scriptedModel(['Booked for Monday.']),
+  });
+  const model = scriptedModel([
+    { ...calls('weather', { city: 'Bern' }), usage: { input: 230, output: 15 } },
+    { ...calls('travel', { request: 'a trip to Bern' }), usage: { input: 268, output: 21 } },
+    { ...calls('pay', { amount: 52, to: 'railway' }), usage: { input: 301, output: 18 } },
+  ]);
+  const clerk = llmAgent({
+    name: 'clerk',
+    description: 'Plans and books trips.',
+    model,
+    instruction: 'You are a travel clerk. Ask before you pay.',
+    tools: [weather, agentTool(travel), pay],
+  });
+  await using server = await serve(clerk, { drainMs: 0, inspect: { token: inspectorToken } });
+  const url = `http://localhost:${server.port}`;
+  await using open = await openPage(url, { viewport: { width: 1440, height: 900 } });
+  const { page } = open;
+  await open.say('Book me a trip to Bern, please');
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await page.locator('.step.tool summary').first().click();
+  await shoot(page, 'steps');
+}
+
+async function testViews(): Promise<void> {
+  await using server = await bank();
+  await server.conversations.say('kiosk-7', 'what is my balance', { channel: 'rest' });
+  await using open = await openPage(server.url, { viewport: { width: 1440, height: 900 } });
+  const { page } = open;
+  await open.say('send 50 euros to Anna');
+  await open.say('yes');
+  await page.getByRole('tab', { name: 'Tests' }).click();
+  await page.getByRole('button', { name: 'Run as a test' }).click();
+  await page.locator('.test-result').waitFor();
+  await shoot(page, 'conversations');
 }
 
 function provider(cards: { readonly mill: JsonObject }): NetworkProvider {
@@ -196,7 +257,7 @@ async function agentViews(): Promise<void> {
 
   await go('tasks');
   await page.locator('.task-row', { hasText: 'stream 40' }).first().click();
-  await page.getByText('42 of 42').waitFor();
+  await page.getByText(/^(\d+) of \1$/).waitFor();
   await page.getByRole('slider', { name: 'Event' }).fill('24');
   await shoot(page, 'tasks');
   await page.getByRole('tab', { name: 'Wire' }).click();
@@ -243,6 +304,8 @@ async function accessForm(): Promise<void> {
 
 await assistantViews();
 await modelViews();
+await stepViews();
+await testViews();
 await agentViews();
 await pendingDeliveries();
 await accessForm();

@@ -229,7 +229,9 @@ test('invalid responses are reported with the invalid field', async () => {
   await chooseByAddress(page, other.url);
   await page.getByRole('button', { name: 'Connect' }).click();
   await open.say('hello');
-  expect(await page.locator('.turn .notice.bad').textContent()).toContain('not A2A');
+  expect(await page.locator('.turn .notice.bad').textContent()).toContain(
+    'sent an invalid A2A response',
+  );
   await page.getByRole('tab', { name: /Wire/ }).click();
   const verdict = page.locator('.wire-side').last().locator('.verdict.bad');
   await verdict.waitFor();

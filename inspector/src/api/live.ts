@@ -5,7 +5,9 @@ import { eventsOf, jsonOf, path, refusal, request } from './api.ts';
 export const liveState = signal<'connecting' | 'connected' | 'disconnected'>('connecting');
 
 const listeners = new Set<(notice: LiveNotice) => void>();
+/** A query: the context id and, of a caller other than the operator, its owner. */
 let watched: string | undefined;
+let watchedId = '';
 let connection: AbortController | undefined;
 
 /** Calls back with each notice until the returned function is called. */
@@ -15,9 +17,11 @@ export function onNotice(listener: (notice: LiveNotice) => void): () => void {
 }
 
 /** Also subscribes to notices about this conversation, which may have no tasks; one at a time. */
-export function watchContext(id: string): void {
-  if (watched === id) return;
-  watched = id;
+export function watchContext(id: string, owner?: string): void {
+  const query = path`?context=${id}` + (owner === undefined ? '' : path`&owner=${owner}`);
+  if (watched === query) return;
+  watched = query;
+  watchedId = id;
   connection?.abort();
 }
 
@@ -27,13 +31,14 @@ export async function followServer(): Promise<void> {
     connection = new AbortController();
     const { signal: leaving } = connection;
     try {
-      const query = watched === undefined ? '' : path`?context=${watched}`;
-      const { body } = await request(`live${query}`, { signal: leaving });
+      const { body } = await request(`live${watched ?? ''}`, { signal: leaving });
       const wasLost = liveState.peek() === 'disconnected';
       liveState.value = 'connected';
       pause = 250;
       // Notices are not replayed after a lost connection: everything may have changed.
-      if (wasLost) publish({ tasks: [], push: true, receiver: true, context: watched ?? '' });
+      if (wasLost) publish({ tasks: [], push: true, receiver: true, context: watchedId });
+      // It may have changed since it was loaded and before it was watched.
+      else if (watched !== undefined) publish({ context: watchedId });
       for await (const { data } of eventsOf(body)) publish(jsonOf<LiveNotice>(data));
     } catch {
       if (leaving.aborted) continue;

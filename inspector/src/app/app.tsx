@@ -1,22 +1,20 @@
+import type { FunctionComponent } from 'preact';
 import { about, aboutProblem } from '../api/about.ts';
 import { refusal } from '../api/api.ts';
-import { NetworkView } from '../network/network-view.tsx';
-import { PeersView } from '../peers/peers-view.tsx';
-import { PushView } from '../push/push-view.tsx';
 import { TalkView } from '../talk/talk-view.tsx';
-import { TasksView } from '../tasks/tasks-view.tsx';
+import { lazy } from '../ui/lazy.tsx';
 import { Problem } from '../ui/notice.tsx';
 import { Access } from './access.tsx';
 import { Navigation } from './navigation.tsx';
 import { route, type ViewName } from './route.ts';
 import { Help, isHelpOpen } from './shortcuts.tsx';
 
-const contents: Readonly<Record<ViewName, () => preact.JSX.Element>> = {
+const contents: Readonly<Record<ViewName, FunctionComponent>> = {
   talk: TalkView,
-  tasks: TasksView,
-  push: PushView,
-  peers: PeersView,
-  network: NetworkView,
+  tasks: lazy(async () => (await import('../tasks/tasks-view.tsx')).TasksView),
+  push: lazy(async () => (await import('../push/push-view.tsx')).PushView),
+  peers: lazy(async () => (await import('../peers/peers-view.tsx')).PeersView),
+  network: lazy(async () => (await import('../network/network-view.tsx')).NetworkView),
 };
 
 export function App() {

@@ -33,7 +33,9 @@ export function Navigation() {
           </svg>
         </span>
         <div class="nav-agent">
-          <strong>{agent?.card.name ?? 'Legate'}</strong>
+          <strong>
+            {agent?.card.name ?? about.value?.target?.name ?? about.value?.target?.url ?? 'Legate'}
+          </strong>
           <span class="nav-live">
             <span class={`dot ${liveState.value}`} title={liveTexts[liveState.value]} />
             <span>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Button } from '../ui/button.tsx';
+import { isWide } from '../ui/split.tsx';
 import { goTo, route, type ViewName } from './route.ts';
 
 interface PairViewProps {
@@ -14,16 +15,19 @@ interface PairViewProps {
 
 /** A list and the detail of the selected item: side by side, or one at a time on narrow screens. */
 export function PairView({ title, extra, list, detailLabel, detail }: PairViewProps) {
+  const hasChoice = route.value.id !== undefined;
+  const isListHidden = hasChoice && !isWide.value;
   return (
-    <div class={route.value.id === undefined ? 'pair-view' : 'pair-view has-choice'}>
+    <div class={hasChoice ? 'pair-view has-choice' : 'pair-view'}>
       <section class="pair-list" aria-label={title}>
         <div class="view-bar">
-          <h1>{title}</h1>
+          {!isListHidden && <h1>{title}</h1>}
           {extra}
         </div>
         {list}
       </section>
       <section class="pair-detail" aria-label={detailLabel}>
+        {isListHidden && <h1 class="hidden-label">{title}</h1>}
         {detail}
       </section>
     </div>

@@ -25,6 +25,12 @@ export function goTo(target: Route): void {
   location.hash = hrefOf(target);
 }
 
+/** Changes the address without an entry in the browser's history. */
+export function replaceRoute(target: Route): void {
+  history.replaceState(null, '', hrefOf(target));
+  route.value = target;
+}
+
 export function followAddress(): void {
   addEventListener('hashchange', () => {
     route.value = read();

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
 import { textIn } from '../ui/text.ts';
-import { parsed } from '../wire/checks.ts';
 
 /** A frame of the dialogue stack, as in tracker JSON. */
 export interface Frame {
@@ -182,7 +182,7 @@ function modelCallsIn(event: JsonObject): readonly ModelCall[] {
 
 /** The stack is always logged as a patch that replaces all of it; undefined for other patches. */
 export function stackIn({ update }: JsonObject): readonly Frame[] | undefined {
-  const whole = listOf(parsed(textIn(update))).findLast(({ path }) => path === '');
+  const whole = listOf(parseJsonOr(textIn(update), undefined)).findLast(({ path }) => path === '');
   if (whole === undefined) return undefined;
   return listOf(whole['value']).map((frame) => {
     const { agent_id: agentId, state } = frame;

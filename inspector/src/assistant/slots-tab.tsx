@@ -1,8 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { JsonValue } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
+import { reasonOf } from '../api/api.ts';
 import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
 import { CheckField } from '../ui/field.tsx';
-import { Empty } from '../ui/notice.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
 import { shortened } from '../ui/text.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
@@ -10,13 +13,21 @@ import type { ConversationTurn } from './conversation-turns.ts';
 interface SlotsTabProps {
   readonly turns: readonly ConversationTurn[];
   readonly at: number;
+  /** Sets a slot; absent where the state is one of the past. */
+  readonly onSet?: (name: string, value: JsonValue) => Promise<void>;
 }
 
 /** The slots of the assistant with their origins, and its sub agents. */
-export function SlotsTab({ turns, at }: SlotsTabProps) {
+export function SlotsTab({ turns, at, onSet }: SlotsTabProps) {
   const [isAll, setAll] = useState(false);
   const turn = turns[at];
-  if (turn === undefined) return <Empty icon="braces" title="No slots yet" />;
+  if (turn === undefined) {
+    return (
+      <Empty icon="braces" title="No slots yet">
+        <p class="soft">Send a message: values that flows collect appear here.</p>
+      </Empty>
+    );
+  }
   const past = turns.slice(0, at + 1);
   const changed = new Set(turn.changes.map(({ name }) => name));
   const everChanged = new Set(past.flatMap(({ changes }) => changes.map(({ name }) => name)));
@@ -36,7 +47,11 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
               <code>{name}</code>
             </th>
             <td>
-              <Value value={turn.slots[name] ?? null} />
+              <SlotValue
+                name={name}
+                value={turn.slots[name] ?? null}
+                {...(onSet !== undefined && { onSet })}
+              />
             </td>
             <td>
               <History name={name} turns={past} />
@@ -54,9 +69,69 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
   );
 }
 
+interface SlotValueProps extends Pick<SlotsTabProps, 'onSet'> {
+  readonly name: string;
+  readonly value: JsonValue;
+}
+
+/** A value; one of the present can be edited. */
+function SlotValue({ name, value, onSet }: SlotValueProps) {
+  const [draft, setDraft] = useState<string | undefined>(undefined);
+  const [problem, setProblem] = useState('');
+  if (draft === undefined || onSet === undefined) {
+    return (
+      <span class="slot-value">
+        <Value value={value} />
+        {onSet !== undefined && (
+          <Button
+            kind="quiet"
+            icon="edit"
+            label={`Edit ${name}`}
+            onClick={() => setDraft(value === null ? '' : textOf(value))}
+          />
+        )}
+      </span>
+    );
+  }
+  const close = (): void => {
+    setDraft(undefined);
+    setProblem('');
+  };
+  const save = (event: Event): void => {
+    event.preventDefault();
+    onSet(name, valueOf(draft)).then(close, (error: unknown) => setProblem(reasonOf(error)));
+  };
+  return (
+    <form class="slot-form" onSubmit={save}>
+      <input
+        class="input mono"
+        aria-label={`Value of ${name}`}
+        placeholder="empty: no value"
+        value={draft}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') close();
+        }}
+      />
+      <Button kind="primary" icon="check" label="Set" type="submit" />
+      <Button kind="quiet" icon="close" label="Cancel" onClick={close} />
+      <Problem text={problem} />
+    </form>
+  );
+}
+
+/** What is JSON is sent as such, everything else as text; the domain knows the type of the slot. */
+function valueOf(draft: string): JsonValue {
+  return draft.trim() === '' ? null : parseJsonOr(draft, draft);
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 function Value({ value }: { readonly value: JsonValue }) {
   if (value === null) return <span class="faint">none</span>;
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = textOf(value);
   return <code title={text}>{shortened(text, 80)}</code>;
 }
 

@@ -6,10 +6,17 @@ import { Empty } from '../ui/notice.tsx';
 import { durationOf, shortened, textIn } from '../ui/text.ts';
 import { Candidates } from './candidates.tsx';
 import type { ConversationTurn, ModelCall } from './conversation-turns.ts';
+import { TurnTimeline } from './turn-timeline.tsx';
 
 /** How one message was understood, and all its effects. */
 export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined }) {
-  if (turn === undefined) return <Empty icon="tasks" title="No turns yet" />;
+  if (turn === undefined) {
+    return (
+      <Empty icon="tasks" title="No turns yet">
+        <p class="soft">Send a message: how it was understood, and its effects, appear here.</p>
+      </Empty>
+    );
+  }
   return (
     <div class="turn-tab">
       <section>
@@ -34,6 +41,7 @@ export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined 
           ))}
         </section>
       )}
+      {turn.number > 0 && <TurnTimeline turn={turn} />}
       <section>
         <h3>Events</h3>
         <ol class="tracker-events">

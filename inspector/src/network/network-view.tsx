@@ -1,9 +1,10 @@
 import type { CallsView, NetworkNode, NetworkPicture } from '../../../src/http/inspector/model.ts';
+import { about } from '../api/about.ts';
 import { useLive } from '../api/resource.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { layOut } from '../ui/graph-layout.ts';
-import { Problem } from '../ui/notice.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
 import { Box, Tip } from '../ui/shapes.tsx';
 import { isWide } from '../ui/split.tsx';
 import { Table } from '../ui/table.tsx';
@@ -23,6 +24,7 @@ export function NetworkView() {
     'network',
     ({ tasks, push }) => tasks !== undefined || push === true,
   );
+  const isElsewhere = about.value?.target !== undefined;
   return (
     <div class="single-view">
       <div class="view-bar">
@@ -30,7 +32,12 @@ export function NetworkView() {
         <span class="faint">from the latest tasks, conversations and deliveries</span>
       </div>
       <Problem text={problem} />
-      {value !== undefined && (
+      {isElsewhere && (
+        <Empty icon="network" title="No calls to show">
+          <p class="soft">Only the server of the inspected agent knows who calls it.</p>
+        </Empty>
+      )}
+      {value !== undefined && !isElsewhere && (
         <div class="network">
           <Diagram picture={value} />
           <CallTable picture={value} />

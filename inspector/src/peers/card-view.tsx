@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { CardCheckView } from '../../../src/http/inspector/model.ts';
 import type { AgentCard, AgentSkill } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
 import { post } from '../api/api.ts';
 import { useLoaded } from '../api/resource.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -9,7 +10,6 @@ import { Icon } from '../ui/icon.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Problem } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
-import { parsed } from '../wire/checks.ts';
 import { checkCard, type CheckedCard } from './card-checks.ts';
 
 /** A card: its content, its problems, and its signature. */
@@ -153,7 +153,7 @@ function SignatureCheck({ json }: { readonly json: unknown }) {
   if (value === undefined) return <Problem text={problem} />;
   const check = (event: Event): void => {
     event.preventDefault();
-    const read = parsed(keys);
+    const read = parseJsonOr(keys, undefined);
     setBad(read === undefined);
     if (read !== undefined) setGiven(read);
   };

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
+import { cardUrls } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
 import { agentFetch, allowAgent } from '../api/agent-fetch.ts';
 import { reasonOf } from '../api/api.ts';
-import { parsed } from '../wire/checks.ts';
 
 /** An agent that the operator looked up by its address. */
 export interface KnownAgent {
@@ -36,11 +37,10 @@ function save(agents: readonly KnownAgent[]): void {
 }
 
 function savedUrls(): readonly string[] {
-  const urls = parsed(localStorage.getItem(key) ?? '[]');
+  const urls = parseJsonOr(localStorage.getItem(key) ?? '[]', []);
   return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
 }
 
-const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json'] as const;
 const maxCharacters = 4_000_000;
 
 /**
@@ -54,16 +54,9 @@ async function fetchCardJson(address: string): Promise<unknown> {
     const response = await agentFetch(url.href, {
       headers: { accept: 'application/json', 'a2a-version': '1.0' },
     });
-    const json = parsed((await response.text()).slice(0, maxCharacters));
+    const json = parseJsonOr((await response.text()).slice(0, maxCharacters), undefined);
     if (response.ok && json !== undefined) return json;
     problem = `${url.pathname} answered ${response.ok ? 'invalid JSON' : response.status}`;
   }
   throw new Error(problem);
-}
-
-function cardUrls(url: URL): readonly URL[] {
-  if (url.pathname.endsWith('.json') || url.pathname.includes('/.well-known/')) return [url];
-  const base = new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
-  const below = wellKnown.map((path) => new URL(path, base));
-  return url.pathname === '/' ? below : [...below, url];
 }

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PeersView as PeersAnswer, SubAgentView } from '../../../src/http/inspector/model.ts';
+import { about } from '../api/about.ts';
 import { useLive } from '../api/resource.ts';
 import { Back, PairView } from '../app/pair-view.tsx';
 import { goTo, route } from '../app/route.ts';
-import { startTalk } from '../talk/talk-conversation.ts';
+import { startTalk } from '../talk/talks.ts';
 import { foreignTarget, ownTarget } from '../talk/target.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -24,6 +25,8 @@ export function PeersView() {
   const chosen = rows.find(({ id }) => id === route.value.id) ?? rows[0];
   useEffect(() => {
     for (const { url, json } of knownAgents.peek()) if (json === undefined) void lookUp(url);
+    const inspected = about.peek()?.target;
+    if (inspected !== undefined) void lookUp(inspected.url);
   }, []);
   return (
     <PairView
@@ -45,7 +48,9 @@ export function PeersView() {
       detailLabel="Agent"
       detail={
         chosen === undefined ? (
-          <Empty icon="peers" title="No agents yet" />
+          <Empty icon="peers" title="No agents yet">
+            <p class="soft">Look an agent up by its address.</p>
+          </Empty>
         ) : (
           <PeerDetail key={chosen.id} row={chosen} answer={value} onChanged={reload} />
         )

@@ -10,7 +10,7 @@ import { hrefOf } from '../app/route.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import { timeOf } from '../ui/text.ts';
+import { counted, timeOf } from '../ui/text.ts';
 
 interface OfTask {
   /** @default all tasks */
@@ -65,10 +65,7 @@ export function Attempts({ taskId }: OfTask) {
   return (
     <Rows
       list={usePushList<AttemptView>('attempts', { task: taskId })}
-      none={[
-        'No deliveries yet',
-        'Calls of webhooks appear here as this server makes them, with their results.',
-      ]}
+      none={['No deliveries yet', 'Webhook deliveries appear here, with their results.']}
       row={({ number, time, taskId: id, sequence, url, outcome, error, attempt }) => (
         <li class="row" key={number}>
           <div class="row-main">
@@ -175,8 +172,7 @@ function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
 }
 
 function attemptsIn(count: number): string {
-  if (count === 0) return 'no attempts yet';
-  return count === 1 ? '1 attempt' : `${count} attempts`;
+  return count === 0 ? 'no attempts yet' : counted(count, 'attempt');
 }
 
 /** Webhooks are called in order: a due delivery waits for earlier ones. */

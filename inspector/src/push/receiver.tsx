@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { ReceivedCall } from '../../../src/http/inspector/model.ts';
 import { v03, v1 } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
 import { receiverAddress } from '../api/about.ts';
 import { request } from '../api/api.ts';
 import { useLive } from '../api/resource.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button, Id } from '../ui/button.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import { checkedBy, parsed } from '../wire/checks.ts';
+import { checkedBy } from '../wire/checks.ts';
 import { EventList, eventSummary, type ListedEvent, ProblemList } from '../wire/event-list.tsx';
 import { Body, HeaderList } from '../wire/wire-view.tsx';
 
@@ -80,7 +81,7 @@ function Call({ call }: { readonly call: ReceivedCall & ListedEvent }) {
 
 /** 1.0 sends events, 0.3 whole tasks; the sender declares its version. */
 function checkCall(call: ReceivedCall): Pick<ListedEvent, 'problems' | 'summary' | 'text'> {
-  const json = parsed(call.body);
+  const json = parseJsonOr(call.body, undefined);
   const isV1 = call.headers['a2a-version']?.startsWith('1') === true;
   const { problems, event } =
     json === undefined

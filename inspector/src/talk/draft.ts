@@ -6,6 +6,7 @@ import {
   type Part,
   text,
 } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
 import { type Pair, pairsObject } from '../ui/text.ts';
 
 /** A message draft. */
@@ -53,11 +54,7 @@ export function metadataOf({ metadata }: Draft): JsonObject | undefined {
 
 function valueOf(text: string): JsonValue {
   if (!/^(?:[[{"\d-]|true$|false$|null$)/.test(text.trim())) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return parseJsonOr(text, text);
 }
 
 export async function attach(chosen: File): Promise<Attachment> {

@@ -1,14 +1,16 @@
 import { useState } from 'preact/hooks';
+import { reasonOf } from '../api/api.ts';
 import type { AgentSkill } from '../../../src/protocol/index.ts';
 import { Button, Copy } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Problem } from '../ui/notice.tsx';
-
+import { Empty, Notice, Problem } from '../ui/notice.tsx';
 import { Composer } from './composer.tsx';
 import { useFollowing } from './following.ts';
-import type { Choice, FormAnswer } from './input-request.ts';
-import { currentNumber, endTalk, type TalkConversation } from './talk-conversation.ts';
+import { type Choice, choicesOf, type FormAnswer } from './input-request.ts';
+import { canCopy, forkAfter, rerun } from './fork.ts';
+import type { TalkConversation } from './talk-conversation.ts';
 import { TargetDialog } from './target-dialog.tsx';
+import { currentNumber, endTalk } from './talks.ts';
 import type { TalkTurn } from './turn.ts';
 import { TurnView } from './turn-view.tsx';
 
@@ -36,10 +38,44 @@ export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
       <TalkHead talk={talk} isOnly={isOnly} onSettings={() => setOpen(true)} />
       <Problem text={talk.problem.value} />
       <TalkLog talk={talk} onSettings={() => setOpen(true)} />
-      <Composer talk={talk} />
+      <TalkEnd talk={talk} />
       {isOpen && <TargetDialog talk={talk} onClose={() => setOpen(false)} />}
     </section>
   );
+}
+
+/** The editor; of another caller's conversation, why there is none. */
+function TalkEnd({ talk }: Pick<TalkColumnProps, 'talk'>) {
+  const owner = talk.otherOwner.value;
+  if (owner === undefined) return <Composer talk={talk} />;
+  const last = talk.current().turns.at(-1);
+  return (
+    <div class="talk-foreign">
+      <Notice tone="info">
+        A conversation of {owner.subject || 'another caller'}. You can read it, not write to it.
+        {canCopy(talk) && ' Fork it to continue in a copy of your own.'}
+      </Notice>
+      {canCopy(talk) && last !== undefined && (
+        <Button icon="fork" onClick={() => act(talk, forkAfter(talk, last))}>
+          Fork
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Shows in the conversation why an action on it failed. */
+function act(talk: TalkConversation, action: Promise<unknown>): void {
+  talk.problem.value = '';
+  action.catch((error: unknown) => {
+    talk.problem.value = reasonOf(error);
+  });
+}
+
+/** The name of the agent. */
+export function talkName({ card, target }: TalkConversation): string {
+  const { own, url } = target.value;
+  return card.value?.name ?? own ?? (url === '' ? 'No agent' : url);
 }
 
 interface TalkHeadProps extends TalkColumnProps {
@@ -47,8 +83,7 @@ interface TalkHeadProps extends TalkColumnProps {
 }
 
 function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
-  const { own, url } = talk.target.value;
-  const name = talk.card.value?.name ?? own ?? (url === '' ? 'No agent' : url);
+  const name = talkName(talk);
   const contextId = talk.contextId.value;
   const hasTurns = talk.current().turns.length > 0;
   return (
@@ -104,11 +139,32 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   );
 }
 
-/** Suggestions for a first message: one per skill, because examples of one skill are alike. */
+/** Something to try with an agent whose card has no examples. */
+const anyAgent = ['Hello', 'What can you do?', 'Give me an example'];
+
+/** Three suggestions for a first message: one per skill, because examples of one skill are alike. */
 function examplesOf(skills: readonly AgentSkill[]): readonly string[] {
   const firsts = skills.flatMap(({ examples = [] }) => examples.slice(0, 1));
   const others = skills.flatMap(({ examples = [] }) => examples.slice(1));
-  return [...new Set([...firsts, ...others])].slice(0, 4);
+  return [...new Set([...firsts, ...others, ...anyAgent])].slice(0, 3);
+}
+
+function Suggestions({ talk }: Pick<TalkColumnProps, 'talk'>) {
+  if (talk.card.value === undefined) return null;
+  return (
+    <div class="choices" role="group" aria-label="Suggestions">
+      {examplesOf(talk.card.value.skills).map((example) => (
+        <button
+          key={example}
+          type="button"
+          class="choice"
+          onClick={() => void talk.say({ parts: [{ text: example }] })}
+        >
+          {example}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 /** Maximum number of rendered turns; earlier ones are shown on demand. */
@@ -121,12 +177,17 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
   const { box, content, hasNew, toEnd, onScroll } = useFollowing(version, turns.length);
   const first = Math.max(0, turns.length - shownAtOnce - more);
   const welcome = welcomeOf(talk);
-  const isBusy = talk.isBusy.value;
+  const canAnswer = !talk.isBusy.value && talk.otherOwner.value === undefined;
   const shared = {
     isOwn: talk.target.value.own !== undefined,
     onChoose: ({ title, payload }: Choice) =>
       void talk.say({ parts: [{ text: payload }], shown: title }),
     onAnswer: (answer: FormAnswer) => void talk.say({ parts: [{ data: answer }] }),
+    forkLabel: canCopy(talk)
+      ? 'Fork after this turn'
+      : 'Fork after this turn: sends the messages up to here again',
+    onFork: (turn: TalkTurn) => act(talk, forkAfter(talk, turn)),
+    onRerun: (turn: TalkTurn, text: string) => act(talk, rerun(talk, turn, text)),
   };
   return (
     <div class="talk-stage">
@@ -140,7 +201,10 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
       >
         <div class="talk-turns" ref={content}>
           {welcome !== undefined && first === 0 && (
-            <TurnView {...shared} turn={welcome} canAnswer={turns.length === 0 && !isBusy} />
+            <TurnView {...shared} turn={welcome} canAnswer={turns.length === 0 && canAnswer} />
+          )}
+          {turns.length === 0 && welcome !== undefined && !hasChoices(welcome) && (
+            <Suggestions talk={talk} />
           )}
           {turns.length === 0 && welcome === undefined && (
             <FirstMessage talk={talk} onSettings={onSettings} />
@@ -155,7 +219,7 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
               key={turn.number}
               {...shared}
               turn={turn}
-              canAnswer={first + index === turns.length - 1 && !isBusy}
+              canAnswer={first + index === turns.length - 1 && canAnswer}
             />
           ))}
         </div>
@@ -177,23 +241,16 @@ function welcomeOf({ welcome: { value: welcome } }: TalkConversation): TalkTurn 
   return parts.some(({ data }) => data === undefined) ? welcome : undefined;
 }
 
+function hasChoices({ isOpen, outputs }: TalkTurn): boolean {
+  return isOpen || outputs.some(({ parts }) => parts.flatMap(choicesOf).length > 0);
+}
+
 /** Shown before the first message to an agent that sends no welcome. */
 function FirstMessage({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
   return (
     <Empty icon="talk" title="Send a message">
       <p class="soft">{talk.card.value?.description}</p>
-      <div class="choices">
-        {examplesOf(talk.card.value?.skills ?? []).map((example) => (
-          <button
-            key={example}
-            type="button"
-            class="choice"
-            onClick={() => void talk.say({ parts: [{ text: example }] })}
-          >
-            {example}
-          </button>
-        ))}
-      </div>
+      <Suggestions talk={talk} />
       <Button kind="quiet" icon="peers" onClick={onSettings}>
         Talk to another agent
       </Button>

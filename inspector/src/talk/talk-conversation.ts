@@ -1,5 +1,6 @@
 import { signal, type Signal } from '@preact/signals';
-import { type Client, connect } from '../../../src/client/index.ts';
+import type { OwnerView, TranscriptView } from '../../../src/http/inspector/model.ts';
+import type { Client } from '../../../src/client/index.ts';
 import {
   type AgentCard,
   message,
@@ -7,19 +8,16 @@ import {
   type SendMessageRequest,
   type StreamResponse,
 } from '../../../src/protocol/index.ts';
-import { ownAgent } from '../api/about.ts';
-import { agentFetch, allowAgent } from '../api/agent-fetch.ts';
-import { reasonOf } from '../api/api.ts';
+import { about, ownAgent } from '../api/about.ts';
+import { agentFetch } from '../api/agent-fetch.ts';
+import { get, path, reasonOf } from '../api/api.ts';
 import { Changes, TimeSlice } from '../api/changes.ts';
 import { recordingFetch, WireLog } from '../wire/wire-log.ts';
-import {
-  clientOptions,
-  foreignTarget,
-  ownCard,
-  ownTarget,
-  secretsOf,
-  type Target,
-} from './target.ts';
+import { historyOf, turnsOfTask } from './history.ts';
+import { type KeptTurn, turnOf } from './kept-turn.ts';
+import { connectTo } from './connect-to.ts';
+import { grpcThroughServer } from './grpc-channel.ts';
+import { clientOptions, secretsOf, type Target } from './target.ts';
 import { TalkTurn } from './turn.ts';
 
 /** How messages are sent. */
@@ -56,7 +54,13 @@ export class TalkConversation extends Changes {
   /** Binding and version. */
   readonly interfaceInUse: Signal<string> = signal('');
   readonly problem: Signal<string> = signal('');
+  /** The owner of a stored conversation that is not the operator's: it can be read, not continued. */
+  readonly otherOwner: Signal<OwnerView | undefined> = signal(undefined);
+  /** The owner of a stored conversation; undefined for a new one. */
+  readonly owner: Signal<OwnerView | undefined> = signal(undefined);
   #client: Promise<Client> | undefined;
+  /** The history of a stored conversation; a message waits for it, so as to come after it. */
+  #loaded: Promise<void> = Promise.resolve();
   #stopping: AbortController | undefined;
   /** The running welcome; the first message waits for it, so as not to overtake it. */
   #opening: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined;
@@ -76,8 +80,11 @@ export class TalkConversation extends Changes {
     this.restart();
   }
 
-  /** Clears the conversation, and starts a new context or continues an existing one. */
-  restart(contextId?: string): void {
+  /**
+   * Clears the conversation, and starts a new context or continues an existing one, with its history where
+   * the server has it.
+   */
+  restart(contextId?: string, owner?: string): void {
     this.#stopping?.abort();
     this.#opening?.stopping.abort();
     this.#opening = undefined;
@@ -86,8 +93,66 @@ export class TalkConversation extends Changes {
     this.problem.value = '';
     this.wire.clear();
     this.welcome.value = undefined;
-    this.#open();
+    this.owner.value = undefined;
+    this.otherOwner.value = undefined;
+    if (contextId === undefined) this.#open();
+    else this.#loaded = this.#load(contextId, owner);
     this.changed();
+  }
+
+  /** Continues a conversation with another agent, from the tasks that the agent has of it. */
+  async resume(contextId: string, kept: readonly KeptTurn[]): Promise<void> {
+    this.contextId.value = contextId;
+    const load = async (): Promise<void> => {
+      try {
+        for (const each of kept) {
+          const number = this.turns.length;
+          if ('message' in each) this.turns.push(turnOf(each, number + 1));
+          else {
+            const client = await this.#connected();
+            this.turns.push(...turnsOfTask(await client.getTask(each.taskId), number));
+          }
+        }
+        // Without tasks nothing has connected yet.
+        await this.#connected();
+      } catch (error) {
+        this.problem.value = reasonOf(error);
+      }
+      this.changed();
+    };
+    this.#loaded = load();
+    await this.#loaded;
+  }
+
+  /** Loads the messages that arrived over other channels, unless a turn is in flight here. */
+  async refresh(): Promise<void> {
+    const contextId = this.contextId.peek();
+    const isOwn = this.target.peek().own !== undefined;
+    if (contextId === undefined || !isOwn || this.isBusy.peek()) return;
+    await this.#load(contextId, this.owner.peek()?.key);
+  }
+
+  async #load(contextId: string, owner: string | undefined): Promise<void> {
+    const { own } = this.target.peek();
+    if (own === undefined) return;
+    const isCurrent = (): boolean => this.contextId.peek() === contextId && !this.isBusy.peek();
+    const before = this.turns.length;
+    try {
+      const query = owner === undefined ? '' : path`?owner=${owner}`;
+      const view = await get<TranscriptView>(path`conversations/${contextId}` + query);
+      if (!isCurrent() || this.turns.length !== before) return;
+      const { welcome, turns } = historyOf(view);
+      // What was streamed here has more details than what is stored of it.
+      this.turns.push(...turns.slice(before));
+      this.welcome.value ??= welcome;
+      this.owner.value = view.summary.owner;
+      this.otherOwner.value = view.summary.isOwn ? undefined : view.summary.owner;
+      // A refresh that brings nothing is no news to somebody who reads earlier messages.
+      if (this.turns.length > before) this.changed();
+    } catch (error) {
+      // A context id that nobody used yet starts a new conversation.
+      if (isCurrent() && owner !== undefined) this.problem.value = reasonOf(error);
+    }
   }
 
   /** Fetches the card, if there is one; then an assistant opens the conversation. */
@@ -122,7 +187,8 @@ export class TalkConversation extends Changes {
   }
 
   async say({ parts, metadata, shown }: Outgoing): Promise<void> {
-    if (this.isBusy.peek()) return;
+    await this.#loaded;
+    if (this.isBusy.peek() || this.otherOwner.peek() !== undefined) return;
     const waiting = this.turns.at(-1);
     const contextId = this.contextId.peek();
     const taskId = waiting?.isWaiting === true ? waiting.taskId : undefined;
@@ -229,40 +295,23 @@ export class TalkConversation extends Changes {
   async #connect(): Promise<Client> {
     const target = this.target.peek();
     const fetch = recordingFetch(agentFetch, this.wire, () => secretsOf(this.target.peek()));
-    const known = target.own === undefined ? undefined : ownCard(target.own);
-    if (known === undefined) await allowAgent(target.url);
-    const client = await connect(known ?? target.url, { ...clientOptions(target), fetch });
+    const client = await connectTo(target, {
+      ...clientOptions(target),
+      fetch,
+      ...(about.peek()?.hasGrpc === true && { bindings: [grpcThroughServer(this.wire)] }),
+    });
     const { protocolBinding, protocolVersion } = client.interface;
     this.card.value = client.card;
     this.interfaceInUse.value = `${protocolBinding} ${protocolVersion}`;
+    const { binding } = target;
+    // The card decides: a binding that it does not name is not there.
+    if (binding !== 'auto' && binding !== protocolBinding) {
+      this.interfaceInUse.value += ` (the card has no ${binding})`;
+    }
     return client;
   }
 }
 
 async function* once<T>(answer: Promise<T>): AsyncGenerator<{ response: T }> {
   yield { response: await answer };
-}
-
-/** The conversations of this page, side by side. */
-export const talks: Signal<readonly TalkConversation[]> = signal([]);
-/** The number of the selected conversation, which the panel shows. */
-export const currentNumber: Signal<number> = signal(0);
-let count = 0;
-
-/** Starts a conversation, by default with the server's own agent. */
-export function startTalk(target?: Target): TalkConversation {
-  count += 1;
-  const own = ownAgent();
-  const chosen = target ?? (own === undefined ? foreignTarget('') : ownTarget(own.name));
-  const talk = new TalkConversation(count, chosen);
-  talks.value = [...talks.peek(), talk];
-  currentNumber.value = talk.number;
-  if (chosen.own !== undefined || chosen.url !== '') void talk.connect();
-  return talk;
-}
-
-export function endTalk(talk: TalkConversation): void {
-  talk.leave();
-  talks.value = talks.peek().filter((one) => one !== talk);
-  if (currentNumber.peek() === talk.number) currentNumber.value = talks.peek().at(-1)?.number ?? 0;
 }

@@ -1,42 +1,48 @@
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { ownAgent } from '../api/about.ts';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { about } from '../api/about.ts';
 import { onKey } from '../app/shortcuts.tsx';
-import { AssistantPanel, type AssistantTab, assistantTabs } from '../assistant/assistant-panel.tsx';
-import { CardView } from '../peers/card-view.tsx';
 import { Button } from '../ui/button.tsx';
-import { Empty } from '../ui/notice.tsx';
 import { isWide, Split } from '../ui/split.tsx';
-import { type Tab, Tabs } from '../ui/tabs.tsx';
-import { WireView } from '../wire/wire-view.tsx';
-import { TalkColumn } from './talk-column.tsx';
-import { currentNumber, startTalk, type TalkConversation, talks } from './talk-conversation.ts';
+import { ConversationList } from './conversation-list.tsx';
+import { TalkColumn, talkName } from './talk-column.tsx';
+import type { TalkConversation } from './talk-conversation.ts';
+import { TalkPanel } from './talk-panel.tsx';
+import { currentNumber, currentTalk, startTalk, talks } from './talks.ts';
 
 const isPanelOpen = signal(isWide.peek());
+/** Minimum width of the window for the list beside conversations and details, in pixels. */
+const listWidth = 1400;
+const isListOpen = signal(innerWidth >= listWidth);
 
-/** Conversations side by side, and the details of the selected one. */
+/** The stored conversations, those that are open side by side, and the details of the selected one. */
 export function TalkView() {
-  useEffect(() => {
-    if (talks.peek().length === 0) startTalk();
-    return onKey('n', () => void startTalk());
-  }, []);
-  const talk = talks.value.find(({ number }) => number === currentNumber.value) ?? talks.value[0];
-  const columns = (
-    <div class="talk-columns">
-      {talks.value.map((one) => (
-        <TalkColumn key={one.number} talk={one} isOnly={talks.value.length === 1} />
-      ))}
-    </div>
-  );
-  const panel = talk === undefined ? null : <TalkPanel key={talk.number} talk={talk} />;
+  useEffect(() => onKey('n', () => void startTalk()), []);
+  const talk = currentTalk();
   const isOpen = isPanelOpen.value;
+  const columns = <Columns />;
+  const panel = talk === undefined ? null : <TalkPanel key={talk.number} talk={talk} />;
+  // The conversations of an agent elsewhere are there.
+  const hasList = about.value?.target === undefined;
+  const isTwo = talks.value.length > 1;
   return (
     <div class="talk-view">
       <div class="view-bar">
         <h1>Talk</h1>
         <div class="tools">
-          <Button icon="plus" onClick={() => void startTalk()}>
-            New conversation
+          {hasList && (
+            <Button
+              icon="list"
+              pressed={isListOpen.value}
+              onClick={() => {
+                isListOpen.value = !isListOpen.peek();
+              }}
+            >
+              Conversations
+            </Button>
+          )}
+          <Button icon="plus" label="New conversation" onClick={() => void startTalk()}>
+            New
           </Button>
           <Button
             icon="panel"
@@ -49,55 +55,86 @@ export function TalkView() {
           </Button>
         </div>
       </div>
-      {isOpen && isWide.value ? (
-        <Split label="Conversations and details" share={44}>
-          {[columns, panel]}
-        </Split>
-      ) : (
-        <div class="talk-single">{isOpen ? panel : columns}</div>
-      )}
+      <div class="talk-body">
+        {hasList && isListOpen.value && (
+          <ConversationList
+            onOpened={() => {
+              if (innerWidth < listWidth) isListOpen.value = false;
+              if (!isWide.peek()) isPanelOpen.value = false;
+            }}
+          />
+        )}
+        {isOpen && isWide.value ? (
+          <Split
+            key={isTwo ? 'two' : 'one'}
+            label="Conversations and details"
+            share={isTwo ? 60 : 44}
+          >
+            {[columns, panel]}
+          </Split>
+        ) : (
+          <div class="talk-single">{isOpen ? panel : columns}</div>
+        )}
+      </div>
     </div>
   );
 }
 
-type PanelTab = AssistantTab | 'wire' | 'agent';
-const chosen = signal<PanelTab>('flow');
+/** Minimum width of a conversation, in rem. */
+const columnWidth = 17;
 
-/** Details of a conversation: the assistant's state if it is one of ours, the wire, the card. */
-function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
-  const { own } = talk.target.value;
-  const agent = own === undefined ? undefined : ownAgent(own);
-  const faults = talk.wire.current().exchanges.reduce((sum, one) => sum + one.faults, 0);
-  const tabs: readonly Tab<PanelTab>[] = [
-    ...(agent?.isAssistant === true ? assistantTabs : []),
-    { name: 'wire', title: 'Wire', count: faults },
-    { name: 'agent', title: 'Agent' },
-  ];
-  const tab = tabs.some(({ name }) => name === chosen.value) ? chosen.value : 'wire';
-  const card = agent?.card ?? talk.card.value;
+/** As many conversations side by side as there is room for; tabs lead to the others. */
+function Columns() {
+  const box = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState(1);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      setRoom(Math.max(1, Math.floor(element.clientWidth / (columnWidth * rem))));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const all = talks.value;
+  const shown = shownOf(all, room);
   return (
-    <aside class="panel" aria-label="Inspect">
-      <Tabs
-        label="Inspect"
-        tabs={tabs}
-        current={tab}
-        onChange={(name) => {
-          chosen.value = name;
-        }}
-      >
-        {tab === 'wire' && <WireView log={talk.wire} />}
-        {tab === 'agent' &&
-          (card === undefined ? (
-            <Empty icon="peers" title="No card yet">
-              <p class="soft">Choose an agent first.</p>
-            </Empty>
-          ) : (
-            <CardView json={card} />
+    <div class="talk-area" ref={box}>
+      {shown.length < all.length && (
+        <div class="talk-tabs" role="group" aria-label="Open conversations">
+          {all.map((one) => (
+            <button
+              key={one.number}
+              type="button"
+              class="talk-tab"
+              aria-pressed={one === currentTalk()}
+              onClick={() => {
+                currentNumber.value = one.number;
+              }}
+            >
+              {one.number}. {talkName(one)}
+            </button>
           ))}
-        {own !== undefined && tab !== 'wire' && tab !== 'agent' && (
-          <AssistantPanel assistant={own} contextId={talk.contextId.value} tab={tab} />
-        )}
-      </Tabs>
-    </aside>
+        </div>
+      )}
+      <div class="talk-columns">
+        {shown.map((one) => (
+          <TalkColumn key={one.number} talk={one} isOnly={all.length === 1} />
+        ))}
+      </div>
+    </div>
   );
+}
+
+/** The selected conversation and its neighbours. */
+function shownOf(all: readonly TalkConversation[], room: number): readonly TalkConversation[] {
+  const at = Math.max(
+    0,
+    all.findIndex(({ number }) => number === currentNumber.value),
+  );
+  const first = Math.max(0, Math.min(at - room + 1, all.length - room));
+  return all.slice(first, first + room);
 }

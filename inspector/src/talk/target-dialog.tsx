@@ -18,7 +18,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const [target, setTarget] = useState<Target>(talk.target.peek());
   const [sending, setSending] = useState(talk.sending.peek());
   const [context, setContext] = useState(talk.contextId.peek() ?? '');
-  const { agents = [], hasProxy = false, hasPush = false } = about.value ?? {};
+  const { agents = [], hasProxy = false, hasPush = false, hasGrpc = false } = about.value ?? {};
   const canPush = target.own === undefined || hasPush;
   const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
   // A context belongs to the agent that created it.
@@ -86,6 +86,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
               ['auto', 'From the card'],
               ['JSONRPC', 'JSON-RPC'],
               ['HTTP+JSON', 'HTTP+JSON (REST)'],
+              ...(target.own === undefined && hasGrpc ? [['GRPC', 'gRPC'] as const] : []),
             ]}
           />
           <ChoiceField

@@ -9,7 +9,7 @@ export interface Target {
   readonly own: string | undefined;
   readonly url: string;
   readonly version: 'auto' | '1.0' | '0.3';
-  readonly binding: 'auto' | 'JSONRPC' | 'HTTP+JSON';
+  readonly binding: 'auto' | 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
   readonly auth: 'none' | 'bearer' | 'basic' | 'api-key';
   readonly secret: string;
   readonly user: string;

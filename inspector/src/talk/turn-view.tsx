@@ -5,7 +5,7 @@ import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { ChoiceField, TextField } from '../ui/field.tsx';
 import { Problem } from '../ui/notice.tsx';
-import { durationOf } from '../ui/text.ts';
+import { counted, durationOf } from '../ui/text.ts';
 import {
   answerOf,
   type Choice,
@@ -25,10 +25,18 @@ interface TurnViewProps {
   readonly isOwn: boolean;
   readonly onChoose: (choice: Choice) => void;
   readonly onAnswer: (answer: FormAnswer) => void;
+  /** Says what forking does. */
+  readonly forkLabel: string;
+  /** Continues from the turn in another conversation. */
+  readonly onFork: (turn: TalkTurn) => void;
+  /** Sends another text instead, in another conversation. */
+  readonly onRerun: (turn: TalkTurn, text: string) => void;
 }
 
 /** A message and the agent's answer; the welcome of an assistant, turn 0, has no message. */
-export function TurnView({ turn, canAnswer, isOwn, onChoose, onAnswer }: TurnViewProps) {
+export function TurnView(props: TurnViewProps) {
+  const { turn, canAnswer, onChoose, onAnswer, onRerun } = props;
+  const [isEditing, setEditing] = useState(false);
   const isWelcome = turn.number === 0;
   const form =
     canAnswer && turn.isWaiting && !isWelcome
@@ -39,10 +47,20 @@ export function TurnView({ turn, canAnswer, isOwn, onChoose, onAnswer }: TurnVie
       class={isWelcome ? 'welcome' : 'turn'}
       aria-label={isWelcome ? 'Welcome' : `Turn ${turn.number}`}
     >
-      {!isWelcome && (
+      {!isWelcome && !isEditing && (
         <div class="bubble own">
           {turn.shown === undefined ? <PartList parts={turn.message.parts} /> : <p>{turn.shown}</p>}
         </div>
+      )}
+      {isEditing && (
+        <EditForm
+          text={turn.message.parts.map(({ text = '' }) => text).join('\n')}
+          onCancel={() => setEditing(false)}
+          onRerun={(text) => {
+            setEditing(false);
+            onRerun(turn, text);
+          }}
+        />
       )}
       {turn.outputs.map((output) => (
         <OutputView
@@ -60,7 +78,7 @@ export function TurnView({ turn, canAnswer, isOwn, onChoose, onAnswer }: TurnVie
       )}
       {form !== undefined && <ReplyForm form={form} onSubmit={onAnswer} />}
       <Problem text={turn.problem} />
-      {!isWelcome && <TurnFoot turn={turn} isOwn={isOwn} />}
+      {!isWelcome && <TurnFoot {...props} onEdit={() => setEditing(true)} />}
     </article>
   );
 }
@@ -101,19 +119,66 @@ export function OutputView({ output, isOpen = false, canChoose, onChoose }: Outp
   );
 }
 
-function TurnFoot({ turn, isOwn }: { readonly turn: TalkTurn; readonly isOwn: boolean }) {
-  if (turn.state === undefined && turn.endedAt === undefined) return null;
+interface TurnFootProps extends Pick<TurnViewProps, 'turn' | 'isOwn' | 'forkLabel' | 'onFork'> {
+  readonly onEdit: () => void;
+}
+
+function TurnFoot({ turn, isOwn, forkLabel, onFork, onEdit }: TurnFootProps) {
+  if (turn.isOpen && turn.state === undefined) return null;
+  const isText = turn.message.parts.every(({ text }) => text !== undefined);
   return (
     <footer class="turn-foot">
       {turn.state !== undefined && <StateBadge state={turn.state} />}
       {turn.endedAt !== undefined && <span>{durationOf(turn.endedAt - turn.startedAt)}</span>}
-      <span>
-        {turn.events} {turn.events === 1 ? 'event' : 'events'}
-      </span>
+      {turn.events > 0 && <span class="turn-events">{counted(turn.events, 'event')}</span>}
       {isOwn && turn.taskId !== undefined && (
         <a href={hrefOf({ view: 'tasks', id: turn.taskId })}>task</a>
       )}
+      {!turn.isOpen && (
+        <span class="turn-tools">
+          {isText && <Button kind="quiet" icon="edit" label="Edit and rerun" onClick={onEdit} />}
+          <Button kind="quiet" icon="fork" label={forkLabel} onClick={() => onFork(turn)} />
+        </span>
+      )}
     </footer>
+  );
+}
+
+interface EditFormProps {
+  readonly text: string;
+  readonly onRerun: (text: string) => void;
+  readonly onCancel: () => void;
+}
+
+/** The message of a turn, to be sent with another text. */
+function EditForm({ text: initial, onRerun, onCancel }: EditFormProps) {
+  const [text, setText] = useState(initial);
+  return (
+    <form
+      class="edit-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== '') onRerun(text);
+      }}
+    >
+      <textarea
+        class="input"
+        rows={2}
+        aria-label="Message to send instead"
+        value={text}
+        ref={(field) => field?.focus()}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') onCancel();
+        }}
+      />
+      <div class="form-end">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={text.trim() === ''}>
+          Rerun
+        </Button>
+      </div>
+    </form>
   );
 }
 

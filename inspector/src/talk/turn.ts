@@ -68,6 +68,17 @@ export class TalkTurn {
     }
   }
 
+  /** Marks a turn of the past, whose duration is not known. */
+  settle(task: {
+    readonly taskId?: string | undefined;
+    readonly state?: TaskState | undefined;
+  }): void {
+    this.taskId = task.taskId ?? this.taskId;
+    this.state = task.state ?? this.state;
+    this.events = 0;
+    this.isOpen = false;
+  }
+
   close(problem = ''): void {
     this.isOpen = false;
     this.problem = problem;

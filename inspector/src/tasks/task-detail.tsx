@@ -9,7 +9,8 @@ import { Back } from '../app/pair-view.tsx';
 import { goTo } from '../app/route.ts';
 import { AssistantPanel, assistantTabs, type AssistantTab } from '../assistant/assistant-panel.tsx';
 import { TaskPush } from '../push/push-lists.tsx';
-import { startTalk } from '../talk/talk-conversation.ts';
+import { StepsTab } from '../steps/steps-tab.tsx';
+import { openContext, startTalk } from '../talk/talks.ts';
 import { ownTarget } from '../talk/target.ts';
 import { Button, Id } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
@@ -22,7 +23,7 @@ import { filterByContext } from './task-list.tsx';
 import { TaskWire } from './task-wire.tsx';
 import { Timeline } from './timeline.tsx';
 
-type DetailTab = 'timeline' | 'wire' | 'task' | 'push' | AssistantTab;
+type DetailTab = 'timeline' | 'steps' | 'wire' | 'task' | 'push' | AssistantTab;
 
 /** One task: its history, and the operations on it. */
 export function TaskDetail({ taskId }: { readonly taskId: string }) {
@@ -46,6 +47,7 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
   const agent = ownAgent(owner.agent);
   const tabs: readonly Tab<DetailTab>[] = [
     { name: 'timeline', title: 'Timeline', count: log.current().faults },
+    ...(agent?.isAssistant === true ? [] : [{ name: 'steps', title: 'Steps' } as const]),
     { name: 'wire', title: 'Wire' },
     ...(agent?.isAssistant === true ? assistantTabs : []),
     { name: 'task', title: 'Task' },
@@ -57,14 +59,10 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
       <Problem text={log.problem.value} />
       <Tabs label="Task" tabs={tabs} current={tab} onChange={setTab}>
         {tab === 'timeline' && <Timeline log={log} />}
+        {tab === 'steps' && <StepsTab taskId={taskId} />}
         {tab === 'wire' && <TaskWire log={log} />}
-        {(tab === 'flow' || tab === 'slots' || tab === 'turn') && (
-          <AssistantPanel
-            assistant={owner.agent}
-            contextId={contextId}
-            {...(owner.subject !== '' && { subject: owner.subject })}
-            tab={tab}
-          />
+        {(tab === 'flow' || tab === 'slots' || tab === 'turn' || tab === 'tests') && (
+          <AssistantPanel assistant={owner.agent} contextId={contextId} owner={owner} tab={tab} />
         )}
         {tab === 'task' && (
           <div class="pad">
@@ -109,6 +107,11 @@ function TaskHead({ view: { summary, task }, log, onChanged }: TaskHeadProps) {
               Resubscribe
             </Button>
           )}
+          {ownAgent(owner.agent) !== undefined && (
+            <Button icon="talk" onClick={() => openInTalk(summary)}>
+              Open in Talk
+            </Button>
+          )}
           {first !== undefined && (
             <Button icon="replay" onClick={() => sendAgain(owner.agent, first)}>
               Send again
@@ -148,6 +151,11 @@ function Fact(props: { readonly name: string; readonly children: ComponentChildr
       <dd>{props.children}</dd>
     </div>
   );
+}
+
+function openInTalk({ contextId, owner }: TaskView['summary']): void {
+  openContext(contextId, { owner: owner.key, agent: owner.agent });
+  goTo({ view: 'talk', id: contextId });
 }
 
 /** Resends the message in a new conversation. */

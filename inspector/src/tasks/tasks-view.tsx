@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import type { TaskSummary } from '../../../src/http/inspector/model.ts';
+import { about } from '../api/about.ts';
 import { onNotice } from '../api/live.ts';
 import { PairView } from '../app/pair-view.tsx';
 import { goTo, hrefOf, route } from '../app/route.ts';
@@ -48,7 +49,13 @@ function TaskList({ selectedId }: { readonly selectedId: string | undefined }) {
       {shown.length === 0 ? (
         <Empty icon="tasks" title="No tasks">
           <p class="soft">
-            <a href={hrefOf({ view: 'talk' })}>Send a message</a>, or change the filters.
+            {about.value?.target === undefined ? (
+              <>
+                <a href={hrefOf({ view: 'talk' })}>Send a message</a>, or change the filters.
+              </>
+            ) : (
+              'The inspected agent keeps its tasks on its own server.'
+            )}
           </p>
         </Empty>
       ) : (

@@ -65,6 +65,8 @@ export function Tabs<Name extends string>(props: TabsProps<Name>) {
       <div
         class="tab-panel"
         role="tabpanel"
+        // Scrolled by keyboard where nothing in it takes the focus.
+        tabIndex={0}
         id={`${id}-panel`}
         aria-labelledby={`${id}-${current}`}
       >

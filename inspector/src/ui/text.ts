@@ -7,6 +7,15 @@ export function timeOf(milliseconds: number, now = Date.now()): string {
   return (isToday ? clock : calendar).format(milliseconds);
 }
 
+const minute = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+
+/** The time for a narrow list: hours and minutes, or the day if it is not today. */
+export function shortTimeOf(milliseconds: number, now = Date.now()): string {
+  const isToday = new Date(milliseconds).toDateString() === new Date(now).toDateString();
+  return (isToday ? minute : day).format(milliseconds);
+}
+
 /** A duration: `84 ms`, `1.2 s`. */
 export function durationOf(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
@@ -19,6 +28,11 @@ export function sizeOf(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** `1 event`, `3 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 export function shortened(text: string, length: number): string {

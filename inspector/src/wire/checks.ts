@@ -10,12 +10,13 @@ import {
   v03Rest,
   v1,
 } from '../../../src/protocol/index.ts';
+import { parseJsonOr } from '../api/json.ts';
 
 /** The kind of an exchange, from its request. */
 export interface ExchangeKind {
   readonly operation: Operation | 'card' | undefined;
   readonly version: '1.0' | '0.3';
-  readonly binding: 'JSONRPC' | 'HTTP+JSON';
+  readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
   /** The id of a JSON-RPC request. */
   readonly id?: unknown;
 }
@@ -33,7 +34,7 @@ export function exchangeKind(request: SentRequest): ExchangeKind {
   const pathname = URL.parse(request.url)?.pathname ?? '';
   const stated = requestHeaders.find(([name]) => name === 'a2a-version')?.[1];
   const version = stated?.startsWith('1') === true ? '1.0' : '0.3';
-  const body = parsed(request.requestBody);
+  const body = parseJsonOr(request.requestBody, undefined);
   if (isJsonObject(body) && typeof body['method'] === 'string' && 'jsonrpc' in body) {
     const named = operationOf(body['method']);
     return { version, ...named, operation: named?.operation, binding: 'JSONRPC', id: body['id'] };
@@ -53,6 +54,28 @@ const restPaths: readonly (readonly [RegExp, Operation | 'card'])[] = [
   [/^GET .*\/tasks\/[^/:]+$/, 'getTask'],
   [/^POST .*\/pushNotificationConfigs$/, 'createTaskPushNotificationConfig'],
 ];
+
+/** Sections of the specification 1.0 with the rules of an operation. */
+const sections: Partial<Record<Operation | 'card', string>> = {
+  sendMessage: '§3.1.1',
+  sendStreamingMessage: '§3.1.2',
+  getTask: '§3.1.3',
+  listTasks: '§3.1.4',
+  cancelTask: '§3.1.5',
+  subscribeToTask: '§3.1.6',
+  createTaskPushNotificationConfig: '§3.1.7',
+  card: '§4.4.1',
+};
+
+/** What an exchange is checked against, for people. */
+export function ruleOf({ operation, version, binding }: ExchangeKind): string {
+  const section = operation === undefined ? undefined : sections[operation];
+  const rule =
+    version === '1.0' && section !== undefined
+      ? `A2A 1.0 ${section}, data objects §4.1`
+      : `A2A ${version}${operation === undefined ? '' : `, ${operation}`}`;
+  return binding === 'JSONRPC' ? `${rule}, envelope JSON-RPC 2.0 §5` : rule;
+}
 
 type Decoders<T> = Partial<
   Record<Operation | 'card', (dialect: Dialect, json: unknown) => T | undefined>
@@ -86,7 +109,7 @@ export interface Checked {
 
 /** Checks a response, or one event of a stream, as strictly as the specification. */
 export function checkResponse(text: string, kind: ExchangeKind): Checked {
-  const json = parsed(text);
+  const json = parseJsonOr(text, undefined);
   if (json === undefined) return { problems: ['is not JSON'] };
   if (kind.binding !== 'JSONRPC') return checkResult(json, kind);
   const problems = envelopeProblems(json, kind);
@@ -115,7 +138,7 @@ function checkResult(json: unknown, kind: ExchangeKind): Checked {
 }
 
 export function checkRequest(request: SentRequest, kind: ExchangeKind): readonly string[] {
-  const json = parsed(request.requestBody);
+  const json = parseJsonOr(request.requestBody, undefined);
   const params = kind.binding === 'JSONRPC' && isJsonObject(json) ? json['params'] : json;
   const { operation } = kind;
   if (operation === undefined) return [];
@@ -129,7 +152,9 @@ export function checkedBy(decode: () => StreamResponse | undefined): Checked {
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
     const { violations = [], message } = error;
-    const fields = violations.map(({ field, description }) => `${field}: ${description}`);
+    const fields = violations.map(({ field, description }) =>
+      field === '' ? description : `${field}: ${description}`,
+    );
     return { problems: fields.length === 0 ? [message] : fields };
   }
 }
@@ -137,14 +162,6 @@ export function checkedBy(decode: () => StreamResponse | undefined): Checked {
 function dialectOf({ version, binding }: ExchangeKind): Dialect {
   if (version === '1.0') return v1;
   return binding === 'JSONRPC' ? v03 : v03Rest;
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -71,7 +71,14 @@ export function EventList({ events, ...list }: EventListProps) {
 }
 
 /** The problems, one per line; or that there are none. */
-export function ProblemList({ problems }: { readonly problems: readonly string[] }) {
+export function ProblemList({
+  problems,
+  rule,
+}: {
+  readonly problems: readonly string[];
+  /** What it was checked against. @default not shown */
+  readonly rule?: string;
+}) {
   if (problems.length === 0) {
     return (
       <p class="verdict good">
@@ -86,6 +93,7 @@ export function ProblemList({ problems }: { readonly problems: readonly string[]
           <Icon name="alert" /> <span>{problem}</span>
         </li>
       ))}
+      {rule !== undefined && <li class="verdict-rule">Checked against {rule}</li>}
     </ul>
   );
 }
@@ -95,7 +103,7 @@ export function Mark({ isGood }: { readonly isGood: boolean }) {
   return (
     <span class={isGood ? 'mark good' : 'mark bad'}>
       <Icon name={isGood ? 'check' : 'alert'} />
-      <span class="hidden-label">{isGood ? 'valid' : 'not valid'}</span>
+      <span class="hidden-label">{isGood ? 'valid' : 'invalid'}</span>
     </span>
   );
 }

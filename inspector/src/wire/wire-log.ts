@@ -1,4 +1,5 @@
-import { chunksOf, eventsOf, reasonOf } from '../api/api.ts';
+import { SseParser } from '../../../src/protocol/index.ts';
+import { chunksOf, reasonOf } from '../api/api.ts';
 import { Changes, TimeSlice } from '../api/changes.ts';
 import {
   checkRequest,
@@ -26,6 +27,10 @@ export interface Exchange extends SentRequest {
   responseHeaders: readonly (readonly [string, string])[];
   isStream: boolean;
   readonly frames: WireFrame[];
+  /** The body of the response exactly as it arrived, framing included; empty over gRPC. */
+  raw: string;
+  /** Its whole length, in characters. */
+  rawLength: number;
   /** Number of frames dropped to limit memory. */
   dropped: number;
   /** Number of invalid messages, including the request. */
@@ -36,15 +41,17 @@ export interface Exchange extends SentRequest {
 
 const maxExchanges = 200;
 const maxFrames = 20_000;
+/** Characters of one body that are kept as they arrived. */
+const maxRaw = 200_000;
 
 /** The exchanges of one conversation. */
 export class WireLog extends Changes {
   readonly exchanges: Exchange[] = [];
   #count = 0;
 
-  start(request: SentRequest): Exchange {
+  /** `kind`: where the request itself does not tell. */
+  start(request: SentRequest, kind: ExchangeKind = exchangeKind(request)): Exchange {
     this.#count += 1;
-    const kind = exchangeKind(request);
     const requestProblems = checkRequest(request, kind);
     const exchange: Exchange = {
       ...request,
@@ -57,6 +64,8 @@ export class WireLog extends Changes {
       responseHeaders: [],
       isStream: false,
       frames: [],
+      raw: '',
+      rawLength: 0,
       dropped: 0,
       faults: requestProblems.length > 0 ? 1 : 0,
       problem: '',
@@ -66,6 +75,21 @@ export class WireLog extends Changes {
     if (this.exchanges.length > maxExchanges) this.exchanges.shift();
     this.changed();
     return exchange;
+  }
+
+  /** Headers without credentials. */
+  cleanHeaders(headers: Headers): SentRequest['requestHeaders'] {
+    return [...headers].map(
+      ([name, value]) => [name, secretHeader.test(name) ? '[redacted]' : value] as const,
+    );
+  }
+
+  /** Adds to the body as it arrived; the start of a long one is kept. */
+  addRaw(exchange: Exchange, text: string): void {
+    exchange.rawLength += text.length;
+    if (exchange.raw.length < maxRaw) {
+      exchange.raw = (exchange.raw + text).slice(0, maxRaw);
+    }
   }
 
   add(exchange: Exchange, text: string): void {
@@ -150,17 +174,17 @@ async function record(
 ): Promise<void> {
   const slice = new TimeSlice();
   const decoder = new TextDecoder();
+  const parser = new SseParser();
   let text = '';
   let problem = '';
   try {
-    if (exchange.isStream) {
-      for await (const { data } of eventsOf(body)) {
+    for await (const chunk of chunksOf(body)) {
+      const piece = decoder.decode(chunk, { stream: true });
+      log.addRaw(exchange, clean(piece));
+      if (!exchange.isStream) text = (text + piece).slice(0, maxBody);
+      for (const { data } of exchange.isStream ? parser.push(chunk) : []) {
         if (data !== '') log.add(exchange, clean(data));
         await slice.yieldToBrowser();
-      }
-    } else {
-      for await (const chunk of chunksOf(body)) {
-        text = (text + decoder.decode(chunk, { stream: true })).slice(0, maxBody);
       }
     }
   } catch {
@@ -168,5 +192,10 @@ async function record(
     problem = 'the connection was closed before the end';
   }
   if (text !== '') log.add(exchange, clean(text));
+  const { kind, frames } = exchange;
+  if (problem === '' && kind.operation !== undefined && frames.length === 0) {
+    problem = 'the response is empty';
+    exchange.faults += 1;
+  }
   log.end(exchange, problem);
 }

@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
+import { parseJsonOr } from '../api/json.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button, Copyable } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
-import { durationOf } from '../ui/text.ts';
+import { counted, durationOf } from '../ui/text.ts';
 import { WindowedList } from '../ui/windowed-list.tsx';
-import { parsed } from './checks.ts';
+import { ruleOf } from './checks.ts';
 import { EventList, Mark, ProblemList } from './event-list.tsx';
 import type { Exchange, WireLog } from './wire-log.ts';
 
@@ -36,11 +37,7 @@ export function WireView({ log }: { readonly log: WireLog }) {
         rowKey={(index) => listed[index]?.number ?? index}
         row={(index) => <ExchangeRow exchange={listed[index]} />}
       />
-      <ExchangeView
-        key={exchange.number}
-        exchange={exchange}
-        count={exchange.dropped + exchange.frames.length}
-      />
+      <ExchangeView key={exchange.number} exchange={exchange} version={log.version.value} />
       <div class="wire-foot">
         <Button kind="quiet" icon="trash" onClick={() => log.clear()}>
           Clear
@@ -62,7 +59,7 @@ function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) 
         {kind.binding} {kind.version}
       </span>
       <span class="grow" />
-      {exchange.isStream && <span class="faint">{dropped + frames.length} events</span>}
+      {exchange.isStream && <span class="faint">{counted(dropped + frames.length, 'event')}</span>}
       <Badge tone={status === undefined ? 'neutral' : isSuccess ? 'good' : 'bad'}>
         {status ?? (problem === '' ? '…' : 'no response')}
       </Badge>
@@ -75,13 +72,14 @@ function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) 
 
 interface ExchangeViewProps {
   readonly exchange: Exchange;
-  /** The exchange is mutated in place: changes with every frame, so that the list updates. */
-  readonly count: number;
+  /** The exchange is mutated in place: a component renders again only if one of its properties changes. */
+  readonly version: number;
 }
 
 /** One exchange: the request on one side, the response on the other. */
 function ExchangeView({ exchange }: ExchangeViewProps) {
   const [chosen, setChosen] = useState(-1);
+  const [isRaw, setRaw] = useState(false);
   const { frames, isStream, method, url, requestBody } = exchange;
   const selected = chosen < 0 ? frames.length - 1 : chosen;
   const frame = frames[selected];
@@ -95,7 +93,7 @@ function ExchangeView({ exchange }: ExchangeViewProps) {
         <HeaderList headers={exchange.requestHeaders} />
         {requestBody !== '' && (
           <>
-            <ProblemList problems={exchange.requestProblems} />
+            <ProblemList problems={exchange.requestProblems} rule={ruleOf(exchange.kind)} />
             <Body text={requestBody} />
           </>
         )}
@@ -104,7 +102,13 @@ function ExchangeView({ exchange }: ExchangeViewProps) {
         <h3>{isStream ? 'Events' : 'Response'}</h3>
         <Problem text={exchange.problem} />
         <HeaderList headers={exchange.responseHeaders} />
-        {isStream && (
+        {exchange.raw !== '' && (
+          <Button pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+            As received
+          </Button>
+        )}
+        {isRaw && <RawBody exchange={exchange} />}
+        {!isRaw && isStream && (
           <EventList
             label="Events of the stream"
             events={frames}
@@ -115,14 +119,30 @@ function ExchangeView({ exchange }: ExchangeViewProps) {
             follows={chosen < 0}
           />
         )}
-        {frame !== undefined && (
+        {!isRaw && frame !== undefined && (
           <div class="frame-detail">
-            <ProblemList problems={frame.problems} />
+            <ProblemList problems={frame.problems} rule={ruleOf(exchange.kind)} />
             <Body text={frame.text} />
           </div>
         )}
       </section>
     </div>
+  );
+}
+
+/** The body byte for byte, with the framing of its events. */
+function RawBody({ exchange: { raw, rawLength } }: { readonly exchange: Exchange }) {
+  return (
+    <Copyable text={raw}>
+      <pre class="wire-raw" tabIndex={0}>
+        {raw}
+      </pre>
+      {rawLength > raw.length && (
+        <p class="faint">
+          The first {raw.length.toLocaleString()} of {rawLength.toLocaleString()} characters.
+        </p>
+      )}
+    </Copyable>
   );
 }
 
@@ -145,7 +165,7 @@ export function HeaderList({ headers }: { readonly headers: Exchange['requestHea
 
 /** A body as a JSON tree, or as text. */
 export function Body({ text }: { readonly text: string }) {
-  const json = parsed(text);
+  const json = parseJsonOr(text, undefined);
   return (
     <Copyable text={text}>
       {json === undefined ? <pre>{text.slice(0, 20_000)}</pre> : <JsonView value={json} open={9} />}

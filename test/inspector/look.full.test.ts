@@ -5,7 +5,7 @@ import { message } from '../../src/protocol/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { bank } from './bank.ts';
-import { faintTexts, nameless, skippedHeadings } from './legibility.ts';
+import { faintTexts, violations } from './legibility.ts';
 import { openPage, patient } from './pages.ts';
 
 afterAll(closeChromium);
@@ -24,8 +24,10 @@ async function visit(
     if (view === 'tasks') {
       await page.locator('.task-row').first().click();
       await page.locator('.timeline .windowed-row').first().waitFor();
-      await look('tasks, timeline');
-      await page.getByRole('tab', { name: 'Wire' }).click();
+      for (const tab of await page.locator('.pair-detail').getByRole('tab').all()) {
+        await tab.click();
+        await look(`tasks, ${await tab.textContent()}`);
+      }
     }
     if (view === 'push') await page.getByRole('tab', { name: 'Receiver' }).click();
     if (view === 'network') await page.locator('.net-node').first().waitFor();
@@ -34,7 +36,7 @@ async function visit(
 }
 
 test.each(['light', 'dark'] as const)(
-  '%s: every text can be read, every control has a name, no heading skips a level',
+  '%s: every text can be read, and axe finds no violation',
   patient,
   async (colorScheme) => {
     await using server = await bank();
@@ -42,8 +44,7 @@ test.each(['light', 'dark'] as const)(
     const { page } = open;
     const look = async (view: string): Promise<void> => {
       expect(await faintTexts(page), view).toEqual([]);
-      expect(await nameless(page), view).toEqual([]);
-      expect(await skippedHeadings(page), view).toEqual([]);
+      expect(await violations(page), view).toEqual([]);
     };
     await look('empty');
     for (const view of ['tasks', 'push', 'peers', 'network']) {
@@ -55,7 +56,7 @@ test.each(['light', 'dark'] as const)(
     await open.say('send 50 euros to Anna');
     await page.locator('.node.active').waitFor();
     await look('flow');
-    for (const tab of ['Slots', 'Turn', 'Wire', 'Agent']) {
+    for (const tab of ['Slots', 'Turn', 'Tests', 'Wire', 'Agent']) {
       await page.getByRole('tab', { name: tab }).click();
       await look(tab);
     }
@@ -96,8 +97,7 @@ test.each(['light', 'dark'] as const)(
     const { page } = open;
     const look = async (view: string): Promise<void> => {
       expect(await faintTexts(page), view).toEqual([]);
-      expect(await nameless(page), view).toEqual([]);
-      expect(await skippedHeadings(page), view).toEqual([]);
+      expect(await violations(page), view).toEqual([]);
     };
     await page.locator('.trust').waitFor();
     await page.locator('.nav-count').waitFor();
@@ -137,65 +137,114 @@ test('the theme follows the system until the user chooses one, and the choice is
 
 test.each([
   [360, 740],
-  [768, 1024],
+  [1024, 768],
   [3840, 2160],
-])('at %i by %i nothing is cut off or too small to read', patient, async (width, height) => {
-  await using server = await bank();
-  await using open = await openPage(server.url, { viewport: { width, height } });
-  const { page } = open;
-  const look = async (view: string): Promise<void> => {
-    const state = await page.evaluate(() => ({
-      overflow: document.documentElement.scrollWidth - innerWidth,
-      smallest: Math.min(
-        ...[...document.querySelectorAll<HTMLElement>('main p, main span, main button, main td')]
-          .filter((element) => element.textContent?.trim() !== '')
-          .map((element) => Number.parseFloat(getComputedStyle(element).fontSize)),
-      ),
-      // What stands outside of the window and of everything that scrolls is lost.
-      lost: [...document.querySelectorAll<HTMLElement>('main button')]
-        .filter((button) => {
-          const { left, right, width: wide } = button.getBoundingClientRect();
-          if (wide === 0 || (left >= -1 && right <= innerWidth + 1)) return false;
-          for (let at = button.parentElement; at !== null; at = at.parentElement) {
-            if (/auto|scroll/.test(getComputedStyle(at).overflowX)) return false;
-          }
-          return true;
-        })
-        .map((button) => button.outerHTML.slice(0, 100)),
-    }));
-    expect(state.overflow, view).toBeLessThanOrEqual(0);
-    expect(state.lost, view).toEqual([]);
-    expect(state.smallest, view).toBeGreaterThanOrEqual(11);
-  };
-  await open.say('send 50 euros to Anna');
-  await look('talk');
-  if ((await page.locator('.panel').count()) === 0) {
-    await page.getByRole('button', { name: 'Inspect' }).click();
-  }
-  for (const tab of ['Flow', 'Slots', 'Turn', 'Wire', 'Agent']) {
-    await page.getByRole('tab', { name: tab }).click();
-    await look(tab);
-  }
-  await visit(page, server.url, look);
-  // The picture of the network is drawn for the room there is.
-  const isWhole = await page.locator('.network-picture').evaluate((picture) => {
-    const { left, right } = picture.getBoundingClientRect();
-    return [...picture.querySelectorAll('.net-node')].every((node) => {
-      const area = node.getBoundingClientRect();
-      return area.left >= left && area.right <= right;
+])(
+  'at %i by %i nothing is cut off or too small to read, and axe finds no violation',
+  patient,
+  async (width, height) => {
+    await using server = await bank();
+    await using open = await openPage(server.url, { viewport: { width, height } });
+    const { page } = open;
+    const look = async (view: string): Promise<void> => {
+      const state = await page.evaluate(() => ({
+        overflow: document.documentElement.scrollWidth - innerWidth,
+        smallest: Math.min(
+          ...[...document.querySelectorAll<HTMLElement>('main p, main span, main button, main td')]
+            .filter((element) => element.textContent?.trim() !== '')
+            .map((element) => Number.parseFloat(getComputedStyle(element).fontSize)),
+        ),
+        // What stands outside of the window and of everything that scrolls is lost.
+        lost: [...document.querySelectorAll<HTMLElement>('main button')]
+          .filter((button) => {
+            const { left, right, width: wide } = button.getBoundingClientRect();
+            if (wide === 0 || (left >= -1 && right <= innerWidth + 1)) return false;
+            for (let at = button.parentElement; at !== null; at = at.parentElement) {
+              if (/auto|scroll/.test(getComputedStyle(at).overflowX)) return false;
+            }
+            return true;
+          })
+          .map((button) => button.outerHTML.slice(0, 100)),
+      }));
+      expect(state.overflow, view).toBeLessThanOrEqual(0);
+      expect(state.lost, view).toEqual([]);
+      expect(state.smallest, view).toBeGreaterThanOrEqual(11);
+      expect(await violations(page), view).toEqual([]);
+    };
+    await open.say('send 50 euros to Anna');
+    await look('talk');
+    if ((await page.locator('.panel').count()) === 0) {
+      await page.getByRole('button', { name: 'Inspect' }).click();
+    }
+    for (const tab of ['Flow', 'Slots', 'Turn', 'Tests', 'Wire', 'Agent']) {
+      await page.getByRole('tab', { name: tab }).click();
+      await look(tab);
+    }
+    await visit(page, server.url, look);
+    // The picture of the network is drawn for the room there is.
+    const isWhole = await page.locator('.network-picture').evaluate((picture) => {
+      const { left, right } = picture.getBoundingClientRect();
+      return [...picture.querySelectorAll('.net-node')].every((node) => {
+        const area = node.getBoundingClientRect();
+        return area.left >= left && area.right <= right;
+      });
     });
-  });
-  expect(isWhole).toBe(true);
-  await page.goto(`${server.url}/inspect/#/talk`);
-  if (width < 960) await page.getByRole('button', { name: 'Inspect' }).click();
-  await page.getByRole('button', { name: /^Agent: / }).click();
-  await page.getByLabel('Credential').or(page.getByLabel('Version')).first().waitFor();
-  const dialog = await page.getByRole('dialog').evaluate((element) => ({
-    isWithin: element.getBoundingClientRect().right <= innerWidth,
-    overflow: element.scrollWidth - element.clientWidth,
-  }));
-  expect(dialog).toEqual({ isWithin: true, overflow: 0 });
-});
+    expect(isWhole).toBe(true);
+    await page.goto(`${server.url}/inspect/#/talk`);
+    if (width < 960) await page.getByRole('button', { name: 'Inspect' }).click();
+    await page.getByRole('button', { name: /^Agent: / }).click();
+    await page.getByLabel('Credential').or(page.getByLabel('Version')).first().waitFor();
+    const dialog = await page.getByRole('dialog').evaluate((element) => ({
+      isWithin: element.getBoundingClientRect().right <= innerWidth,
+      overflow: element.scrollWidth - element.clientWidth,
+    }));
+    expect(dialog).toEqual({ isWithin: true, overflow: 0 });
+  },
+);
+
+test.each([
+  [1440, 900, 2],
+  [1024, 768, 2],
+  [390, 844, 1],
+])(
+  'at %i by %i two conversations side by side, or tabs for them, leave nothing cut off',
+  patient,
+  async (width, height, columns) => {
+    await using server = await bank();
+    await using open = await openPage(server.url, { viewport: { width, height } });
+    const { page } = open;
+    await open.say('send 50 euros to Anna');
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await expect.poll(() => page.locator('.talk').count()).toBe(columns);
+    const field = page.locator('.talk').last().locator('.composer-text');
+    await field.fill('freeze my card');
+    await field.press('Enter');
+    await page.locator('.talk').last().locator('.turn-foot').waitFor();
+    // Everything of a conversation is inside of its column, and every column inside of the window.
+    const outside = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>('.talk')].flatMap((talk) => {
+        const { left, right } = talk.getBoundingClientRect();
+        const parts = [talk, ...talk.querySelectorAll<HTMLElement>('.bubble, button, textarea')];
+        return parts
+          .filter((part) => {
+            const area = part.getBoundingClientRect();
+            const isIn = area.left >= left - 1 && area.right <= right + 1;
+            return area.width > 0 && !(isIn && area.left >= 0 && area.right <= innerWidth);
+          })
+          .map((part) => part.outerHTML.slice(0, 100));
+      }),
+    );
+    expect(outside).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+    if (columns === 1) {
+      const tabs = page.getByRole('group', { name: 'Open conversations' }).getByRole('button');
+      expect(await tabs.count()).toBe(2);
+      await tabs.first().click();
+      await page.locator('.bubble.own', { hasText: 'send 50 euros to Anna' }).waitFor();
+    }
+    expect(await violations(page)).toEqual([]);
+  },
+);
 
 test('everything can be done with the keyboard', patient, async () => {
   await using server = await inspectedServer();
@@ -231,6 +280,8 @@ test('everything can be done with the keyboard', patient, async () => {
   await page.keyboard.press('ArrowDown');
   await page.locator('.timeline').waitFor();
   await page.getByRole('tab', { name: 'Timeline' }).focus();
+  await page.keyboard.press('ArrowRight');
+  expect(await focused()).toContain('Steps');
   await page.keyboard.press('ArrowRight');
   expect(await focused()).toContain('Wire');
   await page.locator('.task-wire').waitFor();
