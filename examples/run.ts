@@ -19,6 +19,8 @@ if (unknown.length > 0) {
   console.error(`no example named ${unknown.join(', ')}; there are: ${known.join(', ')}`);
   process.exit(2);
 }
+/** Some import `legate` as a project of its own does. */
+const ownName = join(import.meta.dirname, '../test/docs/own-name.ts');
 let failures = 0;
 for (const name of wanted.length > 0 ? wanted : known) {
   const code = await run(join(folder, name, 'check.ts'));
@@ -33,7 +35,10 @@ function run(file: string): Promise<number> {
   return new Promise((resolve) => {
     // Some of them fail on purpose.
     const env = { LOG_LEVEL: 'silent', ...process.env };
-    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(process.execPath, ['--import', ownName, file], {
+      env,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
     child.on('exit', (code) => resolve(code ?? 1));
   });
 }

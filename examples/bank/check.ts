@@ -8,7 +8,7 @@ import {
   type Project,
   type ProjectPlaces,
   runTests,
-} from '../../src/assistant/index.ts';
+} from 'legate/assistant';
 import { startBankModel } from './model/script.ts';
 import { overA2a } from './orchestrator.ts';
 

@@ -5,14 +5,9 @@ import {
   InProcessActions,
   type ProjectPlaces,
   serveAssistant,
-} from '../../src/assistant/index.ts';
-import { type Client, connect } from '../../src/client/index.ts';
-import {
-  type JsonObject,
-  message,
-  type MessageOptions,
-  type Task,
-} from '../../src/protocol/index.ts';
+} from 'legate/assistant';
+import { type Client, connect } from 'legate/client';
+import { type JsonObject, message, type MessageOptions, type Task } from 'legate';
 import * as bankActions from './actions/index.ts';
 
 /** What the bank does about a transfer, as far as the check has a hand in it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Turn, TurnEvent } from '../../src/agents/index.ts';
+import { noPeers, type Turn, type TurnEvent } from '../../src/agents/index.ts';
 import { type Message, message } from '../../src/protocol/index.ts';
 import { silentLogger } from '../../src/telemetry/index.ts';
 import { conformanceAgent, type ConformanceAgentOptions } from './agent.ts';
@@ -40,6 +40,7 @@ function turn(incoming: Message, history: readonly Message[] = [], signal?: Abor
     attempt: 1,
     history: async () => history,
     state: { load: async () => undefined, log: async () => [] },
+    peers: noPeers,
     session: { get: async () => undefined, set() {}, delete() {}, entries: async () => new Map() },
     signal: signal ?? new AbortController().signal,
     clock: { now: () => 0 },
@@ -154,7 +155,7 @@ test('a follow-up that names nothing completes an input-required task', async ()
   ]);
 });
 
-test('a conversation goes on until the user says done', async () => {
+test('a conversation continues until the user says done', async () => {
   const history = [message('tck-multi-turn start'), message('Go on', { role: 'ROLE_AGENT' })];
   expect(await events({ text: 'here is more', history })).toEqual([
     says('input-required', 'Go on, or say "done".'),
@@ -175,7 +176,7 @@ test('tck-cancel works until it is cancelled', async () => {
   await expect(next).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
 });
 
-test('tck-cancel gives up when nobody cancels it', async () => {
+test('tck-cancel ends by itself when it is not cancelled', async () => {
   expect(await events({ messageId: 'tck-cancel' })).toEqual([
     working,
     says('failed', 'Nobody cancelled this task.'),

@@ -31,7 +31,7 @@ import {
 import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import express from 'express';
-import type { Turn, TurnEvent } from '../../src/agents/index.ts';
+import { noPeers, type Turn, type TurnEvent } from '../../src/agents/index.ts';
 import { v1 } from '../../src/protocol/index.ts';
 import { silentLogger } from '../../src/telemetry/index.ts';
 import { conformanceAgent } from './agent.ts';
@@ -119,6 +119,7 @@ function turnOf({ userMessage, task, ...request }: RequestContext, signal: Abort
     attempt: 1,
     history: async () => (task?.history ?? []).map(read),
     state: { load: async () => undefined, log: async () => [] },
+    peers: noPeers,
     session: { get: async () => undefined, set() {}, delete() {}, entries: async () => new Map() },
     signal,
     clock: Date,

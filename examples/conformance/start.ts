@@ -1,7 +1,7 @@
 import { grpcChannel } from '../../src/grpc/index.ts';
 import { serve, type Serving } from '../../src/http/index.ts';
 import type { AgentCapabilities } from '../../src/protocol/index.ts';
-import { sealedPolicy } from '../../src/push/index.ts';
+import { publicPolicy } from '../../src/push/index.ts';
 import { conformanceAgent, type ConformanceAgentOptions } from './agent.ts';
 import { conformanceAuth, neededScopes, type TokensFor } from './callers.ts';
 import { type CardName, cards } from './cards.ts';
@@ -30,7 +30,7 @@ export function startConformance(options: StartOptions = {}): Promise<Serving> {
     streaming: capabilities.streaming === true,
     ...(capabilities.pushNotifications === true && {
       // The suites receive on http://localhost, which nothing but a test should be allowed to name.
-      push: { policy: { ...sealedPolicy, allowedNames: ['localhost'] } },
+      push: { policy: { ...publicPolicy, allowedNames: ['localhost'] } },
     }),
     card: { capabilities: { extensions: capabilities.extensions ?? [] } },
     ...(capabilities.extendedAgentCard === true && {

@@ -73,7 +73,7 @@ await using alices = await joinPeers({
   },
 });
 const session = { id: 'chat-1', caller: { tenant: '', subject: 'alice', method: 'local' } };
-let task = await alices.invoker.call(
+let task = await alices.invoker.invokeAndWait(
   {
     agent: 'bob',
     skill: 'negotiate-meeting',

@@ -1,4 +1,4 @@
-import { defineAction } from '../../../src/assistant/index.ts';
+import { defineAction } from 'legate/assistant';
 import { textOf } from './text.ts';
 
 /** Advisors do not work at weekends, nor in the past. */

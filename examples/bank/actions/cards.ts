@@ -1,4 +1,4 @@
-import { defineAction } from '../../../src/assistant/index.ts';
+import { defineAction } from 'legate/assistant';
 
 export const freezeCard = defineAction({
   name: 'action_freeze_card',

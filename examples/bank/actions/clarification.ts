@@ -1,4 +1,4 @@
-import { defineAction } from '../../../src/assistant/index.ts';
+import { defineAction } from 'legate/assistant';
 
 export const countClarification = defineAction({
   name: 'action_count_clarification',

@@ -1,4 +1,4 @@
-import { type ActionContext, defineAction } from '../../../src/assistant/index.ts';
+import { type ActionContext, defineAction } from 'legate/assistant';
 import { textOf } from './text.ts';
 
 /** A type and no interface, so that it is JSON. */

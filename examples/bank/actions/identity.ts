@@ -1,4 +1,4 @@
-import { defineAction } from '../../../src/assistant/index.ts';
+import { defineAction } from 'legate/assistant';
 
 /** Of everybody: this is an example. */
 const pin = '4321';

@@ -1,4 +1,4 @@
-import { defineAction } from '../../../src/assistant/index.ts';
+import { defineAction } from 'legate/assistant';
 import { movementsBetween } from './movements.ts';
 import { textOf } from './text.ts';
 

@@ -1,4 +1,4 @@
-import type { ActionContext } from '../../../src/assistant/index.ts';
+import type { ActionContext } from 'legate/assistant';
 
 /** What a slot of type text holds; an empty text when nothing. */
 export function textOf(slots: ActionContext['slots'], name: string): string {

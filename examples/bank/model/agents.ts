@@ -1,4 +1,4 @@
-import type { ScriptedReply, ScriptedRequest } from '../../../src/models/index.ts';
+import type { ScriptedReply, ScriptedRequest } from 'legate/models';
 
 /** What a model says as one of the sub agents; undefined where it is asked for something else. */
 export function agentFor(request: ScriptedRequest): ScriptedReply | undefined {

@@ -2,7 +2,7 @@ import {
   type ScriptedModelServer,
   type ScriptedRequest,
   startScriptedModelServer,
-} from '../../../src/models/index.ts';
+} from 'legate/models';
 import { agentFor } from './agents.ts';
 
 /** What a model makes of the messages of the tests, in the language of commands. */

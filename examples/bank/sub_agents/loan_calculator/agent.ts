@@ -1,4 +1,4 @@
-import { readNumbers, type SubAgentModule } from '../../../../src/assistant/index.ts';
+import { readNumbers, type SubAgentModule } from 'legate/assistant';
 import { monthlyRate } from '../../savings/rates.ts';
 
 /** More than any bank has. */

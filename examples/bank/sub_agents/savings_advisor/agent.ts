@@ -1,4 +1,4 @@
-import { slotSet, type SubAgentModule } from '../../../../src/assistant/index.ts';
+import { slotSet, type SubAgentModule } from 'legate/assistant';
 
 /** Asks one question and fills the slot that the flow waits for, without a word. */
 export const run: SubAgentModule['run'] = ({ id, userMessage }) => {
