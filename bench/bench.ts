@@ -7,21 +7,25 @@ import { buildSdkServer, findSystemNode, type SystemNode } from './system-node.t
 
 /**
  * `memory` and `sqlite` are ours, by the store they run on;
- * `sdk` is the official SDK on the Node that we bring along, `sdk-system` on the one that the machine
- * has.
+ * `sdk` is the official SDK on the Node that we bring along, `sdk-sqlite` the same with its tasks in
+ * SQLite, `sdk-system` the SDK on the Node that the machine has.
  */
-export type ServerName = 'raw' | 'sdk' | 'sdk-system' | 'memory' | 'sqlite';
+export type ServerName = 'raw' | 'sdk' | 'sdk-sqlite' | 'sdk-system' | 'memory' | 'sqlite';
 
 export interface BenchOptions {
   /** Length of one round of one server. */
   readonly seconds: number;
   readonly rounds: number;
+  /** Of the row `million` on PostgreSQL. */
+  readonly rows: number;
 }
 
 /** A server under test, in its own process. */
 export interface Server {
   readonly name: ServerName;
   readonly port: number;
+  /** Of its files. */
+  readonly directory: string;
   usage(): Promise<Usage>;
   stop(): Promise<void>;
 }
@@ -35,6 +39,12 @@ export interface Figures {
   readonly cpuMicros: number;
   /** Length of one answer. */
   readonly bytes: number;
+}
+
+export interface StartOptions {
+  /** Where its directory is made. @default that for temporary files */
+  readonly directory?: string;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 const serverCore = 0;
@@ -66,15 +76,18 @@ export class Bench implements AsyncDisposable {
     return this.systemNode === undefined ? ['sdk'] : ['sdk-system', 'sdk'];
   }
 
-  async start(name: ServerName): Promise<Server> {
-    const directory = await mkdtemp(join(tmpdir(), 'bench-'));
+  async start(name: ServerName, options: StartOptions = {}): Promise<Server> {
+    const directory = await mkdtemp(join(options.directory ?? tmpdir(), 'bench-'));
+    const { environment } = options;
     const { helper, ready } = await startHelper<unknown, Usage, { port: number }>({
       ...this.#program(name, directory),
+      ...(environment !== undefined && { environment }),
       core: serverCore,
     });
     const server: Server = {
       name,
       port: ready.port,
+      directory,
       usage: () => helper.ask({}),
       stop: async () => {
         this.#servers.delete(server);
@@ -92,6 +105,8 @@ export class Bench implements AsyncDisposable {
         return { file: 'servers/ours.ts', arguments: [name] };
       case 'sqlite':
         return { file: 'servers/ours.ts', arguments: [name, directory] };
+      case 'sdk-sqlite':
+        return { file: 'servers/sdk.ts', arguments: [join(directory, 'sdk.db')] };
       case 'sdk-system':
         if (this.systemNode === undefined) throw new Error('the machine has no Node of its own');
         return { file: buildSdkServer(), node: this.systemNode.path };
@@ -103,7 +118,12 @@ export class Bench implements AsyncDisposable {
   /** Puts load on one server; an answer that is not as expected fails the benchmark. */
   async load(
     request: RequestTemplate,
-    limits: { connections?: number; seconds?: number; requests?: number } = {},
+    limits: {
+      connections?: number;
+      seconds?: number;
+      requests?: number;
+      perSecond?: number;
+    } = {},
   ): Promise<LoadResult> {
     const result = await this.#load.ask({
       kind: 'load',
@@ -111,6 +131,7 @@ export class Bench implements AsyncDisposable {
       connections: limits.connections ?? 32,
       milliseconds: (limits.seconds ?? 600) * 1000,
       requests: limits.requests ?? Number.MAX_SAFE_INTEGER,
+      ...(limits.perSecond !== undefined && { perSecond: limits.perSecond }),
     });
     if (result.errors > 0) {
       throw new Error(`${result.errors} of ${result.requests} failed: ${result.firstError}`);

@@ -16,6 +16,8 @@ export interface HelperOptions {
   readonly arguments?: readonly string[];
   /** The Node to run it with. @default the one that runs the benchmark */
   readonly node?: string;
+  /** Beside the environment of the benchmark. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** The processor to stay on, where `taskset` exists. @default any */
   readonly core?: number;
 }
@@ -36,7 +38,10 @@ export async function startHelper<Question, Answer, Ready>(
   ];
   const [command = '', ...rest] =
     isPinned && options.core !== undefined ? ['taskset', '-c', `${options.core}`, ...node] : node;
-  const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(command, rest, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, ...options.environment },
+  });
   const ready: unknown = await new Promise((resolve, reject) => {
     child.once('message', resolve);
     child.once('error', reject);

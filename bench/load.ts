@@ -24,6 +24,7 @@ async function load(job: Extract<Job, { kind: 'load' }>): Promise<LoadResult> {
   );
   const latencies: number[] = [];
   let sent = 0;
+  const { perSecond } = job;
   let errors = 0;
   let bytes = 0;
   let firstError: string | undefined;
@@ -33,11 +34,13 @@ async function load(job: Extract<Job, { kind: 'load' }>): Promise<LoadResult> {
   await Promise.all(
     connections.map(async (connection) => {
       while (sent < job.requests) {
-        const sentAt = performance.now();
-        if (sentAt >= end) return;
+        const dueAt =
+          perSecond === undefined ? performance.now() : start + (sent / perSecond) * 1000;
+        if (dueAt >= end) return;
         sent += 1;
+        await until(dueAt);
         const { status, tail, bytes: length } = await connection.send(nextRequest());
-        latencies.push(performance.now() - sentAt);
+        latencies.push(performance.now() - dueAt);
         bytes += length;
         if (status !== 200 || !tail.includes(job.request.expects)) {
           errors += 1;
@@ -59,6 +62,12 @@ async function load(job: Extract<Job, { kind: 'load' }>): Promise<LoadResult> {
     bytes,
     ...(firstError !== undefined && { firstError }),
   };
+}
+
+async function until(time: number): Promise<void> {
+  // Rounded up: a timer may come a part of a millisecond early.
+  const milliseconds = Math.ceil(time - performance.now());
+  if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 function requestMaker(template: RequestTemplate): () => string {

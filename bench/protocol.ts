@@ -37,6 +37,8 @@ export type Job =
       /** Ends the load, whichever comes first. */
       readonly milliseconds: number;
       readonly requests: number;
+      /** Requests are due at this rate, and their time counts from then; without it, after each answer. */
+      readonly perSecond?: number;
     }
   /** Sends one request and leaves its answer unread until the next `hang-up`. */
   | { readonly kind: 'ignore'; readonly request: RequestTemplate }

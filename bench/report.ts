@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import type { Bench } from './bench.ts';
+import type { Bench, Figures } from './bench.ts';
 import { isPinned } from './ipc.ts';
 import { holds, type Row, type RowResult, type Verdict } from './row.ts';
 
@@ -13,7 +13,7 @@ export interface Measurement {
 export function printRow({ row, result }: Measurement): void {
   console.log(`\n${row.title}`);
   if (result.figures !== undefined) {
-    console.log(table(['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'bytes']));
+    console.log(table(['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'core', 'bytes']));
     for (const [server, figures] of result.figures) {
       console.log(
         table([
@@ -22,14 +22,31 @@ export function printRow({ row, result }: Measurement): void {
           figures.p50Ms.toFixed(2),
           figures.p99Ms.toFixed(2),
           figures.cpuMicros.toFixed(1),
+          `${(coreShare(figures) * 100).toFixed(0)} %`,
           figures.bytes.toFixed(0),
         ]),
       );
     }
+    warnOfOtherLoad([...result.figures.values()]);
   }
   for (const [name, value] of Object.entries(result.notes ?? {})) {
     console.log(`  ${name}: ${shown(value)}`);
   }
+}
+
+/** Servers under this load leave nothing of their core, unless they wait for a disk. */
+const freeCore = 0.75;
+
+/** The part of one processor that a server used. */
+function coreShare({ requestsPerSecond, cpuMicros }: Figures): number {
+  return (requestsPerSecond * cpuMicros) / 1e6;
+}
+
+function warnOfOtherLoad(figures: readonly Figures[]): void {
+  if (figures.some((server) => coreShare(server) >= freeCore)) return;
+  console.log(
+    '  No server got its core: other programs are running here. Compare CPU per request, not requests/s.',
+  );
 }
 
 /** All verdicts, and how many of them hold. */

@@ -45,13 +45,17 @@ export function getTask(port: number, ids: readonly string[]): RequestTemplate {
   };
 }
 
-export function listTasks(port: number, pageTokens: readonly string[]): RequestTemplate {
+export function listTasks(
+  port: number,
+  pageTokens: readonly string[],
+  filters: object = {},
+): RequestTemplate {
   return {
     port,
     accept: 'application/json',
     expects: '"nextPageToken"',
     values: pageTokens,
-    ...rpc('ListTasks', (hole) => ({ pageSize: 50, pageToken: hole })),
+    ...rpc('ListTasks', (hole) => ({ ...filters, pageSize: 50, pageToken: hole })),
   };
 }
 

@@ -1,4 +1,4 @@
-import { measureBankTurns } from '../../examples/bank/turns.ts';
+import { measureBankTurns } from '../bank-turns.ts';
 import { atMost, type Row } from '../row.ts';
 
 /** A turn of the bank example on SQLite, with the generator that needs no model. */

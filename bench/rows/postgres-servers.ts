@@ -5,12 +5,14 @@ export interface PostgresUsage {
   readonly cpuMicros: number;
   readonly roundTrips?: number;
   readonly transactions?: number;
+  readonly residentBytes?: number;
 }
 
 /** Servers of one kind on one database. */
 export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly ports: readonly number[];
+  readonly database: string;
   /** Of all of them together. */
   usage(): Promise<Required<PostgresUsage>>;
 }
@@ -46,6 +48,7 @@ export async function startContender(
   return {
     name,
     ports: started.map(({ ready }) => ready.port),
+    database: options.database,
     async usage() {
       const all = await Promise.all(started.map(({ helper }) => helper.ask({})));
       const sum = (pick: (usage: PostgresUsage) => number | undefined): number =>
@@ -54,6 +57,7 @@ export async function startContender(
         cpuMicros: sum(({ cpuMicros }) => cpuMicros),
         roundTrips: sum(({ roundTrips }) => roundTrips),
         transactions: sum(({ transactions }) => transactions),
+        residentBytes: sum(({ residentBytes }) => residentBytes),
       };
     },
     async [Symbol.asyncDispose]() {

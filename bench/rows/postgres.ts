@@ -2,6 +2,7 @@ import { postgres as server } from '../../test/support/postgres.ts';
 import { type Bench, median } from '../bench.ts';
 import { sendMessage } from '../requests.ts';
 import { atLeast, atMost, type Row } from '../row.ts';
+import { databaseCost } from './postgres-database.ts';
 import { eventDelays } from './postgres-events.ts';
 import { type Contender, startContender } from './postgres-servers.ts';
 
@@ -43,6 +44,9 @@ export const postgres: Row = {
     const of = (name: string, pick: (round: Round) => number): number =>
       median((rounds.get(name) ?? []).map(pick));
     const delays = await eventDelays(contenders[2].ports);
+    const { ports, database } = contenders[1];
+    const { residentBytes } = await contenders[1].usage();
+    const cost = await databaseCost(bench, { port: ports[0] ?? 0, database });
     const notes: Record<string, number> = {};
     for (const { name } of contenders) {
       notes[`${name}, sends/s`] = of(name, ({ sends }) => sends);
@@ -56,6 +60,8 @@ export const postgres: Row = {
     notes['p99 of an event on its own replica, ms'] = delays.same.p99;
     notes['p50 of an event on the other replica, ms'] = delays.other.p50;
     notes['p99 of an event on the other replica, ms'] = delays.other.p99;
+    notes['resident memory of a replica, MiB'] = residentBytes / 2 ** 20;
+    notes['updates of rows that changed no index, share'] = cost.hotShare;
     const sdk = of('official SDK', ({ sends }) => sends);
     return {
       notes,
@@ -63,13 +69,13 @@ export const postgres: Row = {
         atLeast(
           'sends/s with 1 replica, of the official SDK',
           of('1 replica', ({ sends }) => sends) / sdk,
-          3,
+          4,
           'x',
         ),
         atLeast(
           'sends/s with 2 replicas, of the official SDK',
           of('2 replicas', ({ sends }) => sends) / sdk,
-          3,
+          4,
           'x',
         ),
         atMost(
@@ -78,6 +84,10 @@ export const postgres: Row = {
           50,
           'ms',
         ),
+        atMost('CPU of the database for a send', cost.cpuMicros, 220, 'µs'),
+        atMost('write-ahead log for a send', cost.walBytes, 2_500, 'bytes'),
+        atMost('disk for a task', cost.storedBytes, 1_600, 'bytes'),
+        atMost('CPU for a send after 50,000 beside an open snapshot', cost.growth, 1.2, 'x'),
       ],
     };
   },

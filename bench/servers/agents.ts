@@ -14,7 +14,7 @@ import { answerQuestions } from '../ipc.ts';
 
 /** What this process can be asked. */
 export type AgentQuestion =
-  | { readonly kind: 'step'; readonly runs: number }
+  | { readonly kind: 'step'; readonly runs: number; readonly isResumable: boolean }
   | { readonly kind: 'idle'; readonly sessions: number }
   | { readonly kind: 'cpu' };
 
@@ -83,17 +83,21 @@ const ticking = modelOf((prompt) => {
 const noop = tool({ name: 'noop', description: 'Does nothing.', run: () => 'ok' });
 const stepper = llmAgent({ name: 'stepper', model: stepping, tools: [noop] });
 
-/** CPU microseconds of one step of the loop: a model's answer and a tool's result. */
-async function step(runs: number): Promise<number> {
+/**
+ * CPU microseconds of one step of the loop: a model's answer and a tool's result. Agents are resumable by
+ * default: their answers and calls are journaled.
+ */
+async function step(runs: number, isResumable: boolean): Promise<number> {
   const runner = new Runner({
     agent: stepper,
     store: await openStore({ type: 'memory' }),
-    isResumable: false,
+    isResumable,
   });
   const run = async (count: number): Promise<void> => {
     for (let index = 0; index < count; index += 1) await runner.run({ message: 'go' });
   };
-  await run(Math.ceil(runs / 5));
+  // The code is compiled by then.
+  await run(runs * 4);
   const before = process.cpuUsage();
   await run(runs);
   const { user, system } = process.cpuUsage(before);
@@ -105,7 +109,7 @@ async function step(runs: number): Promise<number> {
 async function idle(sessions: number): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'legate-bench-'));
   const store = await openStore({ type: 'sqlite', path: join(folder, 'store.db') });
-  const runner = new Runner({ agent: stepper, store, isResumable: false });
+  const runner = new Runner({ agent: stepper, store });
   const run = async (from: number, to: number): Promise<void> => {
     for (let index = from; index < to; index += 1) {
       await runner.run({ message: 'go', userId: `user ${index}` });
@@ -133,7 +137,7 @@ function heap(): number {
 const { port } = await serve(llmAgent({ name: 'ticker', model: ticking }));
 answerQuestions<AgentQuestion, number>(
   async (question) => {
-    if (question.kind === 'step') return step(question.runs);
+    if (question.kind === 'step') return step(question.runs, question.isResumable);
     if (question.kind === 'idle') return idle(question.sessions);
     const { user, system } = process.cpuUsage();
     return user + system;

@@ -41,7 +41,8 @@ answerQuestions<unknown, PostgresUsage>(
   async () => {
     const { user, system } = process.cpuUsage();
     const { roundTrips, transactions } = store.traffic;
-    return { cpuMicros: user + system, roundTrips, transactions };
+    const { rss: residentBytes } = process.memoryUsage();
+    return { cpuMicros: user + system, roundTrips, transactions, residentBytes };
   },
   { port },
 );

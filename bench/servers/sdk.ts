@@ -1,6 +1,6 @@
 /**
  * The official JavaScript SDK as its samples set it up: Express, the default handler, in memory or in
- * the PostgreSQL database named by the first argument.
+ * the database named by the first argument: the URL of a PostgreSQL one, or a SQLite file.
  */
 import type { AddressInfo } from 'node:net';
 import { type AgentCard, type Artifact, type Part, TaskState } from '@a2a-js/sdk';
