@@ -1,0 +1,3 @@
+-- The worker and the gateway of compose.yml have stores of their own.
+create database worker;
+create database gateway;
