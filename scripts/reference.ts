@@ -1,10 +1,11 @@
 /**
- * Writes docs/reference and the module graph of ARCHITECTURE.md from the code: `npm run reference`. A test fails when a page is not what this
- * would write, and when the code has a key, a flag, a metric or an error that nobody describes.
+ * Writes docs/reference, the module graph of ARCHITECTURE.md, and the dashboard of deploy/ from the
+ * code: `npm run reference`. A test fails when a file is not what this would write, and when the code has a key, a flag, a metric or an error that nobody describes.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withModuleGraph } from './reference/modules.ts';
+import { monitoringFiles } from './reference/monitoring.ts';
 import { referencePages } from './reference/pages.ts';
 
 const folder = join(import.meta.dirname, '../docs/reference');
@@ -13,3 +14,7 @@ for (const [name, text] of await referencePages()) writeFileSync(join(folder, na
 
 const architecture = join(import.meta.dirname, '../ARCHITECTURE.md');
 writeFileSync(architecture, withModuleGraph(readFileSync(architecture, 'utf8')));
+
+for (const [file, text] of monitoringFiles()) {
+  writeFileSync(join(import.meta.dirname, '..', file), text);
+}

@@ -99,7 +99,10 @@ try {
     });
     const caller = { tenant: '', subject: 'walker', method: 'local' };
     await measure('A call to a peer over RabbitMQ', () =>
-      peers.invoker.call({ agent: 'echo', skill: 'echo', message: 'hi' }, { id: 'c', caller }),
+      peers.invoker.invokeAndWait(
+        { agent: 'echo', skill: 'echo', message: 'hi' },
+        { id: 'c', caller },
+      ),
     );
   }
 } finally {

@@ -28,7 +28,8 @@ export function possibleAnswers(
     has('pattern_chitchat') ? ['offtopic reply'] : [],
     has('pattern_clarification') ? situation.clarifications() : [],
     has('pattern_cancel_flow') || has('flow_cancelled') ? cancel : [],
-    has('pattern_cannot_handle') ? [''] : [],
+    has('pattern_cannot_handle') ? ['', 'cannot handle'] : [],
+    has('utter_cannot_handle') ? ['cannot handle'] : [],
     has('pattern_correction') ? situation.corrections() : [],
     situation.replies(),
     flows.slice(0, 12),
@@ -83,9 +84,9 @@ class Situation {
     const filled = asked.filter(
       (name) => name !== activeCollect?.slot.name && (slots[name] ?? null) !== null,
     );
-    const soon = this.#soon();
-    const announced = this.#settable(Object.keys(soon)).filter(
-      (name) => filled.includes(name) && !isSame(slots[name], soon[name]),
+    const upcoming = this.#upcoming();
+    const announced = this.#settable(Object.keys(upcoming)).filter(
+      (name) => filled.includes(name) && !isSame(slots[name], upcoming[name]),
     );
     const single = filled.toReversed().flatMap((name) => {
       const slot = domain.slots.get(name);
@@ -96,7 +97,7 @@ class Situation {
         .map((value) => setSlot(name, value));
     });
     const cleared = filled.toReversed().map((name) => setSlot(name, null));
-    const together = announced.map((name) => setSlot(name, soon[name] ?? null)).join('\n');
+    const together = announced.map((name) => setSlot(name, upcoming[name] ?? null)).join('\n');
     const isMentioned = (name: string) =>
       name.split('_').some((part) => part.length > 3 && this.#input.text.includes(part));
     const named = filled.filter(isMentioned).map((name) => setSlot(name, null));
@@ -191,7 +192,7 @@ class Situation {
   }
 
   /** What the next step with expectations about slots expects. */
-  #soon(): Values {
+  #upcoming(): Values {
     const later = this.#steps.slice(0, 2).map(valuesOf);
     return later.find((values) => Object.keys(values).length > 0) ?? {};
   }

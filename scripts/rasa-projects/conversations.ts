@@ -6,8 +6,8 @@ import {
   type TestCase,
 } from '../../src/assistant/index.ts';
 import { parseCommands } from '../../src/assistant/generators/llm/parse-commands.ts';
-import { silentLogger } from '../../src/telemetry/index.ts';
 import { possibleAnswers } from './answers.ts';
+import { ActionLog } from './failure-reason.ts';
 
 /** Conversations that are tried for one test before it counts as failed. */
 const MAX_ATTEMPTS = 300;
@@ -21,6 +21,8 @@ interface Question {
 
 interface Attempt {
   readonly result: CaseResult;
+  /** Warnings and errors of the turns. */
+  readonly lines: readonly string[];
   readonly questions: readonly Question[];
   /** The step that failed. */
   readonly failedAt: number;
@@ -34,19 +36,19 @@ export async function converse(
   project: Project,
   test: TestCase,
   actions: ActionRunner | undefined,
-): Promise<CaseResult> {
+): Promise<Pick<Attempt, 'result' | 'lines'>> {
   let choices: readonly number[] = [];
   let best: Attempt | undefined;
   for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
     const attempt = await tryOnce(project, test, { choices, actions });
-    if (attempt.result.failures.length === 0) return attempt.result;
+    if (attempt.result.failures.length === 0) return attempt;
     if (best === undefined || isBetter(attempt, best)) best = attempt;
     const next = nextChoices(attempt, choices);
     if (next === undefined) break;
     choices = next;
   }
   if (best === undefined) throw new Error(`${test.name} was not run`);
-  return best.result;
+  return best;
 }
 
 /** Changes the last answer that the failed step depends on; the one before when there is no other. */
@@ -80,12 +82,13 @@ async function tryOnce(
   },
 ): Promise<Attempt> {
   const questions: Question[] = [];
+  const log = new ActionLog();
   let from = 0;
   const { results } = await runTests(project, [test], {
     build: {
       ...(actions !== undefined && { actions }),
       callHandlers: [],
-      logger: silentLogger,
+      logger: log.logger,
       generator: {
         name: 'derived',
         async generate(input) {
@@ -106,6 +109,7 @@ async function tryOnce(
   const { failedAt } = result;
   return {
     result,
+    lines: log.lines,
     questions,
     failedAt: failedAt === undefined ? test.steps.length : test.steps.indexOf(failedAt),
   };

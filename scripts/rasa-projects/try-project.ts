@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import {
+  type ActionRunner,
   buildAssistant,
   checkNames,
+  checkProject,
   describeFailure,
   findTests,
+  type LoadedProject,
   loadProject,
   type Project,
   withErrors,
@@ -12,7 +15,9 @@ import {
 import { formatProblem } from '../../src/config/index.ts';
 import { actionsOf } from '../../src/assistant/build/actions.ts';
 import { silentLogger } from '../../src/telemetry/index.ts';
+import { errorMessage } from '../../src/protocol/index.ts';
 import { converse } from './conversations.ts';
+import { ActionLog, failureReason, nluComponents } from './failure-reason.ts';
 
 export interface Outcome {
   readonly name: string;
@@ -23,11 +28,19 @@ export interface Outcome {
   readonly passed: number;
   /** Why it does not load or start. */
   readonly reasons: readonly string[];
-  /** Why tests failed. */
-  readonly failures: readonly string[];
+  readonly failures: readonly Failure[];
 }
 
-/** Keys and addresses of services that projects name; none of them is called. */
+/** A failed test. */
+export interface Failure {
+  readonly name: string;
+  /** In one line. */
+  readonly reason: string;
+  /** What was expected and what came instead. */
+  readonly text: string;
+}
+
+/** Placeholders for keys and addresses of services that projects name; none of them is called. */
 const environment = new Proxy(process.env, {
   get: (known, name) => (typeof name === 'string' ? (known[name] ?? 'placeholder') : undefined),
   has: () => true,
@@ -38,47 +51,96 @@ const environment = new Proxy(process.env, {
   }),
 });
 
-export async function tryProject(
-  directory: string,
-  options: { readonly tests?: string | undefined },
-): Promise<Outcome> {
+/** How to try a project. */
+export interface TryOptions {
+  /** A folder with tests inside the project. @default the project */
+  readonly tests?: string | undefined;
+  /** Whether variables that are not set get a placeholder, also for the start. @default false */
+  readonly env?: boolean | undefined;
+}
+
+export async function tryProject(directory: string, options: TryOptions): Promise<Outcome> {
   const named = ['config.yml', 'config/config.yml'].map((name) => join(directory, name));
-  const config = named.find((file) => existsSync(file));
-  const { project: loaded, problems } = await loadProject({ directory, config }, environment);
-  const project = withoutServices(loaded);
-  const reasons = problems.errors.map(formatProblem);
+  const places = { directory, config: named.find((file) => existsSync(file)) };
+  const given = await loadProject(places, options.env === true ? environment : process.env);
+  await checkProject(given, process.env);
+  const log = new ActionLog();
+  await using actions = await openActions(given, log);
+  const isLoadable = given.problems.errors.every(({ isFatal }) => isFatal === false);
+  const startProblem = isLoadable ? await startProblemOf(given.project, actions) : undefined;
   const outcome = {
     name: `${basename(dirname(resolve(directory)))}/${basename(resolve(directory))}`,
-    loads: problems.errors.length === 0,
-    flows: [...project.flows.values()].filter((flow) => !flow.isPattern).length,
+    loads: given.problems.errors.length === 0,
+    starts: isLoadable && startProblem === undefined,
+    flows: [...given.project.flows.values()].filter((flow) => !flow.isPattern).length,
+    reasons: [
+      ...given.problems.errors.map(formatProblem),
+      ...(startProblem === undefined ? [] : [startProblem]),
+    ],
   };
+  // Tests ask no service, so that keys of services need not be set for them.
+  const { project: loaded } = await loadProject(places, environment);
+  const project = withoutServices(loaded);
+  const nlu = nluComponents(given.project.config.components);
+  const cases = await testsOf(project, join(directory, options.tests ?? '.'));
+  const failures: Failure[] = [];
+  for (const test of cases) {
+    const from = log.lines.length;
+    const { result, lines } = await converse(project, test, actions.runner);
+    if (result.failures.length === 0) continue;
+    const about = { nlu, lines: [...actions.problems, ...log.lines.slice(from), ...lines] };
+    failures.push({
+      name: test.name,
+      reason: failureReason(result, about),
+      text: describeFailure(result),
+    });
+  }
+  return { ...outcome, tests: cases.length, passed: cases.length - failures.length, failures };
+}
+
+interface OpenActions extends AsyncDisposable {
+  readonly runner: ActionRunner | undefined;
+  /** Why there are no actions. */
+  readonly problems: readonly string[];
+}
+
+async function openActions({ project }: LoadedProject, log: ActionLog): Promise<OpenActions> {
+  const { endpoints } = project;
+  // An action server that runs elsewhere is started here, for the tests.
+  const actionEndpoint = endpoints.actionEndpoint && {
+    ...endpoints.actionEndpoint,
+    url: undefined,
+  };
+  const local = { ...project, endpoints: { ...endpoints, actionEndpoint } };
   try {
-    const actions = await actionsOf(project, { environment: process.env, logger: silentLogger });
-    await using _closing = { [Symbol.asyncDispose]: async () => actions?.close?.() };
-    const shared = actions && { has: actions.has.bind(actions), run: actions.run.bind(actions) };
+    const runner = await actionsOf(local, { environment: process.env, logger: log.logger });
+    return {
+      runner: runner && { has: runner.has.bind(runner), run: runner.run.bind(runner) },
+      problems: [],
+      [Symbol.asyncDispose]: async () => runner?.close?.(),
+    };
+  } catch (error) {
+    const problems = [errorMessage(error)];
+    return { runner: undefined, problems, [Symbol.asyncDispose]: async () => undefined };
+  }
+}
+
+/** Why `legate run` would not start the project; undefined when it would. */
+async function startProblemOf(
+  project: Project,
+  { runner, problems: [problem] }: OpenActions,
+): Promise<string | undefined> {
+  if (problem !== undefined && project.endpoints.actionEndpoint?.url === undefined) return problem;
+  try {
     await using _assistant = await buildAssistant(project, {
-      ...(shared !== undefined && { actions: shared }),
+      ...(runner !== undefined && { actions: runner }),
       callHandlers: [],
+      environment: process.env,
       logger: silentLogger,
     });
-    const failures: string[] = [];
-    const cases = await testsOf(project, join(directory, options.tests ?? '.'));
-    for (const test of cases) {
-      const result = await converse(project, test, shared);
-      if (result.failures.length > 0) failures.push(describeFailure(result));
-    }
-    const passed = cases.length - failures.length;
-    return { ...outcome, starts: true, tests: cases.length, passed, reasons, failures };
+    return undefined;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return {
-      ...outcome,
-      starts: false,
-      tests: 0,
-      passed: 0,
-      reasons: [...reasons, why],
-      failures: [],
-    };
+    return errorMessage(error);
   }
 }
 

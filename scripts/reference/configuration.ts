@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environmentTable } from './environment.ts';
 import { type KeyTable, keyTables } from './keys.ts';
-import { optionTables } from './options.ts';
 import { sources } from './scan.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -49,7 +48,7 @@ export function readersWithoutTable(): readonly string[] {
 /** They look again at keys that others read, or at something else. */
 const besides = [
   'src/assistant/project/validate-flows.ts',
-  'src/cli/endpoints.ts',
+  'src/cli/endpoints-file.ts',
   'src/cli/load-agent.ts',
 ];
 
@@ -92,9 +91,8 @@ export function configurationPage(): string {
   );
   return [
     '# Configuration',
-    'Every key of the files of a project, every variable of the environment, and every option of servers in code. A key that is not here is an error, with the nearest known one; where files of Rasa may have keys of their own, it is a warning.',
+    'Every key of the files of a project, and every variable of the environment. Options of functions: [API](api.md). A key that is not here is an error, with the nearest known one; where files of Rasa may have keys of their own, it is a warning.',
     ...tables,
     environmentTable(),
-    ...optionTables(),
   ].join('\n\n');
 }

@@ -6,6 +6,9 @@ const variables: Readonly<Record<string, string>> = {
     'Log level: `debug`, `info`, `warn`, `error` or `silent`; same as `--log-level`. Also the level of programs that set no logger (default: `warn`)',
   LOG_FORMAT: '`json` or `pretty` (default: `pretty` in a terminal, else `json`)',
   NODE_ENV: '`production`: `legate dev` and `legate shell` do not tell callers why an agent failed',
+  BROWSER: '`none`: no command opens a browser',
+  LEGATE_SHELL_HISTORY:
+    'File with the lines typed into `legate shell` (default: `shell-history` beside the settings of the user); empty: none are kept',
   LEGATE_STORE: 'Store of commands that need one; same as `--store`',
   DATABASE_URL: 'Database of `legate db`',
   AMQP_URL: 'RabbitMQ URL, unless `--bus-url` or `bus:` sets one',
@@ -25,6 +28,8 @@ const variables: Readonly<Record<string, string>> = {
   A2ACLI_KEY_PASSPHRASE: 'Passphrase of the private key of a client certificate',
   A2ACLI_PUSH_CREDENTIALS: 'Credentials that the agent sends to a webhook',
   OPENAI_API_KEY: 'API key for models of this provider that set no `api_key`',
+  OPENAI_API_BASE: 'Default of `api_base`',
+  OPENAI_BASE_URL: 'Same as `OPENAI_API_BASE`, which goes before it',
   AZURE_API_KEY: 'Same, for this provider',
   AZURE_API_BASE: 'Default of `api_base`',
   AZURE_API_VERSION: 'Default of `api_version`',
@@ -43,7 +48,14 @@ const variables: Readonly<Record<string, string>> = {
 };
 
 /** What every program reads, and what stands for a flag. */
-const usual = new Set(['HOME', 'PATH', 'XDG_CONFIG_HOME', 'NODE_TLS_REJECT_UNAUTHORIZED']);
+const usual = new Set([
+  'HOME',
+  'PATH',
+  'DISPLAY',
+  'WAYLAND_DISPLAY',
+  'XDG_CONFIG_HOME',
+  'NODE_TLS_REJECT_UNAUTHORIZED',
+]);
 
 export function environmentTable(): string {
   const wrong = environmentMismatches();
@@ -64,10 +76,12 @@ export function environmentMismatches(): readonly string[] {
   const read = new Set<string>();
   for (const text of sources().values()) {
     const code = text.replaceAll(/^\s*\*.*$/gm, '');
-    for (const [, name = ''] of code.matchAll(
-      /(?:env(?:ironment)?\[|\benv: |keyVariable: )'([A-Z][A-Z0-9_]+)'/g,
+    for (const [, names = ''] of code.matchAll(
+      /(?:env(?:ironment)?\[|\benv: |keyVariable: |baseVariables: \[)('[A-Z][A-Z0-9_]+'(?:, '[A-Z][A-Z0-9_]+')*)/g,
     )) {
-      if (!usual.has(name)) read.add(name);
+      for (const name of names.replaceAll("'", '').split(', ')) {
+        if (!usual.has(name)) read.add(name);
+      }
     }
   }
   const described = Object.keys(variables).filter((name) => !name.includes('<'));

@@ -3,75 +3,72 @@ import { type ErrorCode, errorTable } from '../../src/protocol/index.ts';
 /** When each error comes, and what helps. */
 const meanings: Readonly<Record<ErrorCode, readonly [string, string]>> = {
   TASK_NOT_FOUND: [
-    'There is no such task, or it belongs to somebody else',
-    'Look at the id and at who calls',
+    'The task does not exist, or belongs to another caller',
+    'Check the task id and the credentials',
   ],
   TASK_NOT_CANCELABLE: ['The task has ended', 'Nothing to do'],
   PUSH_NOTIFICATION_NOT_SUPPORTED: [
     'The agent sends no webhooks',
-    'Follow the task by a stream, or configure `push`',
+    'Subscribe to the task, or configure `push`',
   ],
   UNSUPPORTED_OPERATION: [
-    'The agent does not do that, or not to a task in this state',
-    'Look at the capabilities of its card',
+    'The agent does not support the operation, or not for a task in this state',
+    'Check the capabilities in its card',
   ],
   CONTENT_TYPE_NOT_SUPPORTED: [
-    'A part, or what is accepted as an answer, is of a kind that the agent does not have',
-    'Look at the modes of its card',
+    'The agent does not support the media type of a part, or the accepted output modes',
+    'Check the modes in its card',
   ],
   INVALID_AGENT_RESPONSE: [
-    'What the agent made is not a valid answer',
+    'The agent returned an invalid response',
     'Fix the agent; the log has the details',
   ],
-  EXTENDED_AGENT_CARD_NOT_CONFIGURED: ['There is no extended card', 'Read the public one'],
-  EXTENSION_SUPPORT_REQUIRED: [
-    'The agent takes no messages without an extension',
-    'Name it in `A2A-Extensions`',
-  ],
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: ['The agent has no extended card', 'Read the public card'],
+  EXTENSION_SUPPORT_REQUIRED: ['The agent requires an extension', 'Add it to `A2A-Extensions`'],
   VERSION_NOT_SUPPORTED: [
-    'The version asked for is not spoken here',
-    'Use one of the interfaces of the card',
+    'The agent does not support the requested protocol version',
+    'Use one of the interfaces in the card',
   ],
   PARSE_ERROR: ['The request is not JSON', ''],
-  INVALID_REQUEST: ['It is JSON, but no request', ''],
-  METHOD_NOT_FOUND: ['There is no such method', ''],
-  INVALID_PARAMS: ['Fields of the request are wrong; each is named', ''],
+  INVALID_REQUEST: ['The JSON is not a valid request', ''],
+  METHOD_NOT_FOUND: ['The method does not exist', ''],
+  INVALID_PARAMS: ['Fields of the request are invalid; the error names each', ''],
   INTERNAL: [
-    'A fault of the server; nothing of it is shown',
-    'Look for `http.internal_error` in its log',
+    'An internal error of the server; the response has no details',
+    'Search the server log for `http.internal_error`',
   ],
   MESSAGE_IN_FLIGHT: [
-    'The same message is being worked on right now',
-    'Wait for its answer, or follow its task',
+    'The same message is in flight',
+    'Retry after `Retry-After`, or subscribe to its task',
   ],
   MESSAGE_ID_REUSED: [
-    'The message id was used before, for another content',
-    'Give each message an id of its own',
+    'The message id was used before, with other content',
+    'Use a unique id for each message',
   ],
   UNAUTHENTICATED: [
-    'The credentials are missing or not valid',
-    'See `WWW-Authenticate` and the schemes of the card',
+    'The credentials are missing or invalid',
+    'See `WWW-Authenticate` and the schemes in the card',
   ],
-  PERMISSION_DENIED: ['The caller may not do that', 'Ask for the scope that the answer names'],
-  RATE_LIMITED: ['Too much at a time', 'Come back after `Retry-After`'],
-  UNAVAILABLE: ['Not now: the server starts, stops, or waits for something', 'Try again'],
-  PAYLOAD_TOO_LARGE: [
-    'The body is larger than `limits.maxBodyBytes`',
-    'Send files by their address',
-  ],
-  UNSUPPORTED_ENCODING: ['The body is compressed in a way that is not read', 'Send it plain'],
-  ROUTE_NOT_FOUND: ['There is nothing at this path', ''],
-  METHOD_NOT_ALLOWED: ['Not with this HTTP method', 'See `Allow`'],
-  REQUEST_TIMEOUT: ['It took too long', ''],
-  CONTEXT_TOO_LONG: ['A language model was asked more than it can read at once', ''],
+  PERMISSION_DENIED: ['The caller lacks a permission', 'Request the scope named in the error'],
+  RATE_LIMITED: ['The caller exceeded a limit', 'Retry after `Retry-After`'],
+  UNAVAILABLE: ['The server or a dependency is temporarily unavailable', 'Retry'],
+  PAYLOAD_TOO_LARGE: ['The body is larger than `limits.maxBodyBytes`', 'Send files by URL'],
+  UNSUPPORTED_ENCODING: ['The content encoding is not supported', 'Send the body uncompressed'],
+  ROUTE_NOT_FOUND: ['The path does not exist', ''],
+  METHOD_NOT_ALLOWED: ['The path does not support this HTTP method', 'See `Allow`'],
+  REQUEST_TIMEOUT: ['The request timed out', ''],
+  CONTEXT_TOO_LONG: ["The prompt exceeds the language model's context window", ''],
   CONFIGURATION_INVALID: [
-    'A file, an option or a flag is wrong; the message says which and what would be right',
+    'A file, an option or a flag is invalid; the message says which, and how to fix it',
     '',
   ],
-  STORE_FAILED: ['The store does not answer, or refused a write', 'Look at the database'],
-  STORE_VERSION: ['The tables are of another version', '`legate db migrate`, or a newer Legate'],
-  PEER_UNREACHABLE: ['Another agent could not be reached', ''],
-  PEER_INVALID: ['What another agent said is not A2A', ''],
+  STORE_FAILED: ['The store is unreachable, or refused a write', 'Check the database'],
+  STORE_VERSION: [
+    'The schema has another version',
+    'Run `legate db migrate`, or install a newer Legate',
+  ],
+  PEER_UNREACHABLE: ['Another agent is unreachable', ''],
+  PEER_INVALID: ['The response of another agent is not valid A2A', ''],
 };
 
 export function errorsPage(): string {
@@ -81,14 +78,16 @@ export function errorsPage(): string {
     const status = older.http === undefined ? `${http}` : `${http} (1.0.0: ${older.http})`;
     const name = older.grpc === undefined ? grpc : `${grpc} (1.0.0: ${older.grpc})`;
     const [when, remedy] = meanings[code];
-    return `| \`${code}\` | ${jsonRpc} | ${status} | ${name} | ${exit} | ${when} | ${remedy} |`;
+    const types = [code.toLowerCase(), ...('errorTypes' in rest ? rest.errorTypes : [])];
+    const failed = types.map((type) => `\`${type}\``).join(', ');
+    return `| \`${code}\` | ${jsonRpc} | ${status} | ${name} | ${exit} | ${failed} | ${when} | ${remedy} |`;
   });
   return [
     '# Errors',
-    'Every error is a `LegateError` with a stable `code`; on each wire it has the number of that wire. The statuses of specification 1.0.0, where they differ, come with `errorProfile`. The last number is the exit code of the `legate` command.',
+    'Every error is a `LegateError` with a stable `code`, and maps to a status of each binding. `errorProfile` selects the statuses of specification 1.0.0 where they differ. The last number is the exit code of the `legate` command. A task that failed names its reason in `error_type`; `client.ask` rejects with the code of that row, and with `INTERNAL` for other types.',
     [
-      '| code | JSON-RPC | HTTP | gRPC | exit | when | what helps |',
-      '|---|---|---|---|---|---|---|',
+      '| code | JSON-RPC | HTTP | gRPC | exit | `error_type` | cause | fix |',
+      '|---|---|---|---|---|---|---|---|',
       ...rows,
     ].join('\n'),
   ].join('\n\n');

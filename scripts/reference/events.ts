@@ -2,48 +2,49 @@ import { mismatches, sources } from './scan.ts';
 
 /** Events of conversations, as `GET /conversations/{id}/tracker` shows them. */
 const conversationEvents: Readonly<Record<string, string>> = {
-  user: 'The user said something; `parse_data.commands` is what was understood, `parse_data.prompts` what a model was asked for it',
-  bot: 'The assistant said something; `metadata` says where it comes from',
+  user: 'A message of the user; `parse_data.commands` has the predicted commands, `parse_data.prompts` the prompts',
+  bot: 'A message of the assistant; `metadata` names its source',
   action:
-    'An action ran; that of `action_listen`, which ends a turn, has `metadata.execution_times`, and `metadata.prompts` where models were asked',
-  action_execution_rejected: 'An action refused to run',
-  slot: 'A slot has a new value; `filled_by` says by whom',
-  session_started: 'A session began',
-  session_ended: 'It ended, with `_reason`',
-  conversation_inactive: 'The user has said nothing for as long as a session lasts',
-  restart: 'All before is forgotten',
-  flow_started: 'A flow began',
-  flow_completed: 'It came to its end',
-  flow_cancelled: 'The user no longer wanted it',
-  flow_interrupted: 'Another flow came between',
-  flow_resumed: 'It goes on',
-  agent_started: 'A sub agent began',
-  agent_completed: 'It is done',
-  agent_interrupted: 'Another flow came between',
-  agent_resumed: 'It goes on',
-  agent_cancelled: 'It was stopped, or failed',
+    'An action ran; `action_listen`, which ends a turn, has `metadata.execution_times` and, after model calls, `metadata.prompts`',
+  action_execution_rejected: 'An action rejected its execution',
+  slot: 'A slot was set; `filled_by` names the source of the value',
+  session_started: 'A session started',
+  session_ended: 'A session ended, with `_reason`',
+  conversation_inactive: 'The session expired without a message of the user',
+  restart: 'The conversation was reset',
+  flow_started: 'A flow started',
+  flow_completed: 'A flow completed',
+  flow_cancelled: 'A flow was cancelled',
+  flow_interrupted: 'Another flow interrupted a flow',
+  flow_resumed: 'An interrupted flow continues',
+  agent_started: 'A sub agent started',
+  agent_completed: 'A sub agent completed',
+  agent_interrupted: 'A flow interrupted a sub agent',
+  agent_resumed: 'An interrupted sub agent continues',
+  agent_cancelled: 'A sub agent was cancelled or failed',
 };
 
 /** What agents yield. */
 const turnEvents: Readonly<Record<string, string>> = {
-  working: 'Words or data on the way; the task is `TASK_STATE_WORKING`',
-  'artifact(...)': 'A whole artifact',
-  chunk: 'A piece of an artifact: `append`, `lastChunk`',
+  working: 'A progress update with text or data; the task is `TASK_STATE_WORKING`',
+  'artifact(...)': 'A complete artifact',
+  chunk: 'A chunk of an artifact: `append`, `lastChunk`',
   message: 'A plain message instead of a task; must be the only event',
-  completed: 'The end. A turn that ends without one is completed',
-  'input-required': 'A question; the next message with the same `taskId` answers it',
-  'auth-required': 'Somebody has to sign in first',
-  rejected: 'The agent does not do that',
-  failed: 'It could not be done: `error_type` and `error_info`',
-  canceled: 'It was cancelled',
+  completed: 'The task is completed; the default if the function returns without an end',
+  'input-required':
+    'A question to the caller; the next message with the same `taskId` is the answer',
+  'auth-required': 'The caller must authenticate first',
+  rejected: 'The agent rejects the task',
+  failed: 'The task failed, with `error_type` and `error_info`',
+  canceled: 'The task was cancelled',
 };
 
 /** What subscribers see, on every binding. */
 const streamEvents: Readonly<Record<string, string>> = {
-  task: 'The task as it is: first on every stream',
-  statusUpdate: 'Another state, with its message',
-  artifactUpdate: 'An artifact, or a piece of one',
-  message: 'A plain message, and nothing after it',
+  task: 'The current task; the first event of every stream',
+  statusUpdate: 'A new state, with its message',
+  artifactUpdate: 'An artifact, or a chunk of one',
+  message: 'A plain message; ends the stream',
 };
 
 export function eventsPage(): string {
@@ -51,16 +52,16 @@ export function eventsPage(): string {
   if (missing.length > 0) throw new Error(missing.join('\n'));
   return [
     '# Events',
-    '## Of turns',
-    'What an agent yields. Each is stored before anybody is shown it.',
+    '## Turn events',
+    'Events that an agent yields. Legate stores each event before it sends it.',
     table('event', turnEvents),
-    '## Of streams',
-    'What `SendStreamingMessage` and `SubscribeToTask` give, one member each. Over SSE each has its number as `id:`; `Last-Event-ID` resumes after it, on any replica.',
+    '## Stream events',
+    'Events of `SendStreamingMessage` and `SubscribeToTask`, one member each. Over SSE, `id:` has the number of the event; `Last-Event-ID` resumes after it, on any replica.',
     table('member', streamEvents),
-    '## Of conversations',
-    'What assistants keep, in the format of Rasa trackers. Every event has a `timestamp`.',
+    '## Conversation events',
+    'Events of an assistant conversation, in the format of Rasa trackers. Every event has a `timestamp`.',
     table('event', conversationEvents),
-    'What is logged, counted and traced: [telemetry](telemetry.md).',
+    'Log events, metrics and spans: [telemetry](telemetry.md).',
   ].join('\n\n');
 }
 

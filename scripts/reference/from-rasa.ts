@@ -205,7 +205,7 @@ const prefixes: Readonly<Record<string, readonly string[]>> = {
   'sub_agents/*/config.yml': [''],
 };
 /** Keys that only Legate has. */
-const own = /^(?:store|telemetry|outbound|search|synonyms|small_talk|examples)\b/;
+const own = /^(?:store|telemetry|outbound|peers|search|synonyms|small_talk|examples)\b/;
 
 /** Keys that the loader reads and no sample has. */
 export function untriedKeys(keys: readonly RasaKey[]): readonly string[] {

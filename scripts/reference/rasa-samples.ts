@@ -85,6 +85,7 @@ action_endpoint:
   actions_module: actions
   headers: {accept-language: de}
   basic_auth: {username: me, password: "\${SECRET}"}
+  tls: {ca: ca.pem}
   token: \${SECRET}
   token_name: key
   enable_selective_domain: true
@@ -130,6 +131,7 @@ model_groups:
         reasoning_effort: low
         seed: 7
         structured_output: true
+        tls: {ca: ca.pem, cert: client.pem, key: client.key, passphrase: "\${SECRET}"}
         extra_headers: {a: b}
         extra_body: {a: b}
       - provider: bedrock
@@ -148,6 +150,7 @@ a2a_server:
   include_conversation_repair: false
   task_timeout_seconds: 30
   a2a_message_cache_ttl_seconds: 20
+  on_interrupted: run-again
   max_contexts: 5
   push_notifications_enabled: true
   push_notification_allowed_hosts: [a.example]
@@ -168,6 +171,41 @@ a2a_server:
   {
     file: 'endpoints.yml',
     text: `
+a2a_server:
+  description: Answers questions.
+  card_signing_key: card.pem
+  auth: {require: [jwt, mtls], jwt: {algorithms: [RS256, ES256], jwks_path: keys.json}}
+push: {allowed_names: ["*.svc.cluster.local"]}
+http_api: {auth: true, admins: [me]}
+`,
+  },
+  {
+    file: 'endpoints.yml',
+    text: `
+a2a_server:
+  description: Answers questions.
+  auth: {api_keys_path: keys.json, jwt: {jwks_url: "https://a.example/jwks"}}
+`,
+  },
+  {
+    file: 'endpoints.yml',
+    text: `
+a2a_server:
+  description: Answers questions.
+  auth: {type: bearer, jwt: {openid_issuer: "http://a.example", allowed_names: [a.example], tls: {ca: ca.pem}}}
+`,
+  },
+  {
+    file: 'endpoints.yml',
+    text: `
+a2a_server:
+  description: Answers questions.
+  auth: {type: bearer, jwt: {algorithm: HS256, secret_path: secret}}
+`,
+  },
+  {
+    file: 'endpoints.yml',
+    text: `
 mcp_servers:
   - name: my_tools
     type: http
@@ -176,6 +214,7 @@ mcp_servers:
     meta_map: {static: {a: b}, from_slots: [{slot: my_size, param: size}]}
   - {name: my_key, url: "http://127.0.0.1:1/mcp", api_key: "\${SECRET}", header_name: x-key, header_format: "{key}"}
   - {name: my_token, url: "http://127.0.0.1:1/mcp", token: "\${SECRET}"}
+  - {name: my_tls, url: "https://127.0.0.1:1/mcp", tls: {ca: ca.pem, cert: client.pem, key: client.key, passphrase: "\${SECRET}"}}
   - {name: my_program, type: stdio, command: node, args: [server.js], env: {A: b}}
 `,
   },
@@ -306,6 +345,8 @@ agent: {name: my_agent, description: Finds sizes., protocol: A2A}
 configuration:
   agent_card: https://a.example/card.json
   auth: {token: "\${SECRET}"}
+  tls: {ca: ca.pem}
+  verify_card: {keys: card.pem, jwks_url: "https://a.example/keys"}
   max_polling_time: 5
   polling_initial_delay: 1
   background_after: 2

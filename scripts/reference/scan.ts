@@ -19,14 +19,13 @@ const eventName = /'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g;
 const indirect: Readonly<Record<string, (text: string) => readonly [string, string][]>> = {
   'src/service/audit.ts': (text) =>
     namesIn(text, /'(audit\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
-  'src/assistant/channels/serve-assistant.ts': (text) =>
+  'src/assistant/channels/rasa-operations.ts': (text) =>
     namesIn(text, /: '(a2a_server\.[a-z0-9_.]+)'/g).map((name) => [name, levels[name] ?? 'warn']),
   'src/peers/trust/trust-ledger.ts': (text) =>
     namesIn(text, /event: '(trust\.[a-z_]+)'/g).map((name) => [`peers.${name}`, 'info']),
 };
 /** Levels of events under the names of Rasa. @default warn */
 const levels: Readonly<Record<string, string>> = {
-  'a2a_server.sanic_app.message_in_flight_conflict': 'info',
   'a2a_server.sanic_app.stream_sse.error': 'error',
 };
 /** They hand on what others log. */
@@ -36,9 +35,13 @@ const passing = new Set([
   'src/telemetry/log-summary.ts',
 ]);
 
-/** Names of log events with their levels: what stands in calls of loggers and of the audit log. */
+/** Names of log events with all their levels: what stands in calls of loggers and of the audit log. */
 export function loggedEvents(): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+  const levels = new Map<string, Set<string>>();
+  const found = {
+    set: (name: string, level: string) =>
+      void levels.set(name, (levels.get(name) ?? new Set()).add(level)),
+  };
   for (const [file, text] of sources()) {
     for (const { method, inside } of logCalls(text)) {
       const level = method === 'action' ? 'info' : method;
@@ -46,7 +49,7 @@ export function loggedEvents(): ReadonlyMap<string, string> {
     }
     for (const [name, level] of indirect[file]?.(text) ?? []) found.set(name, level);
   }
-  return found;
+  return new Map(Array.from(levels, ([name, each]) => [name, [...each].sort().join(', ')]));
 }
 
 /** Log calls whose event name is not a literal. */
@@ -75,6 +78,8 @@ export function startedSpans(): ReadonlySet<string> {
   for (const [file, text] of sources()) {
     for (const [, name = ''] of text.matchAll(/startSpan\(\s*'(legate\.[a-z0-9_.]+)'/g))
       found.add(name);
+    for (const [, name = ''] of code(text).matchAll(/traced\(\{\s*span: '([a-z_./]+)'/g))
+      found.add(name);
     if (!file.startsWith('src/peers/invoke/')) continue;
     for (const [, name = ''] of text.matchAll(/'([a-z_]+_(?:dispatch|loop))'/g)) {
       found.add(`legate.a2a.${name}`);
@@ -87,12 +92,16 @@ export function startedSpans(): ReadonlySet<string> {
 export function countedMetrics(): ReadonlySet<string> {
   const found = new Set<string>();
   const made =
-    /(?:counter|upDownCounter|histogram|observeGauge|observeCounter)\(\s*'((?:legate|process)\.[a-z0-9_.]+)'/g;
+    /(?:(?:counter|upDownCounter|histogram|observeGauge|observeCounter)\(\s*|(?:calls|duration): )'((?:legate|process|nodejs)\.[a-z0-9_.]+)'/g;
   for (const text of sources().values()) {
-    const code = text.replaceAll(/^\s*\*.*$/gm, '');
-    for (const [, name = ''] of code.matchAll(made)) found.add(name);
+    for (const [, name = ''] of code(text).matchAll(made)) found.add(name);
   }
   return found;
+}
+
+/** Without comments. */
+function code(text: string): string {
+  return text.replaceAll(/^\s*\*.*$/gm, '');
 }
 
 /** Up to the bracket that closes. */
