@@ -3,8 +3,12 @@ import { afterEach, expect, test } from 'vitest';
 import {
   type Answer,
   agent,
+  chunk,
   connect,
   inputRequired,
+  LegateError,
+  llmAgent,
+  message,
   remoteAgent,
   Runner,
   serve,
@@ -20,6 +24,8 @@ import {
   textOf,
   working,
 } from '../src/index.ts';
+import { scriptedModel } from '../src/models/index.ts';
+import { silentLogger } from '../src/telemetry/index.ts';
 
 const open: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -114,12 +120,173 @@ test('text streams as it arrives, and the whole answer is there at the end', asy
   expect(await client.stream('order').result()).toMatchObject({ isQuestion: true });
 });
 
-test('runners and remote agents answer in the same shape', async () => {
-  const { server } = await connected();
-  const { isQuestion: _, ...content } = report;
-  await using runner = new Runner({ agent: clerk });
-  expect(await runner.run({ message: 'report' })).toMatchObject(content);
+test.each([
+  ['context_length', 'CONTEXT_TOO_LONG'],
+  ['model_rate_limited', 'RATE_LIMITED'],
+  ['model_timeout', 'REQUEST_TIMEOUT'],
+  ['inactivity', 'REQUEST_TIMEOUT'],
+  ['model_unavailable', 'UNAVAILABLE'],
+  ['interrupted', 'UNAVAILABLE'],
+  ['invalid_output', 'INVALID_AGENT_RESPONSE'],
+  ['not_trusted', 'PERMISSION_DENIED'],
+  ['task_not_found', 'TASK_NOT_FOUND'],
+  ['agent_error', 'INTERNAL'],
+])('a task that failed with %s is an error with the code %s', async (errorType, code) => {
+  const parts = [data({ state: 'failed', error_type: errorType, retry_after: 7 }), text('No')];
+  const failing = agent({ name: 'failing' }, () => failed(parts));
+  const server = await serve(failing);
+  const client = await connect(server.url);
+  open.push(client, server);
+  const expected = { code, message: 'No', retryAfter: 7, metadata: { errorType } };
+  await expect(client.ask('go')).rejects.toMatchObject(expected);
+  await expect(Array.fromAsync(client.stream('go').text)).rejects.toMatchObject(expected);
+  await expect(client.stream('go').result()).rejects.toMatchObject(expected);
+});
+
+test("a model's 429 reaches the caller with its code and delay", async () => {
+  const busy = scriptedModel(() => {
+    throw new LegateError('RATE_LIMITED', 'slow down', { retryAfter: 90 });
+  });
+  const server = await serve(llmAgent({ name: 'llm', model: busy, modelRetries: 0 }), {
+    logger: silentLogger,
+  });
+  const client = await connect(server.url);
+  open.push(client, server);
+  await expect(client.ask('go')).rejects.toMatchObject({
+    code: 'RATE_LIMITED',
+    retryAfter: 90,
+    metadata: { errorType: 'model_rate_limited' },
+  });
+});
+
+test('streamed text is the text of the answer, in its lines', async () => {
+  const writer = agent({ name: 'writer' }, async function* () {
+    yield artifact('first', { artifactId: 'one' });
+    yield chunk('two', 'sec');
+    yield chunk('two', 'ond', { append: true });
+    return completed('Bye');
+  });
+  const server = await serve(writer);
+  const client = await connect(server.url);
+  open.push(client, server);
+  const stream = client.stream('go');
+  const deltas = await Array.fromAsync(stream.text);
+  expect(deltas.join('')).toBe('first\nsecond\nBye');
+  expect((await stream.result()).text).toBe('first\nsecond\nBye');
+});
+
+test('text that an agent replaced is a change of its own, and is told anew as text', async () => {
+  const retrying = agent({ name: 'retrying' }, async function* () {
+    yield artifact('Well.', { artifactId: 'before' });
+    yield chunk('answer', 'Half');
+    yield chunk('answer', ' an', { append: true });
+    yield chunk('answer', 'A whole');
+    yield chunk('answer', ' answer.', { append: true });
+  });
+  const server = await serve(retrying);
+  const client = await connect(server.url);
+  open.push(client, server);
+  const stream = client.stream('go');
+  let shown = '';
+  for await (const { kind, text: changed } of stream.changes) {
+    shown = kind === 'added' ? shown + changed : changed;
+  }
+  expect(shown).toBe('Well.\nA whole answer.');
+  expect((await stream.result()).text).toBe(shown);
+  const deltas = await Array.fromAsync(client.stream('go').text);
+  expect(deltas.join('')).toMatch(/^Well\.\nHalf an\n\nWell\.\nA whole answer\.$/);
+});
+
+test('a stream that was left has no result, and says so', async () => {
+  const { client } = await connected();
+  const stream = client.stream('count');
+  for await (const _ of stream.text) break;
+  await expect(stream.result()).rejects.toThrow(/left before its end/);
+});
+
+test('options name the conversation and the task that a text belongs to', async () => {
+  const { client } = await connected();
+  const first = await client.ask('report');
+  const contextId = first.task?.contextId;
+  expect((await client.ask('report', { contextId })).task?.contextId).toBe(contextId);
+  const streamed = await client.stream('report', { contextId }).result();
+  expect(streamed.task?.contextId).toBe(contextId);
+  const asked = await client.ask('order', { contextId });
+  expect(asked).toMatchObject({ isQuestion: true });
+  const taskId = asked.task?.id;
+  const sent = await client.sendMessage('small', { taskId });
+  expect(sent).toMatchObject({ task: { id: taskId, contextId } });
+  const other = { message: message('hi', { contextId: 'other' }) };
+  await expect(client.ask(other, { contextId })).rejects.toMatchObject({
+    code: 'INVALID_PARAMS',
+    message: expect.stringContaining('message.contextId') as unknown,
+  });
+});
+
+test('unknown options of a call are refused with a suggestion', async () => {
+  const { client } = await connected();
+  const misspelt = JSON.parse('{ "contextID": "c" }') as object;
+  await expect(client.ask('hi', misspelt)).rejects.toThrow(/"contextID".*"contextId"/);
+  expect(() => client.stream('hi', misspelt)).toThrow(/client\.stream.*"contextId"/);
+  const elsewhere = JSON.parse('{ "threadId": "c" }') as object;
+  await expect(client.sendMessage('hi', elsewhere)).rejects.toThrow(/did you mean "contextId"/);
+  await expect(client.getTask('t', elsewhere)).rejects.toThrow(/client\.getTask.*"threadId"/);
+});
+
+/** The same agent, asked over each way there is. */
+async function* everyWay() {
+  const { client, server } = await connected();
+  yield { ask: (said: string) => client.ask(said), stream: (said: string) => client.stream(said) };
   const remote = remoteAgent(server.url);
   open.push({ [Symbol.asyncDispose]: () => remote.close() });
-  expect(await remote.ask('report')).toMatchObject(report);
+  yield { ask: (said: string) => remote.ask(said), stream: (said: string) => remote.stream(said) };
+  const runner = new Runner({ agent: clerk, logger: silentLogger });
+  open.push(runner);
+  yield {
+    ask: (said: string) => runner.run({ message: said }),
+    stream: (said: string) => runner.stream({ message: said }),
+  };
+}
+
+test('clients, remote agents and runners answer in the same shape', async () => {
+  for await (const { ask, stream } of everyWay()) {
+    const done = { status: { state: 'TASK_STATE_COMPLETED' } };
+    expect(await ask('report')).toMatchObject({ ...report, task: done });
+    const streamed = stream('report');
+    expect((await Array.fromAsync(streamed.text)).join('')).toBe('Here\nBye');
+    expect(await streamed.result()).toMatchObject({ ...report, task: done });
+
+    const question = { isQuestion: true, needsAuthorization: false, text: 'Which size?' };
+    let answer = await ask('order');
+    if (!answer.isQuestion) throw new Error('no question');
+    expect(answer).toMatchObject(question);
+    const { id } = answer.task;
+    answer = await answer.answer('large');
+    expect(answer).toMatchObject({ isQuestion: false, text: 'A large one.', task: { id } });
+
+    const asking = stream('order');
+    expect((await Array.fromAsync(asking.text)).join('')).toBe('Which size?');
+    expect(await asking.result()).toMatchObject(question);
+
+    const failing = { code: 'UNAVAILABLE', message: 'Out of paper' };
+    await expect(Array.fromAsync(stream('fail').text)).rejects.toMatchObject(failing);
+    await expect(stream('fail').result()).rejects.toMatchObject(failing);
+  }
+});
+
+test('a runner gives the error of a run that failed, also of an event that the engine refused', async () => {
+  await using told = new Runner({ agent: clerk, logger: silentLogger });
+  expect(await told.run({ message: 'fail' })).toMatchObject({
+    state: 'failed',
+    error: { code: 'UNAVAILABLE', message: 'Out of paper' },
+  });
+  const broken = agent({ name: 'broken' }, () => chunk('none', 'x', { append: true }));
+  await using runner = new Runner({ agent: broken, logger: silentLogger });
+  expect(await runner.run({ message: 'go' })).toMatchObject({
+    state: 'failed',
+    error: {
+      code: 'INVALID_AGENT_RESPONSE',
+      message: expect.stringContaining('no artifact none to append to') as unknown,
+    },
+  });
 });

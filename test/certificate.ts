@@ -50,7 +50,7 @@ export function makeCertificate(options: TestCertificateOptions): TestCertificat
   );
   const signature = sign('sha256', body, signer);
   const der = sequence(body, sequence(ecdsaWithSha256), tlv(0x03, Buffer.from([0]), signature));
-  const lines = der.toString('base64').replaceAll(/(.{64})/g, '$1\n');
+  const lines = der.toString('base64').replaceAll(/(.{64})(?=.)/g, '$1\n');
   return {
     certificate: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

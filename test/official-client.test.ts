@@ -129,6 +129,7 @@ for (const [binding, version] of [
       expect(await collect(client.sendMessageStream(send('chunks')))).toEqual([
         'task',
         'statusUpdate',
+        'statusUpdate',
         'artifactUpdate',
         'artifactUpdate',
         'statusUpdate',

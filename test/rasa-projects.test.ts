@@ -65,5 +65,5 @@ test('projects are tried with answers derived from the expectations of their tes
   expect(found).toEqual([folder.path('ferry')]);
   const outcome = await tryProject(folder.path('ferry'), {});
   expect(outcome).toMatchObject({ loads: true, starts: true, flows: 2, tests: 2, passed: 1 });
-  expect(outcome.failures.join('\n')).toContain('- bot "Booked to Oban."');
+  expect(outcome.failures.map(({ text }) => text).join('\n')).toContain('- bot "Booked to Oban."');
 });

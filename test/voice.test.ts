@@ -3,14 +3,26 @@
  * usable in sentences, so only identifiers and set phrases stand here.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 const files = globSync(
-  ['src/**/*.ts', 'inspector/src/**/*.{ts,tsx}', 'docs/**/*.md', 'README.md', 'ARCHITECTURE.md'],
-  { cwd: root },
-).filter((file) => !/^docs\/decisions\/|\.test\.|\.contract\.|\/testing\//.test(file));
+  [
+    'src/**/*.ts',
+    'inspector/src/**/*.{ts,tsx}',
+    'docs/**/*.md',
+    '{README,ARCHITECTURE,CONTRIBUTING,SECURITY,CODE_OF_CONDUCT}.md',
+    'scripts/**/*.ts',
+    'deploy/**/*',
+    'site/{*.ts,index.md,.vitepress/*.ts,.vitepress/theme/*}',
+    '.github/**/*.yml',
+  ],
+  { cwd: root, withFileTypes: true },
+)
+  .filter((entry) => entry.isFile())
+  .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+  .filter((file) => !/\.test\.|\.contract\.|\/testing\//.test(file));
 
 /** What to write, and how to find what stood there. */
 const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
@@ -38,14 +50,72 @@ const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
   ['Endpoints', /\bBusPlace\w*/],
   ['redirect listener', /\bopenInlet\b/],
   ['authMethod', /\bsecretPlace\b/],
+  ['hasStarted', /\b(?:has|is)Begun\b/],
+  ['toleratedUntil', /\bpatientUntil\b/],
+  ['publicPolicy', /\bsealedPolicy\b/],
+  ['proceed', /\bgoOn\b/],
+  ['stillRunning', /\batWork\b/],
+  ['aborted', /\bbroken off\b/i],
+  [
+    'underscores in log events',
+    /'[a-z_]+(?:\.[a-z_]+)*\.[a-z]+-[a-z]+', ?(?:\{|fields)|push\.\w+-failed/,
+  ],
+];
+
+const tests = globSync(['{src,test,inspector,bench}/**/*.{ts,tsx}'], {
+  cwd: root,
+  exclude: ['**/node_modules/**', 'test/voice.test.ts'],
+});
+
+/** Phrases that stay out of tests, too: of their names, comments and the errors that they expect. */
+const phrases: readonly (readonly [instead: string, found: RegExp])[] = [
   ['the actor: the client, the operator, the replica', /\bwhoever\b/i],
+  [
+    'the actor or the object, not "those who"',
+    /\b(?:to|for|by|only) those who\b(?! (?:are|were) )/i,
+  ],
   ['fix', /\bmend(?:s|ed|ing)?\b/i],
   ['failed', /\bcame to nothing\b|\bcomes to nothing\b/i],
   ['result', /\bwhat comes of\b/i],
+  ['in flight, claimed or unacknowledged', /\b(?:has|had|have|is|are) in hand\b/],
+  ['current or active', /\bat hand\b/],
+  ['is not a …, or invalid', /\b(?:that|what) (?:is|are) no (?!longer|more|part)[a-z]+\b/],
+  ['invalid response', /\banswered what is not\b/],
 ];
 
-test.each(replaced)('write %s', (_instead, found) => {
-  const hits = files.flatMap((file) =>
+/** What the names of tests say of the code. */
+const titles: readonly (readonly [instead: string, found: RegExp])[] = [
+  ['start', /\b(?:begins|began|begun)\b/],
+  ['continue', /\b(?:goes|go|going|went) on\b/],
+  ['forever', /\bfor ever\b/],
+  ['during', /\bin the midst of\b/],
+  ['aborted, or cut off', /\bbroken off\b|\bbreaks off\b/],
+];
+
+test.each(titles)('names of tests say $0', (instead, found) => {
+  const hits = tests
+    .filter((file) => file.endsWith('.test.ts') || file.endsWith('.contract.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      const named = text.matchAll(/^\s*(?:test|describe)(?:\.\w+)?\(\s*(['"`])(.+?)\1,/gm);
+      return Array.from(named, ([, , name = '']) => `${file}: ${name}`);
+    })
+    .filter((named) => found.test(named));
+  expect(hits, `write ${instead}`).toEqual([]);
+});
+
+const table = [
+  ...replaced.map(([instead, found]) => ({ instead, found, read: files })),
+  ...phrases.map(([instead, found]) => ({
+    instead,
+    found,
+    // The changelog names what was replaced.
+    read: [...new Set([...files, ...tests, 'CHANGELOG.md'])],
+  })),
+];
+
+test.each(table)('write $instead', ({ found, read }) => {
+  const hits = read.flatMap((file) =>
     readFileSync(join(root, file), 'utf8')
       .split('\n')
       .flatMap((line, index) => (found.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),

@@ -41,7 +41,7 @@ async function start(...options: string[]): Promise<{
 
 function taskIn(answer: object): Task {
   if ('task' in answer) return answer.task as Task;
-  throw new Error('the answer is no task');
+  throw new Error('the answer is not a task');
 }
 
 /** Calls the tool, then tells what became of it. */
@@ -55,7 +55,7 @@ for (const [mode, times, said] of [
   ['hang', 1, 'I cannot tell whether it was paid.'],
   ['idempotent', 2, 'Paid.'],
 ] as const) {
-  test(`after kill -9 in the midst of a confirmed tool it has run ${times} time(s) (${mode})`, async () => {
+  test(`after kill -9 during a confirmed tool it has run ${times} time(s) (${mode})`, async () => {
     await using directory = await temporaryDirectory();
     await using models = await startScriptedModelServer(answer);
     const [path, ledger] = [join(directory.path, 'store.db'), join(directory.path, 'ledger')];

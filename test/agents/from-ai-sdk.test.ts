@@ -43,7 +43,7 @@ test('a ToolLoopAgent of the AI SDK is served as it is: its text streams, its to
   expect(sent).toEqual(['Rome']);
 });
 
-test('its conversation goes on: the model sees earlier messages with their tool calls', async () => {
+test('its conversation continues: the model sees earlier messages with their tool calls', async () => {
   const { client, model } = await served([call, 'It is 21 degrees.', 'As I said: 21.']);
   const first = await client.ask('Rome?');
   expect(first.task?.metadata).toHaveProperty('usage');

@@ -34,7 +34,7 @@ async function start(
 
 function taskIn(answer: object): Task {
   if ('task' in answer) return answer.task as Task;
-  throw new Error('the answer is no task');
+  throw new Error('the answer is not a task');
 }
 
 for (const version of ['1.0', '0.3'] as const) {
@@ -117,7 +117,7 @@ test('a task that was cancelled while it asked sends nothing', async () => {
   expect(sent).toEqual([]);
 });
 
-test('a cancel in the midst of an answer hangs up on the model', async () => {
+test('a cancellation during an answer aborts the request to the model', async () => {
   const { url, models } = await start(
     [{ text: 'a b c d e f g h i j k l m n o p', chunkDelayMs: 200 }],
     (model) => llmAgent({ name: 'talker', model }),
@@ -136,7 +136,7 @@ test('a cancel in the midst of an answer hangs up on the model', async () => {
   await expect.poll(() => models.abandoned()).toBe(1);
 });
 
-test('whoever stops listening in the midst of an answer hangs up on the model', async () => {
+test('a caller that stops reading during an answer aborts the request to the model', async () => {
   const { url, models } = await start(
     [{ text: 'a b c d e f g h i j k l m n o p', chunkDelayMs: 200 }],
     (model) => {
@@ -156,7 +156,7 @@ test('whoever stops listening in the midst of an answer hangs up on the model', 
   await expect.poll(() => models.abandoned()).toBe(1);
 });
 
-test('an answer that breaks off is asked for again, and starts anew', async () => {
+test('an answer that is cut off is asked for again, and starts again', async () => {
   const { url, models } = await start(
     [
       { text: 'this will be cut off somewhere', disconnect: 'midway' },
@@ -172,7 +172,7 @@ test('an answer that breaks off is asked for again, and starts anew', async () =
   expect(models.requests).toHaveLength(3);
 });
 
-test('a model that stays away fails the task, and says no more than that', async () => {
+test('a model that stays away fails the task, and refuses more than that', async () => {
   const { url } = await start(
     () => ({ error: { status: 400, message: 'bad key sk-abcdefghijkl' } }),
     (model) => llmAgent({ name: 'talker', model }),

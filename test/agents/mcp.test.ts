@@ -144,7 +144,7 @@ const greeter = agent({ name: 'the greeter', description: 'Greets.' }, async fun
   ]);
 });
 
-test('an agent is a tool of an MCP server, and its conversations go on', async () => {
+test('an agent is a tool of an MCP server, and its conversations continue', async () => {
   const connection = connectionTo(await serveMcp(greeter));
   const tools = await connection.tools();
   expect(tools).toMatchObject([{ name: 'the_greeter' }]);
@@ -178,7 +178,7 @@ test('a question of the agent is answered by naming it', async () => {
   expect(late).toMatchObject({ isError: true });
 });
 
-test('callers are told apart: nobody answers for another or sees their conversation', async () => {
+test("callers are isolated: one can't answer for another or see their conversation", async () => {
   const asker = agent({ name: 'asker' }, async function* (turn) {
     if (!turn.isContinuation) yield inputRequired('?');
     else yield artifact(turn.caller.subject);

@@ -22,6 +22,7 @@ import {
   type ProviderEndpoint,
   type Said,
   startProvider,
+  startRefusing,
   type Wire,
 } from '../support/provider-endpoint.ts';
 
@@ -100,6 +101,37 @@ test('a name resolves to the package of its provider, with the keys of the envir
   expectToolResult(endpoint);
 });
 
+const keyWords = 'Incorrect API key provided: sk-wrong-key-of-the-test.';
+test.each([
+  [
+    'OpenAI',
+    401,
+    { error: { message: keyWords, type: 'invalid_request_error', code: 'invalid_api_key' } },
+    (baseURL: string) => createOpenAI({ baseURL, apiKey: 'wrong' })('gpt-5'),
+    'model gpt-5 of openai.responses answered 401: Incorrect API key provided: sk-wro...; check OPENAI_API_KEY in the environment, or the apiKey that its package was given',
+  ],
+  [
+    'Anthropic',
+    401,
+    { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } },
+    (baseURL: string) => createAnthropic({ baseURL, apiKey: 'wrong' })('claude-opus-5'),
+    'model claude-opus-5 of anthropic.messages answered 401: invalid x-api-key; check ANTHROPIC_API_KEY in the environment',
+  ],
+  [
+    'Google',
+    400,
+    { error: { code: 400, message: 'API key not valid. Pass one.', status: 'INVALID_ARGUMENT' } },
+    (baseURL: string) => createGoogleGenerativeAI({ baseURL, apiKey: 'wrong' })('gemini-3-pro'),
+    'check GOOGLE_GENERATIVE_AI_API_KEY in the environment',
+  ],
+])('%s: a refused key names its variable', async (_name, status, body, modelAt, said) => {
+  await using endpoint = await startRefusing(status, body);
+  const agent = llmAgent({ name: 'a', model: modelAt(endpoint.url) });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  const { state, error } = await runner.run({ message: 'Hello' });
+  expect([state, String(error)]).toEqual(['failed', expect.stringContaining(said)]);
+});
+
 const toolCall = { toolCalls: [{ name: 'weather', input: { town: 'Rome' } }] };
 const script = [toolCall, 'It is 21 degrees in Rome.'];
 
@@ -132,8 +164,65 @@ test('a name without a slash is a model group of endpoints.yml', async () => {
 });
 
 test.each([
+  ['gpt-4o', 'openai/gpt-4o'],
+  ['openai:gpt-4o', 'openai/gpt-4o'],
+  ['o3', 'openai/o3'],
+  ['o4-mini', 'openai/o4-mini'],
+  ['claude-opus-5', 'anthropic/claude-opus-5'],
+  ['anthropic:claude-opus-5', 'anthropic/claude-opus-5'],
+  ['gemini-3-pro', 'google/gemini-3-pro'],
+  ['qwen3:8b', 'ollama/qwen3:8b'],
+  ['gpt-oss:20b', 'ollama/gpt-oss:20b'],
+  ['ollama:qwen3:8b', 'ollama/qwen3:8b'],
+])('the model "%s" is refused when the agent is made: write "%s"', (name, meant) => {
+  expect(() => llmAgent({ name: 'a', model: name })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION_INVALID',
+      message: `agent "a": no model is named "${name}"; write "${meant}"`,
+    }),
+  );
+});
+
+test('a model group may have the name of a model', async () => {
+  await using server = await startScriptedModelServer(['Good evening.']);
+  const folder = await mkdtemp(join(tmpdir(), 'legate-group-'));
+  vi.spyOn(process, 'cwd').mockReturnValue(folder);
+  vi.stubEnv('MODEL_URL', server.url);
+  await writeFile(
+    join(folder, 'endpoints.yml'),
+    'model_groups:\n  - id: gpt-4o\n    models:\n      - provider: openai-compatible\n        model: m\n        api_base: ${MODEL_URL}\n',
+  );
+  expect(await ask('gpt-4o')).toBe('Good evening.');
+  await rm(folder, { recursive: true });
+});
+
+test('openai/gpt-5 is a model of the installed package', async () => {
+  await using endpoint = await startProvider(openAiResponses, conversation);
+  const { fetch } = globalThis;
+  vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
+    fetch(url.replace('https://api.openai.com/v1', endpoint.url), init),
+  );
+  vi.stubEnv('OPENAI_API_KEY', 'key-of-the-test');
+  expect(await ask('openai/gpt-5')).toBe('It is 21 degrees in Rome.');
+  expectToolResult(endpoint);
+  expect(endpoint.calls[0]?.headers['authorization']).toBe('Bearer key-of-the-test');
+});
+
+test('ollama/qwen3 is a model of the server on this machine, without a package', async () => {
+  await using server = await startScriptedModelServer(script);
+  const { fetch } = globalThis;
+  vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
+    fetch(url.replace('http://127.0.0.1:11434', new URL(server.url).origin), init),
+  );
+  expect(await ask('ollama/qwen3')).toBe('It is 21 degrees in Rome.');
+  expect(server.calls.map(({ path }) => path)).toEqual(
+    Array.from({ length: 2 }, () => '/v1/chat/completions'),
+  );
+});
+
+test.each([
   ['cohere/command-a', 'needs the package @ai-sdk/cohere: npm install @ai-sdk/cohere'],
-  ['antropic/claude', 'needs the package @ai-sdk/antropic'],
+  ['antropic/claude', 'did you mean "anthropic"'],
   ['antropic/claude', 'did you mean "anthropic"?'],
   ['openai/', 'names no model'],
   ['./model', 'names no model'],

@@ -146,7 +146,7 @@ for (const [kind, options] of [
   });
 }
 
-test('a shutdown leaves the task to whoever runs the turn again', async () => {
+test('a shutdown leaves the task to the replica that runs the turn again', async () => {
   const { made, entered, speak } = silent();
   const { url } = await start(made);
   const far = remoteAgent(url, { onInterrupted: 'run-again', poll: { initialMs: 5 } });
@@ -192,7 +192,7 @@ test('a cancel over two hops finds the task that neither of them was told of', a
 });
 
 test.each(['noted', 'not known yet'])(
-  'a cancel reaches a task that is %s though the process that began it is dead',
+  'a cancel reaches a task that is %s though the process that started it is dead',
   async (which) => {
     const { made, entered, speak } = silent();
     if (which === 'noted') speak();

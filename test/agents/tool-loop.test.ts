@@ -150,10 +150,10 @@ describe.each([
     await play([calls(['counted', {}]), 'Done'], [work('counted', () => 'ok')]);
     await telemetry.flush();
     const spans = collector.spans.map(({ name }) => name);
-    expect(spans.filter((name) => /^legate\.(?:model|tool)$/.test(name)).toSorted()).toEqual([
-      'legate.model',
-      'legate.model',
-      'legate.tool',
+    expect(spans.filter((name) => /^(?:chat|execute_tool) /.test(name)).toSorted()).toEqual([
+      'chat scripted',
+      'chat scripted',
+      'execute_tool counted',
     ]);
     expect(await telemetry.prometheus()).toContain('legate_tool_calls_total{tool="counted"');
   });

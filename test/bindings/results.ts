@@ -96,7 +96,7 @@ export const results: { readonly [name: string]: ResultRow } = {
       const request = { message: say('hold', { contextId: crypto.randomUUID() }) };
       const stream = await openStream(through, request);
       const again = await openStream(through, request);
-      if (!('task' in again.first)) throw new Error('the first event is no task');
+      if (!('task' in again.first)) throw new Error('the first event is not a task');
       await through.call('cancelTask', { id: again.first.task.id }, {});
       await stream.rest();
       return [again.first, (await again.rest()).at(-1)];

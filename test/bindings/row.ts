@@ -73,7 +73,7 @@ export const send = (
   );
 export const taskOf = async (answer: ReturnType<typeof send>): Promise<Task> => {
   const response = await answer;
-  if (!('task' in response)) throw new Error('the answer is no task');
+  if (!('task' in response)) throw new Error('the answer is not a task');
   return response.task;
 };
 /** Resolves in another millisecond: tasks are listed by the time of their change. */

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { doors, type Exported, exportsOf } from './exports.ts';
+import { entryFiles, type Exported, exportsOf } from '../../scripts/reference/exports.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -27,18 +27,22 @@ function exampleIn(comment: string): string | undefined {
 }
 
 /** A module that runs the example, with what it uses of the package imported. */
-function moduleOf(code: string, own: Exported & { readonly door: string }, homes: Homes): string {
+function moduleOf(
+  code: string,
+  own: Exported & { readonly entryFile: string },
+  homes: Homes,
+): string {
   const given = code.match(/^import .*$/gm) ?? [];
   const body = code.replaceAll(/^import .*$/gm, '').replaceAll(/^export (?=const|default)/gm, '');
   const taken = new Set(given.join(' ').match(/\w+/g) ?? []);
   const imports = [...new Set(body.match(/\b[A-Za-z]\w*\b/g) ?? [])].flatMap((name) => {
-    const door = name === own.name ? own.door : homes.get(name);
+    const entryFile = name === own.name ? own.entryFile : homes.get(name);
     const isDeclared = new RegExp(`(?:const|let|class|function\\*?) (?:[[{][^=]*)?\\b${name}\\b`);
     // A word such as `agent` is the function where it is called, and else somebody's agent.
     const isMeant =
       name === own.name || /^[A-Z]/.test(name) || new RegExp(`\\b${name}\\(`).test(body);
-    if (door === undefined || !isMeant || taken.has(name) || isDeclared.test(body)) return [];
-    return [`import { ${name} } from '${join(root, 'src', door)}';`];
+    if (entryFile === undefined || !isMeant || taken.has(name) || isDeclared.test(body)) return [];
+    return [`import { ${name} } from '${join(root, 'src', entryFile)}';`];
   });
   return [...given, ...imports, 'export async function* _() {', body, '}', ''].join('\n');
 }
@@ -46,10 +50,10 @@ function moduleOf(code: string, own: Exported & { readonly door: string }, homes
 type Homes = ReadonlyMap<string, string>;
 
 test('every example of a doc comment is right, as far as its types say', async () => {
-  const all = doors.flatMap((door) =>
-    exportsOf(join(root, 'src', door)).map((one) => ({ ...one, door })),
+  const all = entryFiles.flatMap((entryFile) =>
+    exportsOf(join(root, 'src', entryFile)).map((one) => ({ ...one, entryFile })),
   );
-  const homes = new Map(all.toReversed().map(({ name, door }) => [name, door]));
+  const homes = new Map(all.toReversed().map(({ name, entryFile }) => [name, entryFile]));
   const seen = new Map(all.toReversed().map((one) => [`${one.file} ${one.name}`, one]));
   await mkdir(place, { recursive: true });
   let count = 0;
@@ -70,9 +74,9 @@ test('every example of a doc comment is right, as far as its types say', async (
       types: ['node'],
       typeRoots: [join(root, 'node_modules/@types')],
       paths: Object.fromEntries(
-        doors.map((door) => [
-          door === 'index.ts' ? 'legate' : `legate/${door.replace('/index.ts', '')}`,
-          [join(root, 'src', door)],
+        entryFiles.map((entryFile) => [
+          entryFile === 'index.ts' ? 'legate' : `legate/${entryFile.replace('/index.ts', '')}`,
+          [join(root, 'src', entryFile)],
         ]),
       ),
     },

@@ -48,6 +48,12 @@ test('every file that ARCHITECTURE.md names is there', () => {
   expect(missing).toEqual([]);
 });
 
+test('the README lists every guide and every page of the reference', () => {
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  const listed = globSync('docs/{guides,reference}/*.md', { cwd: root });
+  expect(listed.filter((page) => !text.includes(`](${page})`))).toEqual([]);
+});
+
 test('every page is reached from the README', () => {
   const reached = new Set(['README.md']);
   for (const page of reached) {

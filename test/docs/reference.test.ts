@@ -5,8 +5,9 @@ import { mismatches, readersWithoutTable } from '../../scripts/reference/configu
 import { environmentMismatches } from '../../scripts/reference/environment.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
 import { rasaKeys, rowOf, untriedKeys } from '../../scripts/reference/from-rasa.ts';
-import { optionTables } from '../../scripts/reference/options.ts';
+import { apiPage } from '../../scripts/reference/api.ts';
 import { withModuleGraph } from '../../scripts/reference/modules.ts';
+import { monitoringFiles } from '../../scripts/reference/monitoring.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
 import { logMeanings } from '../../scripts/reference/log-meanings.ts';
 import {
@@ -36,7 +37,7 @@ test('every variable of the environment that is read is described, and the other
   expect(environmentMismatches()).toEqual([]);
 });
 
-test('a key that nobody describes is found', () => {
+test('an undescribed key is reported', () => {
   const [first] = keyTables;
   expect(first).toBeDefined();
   if (first === undefined) return;
@@ -48,8 +49,10 @@ test('a key that nobody describes is found', () => {
   ]);
 });
 
-test('every option in code says what it is for', () => {
-  const rows = optionTables().flatMap((table) => table.split('\n'));
+test('every option of agents, tools, models, runners and servers says what it is for', () => {
+  const [, ofPackage = '', , , ofModels = ''] = apiPage().split('\n## ');
+  const rows = [...ofPackage.split('\n'), ...ofModels.split('\n')];
+  expect(rows.some((row) => row.startsWith('| `maxIterations` |'))).toBe(true);
   expect(rows.filter((row) => /^\| `\w+` \|.*\| *\|$/.test(row))).toEqual([]);
 });
 
@@ -118,4 +121,8 @@ test('the metrics and spans of calling peers have their names', () => {
 test('ARCHITECTURE.md draws the imports that there are; else: npm run reference', async () => {
   const text = await readFile(join(root, 'ARCHITECTURE.md'), 'utf8');
   expect(text).toBe(withModuleGraph(text));
+});
+
+test.each([...monitoringFiles()])('%s is what npm run reference writes', async (file, text) => {
+  expect(await readFile(join(root, file), 'utf8')).toBe(text);
 });

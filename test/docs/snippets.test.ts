@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,8 +18,13 @@ const _card = await fetch(\`http://127.0.0.1:\${server.port}/.well-known/agent-c
 console.log(_card.status);
 await server.close();
 `;
-/** Pages that are followed from top to bottom: in test/newcomer, and assistant-guide.test.ts. */
-const followed = new Set(['README.md', 'docs/tutorial.md', 'docs/guides/assistant.md']);
+/** Pages that are followed from top to bottom: in test/newcomer, assistant-guide.test.ts and bus-guide.test.ts. */
+const followed = new Set([
+  'README.md',
+  'docs/tutorial.md',
+  'docs/guides/assistant.md',
+  'docs/guides/bus.md',
+]);
 const servers = new Set(['docs/guides/scale-out.md', 'docs/guides/inspector.md']);
 
 interface Snippet {
@@ -32,6 +37,10 @@ interface Snippet {
 }
 
 const snippets: Snippet[] = [];
+/** Pages with programs that are neither typed nor run here. */
+const untested: string[] = [];
+/** Packages of code that pages show as what was before. */
+const others: string[] = [];
 
 beforeAll(async () => {
   await rm(place, { recursive: true, force: true });
@@ -39,7 +48,13 @@ beforeAll(async () => {
     const blocks = blocksOf(await readFile(join(root, page), 'utf8'));
     for (const [index, { language, info, title, body }] of blocks.entries()) {
       // Files that examples have are checked where they are.
+      if (['tsx', 'jsx', 'js', 'javascript'].includes(language)) untested.push(page);
       if (language !== 'ts' || info.startsWith('file=')) continue;
+      const foreign = /^package=(\S+)$/.exec(info)?.[1];
+      if (foreign !== undefined) {
+        others.push(foreign);
+        continue;
+      }
       const after = blocks[index + 1];
       const file = join(place, page.replace(/\.md$/, ''), `${index}.ts`);
       const isServer = title !== undefined && servers.has(page);
@@ -63,7 +78,7 @@ async function database(): Promise<string> {
 }
 
 test('every snippet has the types it should', async () => {
-  const doors = ['client', 'assistant', 'models', 'bus', 'peers', 'auth', 'push'];
+  const entryFiles = ['client', 'assistant', 'models', 'bus', 'peers', 'auth', 'push'];
   const config = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
@@ -75,7 +90,10 @@ test('every snippet has the types it should', async () => {
       paths: {
         legate: [join(root, 'src/index.ts')],
         ...Object.fromEntries(
-          doors.map((door) => [`legate/${door}`, [join(root, `src/${door}/index.ts`)]]),
+          entryFiles.map((entryFile) => [
+            `legate/${entryFile}`,
+            [join(root, `src/${entryFile}/index.ts`)],
+          ]),
         ),
       },
     },
@@ -90,7 +108,12 @@ test('every snippet has the types it should', async () => {
   expect(mistakes).toEqual([]);
 }, 120_000);
 
-test('every program is run, here or by whoever follows its page', () => {
+test('the only programs that are not tested need another framework, which is not installed', () => {
+  expect(untested).toEqual([]);
+  expect(others.filter((name) => existsSync(join(root, 'node_modules', name)))).toEqual([]);
+});
+
+test('every program is run, here or by the test that follows its page', () => {
   const left = snippets.filter(({ page, isRun }) => !isRun && !followed.has(page));
   expect(left.map(({ page, code }) => `${page}: ${code}`)).toEqual([]);
 });

@@ -126,11 +126,8 @@ const invariants = {
   'more than one end': `SELECT task, count(*)::int AS ends FROM legate.events
     WHERE body LIKE '{"statusUpdate"%' AND body ~ 'TASK_STATE_(COMPLETED|FAILED|CANCELED|REJECTED)'
     GROUP BY task HAVING count(*) <> 1`,
-  'a wrong count': `SELECT owner, state, sum(tasks)::int AS counted FROM legate.task_counts AS counts
-    GROUP BY owner, state HAVING sum(tasks) <> (
-      SELECT count(*) FROM legate.tasks
-      WHERE tasks.owner = counts.owner AND tasks.state = counts.state
-    )`,
+  'a task that is both open and ended': `SELECT id FROM legate.open_tasks
+    JOIN legate.ended_tasks USING (id)`,
   'a delivery that is left': 'SELECT id, is_dead, last_error FROM legate.deliveries',
   'a context that was miscounted': `SELECT context_id, log_length, value FROM legate.contexts
     WHERE (value::json->>'count')::int <> log_length`,

@@ -6,6 +6,7 @@ const shortRunMs: Readonly<Record<string, number>> = {
   replicas: 12_000,
   'half-open': 10_000,
   'disk-full': 8_000,
+  pooler: 10_000,
   'frozen-database': 8_000,
 };
 
@@ -25,6 +26,8 @@ test.for(Object.keys(scenarios).filter((name) => !apart.has(name)))(
       report: () => {},
     });
     expect({ name, seed, violations: result?.violations }).toEqual({ name, seed, violations: [] });
+    const notInjected = Object.entries(result?.injected ?? {}).filter(([, count]) => count === 0);
+    expect({ name, seed, notInjected }).toEqual({ name, seed, notInjected: [] });
     expect(sum(result?.injected)).toBeGreaterThan(0);
     expect(sum(result?.checked)).toBeGreaterThan(10);
   },

@@ -7,7 +7,10 @@ export interface Fault {
   readonly weight?: number;
 }
 
-/** Causes faults one after the other, at times and in an order that the random numbers decide. */
+/**
+ * Causes faults one after the other, at times and in an order that the random numbers decide: each of them
+ * once before any comes again.
+ */
 export class Injection {
   readonly counts: Record<string, number>;
   readonly #faults: Readonly<Record<string, Fault>>;
@@ -25,7 +28,7 @@ export class Injection {
     this.#work = this.#inject();
   }
 
-  /** Resolves once everything is back. */
+  /** Resolves once every fault was caused, and everything is back. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#work;
@@ -35,9 +38,11 @@ export class Injection {
     const names = Object.entries(this.#faults).flatMap(([name, { weight = 1 }]) =>
       Array.from({ length: weight }, () => name),
     );
-    while (!this.#isOver) {
+    const first = new Set(names);
+    while (!this.#isOver || first.size > 0) {
       await pause(this.#random.between(300, 1_500));
-      const name = this.#random.pick(names);
+      const name = this.#random.pick(first.size > 0 ? [...first] : names);
+      first.delete(name);
       this.counts[name] = (this.counts[name] ?? 0) + 1;
       await this.#faults[name]?.cause();
     }

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { type BadNetwork, badNetwork } from '../../src/store/postgres/proxy.contract.ts';
 import { Cluster } from '../replicas/cluster.ts';
 import type { ReplicaSettings } from '../replicas/messages.ts';
+import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
 import { check } from './check.ts';
 import { Conversations, type ConversationsPlan, type Said } from './conversations.ts';
@@ -21,6 +22,8 @@ export interface Setting {
   readonly server: Postgres;
   /** Between the replicas and their database. */
   readonly network: BadNetwork;
+  /** Between the replicas and their database, where the plan has one. */
+  readonly pooler: PgBouncer | undefined;
   readonly random: Random;
   /** The address of the database, past the network. */
   readonly database: string;
@@ -28,6 +31,8 @@ export interface Setting {
 
 export interface ReplicasPlan {
   readonly settings?: Partial<ReplicaSettings>;
+  /** Whether PgBouncer stands before the database; notices pass it by. @default false */
+  readonly isPooled?: boolean;
   /** How far the wall clock of each replica is ahead when it starts. @default three that are right */
   readonly clockShiftsMs?: readonly number[];
   readonly talk?: ConversationsPlan;
@@ -51,10 +56,16 @@ export async function runReplicas(
   const server = await startPostgres();
   const database = await server.database();
   await using network = await badNetwork(database);
+  const pooler = plan.isPooled === true ? await startPgBouncer(database) : undefined;
   await using webhooks = await startWebhooks(new Random(seed + 1));
   const common = { leaseMs, pollIntervalMs: 300, onInterrupted: 'run-again' as const };
   await using cluster = await Cluster.start(
-    { ...common, ...plan.settings, database: network.url },
+    {
+      ...common,
+      ...plan.settings,
+      database: pooler?.url ?? network.url,
+      ...(pooler !== undefined && { listenUrl: network.url }),
+    },
     3,
     plan.clockShiftsMs,
   );
@@ -64,7 +75,7 @@ export async function runReplicas(
     webhook: webhooks.url,
     ...plan.talk,
   });
-  const setting = { cluster, server, network, random, database };
+  const setting = { cluster, server, network, pooler, random, database };
   const injection = new Injection({ random, faults: plan.faults(setting) });
   const started = performance.now();
   while (performance.now() - started < milliseconds) {

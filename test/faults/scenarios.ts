@@ -4,6 +4,7 @@ import { busFuzz } from './bus/fuzz.ts';
 import { clockSkew } from './clock-skew.ts';
 import { frozenDatabase, halfOpen, slowDatabase } from './databases.ts';
 import { diskFull } from './disk-full.ts';
+import { pooler } from './pooler.ts';
 import { noContextId, replicas } from './replicas.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,6 +17,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'frozen-database': frozenDatabase,
   'slow-database': slowDatabase,
   'half-open': halfOpen,
+  pooler,
   'disk-full': diskFull,
   'rolling-restart': rollingRestart,
   broker: brokerFaults,

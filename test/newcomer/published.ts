@@ -28,19 +28,28 @@ export async function problemsOf(tarball: string): Promise<readonly string[]> {
 }
 
 /** What tsc says of a program that uses all entries, with these types of Node and every library checked. */
-export async function typeErrors(project: string, nodeTypes: string): Promise<string> {
-  const types = join(project, 'node_modules/@types/node');
-  await rm(types, { recursive: true, force: true });
-  await cp(join(root, 'node_modules', nodeTypes), types, { recursive: true });
-  const own = join(types, 'node_modules/undici-types');
-  const hoisted = join(root, 'node_modules/undici-types');
-  await cp(hoisted, own, { recursive: true, force: false, errorOnExist: false });
+export async function typeErrorsOfEntries(project: string, nodeTypes: string): Promise<string> {
   const entries = Object.keys(packageJson.exports).filter((entry) => !entry.endsWith('.json'));
   const imports = entries.map((entry, index) => {
     const from = entry.replace(/^\./, 'legate');
     return `import * as entry${index} from '${from}';\nexport const used${index} = entry${index};`;
   });
   await writeFile(join(project, 'all.ts'), imports.join('\n'));
+  return typeErrors(project, ['all.ts'], nodeTypes);
+}
+
+/** What tsc says of these files of a project, with `--strict`. */
+export async function typeErrors(
+  project: string,
+  files: readonly string[],
+  nodeTypes = '@types/node',
+): Promise<string> {
+  const types = join(project, 'node_modules/@types/node');
+  await rm(types, { recursive: true, force: true });
+  await cp(join(root, 'node_modules', nodeTypes), types, { recursive: true });
+  const own = join(types, 'node_modules/undici-types');
+  const hoisted = join(root, 'node_modules/undici-types');
+  await cp(hoisted, own, { recursive: true, force: false, errorOnExist: false });
   const compilerOptions = {
     module: 'nodenext',
     target: 'es2024',
@@ -51,7 +60,7 @@ export async function typeErrors(project: string, nodeTypes: string): Promise<st
     types: ['node'],
   };
   const config = join(project, 'tsconfig.json');
-  await writeFile(config, JSON.stringify({ compilerOptions, files: ['all.ts'] }));
+  await writeFile(config, JSON.stringify({ compilerOptions, files }));
   return run(join(root, 'node_modules/.bin/tsc'), ['-p', config]).then(
     ({ stdout }) => stdout,
     ({ stdout }: { readonly stdout: string }) => stdout,

@@ -90,7 +90,7 @@ export class Cluster implements AsyncDisposable {
     for (const replica of this.alive) replica.tell({ open: gate });
   }
 
-  /** `fetch` for a client that knows one address and is sent to whoever is there. */
+  /** `fetch` for a client behind a load balancer. */
   readonly fetch: typeof globalThis.fetch = (input, init) => {
     const address = new URL(input instanceof Request ? input.url : input);
     return fetch(new URL(address.pathname + address.search, this.next().url), init);

@@ -1,9 +1,13 @@
 /** What the parent and its replicas tell each other. */
 export interface ReplicaSettings {
   readonly database: string;
+  /** Where notices are heard, if `database` is the address of a pooler. */
+  readonly listenUrl?: string;
   readonly leaseMs?: number;
   readonly pollIntervalMs?: number;
   readonly maxContexts?: number;
+  readonly retentionMs?: number;
+  readonly sweepIntervalMs?: number;
   readonly taskTimeoutMs?: number;
   /** @default 5_000 */
   readonly drainMs?: number;

@@ -79,6 +79,7 @@ const server = await serve(
         ? {
             type: 'postgres',
             url: settings.database,
+            ...(settings.listenUrl !== undefined && { listenUrl: settings.listenUrl }),
             ...(settings.statementTimeoutMs !== undefined && {
               statementTimeoutMs: settings.statementTimeoutMs,
             }),
@@ -91,6 +92,8 @@ const server = await serve(
     push: { pollInterval: 500, timeout: 2_000, backoff: { initialDelay: 100 } },
     ...(settings.callerLimits !== undefined && { callerLimits: settings.callerLimits }),
     ...(settings.maxContexts !== undefined && { maxContexts: settings.maxContexts }),
+    ...(settings.retentionMs !== undefined && { retentionMs: settings.retentionMs }),
+    ...(settings.sweepIntervalMs !== undefined && { sweepIntervalMs: settings.sweepIntervalMs }),
     ...(settings.taskTimeoutMs !== undefined && { taskTimeoutMs: settings.taskTimeoutMs }),
   },
 );

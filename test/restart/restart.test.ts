@@ -74,7 +74,7 @@ for (const [policy, state] of [
   ['fail', 'TASK_STATE_FAILED'],
   ['run-again', 'TASK_STATE_COMPLETED'],
 ] as const) {
-  test(`a turn cut off by kill -9 is resolved by policy (${policy}), and its stream goes on`, async () => {
+  test(`a turn cut off by kill -9 is resolved by policy (${policy}), and its stream continues`, async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'store.db');
     const before = await start(path, policy);

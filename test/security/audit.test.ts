@@ -36,7 +36,7 @@ describe.each(dialects)('$name', (dialect) => {
       : `${method} ${path}`;
   };
 
-  test('whoever is refused for missing or wrong credentials is told of, with the reason', async () => {
+  test('a refusal for missing or invalid credentials is logged with the reason', async () => {
     const url = await start({ auth: await tokenAuthenticator() });
     await send(url, dialect.request('listTasks'));
     await send(url, dialect.request('listTasks'), { authorization: 'Bearer wrong' });

@@ -89,7 +89,7 @@ test('401 comes before the body: nothing of it is waited for', async () => {
   }
 });
 
-test('a client that goes on sending what nobody wants is cut off', async () => {
+test('a client that keeps sending a refused body is disconnected', async () => {
   const url = await start({ auth: await tokenAuthenticator() });
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -103,7 +103,7 @@ test('a client that goes on sending what nobody wants is cut off', async () => {
   clearInterval(dribble);
 });
 
-test('AUTH-SCOPE-001: what is not there is not told to strangers either', async () => {
+test('AUTH-SCOPE-001: unauthenticated callers do not learn that a task is missing', async () => {
   const url = await start({ auth: await tokenAuthenticator() });
   for (const path of ['/nothing', '/tasks/x:nothing', '/v1/nothing', '/%zz/tasks']) {
     const answer = await send(url, { method: 'GET', path, headers: { 'a2a-version': '1.0' } });
@@ -114,7 +114,7 @@ test('AUTH-SCOPE-001: what is not there is not told to strangers either', async 
   }
 });
 
-test('a card can be kept for callers, and says where their authorisation server is', async () => {
+test('a card can require authentication, and the refusal names the authorization server', async () => {
   const resourceMetadata = 'https://agents.example.com/.well-known/oauth-protected-resource';
   const auth = new Authenticator({
     resourceMetadata,
@@ -234,7 +234,7 @@ test('BIND-EQUIV-004: what the card declares is what is verified, over every bin
   await store.close();
 });
 
-test('an API key that is revoked stops at once, without a restart; others of its owner go on', async () => {
+test('an API key that is revoked stops at once, without a restart; others of its owner continue', async () => {
   const store = openMemory();
   const keys = new ApiKeys({ records: store.records });
   const first = await keys.create({ subject: 'carol' });

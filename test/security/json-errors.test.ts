@@ -49,7 +49,7 @@ async function start(scheme: Scheme, options: ServeOptions = {}): Promise<number
 
 const unreadable = [
   ['headers that are too large', 431, `X-Large: ${'x'.repeat(20_000)}\r\n`],
-  ['what is not HTTP', 400, 'no header at all\r\n'],
+  ['invalid HTTP', 400, 'no header at all\r\n'],
   ['an expectation that nobody meets', 417, 'Expect: miracles\r\nConnection: close\r\n'],
   ['headers that come too slowly', 408, 'X-Slow: '],
 ] as const;
@@ -63,7 +63,7 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
     expectJson(await exchange(scheme, port, text), status);
   });
 
-  test('a request that does not say for whom it is: 400', async () => {
+  test('a request without a Host header: 400', async () => {
     const port = await start(scheme);
     expectJson(await exchange(scheme, port, 'GET / HTTP/1.1\r\n\r\n'), 400);
   });
@@ -74,7 +74,7 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
     expectJson(await exchange(scheme, port, text), 405);
   });
 
-  test('a caller that asks for a tunnel and breaks off harms nobody', async () => {
+  test('a CONNECT request that is aborted has no effect on others', async () => {
     const port = await start(scheme);
     const socket = connectTo(scheme, port);
     socket.on('error', () => undefined);

@@ -36,7 +36,7 @@ function expectLimited(dialect: Dialect, answer: Answer): void {
 }
 
 describe.each(dialects)('$name', (dialect) => {
-  test('requests beyond the rate are refused with 429 and when to come again; others go on', async () => {
+  test('requests beyond the rate are refused with 429 and when to come again; others continue', async () => {
     // A clock that stands still gives no further tokens.
     let now = Date.now();
     const clock = { now: () => now };
@@ -188,7 +188,7 @@ test('a rate over all replicas is counted in the store they share', async () => 
   await store.close();
 });
 
-test('strangers who ask for too much are told apart by their address, before their body is read', async () => {
+test('anonymous callers are limited by address, before their body is read', async () => {
   const clock = { now: () => 0 };
   const url = await start({ callerLimits: { requestsPerSecond: 1, burst: 1, clock } });
   expect((await fetch(`${url}/tasks`, { headers: { 'a2a-version': '1.0' } })).status).toBe(200);
@@ -259,7 +259,7 @@ test('connections beyond the limit are closed at once', async () => {
   first.destroy();
 });
 
-test('a caller that reads nothing keeps nobody else waiting, and holds its one place', async () => {
+test('a caller that reads nothing does not delay others, and holds one permit', async () => {
   const chatty = agent({ name: 'chatty' }, async function* () {
     for (let index = 0; index < 200; index += 1) {
       yield { kind: 'working', parts: [{ text: 'x'.repeat(50_000) }] };

@@ -1,5 +1,5 @@
 /**
- * §13, §14.1.1: a card, or whoever writes one, must not lead our own calls to where they may not go.
+ * §13, §14.1.1: a card, or its author, must not direct our own calls to forbidden addresses.
  * The guard of webhooks is the `fetch` of the client.
  */
 import { createServer, type Server } from 'node:http';
@@ -12,7 +12,7 @@ import {
   type GuardedFetch,
   guardedFetch,
   httpsOrLoopbackPolicy,
-  sealedPolicy,
+  publicPolicy,
   type UrlPolicy,
 } from '../../src/push/index.ts';
 import { actor } from './support/agents.ts';
@@ -78,7 +78,7 @@ test('with the guard as its fetch, the client calls, streams and reads cards as 
 
 test('a card at a forbidden address is not even asked for', async () => {
   const secret = await site(() => ({ status: 200, body: '{}' }));
-  const fetch = guarded(sealedPolicy);
+  const fetch = guarded(publicPolicy);
   for (const address of [
     secret.url,
     `http://localhost:${secret.port}`,
@@ -109,7 +109,7 @@ test('a card from an allowed place cannot send calls to a forbidden one', async 
   }));
   // The place of the card is vouched for by name, and nothing else is.
   const fetch = guarded(
-    { ...sealedPolicy, allowedNames: ['cards.example'] },
+    { ...publicPolicy, allowedNames: ['cards.example'] },
     { resolver: async () => ['127.0.0.1'] },
   );
   const client = await connect(`http://cards.example:${published.port}`, { fetch, retry: false });

@@ -60,7 +60,7 @@ test('dead deliveries are listed without secrets, and sent again by the server t
       await run('list', '--store', path, '--state', 'dead', '--json');
       return output.length;
     })
-    .toBe(5);
+    .toBe(6);
   const [first = ''] = output;
   expect(JSON.parse(first)).toMatchObject({
     state: 'dead',
@@ -73,7 +73,7 @@ test('dead deliveries are listed without secrets, and sent again by the server t
     lastError: 'answered 500',
   });
   await run('list', '--store', path);
-  expect(output.at(-1)).toMatch(/^\d+ {2}dead {2}task \S+ {2}event 5 {2}to http:.* answered 500$/);
+  expect(output.at(-1)).toMatch(/^\d+ {2}dead {2}task \S+ {2}event 6 {2}to http:.* answered 500$/);
   for (const secret of secrets) expect(output.join('\n')).not.toContain(secret);
 
   isDown = false;
@@ -88,7 +88,7 @@ test('dead deliveries are listed without secrets, and sent again by the server t
   });
   await expect.poll(() => receiver.calls.length).toBe(before + 1);
   await run('retry', '--all', '--store', path);
-  await expect.poll(() => receiver.calls.length).toBe(before + 5);
+  await expect.poll(() => receiver.calls.length).toBe(before + 6);
   await expect
     .poll(async () => {
       output = [];

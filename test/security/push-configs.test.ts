@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { serveGrpc } from '../../src/grpc/index.ts';
 import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
 import { router, serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
-import { httpsOrLoopbackPolicy, sealedPolicy } from '../../src/push/index.ts';
+import { httpsOrLoopbackPolicy, publicPolicy } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { actor } from './support/agents.ts';
 import { tokenAuthenticator } from './support/callers.ts';
@@ -201,7 +201,7 @@ describe.each(dialects)('$name', (dialect) => {
   test('a host listed by name is allowed as that name only', async () => {
     await using receiver = await startReceiver();
     const url = await start({
-      push: { policy: { ...sealedPolicy, allowedNames: ['localhost'] } },
+      push: { policy: { ...publicPolicy, allowedNames: ['localhost'] } },
     });
     const id = await ask(url);
     const create = (host: string) =>
@@ -448,7 +448,7 @@ describe('the default policy, by who can reach the server', () => {
     await expect(check(opened, 'http://127.0.0.1:8099/')).resolves.toBeUndefined();
   });
 
-  test('a gRPC port for other machines seals a server that was local before', async () => {
+  test('a gRPC port for other machines closes a server that was local before', async () => {
     await start(await auth());
     if (server === undefined) throw new Error('not started');
     expect(await registers(server, 'http://127.0.0.1:8099/hook')).toBe(true);

@@ -158,8 +158,8 @@ test('callers, limits, webhooks and their keys are those of the whole server', a
     const push = { url: `${receiver.url}/${name}` };
     resultOf(rpc, await send(`${url}/${name}`, rpc.request('sendMessage', { push }), alice));
   }
-  await expect.poll(() => receiver.calls.filter(({ path }) => path === '/billing').length).toBe(3);
-  await expect.poll(() => receiver.calls.filter(({ path }) => path === '/orders').length).toBe(3);
+  await expect.poll(() => receiver.calls.filter(({ path }) => path === '/billing').length).toBe(4);
+  await expect.poll(() => receiver.calls.filter(({ path }) => path === '/orders').length).toBe(4);
   for (const path of ['', '/orders', '/billing']) {
     expect(await json(`${url}${path}/.well-known/jwks.json`)).toEqual(publicKeySet([key]));
   }
@@ -167,7 +167,7 @@ test('callers, limits, webhooks and their keys are those of the whole server', a
   expect((await send(`${url}/billing`, rpc.request('listTasks'), alice)).status).toBe(429);
 });
 
-test('what is no agent is said to be none, in JSON, with where to look', async () => {
+test('an unknown agent is 404 in JSON, with a hint where to look', async () => {
   const url = await start();
   for (const path of ['/', '/nobody', '/.well-known/agent-card.json', '/orders%2f', '/__proto__']) {
     const response = await fetch(`${url}${path}`);
@@ -181,7 +181,7 @@ test('what is no agent is said to be none, in JSON, with where to look', async (
 
 test.each([
   ['no agents', {}],
-  ['a name that is no segment of a path', { 'a/b': orders }],
+  ['a name that is not a segment of a path', { 'a/b': orders }],
   ['a name that stands for something else', { health: orders }],
   ['a name that begins with a dot', { '.well-known': orders }],
   ['two agents that would share their tasks', { one: orders, two: orders }],

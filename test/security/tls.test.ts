@@ -162,18 +162,18 @@ test('what browsers shall remember can be left unsaid, and is not said over plai
   expect((await fetch(`${plain}/health`)).headers.get('strict-transport-security')).toBeNull();
 });
 
-test('AUTH-SERVER-001: our client calls nobody whose certificate is not to be trusted', async () => {
+test('AUTH-SERVER-001: the client refuses servers with an untrusted certificate', async () => {
   await using files = await Files.write(certificateOf('server'));
   const url = await start({ tls: files.tls() });
   await expect(connect(url, { retry: false })).rejects.toMatchObject({ code: 'PEER_UNREACHABLE' });
   const trusting = guardedFetch(httpsOrLoopbackPolicy, {
-    certificateAuthority: authority.certificate,
+    tls: { current: async () => ({ ca: authority.certificate }) },
   });
   const client = await connect(url, { fetch: trusting });
   expect(client.card.name).toBe('actor');
   trusting.close();
   const doubting = guardedFetch(httpsOrLoopbackPolicy, {
-    certificateAuthority: other.certificate,
+    tls: { current: async () => ({ ca: other.certificate }) },
   });
   await expect(connect(url, { fetch: doubting, retry: false })).rejects.toMatchObject({
     code: 'PEER_UNREACHABLE',
@@ -279,7 +279,7 @@ test('over TLS the cookie of the inspector is for TLS only', async () => {
   expect((await get(`${url}/inspect/api/about`, { headers: { cookie } })).status).toBe(200);
 });
 
-test('where client certificates are required, nobody else gets as far as HTTP', async () => {
+test('where client certificates are required, other clients are refused before HTTP', async () => {
   await using files = await Files.write(certificateOf('server'));
   const url = await start({
     tls: files.tls({ ca: files.path('ca.pem'), requireClientCertificate: true }),
@@ -311,12 +311,12 @@ test('a new certificate is taken up, connections stay, and one that cannot be us
   expect(kept.status).toBe(200);
   await writeFile(files.path('server.pem'), 'no certificate');
   await expect
-    .poll(() => log.lines.filter(({ event }) => event === 'tls.reload_failed').length, {
+    .poll(() => log.lines.filter(({ event }) => event === 'files.reload_failed').length, {
       timeout: 20_000,
     })
     .toBeGreaterThan(0);
   expect((await get(`${url}/health`)).serverName).toBe('second');
-  expect(log.audited('action').map(({ event }) => event)).toContain('tls.reloaded');
+  expect(log.audited('action').map(({ event }) => event)).toContain('files.reloaded');
   expect(log.text()).not.toContain('PRIVATE KEY');
   agent.destroy();
 });

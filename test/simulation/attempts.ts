@@ -32,7 +32,8 @@ export class Attempts {
 
   expectNews(at: number | undefined, what: string): void {
     const { ledger, report } = this.#options;
-    if (ledger.isOldNews(at)) report('whoever waits is told in time', `${what} did not come`);
+    if (ledger.isOldNews(at))
+      report('waiting clients are notified in time', `${what} did not come`);
   }
 
   request<T>(work: (engine: Engine, signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -56,7 +56,7 @@ export class BusClient {
     });
   }
 
-  /** Sends a message and waits for what comes of it. */
+  /** Sends a message and waits for its result. */
   async ask(message: Message, from: string, random: Random): Promise<BusAnswer> {
     const { messageId } = message;
     this.#asked.add(messageId);

@@ -44,7 +44,7 @@ export class Conversation {
   readonly #questions = new Set<string>();
   /** All tasks it has heard of. */
   readonly #tasks: string[] = [];
-  /** The name it goes by on the bus, if it sends its messages there. */
+  /** Its name on the bus, if it sends its messages there. */
   readonly #busName: string | undefined;
   #contextId: string | undefined;
   #sent = 0;
@@ -70,7 +70,7 @@ export class Conversation {
     if (random.chance(0.7)) this.#contextId = plan.name;
   }
 
-  /** What it is waiting for, for whoever wonders why it does not end. */
+  /** What it is waiting for, shown when a run does not end. */
   get state(): string {
     return `${this.name}: ${this.#exchange.state}`;
   }

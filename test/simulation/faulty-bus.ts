@@ -31,12 +31,15 @@ export interface FaultyBusOptions {
 /**
  * A broker across a network that is not to be trusted: messages of one process keep their order, but
  * each of them may be refused, or taken and its receipt lost; a delivery may come again though it was
- * settled; and when the connection breaks, whatever the process has in hand goes to others while it
+ * settled; and when the connection breaks, the unacknowledged messages of the process go to others while it
  * is still working on it.
  */
 export class FaultyBus implements Bus {
   readonly type = 'memory';
+  readonly isConnected = true;
   readonly #options: FaultyBusOptions;
+  readonly brokerVersion = undefined;
+  readonly dialect = 'legate';
   readonly #inHand = new Set<() => void>();
   readonly #consumptions = new Set<Consumption>();
   /** When the last message arrives, in milliseconds since the world began. */
@@ -45,6 +48,10 @@ export class FaultyBus implements Bus {
 
   constructor(options: FaultyBusOptions) {
     this.#options = options;
+  }
+
+  get queues(): Bus['queues'] {
+    return this.#options.inner.queues;
   }
 
   publish(topic: string, message: OutgoingMessage, options: PublishOptions = {}): Promise<void> {
@@ -68,8 +75,8 @@ export class FaultyBus implements Bus {
     });
   }
 
-  async declare(queue: Queue): Promise<void> {
-    await this.#options.inner.declare(queue);
+  declare(...input: Parameters<Bus['declare']>): ReturnType<Bus['declare']> {
+    return this.#options.inner.declare(...input);
   }
 
   async consume(
@@ -94,15 +101,39 @@ export class FaultyBus implements Bus {
     return this.#options.inner.inspect(queueName);
   }
 
+  brokerQueueName(queueName: string): string {
+    return this.#options.inner.brokerQueueName(queueName);
+  }
+
+  deadQueueName(queueName: string): string {
+    return this.#options.inner.deadQueueName(queueName);
+  }
+
   deadLetters(...input: Parameters<Bus['deadLetters']>): ReturnType<Bus['deadLetters']> {
     return this.#options.inner.deadLetters(...input);
+  }
+
+  bury(...input: Parameters<Bus['bury']>): ReturnType<Bus['bury']> {
+    return this.#options.inner.bury(...input);
   }
 
   replay(...input: Parameters<Bus['replay']>): ReturnType<Bus['replay']> {
     return this.#options.inner.replay(...input);
   }
 
-  /** The connection broke: the broker gives to others what the process still has in hand. */
+  oldest(queueName: string): ReturnType<Bus['oldest']> {
+    return this.#options.inner.oldest(queueName);
+  }
+
+  purge(queueName: string): Promise<number> {
+    return this.#options.inner.purge(queueName);
+  }
+
+  delete(queueName: string): Promise<void> {
+    return this.#options.inner.delete(queueName);
+  }
+
+  /** The connection broke: the broker redelivers the unacknowledged messages of the process. */
   cut(): void {
     for (const giveBack of this.#inHand) giveBack();
   }

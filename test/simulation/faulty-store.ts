@@ -37,6 +37,7 @@ export class FaultyStore implements Store {
   readonly commands: Store['commands'];
   readonly push: PushStore;
   readonly records: RecordStore;
+  readonly vectors: Store['vectors'];
   /** Times that a task or its log was read. */
   reads = 0;
   readonly #options: FaultyStoreOptions;
@@ -48,6 +49,7 @@ export class FaultyStore implements Store {
     const { commands, push, records } = inner;
     this.clock = inner.clock;
     this.health = inner.health;
+    this.vectors = inner.vectors;
     this.commands = {
       queue: (...input) => this.#call('commands.queue', () => commands.queue(...input), input),
       end: (...input) => this.#call('commands.end', () => commands.end(...input), input),
@@ -78,6 +80,7 @@ export class FaultyStore implements Store {
       nextDueMs: () => this.#call('push.nextDueMs', () => push.nextDueMs(), []),
       deliveries: (...input) =>
         this.#call('push.deliveries', () => push.deliveries(...input), input),
+      counts: () => this.#call('push.counts', () => push.counts(), []),
       revive: (...input) => this.#call('push.revive', () => push.revive(...input), input),
     };
     this.records = {
@@ -98,6 +101,10 @@ export class FaultyStore implements Store {
       input,
       (outcome) => ledger.admit(...input, outcome),
     );
+  }
+
+  counts(...input: Of<'counts'>['input']): Of<'counts'>['output'] {
+    return this.#call('counts', () => this.#options.inner.counts(...input), input);
   }
 
   append(...input: Of<'append'>['input']): Of<'append'>['output'] {
@@ -144,6 +151,10 @@ export class FaultyStore implements Store {
 
   loadContext(...input: Of<'loadContext'>['input']): Of<'loadContext'>['output'] {
     return this.#call('loadContext', () => this.#options.inner.loadContext(...input), input);
+  }
+
+  listContexts(...input: Of<'listContexts'>['input']): Of<'listContexts'>['output'] {
+    return this.#call('listContexts', () => this.#options.inner.listContexts(...input), input);
   }
 
   readContextLog(...input: Of<'readContextLog'>['input']): Of<'readContextLog'>['output'] {
@@ -205,6 +216,10 @@ export class FaultyStore implements Store {
 
   sweep(...input: Of<'sweep'>['input']): Of<'sweep'>['output'] {
     return this.#call('sweep', () => this.#options.inner.sweep(...input), input);
+  }
+
+  follow(...input: Of<'follow'>['input']): () => void {
+    return this.#options.inner.follow(...input);
   }
 
   watch(listener: Of<'watch'>['input'][0]): () => void {

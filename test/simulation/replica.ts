@@ -1,5 +1,5 @@
 import { type Bus, hostOnBus, type Hosting } from '../../src/bus/index.ts';
-import { PushDispatcher, sealedPolicy } from '../../src/push/index.ts';
+import { PushDispatcher, publicPolicy } from '../../src/push/index.ts';
 import type { Store } from '../../src/store/index.ts';
 import { Engine, readTaskAt } from '../../src/tasks/index.ts';
 import type { BusConditions, StoreConditions } from './conditions.ts';
@@ -224,7 +224,7 @@ export class Replica {
       scheduler: lane,
       random: () => random.next(),
       logger: logTo(history, name),
-      policy: sealedPolicy,
+      policy: publicPolicy,
       taskAt: (taskId, sequence) => readTaskAt(store, taskId, sequence),
       transport: webhooks.from(lane),
       timeout: 500,

@@ -4,12 +4,12 @@ import { drawPlan, type Plan } from './plan.ts';
 import { simulate } from './simulate.ts';
 import { tellFailure } from './tell.ts';
 
-/** `npm run ci:full` runs ten times as many turns. */
-const worlds = 10;
+/** `npm run ci:full` runs 100,000 turns. */
+const worlds = 4;
 /** More than are asked for: not every message that is sent starts a turn. */
 const turnsPerWorld = 1_060;
 
-test('10,000 turns under crashes, pauses, wrong clocks, lost calls and racing cancels break no rule', async () => {
+test('4,000 turns under crashes, pauses, wrong clocks, lost calls and racing cancels break no rule', async () => {
   const total = { turns: 0, webhookCalls: 0, busAnswers: 0 };
   for (let world = 1; world <= worlds; world += 1) {
     const plan = drawPlan({ seed: `world ${world}`, turns: turnsPerWorld });
@@ -19,9 +19,9 @@ test('10,000 turns under crashes, pauses, wrong clocks, lost calls and racing ca
     total.webhookCalls += result.webhookCalls;
     total.busAnswers += result.busAnswers;
   }
-  expect(total.turns).toBeGreaterThanOrEqual(10_000);
-  expect(total.webhookCalls).toBeGreaterThan(1_000);
-  expect(total.busAnswers).toBeGreaterThan(500);
+  expect(total.turns).toBeGreaterThanOrEqual(4_000);
+  expect(total.webhookCalls).toBeGreaterThan(400);
+  expect(total.busAnswers).toBeGreaterThan(200);
 }, 600_000);
 
 test('one seed gives one history', async () => {
@@ -36,7 +36,7 @@ test('one seed gives one history', async () => {
   expect(other.history).not.toEqual(first.history);
 });
 
-/** A store that lets whoever lost a turn go on writing. */
+/** A store that lets a replica that lost a turn continue to write. */
 function withoutFences(store: Store): Store {
   return spoiled(store, {
     append: ({ turn: _turn, ...append }: Append) => store.append({ ...append }),

@@ -3,7 +3,7 @@ import type { Random } from './random.ts';
 
 /** What the clocks of a world show when it begins, in milliseconds since 1970. */
 const epoch = 1_700_000_000_000;
-/** Steps after which the real event loop gets its turn, for whoever watches the run. */
+/** Steps between yields to the real event loop, which prints progress. */
 const stepsPerBreath = 20_000;
 
 /**

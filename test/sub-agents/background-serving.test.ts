@@ -116,7 +116,7 @@ test('5.2: POST /cancel_background_tasks/{id} cancels the work elsewhere, and th
   expect(await one.post('/cancel_background_tasks/ada')).toBe(200);
   expect(await one.state()).toBe('TASK_STATE_CANCELED');
   expect(await one.post('/cancel_background_tasks/ada')).toBe(200);
-  // Whoever speaks to the agent has it asked anew.
+  // The next message makes it ask again.
   one.finish();
   const said = await one.say('and now?');
   expect([[STILL], ['Found the Ritz.']]).toContainEqual(said);

@@ -174,7 +174,7 @@ test('who cancels the flow cancels the work elsewhere', async () => {
   await expect.poll(() => desk.state()).toBe('TASK_STATE_CANCELED');
 });
 
-test('5.2: a conversation that rests cancels the work elsewhere; who comes back has it done anew', async () => {
+test('5.2: a conversation that rests cancels the work elsewhere; who comes back has it done again', async () => {
   const desk = await new Desk().serve();
   await using one = await talkTo(desk);
   const { chat } = one;

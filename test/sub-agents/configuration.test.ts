@@ -17,7 +17,7 @@ async function problemsOf(
 
 const config = 'sub_agents/finder/config.yml';
 
-test('mistakes in the configuration of an agent are told with their places and what was meant', async () => {
+test('errors in the configuration of an agent have a position and a suggestion', async () => {
   const found = await problemsOf({
     [config]: `
 agent:
@@ -74,7 +74,7 @@ for (const [what, files, expected] of [
     /"connections" belongs to agents with protocol RASA/,
   ],
   [
-    'a card that is no file of the project',
+    'a card that is not a file of the project',
     {
       [config]:
         'agent: {name: finder, protocol: A2A, description: d}\nconfiguration: {agent_card: card.json}\n',
@@ -108,7 +108,7 @@ for (const [what, files, expected] of [
     {
       [config]: 'agent: {name: findr, description: d}\nconfiguration: {module: ./a.ts}\n',
     },
-    /no flow or sub agent named "finder"; did you mean "findr"\?/,
+    /no flow, sub agent or peer named "finder"; did you mean "findr"\?/,
   ],
   [
     'a program for tools without a command',

@@ -28,7 +28,9 @@ import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { artifact, data } from '../../src/protocol/index.ts';
 import { TurnStopped } from '../../src/tasks/index.ts';
-import { talk, type TalkOptions } from './support.ts';
+import { serveAssistant } from '../../src/assistant/index.ts';
+import { projectFolder } from '../support/greenhouse.ts';
+import { talk, type TalkOptions, trip } from './support.ts';
 
 const APOLOGY = 'Something went wrong on my side. Please try that again.';
 const open: { close(): Promise<void> }[] = [];
@@ -272,7 +274,7 @@ test('after an interruption the open question is asked again, and nothing is sen
   const { chat } = one;
   await chat.say('to Rome', start('trip'), set('city', 'Rome'));
   await chat.say('weather?', start('weather'));
-  expect(await chat.say('yes', goOn)).toEqual(['Which hotel?']);
+  expect(await chat.say('yes', proceed)).toEqual(['Which hotel?']);
   expect(heard).toHaveLength(1);
   // A correction is news to the agent.
   expect((await chat.say('no, Paris', set('city', 'Paris'))).slice(1)).toEqual([
@@ -310,26 +312,26 @@ async function goneOn(configuration: string, options: ServeOptions = {}) {
   return { one, state };
 }
 
-const goOn = set('continue_interrupted_flow_confirmation', true);
+const proceed = set('continue_interrupted_flow_confirmation', true);
 
 for (const streaming of [true, false]) {
-  test(`a task that goes on without us after an interruption is cancelled when its time is over (streaming: ${streaming})`, async () => {
+  test(`a task that continues without us after an interruption is cancelled when its time is over (streaming: ${streaming})`, async () => {
     const key = streaming ? 'timeout' : 'max_polling_time';
     const { one, state } = await goneOn(`${key}: 0.3`, { streaming });
     await using _ = one;
-    expect((await one.chat.say('yes', goOn)).at(-1)).toBe(APOLOGY);
+    expect((await one.chat.say('yes', proceed)).at(-1)).toBe(APOLOGY);
     await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED');
   });
 }
 
-test('a task that goes on without us after an interruption is left at work after `background_after`', async () => {
+test('a task that continues without us after an interruption is left at work after `background_after`', async () => {
   const { one, state } = await goneOn('background_after: 0');
   await using _ = one;
-  expect((await one.chat.say('yes', goOn)).at(-1)).toMatch('I am still working');
+  expect((await one.chat.say('yes', proceed)).at(-1)).toMatch('I am still working');
   expect(await state()).toBe('TASK_STATE_WORKING');
 });
 
-test('an answer to a task that was ended elsewhere begins another one', async () => {
+test('an answer to a task that was ended elsewhere starts another one', async () => {
   const heard: Turn['message'][] = [];
   const { url } = await serving(asking(heard));
   const client = await connect(url);
@@ -584,7 +586,7 @@ test('closing a project cancels the tasks of aborted messages first', async () =
   expect(tasks).toMatchObject([{ status: { state: 'TASK_STATE_CANCELED' } }]);
 });
 
-test('the start fails, warns or goes on when the agent is not there', async () => {
+test('the start fails, warns or continues when the agent is not there', async () => {
   const gone = 'http://127.0.0.1:9';
   await expect(talkTo(gone, ', startup_check: fail')).rejects.toThrow(
     /sub agent finder does not answer: .*startup_check to warn or lazy/,
@@ -673,3 +675,42 @@ test.each(['token', 'oauth'])(
     );
   },
 );
+
+test('the text of an agent elsewhere is shown as it arrives, and not sent again', async () => {
+  const gate = Promise.withResolvers<void>();
+  const finder = await serving(
+    agent({ name: 'finder' }, async function* () {
+      yield 'The Ritz';
+      await gate.promise;
+      yield ' has a room.';
+    }),
+  );
+  await using folder = await projectFolder({
+    ...trip,
+    'domain.yml': `session_config: {start_session_after_expiry: false}${trip['domain.yml'] ?? ''}`,
+    'config.yml': 'pipeline: [{name: MatchingCommandGenerator}]\n',
+    'endpoints.yml': 'store: {type: memory}\na2a_server: {description: Plans trips.}\n',
+    'sub_agents/finder/config.yml': `
+agent: {name: finder, description: Finds a hotel., protocol: A2A}
+configuration: {agent_card: "${finder.url}/.well-known/agent-card.json"}
+`,
+  });
+  await using desk = await serveAssistant({ places: { directory: folder.directory }, drainMs: 0 });
+  const client = await connect(desk.url);
+  const texts: string[] = [];
+  let last = '';
+  for await (const { response: event } of client.sendStreamingMessage('travel advice')) {
+    if ('artifactUpdate' in event) {
+      texts.push(event.artifactUpdate.artifact.parts.map(({ text = '' }) => text).join(''));
+      gate.resolve();
+    }
+    if ('statusUpdate' in event) {
+      last = JSON.stringify(event.statusUpdate.status.message?.parts ?? []);
+    }
+  }
+  expect(texts.join('')).toBe('The Ritz has a room.');
+  expect(texts.length).toBeGreaterThan(1);
+  expect(last).toContain(
+    '"text":"The Ritz has a room.","metadata":{"message":{"metadata":{"streamed":true}}}',
+  );
+});

@@ -215,7 +215,7 @@ test('the user goes back to the lower of two agents by name, and later to the ot
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 2']);
 });
 
-test('three flows deep, the user chooses which agent goes on', async () => {
+test('three flows deep, the user chooses which agent continues', async () => {
   await using one = await begun();
   const { chat } = one;
   await chat.say('pizza', start('food'));
@@ -227,7 +227,7 @@ test('three flows deep, the user chooses which agent goes on', async () => {
   expect(chat.outcome.userFlows).toContain('food');
 });
 
-test('an agent that the user does not want to go on with is cancelled', async () => {
+test('an agent that the user does not want to continue with is cancelled', async () => {
   await using one = await begun();
   const { chat } = one;
   await chat.say('weather?', start('weather'));
@@ -238,7 +238,7 @@ test('an agent that the user does not want to go on with is cancelled', async ()
   expect(await chat.say('to Rome', ...toRome)).toEqual(['finder started 0']);
 });
 
-test('a loop back to an agent begins it anew, also when it had been interrupted before', async () => {
+test('a loop back to an agent starts it again, also when it had been interrupted before', async () => {
   await using one = await talk({ files });
   const { chat } = one;
   expect(await chat.say('rounds', start('rounds'))).toEqual(['finder started 0']);
@@ -304,7 +304,7 @@ test('what an agent sets while it asks is kept, through an interruption as well'
   expect(chat.slot('note')).toBe('finder 1');
 });
 
-test('an agent within a called flow is interrupted and resumed, and the caller goes on after it', async () => {
+test('an agent within a called flow is interrupted and resumed, and the caller continues after it', async () => {
   await using one = await talk({ files });
   const { chat } = one;
   expect(await chat.say('a tour', start('tour'))).toEqual(['guide started 0']);
@@ -334,7 +334,7 @@ test('cancelling the flow that came between leads back to the agent', async () =
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
 });
 
-test('stop that and do this: the agent is cancelled, and the other flow begins', async () => {
+test('stop that and do this: the agent is cancelled, and the other flow starts', async () => {
   await using one = await begun();
   const { chat } = one;
   const said = await chat.say('stop, pizza', cancel, start('food'));
@@ -352,7 +352,7 @@ test('a flow that breaks while it came between leaves the agent to be resumed', 
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
 });
 
-test('an agent that breaks takes its flow along, with one message, and leaves the other agent alone', async () => {
+test('a failing agent ends its flow with one message, and does not affect the other agent', async () => {
   await using one = await begun();
   const { chat } = one;
   await chat.say('pizza', start('food'));

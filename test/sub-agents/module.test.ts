@@ -107,7 +107,7 @@ for (const [what, module] of [
   ],
   ['does not end in its time', `export const run = () => new Promise(() => {});`],
 ] as const) {
-  test(`an agent that ${what} ends its flow with one message, and the conversation goes on`, async () => {
+  test(`an agent that ${what} ends its flow with one message, and the conversation continues`, async () => {
     await using one = await talkWith(module, ', timeout: 0.3');
     expect(await one.chat.say('advice', start('chat'))).toEqual([APOLOGY]);
     expect(one.chat.outcome.error).toMatchObject({ type: 'agent_failed' });
@@ -115,7 +115,7 @@ for (const [what, module] of [
   });
 }
 
-test('events that make no sense are left out, and values are made to fit their slots', async () => {
+test('invalid events are left out, and values are stored as they are, categories as the domain writes them', async () => {
   await using one = await talkWith(`
 export const run = ({ id }) => ({
   id,
@@ -128,7 +128,7 @@ export const run = ({ id }) => ({
   expect(await one.chat.say('to Rome', start('trip'), set('city', 'Rome'))).toEqual([
     'Booked Ritz.',
   ]);
-  expect(one.chat.slot('nights')).toBe(3);
+  expect(one.chat.slot('nights')).toBe('3');
   expect(one.chat.slot('hotel')).toBe('Ritz');
 });
 
@@ -145,7 +145,7 @@ export const run = async ({ id }, { say }) => {
   expect(one.logged.filter(({ event }) => event === 'sub_agent.progress_dropped')).toHaveLength(1);
 });
 
-test('what an agent says after its time is up is told nobody', async () => {
+test('output of an agent after its timeout is dropped', async () => {
   await using one = await talkWith(
     `
 export const run = async ({ id }, { say, signal }) => {
@@ -224,7 +224,7 @@ export const run = async ({ id, userMessage }) => {
   await closed;
 });
 
-test('closing does not wait for ever for a turn that hangs', async () => {
+test('closing does not wait forever for a turn that hangs', async () => {
   await using one = await talkWith(`export const run = () => new Promise(() => {});`);
   void one.chat.say('advice', start('chat'));
   await expect(one.chat.assistant.close({ graceMs: 10 })).resolves.toBeUndefined();

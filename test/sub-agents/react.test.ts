@@ -18,7 +18,7 @@ function calls(name: string, input: object, text?: string) {
   return { toolCalls: [{ name, input: input as never }], ...(text !== undefined && { text }) };
 }
 
-test('a task-specific agent looks things up, asks, fills its slot silently, and the flow goes on', async () => {
+test('a task-specific agent looks things up, asks, fills its slot silently, and the flow continues', async () => {
   await using one = await reactTalk([
     calls('find_hotels', { city: 'Rome' }, 'Let me look for hotels.'),
     'The Ritz or the Savoy?',
@@ -104,7 +104,7 @@ test.each([
   expect(one.model.requests.map(({ isStream }) => isStream)).toEqual([false, false]);
 });
 
-test('an answer that breaks off is asked for again, and what was shown is a message of its own', async () => {
+test('an answer that is cut off is asked for again, and what was shown is a message of its own', async () => {
   await using one = await reactTalk([
     { text: 'The Ritz or the Savoy?', disconnect: 'midway', chunkDelayMs: 20 },
     'The Ritz, or the Savoy?',
@@ -226,7 +226,7 @@ test('the whole run has a time, and a run that takes longer ends the flow with o
   expect(one.chat.flowEvents.slice(-2)).toEqual(['agent_cancelled finder', 'flow_cancelled trip']);
 });
 
-test('a tool that takes too long is told to the model, which goes on without it', async () => {
+test('a tool that takes too long is told to the model, which continues without it', async () => {
   await using one = await reactTalk([calls('hang', {}), 'I cannot find any.'], {
     configuration: ', tool_timeout: 0.1',
   });
@@ -234,7 +234,7 @@ test('a tool that takes too long is told to the model, which goes on without it'
   expect(one.model.requests[1]?.promptText).toMatch(/longer than 0\.1 s|timed? ?out/i);
 });
 
-test('tools that fail or do not exist, and input that is no JSON, are told to the model', async () => {
+test('failing tools, unknown tools and malformed input are reported to the model', async () => {
   await using one = await reactTalk([
     {
       toolCalls: [
@@ -359,7 +359,7 @@ export const tools = [
   expect(one.hotels.metas).toEqual([{}]);
 });
 
-test('an agent begun once more finds its slots empty, and one that is done already does not begin', async () => {
+test('an agent started once more finds its slots empty, and one that is done already does not start', async () => {
   await using one = await reactTalk([
     calls('set_slot_hotel', { slot_value: 'Ritz' }),
     calls('set_slot_hotel', { slot_value: 'Savoy' }),
@@ -415,7 +415,7 @@ test('a model that is restarted sees in brackets what belongs to the time before
   expect(shown(3)?.slice(-3)).toEqual(['once more', 'Where to, this time?', 'Paris']);
 });
 
-test('thoughts of a model are for nobody', async () => {
+test('reasoning of a model is not shown', async () => {
   await using one = await reactTalk([
     { text: '<think>The user is rude.</think>Which one?', reasoning: 'hm' },
   ]);

@@ -104,7 +104,7 @@ export async function talk({
     const callHandlers = await createHandlers(project, {
       models,
       logger,
-      bindings,
+      bindings: () => bindings,
       sleep: (milliseconds) => Promise.resolve(void waits.push(milliseconds)),
     });
     const chat = new Conversation(project, { callHandlers, logger });

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { loadSync } from '@grpc/proto-loader';
 
 /** One request to a collector. */
 export interface Received {
@@ -11,6 +14,8 @@ export interface Received {
 
 /** A span as OTLP writes it. */
 export interface WireSpan {
+  /** `service.name` of the resource that it came with. */
+  readonly service?: unknown;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -41,7 +46,7 @@ export interface WirePoint {
   readonly attributes: readonly { readonly key: string; readonly value: object }[];
 }
 
-/** A collector for OTLP over HTTP with JSON: stores the requests, and returns scripted responses. */
+/** A collector for OTLP over HTTP with JSON, and traces with protobuf: stores the requests, and returns scripted responses. */
 export class OtlpCollector implements AsyncDisposable {
   readonly received: Received[] = [];
   readonly #server;
@@ -51,9 +56,12 @@ export class OtlpCollector implements AsyncDisposable {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        const body = JSON.parse(Buffer.concat(chunks).toString()) as Received['body'];
+        const type = request.headers['content-type'] ?? '';
+        const isBinary = type.startsWith('application/x-protobuf');
+        const content = unpacked(Buffer.concat(chunks), request.headers['content-encoding']);
+        const body = isBinary ? readTraces(content) : JSON.parse(content.toString());
         this.received.push({ path: request.url ?? '', headers: request.headers, body });
-        response.writeHead(answer(), { 'content-type': 'application/json' }).end('{}');
+        response.writeHead(answer(), { 'content-type': type }).end(isBinary ? '' : '{}');
       });
     });
   }
@@ -71,10 +79,12 @@ export class OtlpCollector implements AsyncDisposable {
 
   get spans(): readonly WireSpan[] {
     return this.#of('/v1/traces').flatMap((body) => {
-      const { resourceSpans } = body as {
-        resourceSpans: { scopeSpans: { spans: WireSpan[] }[] }[];
-      };
-      return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+      const { resourceSpans } = body as WireTraces;
+      return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+        const named = resource?.attributes?.find(({ key }) => key === 'service.name');
+        const service = named?.value['stringValue'];
+        return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ ...span, service })));
+      });
     });
   }
 
@@ -98,4 +108,45 @@ export class OtlpCollector implements AsyncDisposable {
     this.#server.close();
     await once(this.#server, 'close');
   }
+}
+
+/** A request to `/v1/traces`. */
+type WireTraces = {
+  readonly resourceSpans: readonly {
+    readonly resource?: {
+      readonly attributes?: readonly {
+        readonly key: string;
+        readonly value: Readonly<Record<string, unknown>>;
+      }[];
+    };
+    readonly scopeSpans: readonly { readonly spans: readonly WireSpan[] }[];
+  }[];
+};
+
+function unpacked(body: Buffer, encoding: string | undefined): Buffer {
+  return encoding === 'gzip' ? gunzipSync(body) : body;
+}
+
+/** Spans in protobuf, as OTLP writes them in JSON: ids in hexadecimal. */
+function readTraces(body: Buffer): Received['body'] {
+  const file = join(import.meta.dirname, 'otlp.proto');
+  const service = loadSync(file, { longs: String, bytes: String, defaults: true })['otlp.Traces'];
+  if (service === undefined || 'format' in service) throw new Error(`${file} has no service`);
+  const request = service['Export']?.requestDeserialize(body) as WireTraces;
+  const resourceSpans = request.resourceSpans.map(({ resource, scopeSpans }) => ({
+    resource,
+    scopeSpans: scopeSpans.map(({ spans }) => ({
+      spans: spans.map((span) => ({
+        ...span,
+        traceId: hexadecimal(span.traceId),
+        spanId: hexadecimal(span.spanId),
+        parentSpanId: hexadecimal(span.parentSpanId ?? ''),
+      })),
+    })),
+  }));
+  return { resourceSpans };
+}
+
+function hexadecimal(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('hex');
 }

@@ -112,6 +112,12 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
+/** A program beside the server, such as `pg_dump`; without one, the one on the PATH. */
+export function postgresProgram(name: string): string {
+  const path = join(findBinaries() ?? '', name);
+  return existsSync(path) ? path : name;
+}
+
 function findBinaries(): string | undefined {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian)
@@ -154,7 +160,7 @@ function installBinaries(): string {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user of its package, or as nobody. */
-function serverUser(): { uid: number; gid: number } | undefined {
+export function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {
     const id = (flag: string) =>

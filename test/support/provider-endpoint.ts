@@ -18,6 +18,13 @@ export interface ProviderEndpoint extends AsyncDisposable {
   }[];
 }
 
+/** An HTTP endpoint that refuses every call, in the words of a provider. */
+export async function startRefusing(status: number, body: JsonObject): Promise<ProviderEndpoint> {
+  return listen((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+}
+
 /** An HTTP endpoint that streams answers in the wire format of one provider. */
 export async function startProvider(
   wire: Wire,
@@ -37,7 +44,14 @@ export async function startProvider(
     }
     response.end();
   };
-  const server = createServer((request, response) => void answer(request, response));
+  return listen((request, response) => void answer(request, response), calls);
+}
+
+async function listen(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  calls: ProviderEndpoint['calls'] = [],
+): Promise<ProviderEndpoint> {
+  const server = createServer(handle);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;

@@ -9,8 +9,13 @@ const hint =
   'These tests need RabbitMQ: set AMQP_URL to a server, or install it (Debian: apt-get install ' +
   'rabbitmq-server) so that the tests can start one of their own.';
 
-/** Debian's wrapper in /usr/sbin changes the user; the script behind it does not. */
-const scripts = ['/usr/lib/rabbitmq/bin/rabbitmq-server', '/usr/local/sbin/rabbitmq-server'];
+/**
+ * `RABBITMQ_BIN` is the directory of another version's scripts. Debian's wrapper in /usr/sbin changes
+ * the user; the script behind it does not.
+ */
+const scripts = [process.env.RABBITMQ_BIN ?? '', '/usr/lib/rabbitmq/bin', '/usr/local/sbin']
+  .filter((directory) => directory !== '')
+  .map((directory) => join(directory, 'rabbitmq-server'));
 
 /** A RabbitMQ server for tests. */
 export interface RabbitMq {
@@ -25,6 +30,14 @@ export interface RabbitMq {
   thaw(): void;
   /** Raises or clears an alarm: the server blocks publishers while it stands. */
   alarm(kind: 'memory' | 'disk', isOn: boolean): Promise<void>;
+}
+
+/** A server with its command line. */
+export interface OwnRabbitMq extends RabbitMq {
+  /** Runs `rabbitmqctl`, and returns what it prints. */
+  control(...args: string[]): Promise<string>;
+  /** Ends the server as a crash would. */
+  kill(): Promise<void>;
 }
 
 let shared: Promise<RabbitMq> | undefined;
@@ -53,13 +66,26 @@ async function given(url: string): Promise<RabbitMq> {
   };
 }
 
-async function startRabbitMq(): Promise<RabbitMq> {
+/** What a server of one's own has beside the usual. */
+export interface RabbitMqOptions {
+  /** Names of plugins, as `rabbitmq_management`. */
+  readonly plugins?: readonly string[];
+  /** Lines of rabbitmq.conf; `directory` is where the server keeps its files. */
+  readonly config?: (directory: string) => readonly string[];
+}
+
+/** A server that is started for the caller alone, and ends with the test run. */
+export async function startRabbitMq({
+  plugins = [],
+  config = () => [],
+}: RabbitMqOptions = {}): Promise<OwnRabbitMq> {
   const script = scripts.find((path) => existsSync(path)) ?? installScript();
   const directory = serverDirectory('rabbitmq');
   const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
   const node = `legate${port}@localhost`;
-  writeFileSync(join(directory, 'plugins'), '[].');
-  writeFileSync(join(directory, 'rabbitmq.conf'), 'disk_free_limit.absolute = 50MB\n');
+  const lines = ['disk_free_limit.absolute = 50MB', ...config(directory)];
+  writeFileSync(join(directory, 'plugins'), `[${plugins.join(',')}].`);
+  writeFileSync(join(directory, 'rabbitmq.conf'), `${lines.join('\n')}\n`);
   writeFileSync(join(directory, 'stop'), `kill -9 $(cat pid)\nepmd -port ${mapper} -kill\n`);
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
@@ -104,6 +130,15 @@ async function startRabbitMq(): Promise<RabbitMq> {
     closeConnections: () => control('close_all_connections', 'test'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
+    async control(...args) {
+      const all = ['-q', '-n', node, ...args];
+      return (await promisify(execFile)(join(script, '../rabbitmqctl'), all, { env })).stdout;
+    },
+    async kill() {
+      const gone = new Promise((resolve) => void child.once('exit', resolve));
+      signal('SIGKILL');
+      await gone;
+    },
     async alarm(kind, isOn) {
       const [command, raised, usual] = {
         memory: ['set_vm_memory_high_watermark', '0', '0.4'],

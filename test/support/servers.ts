@@ -111,8 +111,27 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** Debian's packages of the programs that tests start. Continuous integration installs them before. */
+export const packages = [
+  'postgresql',
+  'rabbitmq-server',
+  'pgbouncer',
+  'chromium',
+  'nginx',
+  'haproxy',
+  'bash',
+  'fish',
+  'zsh',
+] as const;
+
+/** Of those that `npm run ci:full` starts besides. */
+export const fullPackages = ['prometheus'] as const;
+
 /** Installs a Debian package, when that is possible; says what to install when it is not. */
-export function installPackage(name: string, hint: string): void {
+export function installPackage(
+  name: (typeof packages | typeof fullPackages)[number],
+  hint: string,
+): void {
   if (process.getuid?.() !== 0) throw new Error(hint);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   try {

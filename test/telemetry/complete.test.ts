@@ -11,14 +11,16 @@ import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { busLink, gateway, hostOnBus, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve } from '../../src/http/index.ts';
-import { scriptedModel } from '../../src/models/index.ts';
+import { createEmbedder, scriptedModel } from '../../src/models/index.ts';
 import { joinPeers, peerSubject } from '../../src/peers/index.ts';
 import { artifact, Json, message } from '../../src/protocol/index.ts';
 import { openMemory, openStore, type Store } from '../../src/store/index.ts';
 import { metricTable, startSpan, startTelemetry } from '../../src/telemetry/index.ts';
+import { emptyDatabase } from '../../src/store/postgres/database.contract.ts';
 import { setDiskFull } from '../support/full-disk.ts';
 import { OtlpCollector, pointsOf } from '../support/otlp-collector.ts';
 import { temporaryDirectory } from '../support/stores.ts';
+import { say, startTravelDesk } from './travel-desk.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -31,6 +33,11 @@ function keep<T extends AsyncDisposable>(opened: T): T {
 }
 
 const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
+
+/** The name of a span without its subject: `chat gpt-5` is `chat`. */
+function operationOf(name: string): string {
+  return name.split(' ', 1)[0] ?? name;
+}
 
 function answering(name: string) {
   return agent({ name }, async function* () {
@@ -71,6 +78,27 @@ async function modelsAndTools(): Promise<void> {
     await serve(llmAgent({ name: 'clerk', model, tools: [sum, tools] }), { drainMs: 0 }),
   );
   await (await connect(server.url)).sendMessage('x');
+}
+
+/** An embedding model behind an endpoint of its own. */
+async function embeddings(): Promise<void> {
+  const http = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      const usage = { prompt_tokens: 3, total_tokens: 3 };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ data: [{ index: 0, embedding: [1, 0] }], usage }));
+    });
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  closing.push(async () => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const api_base = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`;
+  const models = [{ provider: 'self-hosted', model: 'words', api_base }];
+  await createEmbedder({ id: 'e', models }).embed(['x']);
 }
 
 async function webhooks(): Promise<void> {
@@ -135,7 +163,14 @@ async function bus(): Promise<void> {
   const grant = { level: 'act', skills: ['parrot'], by: 'user' } as const;
   await network.trust.grant(peerSubject('parrot'), grant);
   const request = { agent: 'parrot', skill: 'parrot', message: 'x' };
-  await network.invoker.call(request, session);
+  await network.invoker.invokeAndWait(request, session);
+}
+
+/** A store in PostgreSQL, whose connections are shown. */
+async function database(): Promise<void> {
+  const url = await emptyDatabase();
+  const store = await openStore({ type: 'postgres', url });
+  closing.push(() => store.close());
 }
 
 /** A store whose disk is full. */
@@ -147,9 +182,15 @@ async function fullStore(): Promise<void> {
   setDiskFull(true);
   const value = Json.of('x'.repeat(100_000));
   await expect(store.records.write([{ space: 's', key: 'k', value }], 0)).rejects.toThrow(
-    'no room',
+    'the disk is full',
   );
   setDiskFull(false);
+}
+
+/** An assistant that reads a message with a model and calls a tool, an action and a sub agent. */
+async function assistants(collector: string): Promise<void> {
+  const desk = keep(await startTravelDesk(collector));
+  await say(desk.url, 'plan my trip');
 }
 
 function invokerOf(name: string, url: string, store: Store) {
@@ -189,11 +230,22 @@ test('every metric and span of the reference comes out, and none that it does no
   startSpan('legate.turn').end();
   await telemetry.flush();
   status = 200;
-  for (const scene of [modelsAndTools, webhooks, refusals, bus, peers, fullStore]) await scene();
+  for (const scene of [
+    modelsAndTools,
+    embeddings,
+    webhooks,
+    refusals,
+    bus,
+    peers,
+    database,
+    fullStore,
+  ])
+    await scene();
+  await assistants(collector.endpoint);
   // Where a call is one stream from beginning to end.
   const fluent = keep(await serve(answering('fluent'), { drainMs: 0 }));
   await using calling = await invokerOf('fluent', fluent.url, openMemory());
-  await calling.invoker.call({ agent: 'fluent', skill: 'fluent', message: 'x' }, session);
+  await calling.invoker.invokeAndWait({ agent: 'fluent', skill: 'fluent', message: 'x' }, session);
 
   const told = async () => {
     await telemetry.flush();
@@ -210,12 +262,12 @@ test('every metric and span of the reference comes out, and none that it does no
   }
   const spans = async () => {
     await telemetry.flush();
-    return [...new Set(collector.spans.map(({ name }) => name))].sort();
+    return [...new Set(collector.spans.map(({ name }) => operationOf(name)))].sort();
   };
   await expect.poll(spans).toEqual(Object.keys(spanTable).sort());
   for (const [name, { attributes, isOfPeer = false }] of Object.entries(spanTable)) {
     const known = [...attributes, ...(isOfPeer ? peerAttributes : [])];
-    const seen = collector.spans.filter((span) => span.name === name);
+    const seen = collector.spans.filter((span) => operationOf(span.name) === name);
     const keys = new Set(seen.flatMap((span) => span.attributes.map(({ key }) => key)));
     expect([...keys].sort(), name).toEqual(known.sort());
   }

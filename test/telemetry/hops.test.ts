@@ -170,7 +170,7 @@ const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = 
     );
     const calling = agent({ name: 'near' }, async function* ({ caller }) {
       const session = { id: 'c', caller };
-      await network.invoker.call({ agent: 'far', skill: 'far', message: 'x' }, session);
+      await network.invoker.invokeAndWait({ agent: 'far', skill: 'far', message: 'x' }, session);
       yield artifact('x');
     });
     await send(await served(calling));
@@ -189,7 +189,7 @@ const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = 
     );
     const calling = agent({ name: 'near' }, async function* ({ caller }) {
       const session = { id: 'c', caller };
-      await network.invoker.call({ agent: 'echo', skill: 'echo', message: 'x' }, session);
+      await network.invoker.invokeAndWait({ agent: 'echo', skill: 'echo', message: 'x' }, session);
       yield artifact('x');
     });
     await send(await served(calling));
@@ -200,7 +200,7 @@ const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = 
     keep(await hostOnBus(echo, { bus }));
     const server = keep(await gateway({ bus, agents: ['echo'], drainMs: 0 }));
     await send(server.url);
-    return 'legate.messaging.process';
+    return 'legate.messaging.process of task';
   },
   'a task to its webhook': async () => {
     const webhook = await listener();

@@ -4,7 +4,7 @@ import { RawPublisher } from '../../support/raw-amqp.ts';
 import { hostileMessage } from './hostile-messages.ts';
 import { type Participants, startParticipants, topicsOf } from './participants.ts';
 import type { ScenarioOptions, ScenarioResult } from '../scenario.ts';
-import { answerOf, Counts } from './counts.ts';
+import { answerOf, Counts, isBrokerAway } from './counts.ts';
 
 /** How long calls may take to end once the broker is well again. */
 const settleMs = 120_000;
@@ -70,8 +70,10 @@ async function sendTasks(
           checked.add('answered tasks');
           if (answer !== `heard ${text}`) violations.push(`${text} was answered with: ${answer}`);
         },
-        // Its sender knows that it was not taken on.
-        () => checked.add('tasks refused to their sender'),
+        (error: unknown) => {
+          checked.add('tasks refused to their sender');
+          if (!isBrokerAway(error)) violations.push(`${text} was refused: ${String(error)}`);
+        },
       ),
     );
     await pause(random.between(20, 200));

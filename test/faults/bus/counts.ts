@@ -1,3 +1,4 @@
+import { LegateError } from '../../../src/protocol/index.ts';
 /** Counts by kind. */
 export class Counts {
   readonly values: Record<string, number> = {};
@@ -23,4 +24,9 @@ export function answerOf(work: Promise<string | undefined>, milliseconds: number
       )
       .finally(() => clearTimeout(timer));
   });
+}
+
+/** Whether a sender knows that the broker was away, the only reason for which a task may be refused. */
+export function isBrokerAway(error: unknown): boolean {
+  return error instanceof LegateError && error.code === 'UNAVAILABLE';
 }

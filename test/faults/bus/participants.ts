@@ -100,7 +100,7 @@ export async function startParticipants(options: ParticipantsOptions): Promise<P
     failures,
     async call(text) {
       const request = { agent: name, skill: 'echo', message: text };
-      return (await network.invoker.call(request, session)).outcome?.text;
+      return (await network.invoker.invokeAndWait(request, session)).outcome?.text;
     },
     async callOverHttp(text) {
       const message = { messageId: text, role: 'ROLE_USER', parts: [{ text }] };
@@ -149,15 +149,27 @@ export function topicsOf({ agent: name, replyTopics }: Participants): readonly s
 function noting(bus: Bus, replyTopics: Set<string>): Bus {
   return {
     type: bus.type,
+    brokerVersion: bus.brokerVersion,
+    queues: bus.queues,
+    get isConnected() {
+      return bus.isConnected;
+    },
+    dialect: bus.dialect,
     publish(topic, message, options) {
       if (message.replyTo !== undefined) replyTopics.add(message.replyTo);
       return bus.publish(topic, message, options);
     },
-    declare: (queue) => bus.declare(queue),
+    declare: (queue, options) => bus.declare(queue, options),
     consume: (queue, handler, options) => bus.consume(queue, handler, options),
     inspect: (queue) => bus.inspect(queue),
+    brokerQueueName: (queue) => bus.brokerQueueName(queue),
+    deadQueueName: (queue) => bus.deadQueueName(queue),
     deadLetters: (queue, options) => bus.deadLetters(queue, options),
+    bury: (queue, message, death) => bus.bury(queue, message, death),
     replay: (queue, options) => bus.replay(queue, options),
+    oldest: (queue) => bus.oldest(queue),
+    purge: (queue) => bus.purge(queue),
+    delete: (queue) => bus.delete(queue),
     close: () => bus.close(),
     [Symbol.asyncDispose]: () => bus.close(),
   };

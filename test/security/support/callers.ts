@@ -1,7 +1,8 @@
 import { SignJWT } from 'jose';
 import { Authenticator, jwtVerifier } from '../../../src/auth/index.ts';
 
-const secret = 'a secret of sixty-four characters, which is as long as HS512 wants';
+/** Signs the tokens. */
+export const tokenSecret = 'a secret of sixty-four characters, which is as long as HS512 wants';
 
 /** A token that says who its bearer is. */
 export async function tokenOf(claims: {
@@ -12,7 +13,7 @@ export async function tokenOf(claims: {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256' })
     .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(secret));
+    .sign(new TextEncoder().encode(tokenSecret));
 }
 
 export async function bearer(claims: Parameters<typeof tokenOf>[0]): Promise<{
@@ -28,7 +29,7 @@ export async function tokenAuthenticator(
   return new Authenticator({
     verifiers: [
       await jwtVerifier({
-        keys: { secret },
+        keys: { secret: tokenSecret },
         algorithms: ['HS256'],
         ...(options.tenants === true && { tenantClaim: 'tenant' }),
       }),

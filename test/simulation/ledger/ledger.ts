@@ -80,7 +80,7 @@ export class Ledger {
     if (task !== undefined && isMarked) task.cancelRequested = true;
   }
 
-  /** Whether something happened so long ago that whoever is well must have heard of it. */
+  /** Whether every live replica must have heard of an event of that time. */
   isOldNews(at: number | undefined): boolean {
     return at !== undefined && this.#now() - at > newsDelay;
   }
