@@ -77,4 +77,4 @@ test('whatever the files say, a project is assembled with problems and nothing i
     ),
     { numRuns: 300 },
   );
-});
+}, 120_000);
