@@ -32,6 +32,8 @@ const nested = [
   [{ store: { tpye: 'memory' } }, 'unknown option "tpye"; did you mean "type"?'],
   [{ legacyFileBytes: 'thrice' }, 'did you mean "twice"?'],
   [{ maxBodyBytes: 1 }, 'it belongs in "limits": limits: { maxBodyBytes }'],
+  [{ auth: { bearer: 'secret' } }, 'the option "auth" is an object; pass an authenticator: new'],
+  [{ logger: 'silent' }, 'pass a logger: createLogger('],
 ].map(([options, said]): [string, () => unknown, string] => [
   `serve with ${JSON.stringify(options)}`,
   () => legate.serve(echo, untyped(options ?? {})),
@@ -44,6 +46,8 @@ test.each<[string, () => unknown, string]>([
   ['connect', () => legate.connect('http://localhost', untyped({ timeout: 9 })), 'unknown option'],
   ['Runner', () => new legate.Runner(untyped({ agent: echo, stroe: 1 })), 'did you mean "store"?'],
   ['Runner', () => new legate.Runner(untyped({})), 'new Runner({ agent })'],
+  // Without `child` it would fail in the middle of a turn.
+  ['serve', () => legate.serve(echo, untyped({ logger: console })), 'pass a logger: createLogger('],
   ['createLogger', () => legate.createLogger(untyped({ levle: 'debug' })), 'mean "level"?'],
   [
     'loadMemory',

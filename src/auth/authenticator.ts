@@ -2,6 +2,7 @@ import type { Caller } from '../agents/index.ts';
 import {
   invalidConfiguration,
   type LegateError,
+  type ObjectWithMethods,
   type SecurityRequirement,
   type SecurityScheme,
 } from '../protocol/index.ts';
@@ -51,6 +52,21 @@ interface ChallengeOptions {
   /** The address of the protected resource's metadata (RFC 9728). */
   readonly resourceMetadata?: string;
 }
+
+/**
+ * What an option that takes an authenticator must be.
+ * @example checkOptions('proxy', options, { auth: authenticatorOption });
+ */
+export const authenticatorOption: ObjectWithMethods = {
+  methods: [
+    'authenticate',
+    'requireScopes',
+    'challenges',
+    'securitySchemes',
+    'securityRequirements',
+  ],
+  example: 'an authenticator: new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] })',
+};
 
 const anonymous: Caller = Object.freeze({ tenant: '', subject: '', method: 'anonymous' });
 

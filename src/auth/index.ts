@@ -22,7 +22,7 @@ export {
   type OpenAuthOptions,
   readAuthSection,
 } from './auth-section.ts';
-export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
+export { Authenticator, authenticatorOption, type AuthenticatorOptions } from './authenticator.ts';
 export {
   CallerLimits,
   callerLimitNames,

@@ -3,7 +3,7 @@ import { invalidConfiguration } from './errors.ts';
 
 /**
  * What an option must be: of a type (numbers are 0 or more), one of some words, an object with options of
- * its own, one of several of these, or anything. No option is a promise.
+ * its own, an object with some methods, one of several of these, or anything. No option is a promise.
  */
 export type OptionKind =
   | true
@@ -15,12 +15,20 @@ export type OptionKind =
   | 'string'
   | readonly string[]
   | NestedOptions
+  | ObjectWithMethods
   | { readonly oneOf: readonly OptionKind[] };
 
 /** An object with options of its own, which are checked like those around it. */
 export interface NestedOptions {
   readonly names: Readonly<Record<string, OptionKind>>;
   readonly required?: readonly string[];
+}
+
+/** An object with methods, such as one of a class of ours. */
+export interface ObjectWithMethods {
+  readonly methods: readonly string[];
+  /** How such an object is made, for the message. @example "createLogger({ level: 'info' })" */
+  readonly example: string;
 }
 
 /** The names of all options of a type: the compiler reports a missing or a misspelt one. */
@@ -120,6 +128,7 @@ function expected(
       checkOptions(`${name} of ${owner}`, value, kind.names, kind.required);
       return undefined;
     }
+    if ('methods' in kind) return hasMethods(value, kind.methods) ? undefined : kind.example;
     if (typeof value !== 'string') return kind.map((word) => `'${word}'`).join(' or ');
     if (kind.includes(value)) return undefined;
     return suggest(value, kind, kind.map((word) => `'${word}'`).join(' or '));
@@ -163,6 +172,11 @@ function expectedOneOf(
 
 function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function hasMethods(value: unknown, methods: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return methods.every((method) => typeof Reflect.get(value, method) === 'function');
 }
 
 function nameOf(value: unknown): string {

@@ -25,7 +25,13 @@ export {
   toLegateError,
 } from './errors.ts';
 export { didYouMean, editDistance, suggest } from './did-you-mean.ts';
-export { checkOptions, type NestedOptions, type OptionNames, ownerOf } from './check-options.ts';
+export {
+  checkOptions,
+  type NestedOptions,
+  type ObjectWithMethods,
+  type OptionNames,
+  ownerOf,
+} from './check-options.ts';
 export { type Operation, operationOf, operations } from './operations.ts';
 export { parseJson, parseJsonOr } from './decode/parse-json.ts';
 export { idProblem } from './decode/scalars.ts';

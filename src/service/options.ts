@@ -1,6 +1,7 @@
 import type { Caller } from '../agents/index.ts';
 import {
   type Authenticator,
+  authenticatorOption,
   type CallerLimitsOptions,
   callerLimitNames,
   type CardSigningKeys,
@@ -11,7 +12,12 @@ import {
 import type { AgentCapabilities, AgentCard, FileBytes, OptionNames } from '../protocol/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
-import { type Logger, type TelemetryOptions, telemetryOptions } from '../telemetry/index.ts';
+import {
+  type Logger,
+  loggerOption,
+  type TelemetryOptions,
+  telemetryOptions,
+} from '../telemetry/index.ts';
 import type { CardOptions, ExtendedCard } from './cards.ts';
 import { type PushOptions, pushNames } from './push-service.ts';
 import type { Requirement } from './readiness.ts';
@@ -137,7 +143,7 @@ export const sharedOptionNames: OptionNames<SharedOptions> = {
   callerLimits: { names: callerLimitNames },
   clusterRate: { names: clusterRateNames, required: ['limit'] },
   push: { names: pushNames },
-  logger: 'object',
+  logger: loggerOption,
   requirements: 'list',
   telemetry: telemetryOptions,
   isLocalOnly: 'boolean',
@@ -153,7 +159,7 @@ export const agentOptionNames: OptionNames<AgentOptions> = {
   unversionedCard: ['superset', '1.0'],
   extendedCard: { oneOf: ['boolean', 'function'] },
   cardKeys: { oneOf: ['list', 'object'] },
-  auth: 'object',
+  auth: authenticatorOption,
   skillScopes: 'object',
   protectsCard: 'boolean',
   isLenient: 'boolean',

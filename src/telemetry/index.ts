@@ -3,6 +3,7 @@ export {
   defaultLogger,
   inLogScope,
   type Logger,
+  loggerOption,
   type LoggerOptions,
   silentLogger,
 } from './logger.ts';

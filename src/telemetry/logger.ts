@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import { trace } from '@opentelemetry/api';
-import { checkOptions, type OptionNames } from '../protocol/index.ts';
+import { checkOptions, type ObjectWithMethods, type OptionNames } from '../protocol/index.ts';
 import { redact } from './redact.ts';
 
 const require = createRequire(import.meta.url);
@@ -27,6 +27,12 @@ export interface Logger {
   error(fields: Readonly<Record<string, unknown>>, event: string): void;
   child(bindings: Readonly<Record<string, unknown>>): Logger;
 }
+
+/** What an option that takes a logger must be. `console` has no `child`. */
+export const loggerOption: ObjectWithMethods = {
+  methods: ['debug', 'info', 'warn', 'error', 'child'],
+  example: "a logger: createLogger({ level: 'info' }), silentLogger, or one of pino",
+};
 
 /**
  * Logs nothing.

@@ -9,7 +9,7 @@ import {
   type OptionNames,
 } from '../protocol/index.ts';
 import { observeCounter, observeGauge, registerObservations } from './instruments.ts';
-import { type Logger, silentLogger } from './logger.ts';
+import { type Logger, loggerOption, silentLogger } from './logger.ts';
 import type { Sdk } from './sdk.ts';
 
 /**
@@ -81,7 +81,7 @@ const optionNames: OptionNames<TelemetryOptions> = {
   resource: 'object',
   otlp: { names: otlpNames, required: ['endpoint'] },
   sampleRatio: 'number',
-  logger: 'object',
+  logger: loggerOption,
 };
 export const telemetryOptions: NestedOptions = { names: optionNames };
 

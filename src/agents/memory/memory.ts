@@ -8,7 +8,7 @@ import {
 } from '../../protocol/index.ts';
 import type { SearchIndex } from '../../search/index.ts';
 import { RecordSpace, type Store, type VectorStore } from '../../store/index.ts';
-import type { Logger } from '../../telemetry/index.ts';
+import { type Logger, loggerOption } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import type { Caller, Clock } from '../agent.ts';
 import type { EmbeddingModelSource } from '../llm/model-source.ts';
@@ -73,7 +73,7 @@ const optionNames: OptionNames<MemoryOptions> = {
   minSimilarity: true,
   maxEntries: 'number',
   maxIndexes: 'number',
-  logger: 'object',
+  logger: loggerOption,
 };
 
 const storedMemory = z.object({

@@ -20,7 +20,7 @@ import {
   type Task,
 } from '../../protocol/index.ts';
 import { isStore, openMemory, readOwnerKey, type Store } from '../../store/index.ts';
-import { defaultLogger } from '../../telemetry/index.ts';
+import { defaultLogger, loggerOption } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
 import type { Call } from '../call.ts';
@@ -108,7 +108,7 @@ const optionNames: OptionNames<RunnerOptions> = {
   isResumable: 'boolean',
   keepMs: 'number',
   cancelGraceMs: 'number',
-  logger: 'object',
+  logger: loggerOption,
   replica: true,
   scheduler: true,
 };
