@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { publicKeySet, type SigningKey } from '../push/index.ts';
 
@@ -11,18 +11,21 @@ export interface TestIssuer extends AsyncDisposable {
   publish(keys: readonly SigningKey[]): void;
   /** Answers 500 until keys are published again. */
   fail(): void;
+  /** Answers as the function does until keys are published again. */
+  answer(how: (response: ServerResponse) => void): void;
 }
 
 export async function startIssuer(
   keys: readonly SigningKey[],
   options: { readonly claimedIssuer?: string } = {},
 ): Promise<TestIssuer> {
-  let published: readonly SigningKey[] | undefined = keys;
+  let published = keys;
+  let answer: ((response: ServerResponse) => void) | undefined;
   let fetches = 0;
   let url = '';
   const server = createServer((request, response) => {
     fetches += 1;
-    if (published === undefined) return void response.writeHead(500).end();
+    if (answer !== undefined) return answer(response);
     const body =
       request.url === '/jwks'
         ? publicKeySet(published)
@@ -37,9 +40,13 @@ export async function startIssuer(
     fetches: () => fetches,
     publish(next) {
       published = next;
+      answer = undefined;
     },
     fail() {
-      published = undefined;
+      answer = (response) => void response.writeHead(500).end();
+    },
+    answer(how) {
+      answer = how;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

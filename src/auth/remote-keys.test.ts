@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { generateSigningKey, guardedFetch, publicKeySet, type SigningKey } from '../push/index.ts';
@@ -177,4 +178,60 @@ test('the fetch can be replaced', async () => {
     ...es256,
   });
   expect(await verify(verifier, await token(key))).toMatchObject({ subject: 'alice' });
+});
+
+test.for<readonly [string, string]>([
+  ['no JSON', '<html>'],
+  ['no key set', '{"hello": 1}'],
+  ['a key set without keys', '{"keys": []}'],
+  ['more than 1 MiB', ' '.repeat(1_100_000)],
+])(
+  'an issuer that answers with %s is not believed, nor asked with every request',
+  async ([, body]) => {
+    const key = generateSigningKey();
+    await using issuer = await startIssuer([key]);
+    let now = Date.now();
+    const options = { clock: { now: () => now }, cacheTime: 0, staleTime: 60_000, ...es256 };
+    const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, ...options });
+    const jwt = await token(key);
+    await verify(verifier, jwt);
+    issuer.answer((response) => void response.end(body));
+    for (let count = 0; count < 3; count += 1) {
+      expect(await verify(verifier, jwt)).toMatchObject({ subject: 'alice' });
+    }
+    expect(issuer.fetches()).toBe(2);
+    // What it answers does not make the old keys young again.
+    for (const seconds of [30, 31]) {
+      now += seconds * 1_000;
+      const verdict = verify(verifier, jwt).catch((error: unknown) => error);
+      expect(await verdict).toMatchObject(
+        seconds === 30 ? { subject: 'alice' } : { code: 'UNAVAILABLE' },
+      );
+    }
+  },
+);
+
+test('an issuer that does not end its answer holds up one token of a known key, not every one', async () => {
+  const [former, current] = [generateSigningKey(), generateSigningKey()];
+  await using issuer = await startIssuer([former]);
+  const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, cacheTime: 0, ...es256 });
+  const jwt = await token(former);
+  await verify(verifier, jwt);
+  const pending = Promise.withResolvers<ServerResponse>();
+  issuer.answer((response) => {
+    response.write(' ');
+    pending.resolve(response);
+  });
+  // Both while the answer is awaited: the second would otherwise take as long as it.
+  for (let count = 0; count < 2; count += 1) {
+    expect(await verify(verifier, jwt)).toMatchObject({ subject: 'alice' });
+  }
+  expect(issuer.fetches()).toBe(2);
+  const fresh = verify(verifier, await token(current));
+  (await pending.promise).end(JSON.stringify(publicKeySet([current])));
+  expect(await fresh, 'of a new key').toMatchObject({ subject: 'alice' });
+  issuer.publish([current]);
+  await expect(verify(verifier, jwt), 'of the former key').rejects.toBeInstanceOf(
+    CredentialRefused,
+  );
 });

@@ -3,13 +3,14 @@ import {
   createRemoteJWKSet,
   customFetch,
   errors,
+  type JSONWebKeySet,
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose';
-import { errorMessage, isJsonObject, LegateError } from '../protocol/index.ts';
+import { errorMessage, isJsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { type ClientTls, type GuardedFetch, guardedFetch, type UrlPolicy } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
-import { Deadline } from '../time/index.ts';
+import { Deadline, until, waitAtMost } from '../time/index.ts';
 
 export interface KeyFetching {
   readonly fetch: GuardedFetch;
@@ -25,6 +26,8 @@ export interface KeyFetching {
 }
 
 const maxKeySetBytes = 1024 * 1024;
+/** Milliseconds that a token waits for newer keys while older ones could be used. */
+const patience = 1_000;
 /** Keys of the operator's choice: https, or this machine. */
 export const keyPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, allowPrivate: true };
 
@@ -54,14 +57,16 @@ const failurePause = 5_000;
 
 /**
  * Keys from a JWKS address: fetched once, again when a token names a key that is not among them
- * (rotation), and now and then. When the issuer cannot be reached, the old keys are used on for a
- * while, and it is not asked again with every request.
+ * (rotation), and now and then. When the issuer cannot be reached, or does not answer with keys, the old
+ * ones are used on for a while, and it is not asked again with every request. An issuer that answers
+ * slowly holds up tokens of known keys once, by `patience`.
  */
 export function remoteKeys(url: string, fetching: KeyFetching): JWTVerifyGetKey {
-  const { clock, logger } = fetching;
+  const { clock, logger, staleTime } = fetching;
   const pausing = pauseAfterFailure(clock);
   let fetchedAt = -Infinity;
   let reported: unknown;
+  let isSlow = false;
   // Failures are remembered for a pause: each is one line, however many tokens meet it.
   const report = (usesOldKeys: boolean, error: unknown): void => {
     if (reported === error) return;
@@ -77,22 +82,64 @@ export function remoteKeys(url: string, fetching: KeyFetching): JWTVerifyGetKey 
       pausing(async () => {
         const response = await fetching.fetch(address, init);
         if (response.status !== 200) throw new Error(`answered ${response.status}`);
+        // Read here: a body that is late, too long or no key set is a failure like any other.
+        const text = await until(response.text(), init.signal ?? undefined);
+        const keySet = keySetIn(text);
         fetchedAt = clock.now();
-        return response;
+        return Response.json(keySet);
       }),
   });
-  return async (header, token) => {
+  /** Those of the last successful fetch, while they may be used. */
+  const usable = (): JWTVerifyGetKey | undefined => {
+    const known = remote.jwks();
+    const isUsable = known !== undefined && clock.now() - fetchedAt <= staleTime;
+    return isUsable ? createLocalJWKSet(known) : undefined;
+  };
+  const ask = async (...[header, token]: Parameters<JWTVerifyGetKey>) => {
     try {
       return await remote(header, token);
     } catch (error) {
       if (isAboutToken(error)) throw error;
-      const known = remote.jwks();
-      const isUsable = known !== undefined && clock.now() - fetchedAt <= fetching.staleTime;
-      report(isUsable, error);
-      if (!isUsable) throw unavailable(url, error);
-      return createLocalJWKSet(known)(header, token);
+      const known = usable();
+      report(known !== undefined, error);
+      if (known === undefined) throw unavailable(url, error);
+      return known(header, token);
+    } finally {
+      isSlow = false;
     }
   };
+  return async (header, token) => {
+    const answer = ask(header, token);
+    if (!remote.reloading || usable() === undefined) return answer;
+    let isAnswered = false;
+    // A failure is reported above, and is the caller's only if the caller waits for it.
+    const answered = answer.then(
+      () => (isAnswered = true),
+      () => (isAnswered = true),
+    );
+    if (!isSlow) await waitAtMost(patience, answered);
+    const known = usable();
+    if (isAnswered || known === undefined) return answer;
+    isSlow = true;
+    try {
+      return await known(header, token);
+    } catch (error) {
+      // Only the issuer can tell whether there is such a key now.
+      if (error instanceof errors.JWKSNoMatchingKey) return answer;
+      throw error;
+    }
+  };
+}
+
+/** Throws for what is no key set, and for one without keys: nobody could call any more. */
+function keySetIn(text: string): JSONWebKeySet {
+  const value: unknown = parseJson(text);
+  const keys = isJsonObject(value) && Array.isArray(value['keys']) ? value['keys'] : [];
+  const usable = keys.flatMap((key: unknown) =>
+    isJsonObject(key) && typeof key['kty'] === 'string' ? [{ ...key, kty: key['kty'] }] : [],
+  );
+  if (usable.length === 0) throw new Error('answered without keys');
+  return { keys: usable };
 }
 
 /** Keys of an OpenID Connect issuer, whose discovery document names their address. */
