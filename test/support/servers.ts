@@ -3,7 +3,13 @@
  * on private ports and directories. They outlive a test file and end with the test run: every server
  * notes its process id in a folder that the run's teardown looks through.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  type ChildProcess,
+  execFileSync,
+  spawn,
+  spawnSync,
+  type StdioOptions,
+} from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -135,10 +141,12 @@ export function installPackage(
   if (process.getuid?.() !== 0) throw new Error(hint);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   try {
-    // Two test files may find at once that something is missing.
+    // Two test files may find at once that something is missing, and others install packages, too.
     const lock = join(tmpdir(), 'legate-install.lock');
+    const patient = ['-qq', '-o', 'DPkg::Lock::Timeout=300'];
     for (const command of [['update'], ['install', '-y', '--no-install-recommends', name]]) {
-      execFileSync('flock', [lock, 'apt-get', '-qq', ...command], { env, stdio: 'ignore' });
+      const stdio: StdioOptions = ['ignore', 'ignore', 'pipe'];
+      execFileSync('flock', [lock, 'apt-get', ...patient, ...command], { env, stdio });
     }
   } catch (cause) {
     throw new Error(hint, { cause });
