@@ -15,7 +15,9 @@ async function source() {
   const note = (_fields: object, event: string): void => void events.push(event);
   const logger: Logger = { ...silentLogger, info: note, error: note };
   let now = 0;
+  let failure: string | undefined;
   const load = (): string => {
+    if (failure !== undefined) throw new Error(failure);
     const text = readFileSync(path, 'utf8');
     if (text === '' || text === 'half') throw new Error('cut off');
     return text;
@@ -33,6 +35,7 @@ async function source() {
     files,
     events,
     later: () => (now += 2_000),
+    fail: (reason: string | undefined) => (failure = reason),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }
@@ -60,6 +63,27 @@ test.each([
   }
   expect(one.events).toEqual(['files.reload_failed']);
   await writeFile(one.path, 'two');
+  one.later();
+  expect(await one.files.current()).toBe('two');
+  expect(one.events).toEqual(['files.reload_failed', 'files.reloaded']);
+});
+
+test('a file that can still not be used is reported with every check, and logged once', async () => {
+  await using one = await source();
+  await writeFile(one.path, 'half');
+  for (let checks = 0; checks < 2; checks += 1) {
+    expect(await one.files.check()).toMatchObject({ outcome: 'failed', error: 'cut off' });
+  }
+  expect(one.events).toEqual(['files.reload_failed']);
+});
+
+test('files that a machine could not read for a while are read later, without another change', async () => {
+  await using one = await source();
+  one.fail('too many open files');
+  await writeFile(one.path, 'two');
+  one.later();
+  expect(await one.files.current()).toBe('one');
+  one.fail(undefined);
   one.later();
   expect(await one.files.current()).toBe('two');
   expect(one.events).toEqual(['files.reload_failed', 'files.reloaded']);

@@ -44,8 +44,9 @@ const sources = new Set<WeakRef<{ check(): Promise<FileCheck> }>>();
  * - **loaded**: `current` is what the files say.
  * - **changed**: the files differ from those that were loaded. They are read once they have not changed
  *   for `settleMs`, so that a file that is being written is not taken for a complete one.
- * - **outdated**: the changed files can't be used, or are gone. The last good value stays in use, one
- *   error is logged, and the next change is read again.
+ * - **outdated**: the changed files can't be used, or are gone. The last good value stays in use and one
+ *   error is logged. Each look reads them again: the failure may have been the machine's, as too many open
+ *   files.
  */
 export class FileSource<T> {
   readonly #options: FileSourceOptions<T>;
@@ -54,6 +55,8 @@ export class FileSource<T> {
   /** Of the files that were last read, whether or not they could be used. */
   #signature: string;
   #lookedAt: number;
+  /** Why the files can't be used; undefined while they can. */
+  #failure: string | undefined;
   #checking: Promise<FileCheck> | undefined;
 
   /** Throws what `load` throws. */
@@ -90,16 +93,22 @@ export class FileSource<T> {
     const { what, paths, load, logger = silentLogger } = this.#options;
     const signature = await this.#settled();
     this.#lookedAt = this.#now();
-    if (signature === this.#signature) return { what, paths, outcome: 'unchanged' };
+    if (signature === this.#signature && this.#failure === undefined) {
+      return { what, paths, outcome: 'unchanged' };
+    }
     this.#signature = signature;
     try {
       this.#value = load();
       this.#options.onReload?.(this.#value);
     } catch (thrown) {
       const error = errorMessage(thrown);
-      logger.error({ audit: 'action', what, paths, error }, 'files.reload_failed');
+      if (error !== this.#failure) {
+        logger.error({ audit: 'action', what, paths, error }, 'files.reload_failed');
+      }
+      this.#failure = error;
       return { what, paths, outcome: 'failed', error };
     }
+    this.#failure = undefined;
     logger.info({ audit: 'action', what, paths }, 'files.reloaded');
     return { what, paths, outcome: 'reloaded' };
   }
