@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { pemBlocks } from '../net/index.ts';
 import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 
 /**
@@ -68,20 +69,15 @@ export function publicKeys(
   return keys;
 }
 
-const pemBlock = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g;
-
 export function keysIn(
   pem: string,
   where: string,
   refuse: (what: string) => LegateError = invalid,
 ): readonly PublicKey[] {
   if (pem.includes('PRIVATE KEY')) throw refuse('this is a private key; give the public one only');
-  const blocks = Array.from(pem.matchAll(pemBlock), ([text, label = '']) => ({ text, label }));
+  const { blocks, isCutOff } = pemBlocks(pem);
+  if (isCutOff) throw refuse(`${where} is cut off: a PEM block has no end`);
   if (blocks.length === 0) throw refuse(`${where} is not a PEM public key or certificate`);
-  // Half of a block is a file that is still being written.
-  if (/-----(?:BEGIN|END) /.test(pem.replaceAll(pemBlock, ''))) {
-    throw refuse(`${where} is cut off: a PEM block has no end`);
-  }
   try {
     const found = blocks.map(({ text, label }) => {
       if (label !== 'CERTIFICATE') return { key: createPublicKey(text), isAuthority: false };

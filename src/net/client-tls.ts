@@ -5,6 +5,7 @@ import { type ClientTlsFiles, present } from '../config/index.ts';
 import { invalidConfiguration } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { FileSource, readConfiguredFile } from './file-source.ts';
+import { readCertificates } from './pem.ts';
 
 /**
  * The contents of the files, PEM.
@@ -88,9 +89,9 @@ interface Located {
 function readMaterial(located: Located): TlsMaterial {
   const { paths, prefix, keyNames } = located;
   const material = present({
-    ca: readPem('ca', 'CERTIFICATE', located),
-    certificate: readPem('cert', 'CERTIFICATE', located),
-    key: decrypted(readPem('key', 'PRIVATE KEY', located), located),
+    ca: readPem('ca', located),
+    certificate: readPem('cert', located),
+    key: decrypted(readPem('key', located), located),
   });
   const { ca, certificate, key } = material;
   if (certificate !== undefined && key !== undefined && !belongTogether(certificate, key)) {
@@ -110,18 +111,16 @@ function readMaterial(located: Located): TlsMaterial {
   return material;
 }
 
-function readPem(
-  name: 'ca' | 'cert' | 'key',
-  label: 'CERTIFICATE' | 'PRIVATE KEY',
-  { paths, prefix, keyNames }: Located,
-): string | undefined {
+function readPem(name: 'ca' | 'cert' | 'key', located: Located): string | undefined {
+  const { paths, prefix, keyNames } = located;
   const path = paths[name];
   if (path === undefined) return undefined;
   const where = `${prefix}${keyNames[name]}: the file`;
+  if (name !== 'key') return readCertificates(path, where);
   const text = readConfiguredFile(path, where);
-  if (new RegExp(`-----BEGIN (?:[A-Z0-9]+ )*${label}-----`).test(text)) return text;
+  if (/-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----/.test(text)) return text;
   throw invalidConfiguration(
-    `${where} ${path} contains no ${label.toLowerCase()} in PEM; give one with "-----BEGIN ${label}-----"`,
+    `${where} ${path} contains no private key in PEM; give one with "-----BEGIN PRIVATE KEY-----"`,
   );
 }
 

@@ -93,16 +93,15 @@ export class FileSource<T> {
     const { what, paths, load, logger = silentLogger } = this.#options;
     const signature = await this.#settled();
     this.#lookedAt = this.#now();
-    if (signature === this.#signature && this.#failure === undefined) {
-      return { what, paths, outcome: 'unchanged' };
-    }
+    const isUnchanged = signature === this.#signature;
+    if (isUnchanged && this.#failure === undefined) return { what, paths, outcome: 'unchanged' };
     this.#signature = signature;
     try {
       this.#value = load();
       this.#options.onReload?.(this.#value);
     } catch (thrown) {
       const error = errorMessage(thrown);
-      if (error !== this.#failure) {
+      if (!isUnchanged || error !== this.#failure) {
         logger.error({ audit: 'action', what, paths, error }, 'files.reload_failed');
       }
       this.#failure = error;

@@ -16,3 +16,4 @@ export {
 export { checkFiles, FileSource, readConfiguredFile } from './file-source.ts';
 export { toFetchHandler } from './fetch-handler.ts';
 export { toNodeHandler } from './node-handler.ts';
+export { pemBlocks, readCertificates } from './pem.ts';

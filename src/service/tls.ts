@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { FileSource } from '../net/index.ts';
+import { FileSource, readCertificates, readConfiguredFile } from '../net/index.ts';
 import { errorMessage, invalidConfiguration } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { repeat } from '../time/index.ts';
@@ -34,9 +33,11 @@ const interval = 2_000;
 /** What the files say, as TLS takes it. Throws `CONFIGURATION_INVALID` for files it cannot use. */
 export function readTls(files: TlsFiles) {
   const context = {
-    cert: read(files.certificate, 'certificate'),
-    key: read(files.key, 'key'),
-    ...(files.ca !== undefined && { ca: read(files.ca, 'certificate authority') }),
+    cert: readCertificates(files.certificate, 'the TLS certificate'),
+    key: readConfiguredFile(files.key, 'the TLS key'),
+    ...(files.ca !== undefined && {
+      ca: readCertificates(files.ca, 'the TLS certificate authority'),
+    }),
     ...(files.password !== undefined && { passphrase: files.password }),
     minVersion: 'TLSv1.2' as const,
   };
@@ -73,12 +74,4 @@ export function watchTls(
   const onError = (error: unknown): void => logger.error({ error }, 'files.reload_failed');
   const looking = repeat(interval, look, { onError });
   return () => looking.stop();
-}
-
-function read(path: string, what: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw invalidConfiguration(`the TLS ${what} cannot be read: ${path}`, cause);
-  }
 }

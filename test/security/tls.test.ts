@@ -8,6 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier, mtlsVerifier } from '../../src/auth/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
+import { checkFiles } from '../../src/net/index.ts';
 import type { TlsFiles } from '../../src/service/index.ts';
 import type { AgentCard } from '../../src/protocol/index.ts';
 import { guardedFetch, httpsOrLoopbackPolicy } from '../../src/push/index.ts';
@@ -319,4 +320,32 @@ test('a new certificate is taken up, connections stay, and one that cannot be us
   expect(log.audited('action').map(({ event }) => event)).toContain('files.reloaded');
   expect(log.text()).not.toContain('PRIVATE KEY');
   agent.destroy();
+});
+
+test('mutual TLS: a file of authorities that is emptied or cut off locks nobody out, and a new one counts', async () => {
+  await using files = await Files.write(certificateOf('server'));
+  const log = new MemoryLog();
+  const url = await start({
+    tls: files.tls({ ca: files.path('ca.pem') }),
+    auth: new Authenticator({ verifiers: [mtlsVerifier()] }),
+    logger: log,
+  });
+  const statusOf = async (client: TestCertificate): Promise<number> =>
+    (await get(`${url}/tasks`, { headers: list, client })).status;
+  const partner = certificateOf('partner');
+  const spoiled = ['', 'no certificate', authority.certificate.slice(0, 300)];
+  for (const [index, content] of spoiled.entries()) {
+    await writeFile(files.path('ca.pem'), content);
+    await checkFiles();
+    expect(log.lines.filter(({ event }) => event === 'files.reload_failed')).toHaveLength(
+      index + 1,
+    );
+    expect(await statusOf(partner)).toBe(200);
+  }
+  const later = certificateOf('partner', other);
+  expect(await statusOf(later)).toBe(401);
+  await writeFile(files.path('ca.pem'), other.certificate);
+  await checkFiles();
+  expect(await statusOf(later)).toBe(200);
+  expect(await statusOf(partner)).toBe(401);
 });
