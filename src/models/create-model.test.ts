@@ -269,3 +269,22 @@ test('keys that nothing reads are named in one warning', () => {
   );
   expect(warnings).toEqual([['models.keys_ignored', { group: 'g', keys: ['bogus', 'cache'] }]]);
 });
+
+test("Rasa's own servers want its licence, and other servers of that provider don't", () => {
+  const group = (apiBase: string) => ({
+    id: 'hosted',
+    models: [{ provider: 'rasa', model: 'rasa/commands', api_base: apiBase }],
+  });
+  const hosted = group('https://tutorial-llm.rasa.ai');
+  expect(() => createModel(hosted, { environment: {} })).toThrow(
+    'no key for rasa; set RASA_LICENSE',
+  );
+  for (const name of ['RASA_LICENSE', 'RASA_PRO_LICENSE']) {
+    expect(createModel(hosted, { environment: { [name]: 'licence' } }).modelId).toBe(
+      'rasa/commands',
+    );
+  }
+  expect(createModel(group('http://127.0.0.1:1/v1'), { environment: {} }).modelId).toBe(
+    'rasa/commands',
+  );
+});

@@ -8,8 +8,10 @@ interface Provider {
   readonly baseVariables?: readonly string[];
   /** The environment variable that holds the key when the configuration names none. */
   readonly keyVariable?: string;
-  /** Whether a call without a key is pointless. */
-  readonly needsKey?: boolean;
+  /** An earlier name of that variable. */
+  readonly earlierKeyVariable?: string;
+  /** Whether a call without a key is pointless; or the hosts of which that is true. */
+  readonly needsKey?: boolean | RegExp;
   readonly structuredOutput?: boolean;
 }
 
@@ -31,8 +33,12 @@ const providers: ReadonlyMap<string, Provider> = new Map(
     },
     ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
     'self-hosted': {},
-    // Rasa's own models, at the api_base that projects name.
-    rasa: { keyVariable: 'RASA_LICENSE' },
+    // Rasa's own models, at the api_base that projects name: its servers want a licence, others don't.
+    rasa: {
+      keyVariable: 'RASA_LICENSE',
+      earlierKeyVariable: 'RASA_PRO_LICENSE',
+      needsKey: /(?:^|\.)rasa\.(?:ai|com)$/,
+    },
     'openai-compatible': {},
     hosted_vllm: {},
     litellm_proxy: { keyVariable: 'LITELLM_PROXY_API_KEY' },
@@ -166,9 +172,8 @@ export function resolveEndpoint(
   if (modelId === undefined)
     throw invalidConfiguration(`${where}: no "model"; name the model to ask`);
 
-  const apiKey =
-    config.api_key ?? (provider.keyVariable ? environment[provider.keyVariable] : undefined);
-  if (provider.needsKey === true && !apiKey) {
+  const apiKey = config.api_key ?? keyIn(environment, provider);
+  if (!apiKey && needsKey(provider, config)) {
     throw invalidConfiguration(
       `${where}: no key for ${config.provider}; set ${provider.keyVariable} in the environment, or the key in its entry`,
     );
@@ -188,6 +193,20 @@ export function resolveEndpoint(
   if (!isAzure) return { ...endpoint, baseUrl };
   const version = config.api_version ?? environment['AZURE_API_VERSION'];
   return azureEndpoint({ ...endpoint, baseUrl }, config.deployment ?? modelId, version, where);
+}
+
+function keyIn(
+  environment: Readonly<Record<string, string | undefined>>,
+  { keyVariable, earlierKeyVariable }: Provider,
+): string | undefined {
+  return [keyVariable, earlierKeyVariable]
+    .map((name) => (name === undefined ? undefined : environment[name]))
+    .find((key) => key !== undefined && key !== '');
+}
+
+function needsKey({ needsKey: rule = false }: Provider, { api_base: base }: ModelConfig): boolean {
+  if (typeof rule === 'boolean') return rule;
+  return base !== undefined && URL.canParse(base) && rule.test(new URL(base).hostname);
 }
 
 function keyHintOf(config: ModelConfig, { keyVariable }: Provider, where: string): string {
