@@ -2,9 +2,9 @@ import { invalidConfiguration, type JsonObject, type JsonValue } from '../protoc
 import type { McpConnection, McpToolInfo } from './connection.ts';
 
 export interface McpSelection {
-  /** Only these tools. Not together with `exclude`. */
+  /** Only these tools. @default all */
   readonly include?: readonly string[] | undefined;
-  /** All but these tools. */
+  /** Not these tools, even where `include` names them. @default none */
   readonly exclude?: readonly string[] | undefined;
 }
 
@@ -14,13 +14,9 @@ export async function selectTools(
   { include, exclude }: McpSelection,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<readonly McpToolInfo[]> {
-  if (include !== undefined && exclude !== undefined) {
-    throw invalidConfiguration(
-      `MCP server "${connection.name}": include_tools and exclude_tools cannot both be given`,
-    );
-  }
   const tools = await connection.tools(options);
-  if (include === undefined) return tools.filter(({ name }) => exclude?.includes(name) !== true);
+  const isKept = ({ name }: McpToolInfo): boolean => exclude?.includes(name) !== true;
+  if (include === undefined) return tools.filter(isKept);
   const missing = include.filter((name) => !tools.some((each) => each.name === name));
   if (missing.length > 0) {
     const there = tools.map(({ name }) => name).join(', ');
@@ -28,7 +24,7 @@ export async function selectTools(
       `MCP server "${connection.name}" has no tool named ${missing.join(', ')}; it has ${there}`,
     );
   }
-  return tools.filter(({ name }) => include.includes(name));
+  return tools.filter((tool) => include.includes(tool.name) && isKept(tool));
 }
 
 /** What goes into `_meta` of each call: constants, and values that slots hold. */
