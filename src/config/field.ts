@@ -33,6 +33,11 @@ export class Field {
     return this.file.place(this.path);
   }
 
+  /** Whether it needs a variable that is not set, which has been reported. */
+  get isUnset(): boolean {
+    return this.file.isUnset(this.path);
+  }
+
   get keyPlace(): Place {
     return this.file.keyPlace(this.path);
   }
@@ -144,8 +149,13 @@ export class Field {
   secret(): string | undefined {
     if (this.file.isReference(this.path) && typeof this.value === 'string') return this.value;
     const key = this.path.findLast((one) => typeof one === 'string') ?? 'VALUE';
-    this.error('a secret must not be written into a file', `write "\${${key.toUpperCase()}}"`);
-    return undefined;
+    const hint = `write "\${${key.toUpperCase()}}"`;
+    if (this.problems.isFatal) {
+      this.error('a secret must not be written into a file', hint);
+      return undefined;
+    }
+    this.warn('a secret is written into this file', hint);
+    return this.text();
   }
 
   /** What stands under a key or an index. */
@@ -166,7 +176,8 @@ export class Field {
   }
 
   #expected(what: string): undefined {
-    this.error(`must be ${what}, but is ${this.#described()}`);
+    // The variable that is not set has been reported.
+    if (!this.isUnset) this.error(`must be ${what}, but is ${this.#described()}`);
     return undefined;
   }
 
@@ -318,10 +329,12 @@ export class Section {
    * error, and everything else a warning.
    */
   finishLeniently(): void {
-    for (const key of this.#unknown()) {
+    const unknown = this.#unknown();
+    for (const key of unknown) {
       if (didYouMean(key, this.#known) !== undefined) this.#refuse(key);
       else this.field.at(key).keyWarn(`"${key}" is left out, nothing here would read it`);
     }
+    for (const key of unknown) this.#known.add(key);
   }
 
   #unknown(): readonly string[] {

@@ -62,20 +62,20 @@ export interface ProblemDetails {
 /** Collects what is wrong, so that one pass reports everything. */
 export class Problems {
   readonly #problems: Map<string, Problem>;
-  /**
-   * Whether this is the view for files that other engines also read: errors are not fatal, and unknown keys
-   * are warnings.
-   */
+  /** Whether this is the view for files that other engines also read: unknown keys are warnings. */
   readonly isTolerant: boolean;
+  /** Whether an error keeps a project from running, unless it says otherwise. */
+  readonly isFatal: boolean;
 
-  constructor(of?: Problems) {
-    this.#problems = of === undefined ? new Map<string, Problem>() : of.#problems;
+  constructor(of?: { readonly problems: Problems; readonly isFatal: boolean }) {
+    this.#problems = of === undefined ? new Map<string, Problem>() : of.problems.#problems;
     this.isTolerant = of !== undefined;
+    this.isFatal = of?.isFatal ?? true;
   }
 
-  /** The same problems, in which an error only disables the part it is about. */
-  tolerant(): Problems {
-    return new Problems(this);
+  /** The same problems for files that other engines also read; an error only disables the part it is about. */
+  tolerant({ isFatal = false } = {}): Problems {
+    return new Problems({ problems: this, isFatal });
   }
 
   error(place: Place, message: string, details?: ProblemDetails): void {
@@ -122,7 +122,7 @@ export class Problems {
     severity: Problem['severity'],
     { position, path }: Place,
     message: string,
-    { hint, code, isFatal = !this.isTolerant }: ProblemDetails = {},
+    { hint, code, isFatal = this.isFatal }: ProblemDetails = {},
   ): void {
     const problem: Problem = {
       severity,

@@ -3,7 +3,8 @@ import type { Field } from './field.ts';
 /** An absolute http or https URL without credentials in it. */
 export function readUrl(field: Field | undefined): string | undefined {
   const text = field?.name();
-  if (field === undefined || text === undefined) return undefined;
+  // A part of a URL is none: what needs a variable that is not set has been reported.
+  if (field === undefined || text === undefined || field.isUnset) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     field.error('must be a URL that begins with http:// or https://');

@@ -137,6 +137,11 @@ export class YamlFile {
     return this.#spots.get(pathKey(path))?.variables !== undefined;
   }
 
+  /** Whether the value needs a variable that is not set, which has been reported. */
+  isUnset(path: Path): boolean {
+    return this.#spots.get(pathKey(path))?.isUnset === true;
+  }
+
   #spot(path: Path): Spot {
     for (let length = path.length; length > 0; length -= 1) {
       const spot = this.#spots.get(pathKey(path.slice(0, length)));
@@ -186,6 +191,8 @@ export interface Spot {
   /** Of a text without variables: the text itself. */
   readonly text?: string;
   readonly variables?: 'whole' | 'part';
+  /** Whether one of its variables is not set. */
+  readonly isUnset?: true;
 }
 
 type Report = (
@@ -324,7 +331,11 @@ export class Values {
       });
     }
     const variables = isInterpolated && ({ variables: isReference ? 'whole' : 'part' } as const);
-    this.#spots.set(path.join('\0'), { ...spot, ...(variables || { text }) });
+    this.#spots.set(path.join('\0'), {
+      ...spot,
+      ...(variables || { text }),
+      ...(missing.length > 0 && { isUnset: true }),
+    });
     return text;
   }
 }

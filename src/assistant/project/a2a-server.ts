@@ -5,7 +5,7 @@ import { readServerSection } from '../../http/index.ts';
 export function readA2aServer(section: Section) {
   const server = readServerSection(section);
   const { taskTimeoutSeconds = 600, messageCacheTtlSeconds = taskTimeoutSeconds } = server;
-  return {
+  const settings = {
     ...server,
     taskTimeoutSeconds,
     messageCacheTtlSeconds,
@@ -17,6 +17,9 @@ export function readA2aServer(section: Section) {
     /** How to handle a turn whose process died. */
     onInterrupted: section.get('on_interrupted')?.oneOf(['fail', 'run-again']) ?? 'fail',
   };
+  // Other versions of Rasa have further keys.
+  section.finishLeniently();
+  return settings;
 }
 
 /** The assistant as an A2A agent. */

@@ -32,10 +32,30 @@ const absent = [
 ];
 /** Sections that other modules read. */
 const loose = ['bus'];
+/** Legate's own sections, and what decides who may call. */
+const ownSections = [
+  'a2a_server',
+  'http_api',
+  'store',
+  'telemetry',
+  'peers',
+  'outbound',
+  'push',
+  'search',
+];
 
-/** endpoints.yml. */
-export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
-  const section = Field.document(file, problems);
+/**
+ * endpoints.yml. Sections that Rasa has too are read with `shared`: what is wrong with one of them may leave
+ * it out, where Legate's own must be right.
+ */
+export function readEndpoints(
+  file: YamlFile,
+  { problems, shared }: { readonly problems: Problems; readonly shared: Problems },
+  uses: Use[],
+) {
+  const section = Field.document(file, shared);
+  const own = Field.document(file, problems);
+  for (const key of ownSections) section.get(key);
   const sections = new Map<string, JsonObject>();
   for (const key of loose) {
     const value = section.object(key);
@@ -58,24 +78,24 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]) {
     /** Ids of groups whose provider can't be asked. */
     unsupportedModelGroups: unsupported,
     mcpServers,
-    a2aServer: section.mapping('a2a_server', readA2aServer),
+    a2aServer: own.mapping('a2a_server', readA2aServer),
     /** Who may use the HTTP API; undefined where the command line says so. */
-    httpApi: section.mapping('http_api', readHttpApi),
-    store: section.mapping('store', readStore),
-    telemetry: section.mapping('telemetry', readTelemetry),
+    httpApi: own.mapping('http_api', readHttpApi),
+    store: own.mapping('store', readStore),
+    telemetry: own.mapping('telemetry', readTelemetry),
     /** Other agents that flows call by name. */
-    peers: section.mapping('peers', (given) =>
+    peers: own.mapping('peers', (given) =>
       readPeers(given, (field, name) => {
         const instead = 'services are found by their words';
         uses.push({ kind: 'model_group', name, field, instead });
       }),
     ),
     /** Undefined where calls may go anywhere. */
-    outbound: section.mapping('outbound', readUrlRules),
+    outbound: own.mapping('outbound', readUrlRules),
     /** Where webhooks may go, and what signs them; undefined for the rules of `a2a_server`. */
-    push: section.mapping('push', readPushSection),
+    push: own.mapping('push', readPushSection),
     /** A module that answers searches in place of the project's documents. */
-    search: section.mapping('search', readSearch),
+    search: own.mapping('search', readSearch),
     /** Sections that their owners read themselves. */
     sections,
   };

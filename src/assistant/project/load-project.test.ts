@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -112,10 +112,62 @@ test('missing variables are named with their keys', async () => {
   expect(problems.errors.map(({ path, message }) => `${path}: ${message}`)).toEqual([
     'model_groups[0].models[0].api_key: environment variable OPENAI_API_KEY is not set',
     'model_groups[0].models[0].timeout: environment variable MODEL_TIMEOUT is not set',
-    'model_groups[0].models[0].timeout: must be a number, but is another text',
     'mcp_servers[0].token: environment variable LOANS_TOKEN is not set',
     'configuration.auth.api_key: environment variable APPRAISER_KEY is not set',
   ]);
+});
+
+test('outside production, services whose variables are not set are left out with a warning', async () => {
+  const directory = await copy({
+    'endpoints.yml': `action_endpoint: {url: "\${ACTIONS_URL}"}
+nlg: {type: server, url: "\${NLG_URL}"}
+mcp_servers: [{name: loans, url: "http://127.0.0.1:1/\${MCP_PATH}"}]
+model_groups: [{id: main, models: [{provider: openai, model: m}]}]
+`,
+  });
+  const { project, problems } = await loadProject({ directory }, {});
+  expect(() => problems.throwIfErrors()).not.toThrow();
+  expect(problems.errors).toEqual([]);
+  expect(project.endpoints).toMatchObject({ actionEndpoint: { url: undefined }, nlg: undefined });
+  // Its card needs a key.
+  expect([...project.subAgents.keys()]).toEqual(['rate_finder']);
+  expect(problems.warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    'action_endpoint.url: environment variable ACTIONS_URL is not set',
+    'nlg.url: environment variable NLG_URL is not set',
+    'mcp_servers[0].url: environment variable MCP_PATH is not set',
+    'agent.name: sub agent "appraiser" is left out: calls of it fail',
+    'configuration.auth.api_key: environment variable APPRAISER_KEY is not set',
+  ]);
+});
+
+test('sections that Rasa has too may have further keys and odd values, except in production', async () => {
+  const directory = await copy({
+    'endpoints.yml': `action_endpoint: {url: "http://127.0.0.1:5055/webhook", token: literal, timeout: long}
+mcp_servers:
+  - {name: loans, url: "http://127.0.0.1:1/mcp", transport: streamable, retries: 3}
+  - {name: bad, url: 3}
+model_groups: [{id: main, models: [{provider: openai, model: m}]}]
+a2a_server: {description: Loans, future_key: 1}
+`,
+    'sub_agents/appraiser/config.yml':
+      'agent: {name: appraiser, protocol: carrier-pigeon, description: d, version: 2}\n',
+  });
+  await mkdir(join(directory, 'sub_agents/shared'));
+  const { project, problems } = await loadProject({ directory }, environment);
+  expect(() => problems.throwIfErrors()).not.toThrow();
+  expect(project.endpoints.actionEndpoint).toMatchObject({ token: 'literal', timeout: 300 });
+  expect([...project.endpoints.mcpServers.keys()]).toEqual(['loans', 'bad']);
+  expect([...project.subAgents.keys()]).toEqual(['rate_finder']);
+  const messages = problems.all.map(
+    ({ severity, path, message }) => `${severity} ${path}: ${message}`,
+  );
+  expect(messages).toContain('warning : has no config.yml: it is not a sub agent');
+  expect(messages).toContain(
+    'warning a2a_server.future_key: "future_key" is left out, nothing here would read it',
+  );
+  expect(messages).toContain('warning action_endpoint.token: a secret is written into this file');
+  const strict = await loadProject({ directory }, { ...environment, NODE_ENV: 'production' });
+  expect(() => strict.problems.throwIfErrors()).toThrow('a secret must not be written into a file');
 });
 
 test('components, channels and stores that do not exist here are warnings, one for each file', async () => {
@@ -214,15 +266,15 @@ tls: {cert: x}
   expect(problems.join('\n')).not.toContain('hunter2');
   expect(problems).toEqual([
     'endpoints.yml:1:1 action_endpoint: "url" or "actions_module" is missing',
-    'endpoints.yml:1:26 action_endpoint.token: a secret must not be written into a file; write "${TOKEN}"',
-    'endpoints.yml:4:52 model_groups[0].models[0].api_key: a secret must not be written into a file; write "${API_KEY}"',
+    'endpoints.yml:1:26 action_endpoint.token: warning: a secret is written into this file; write "${TOKEN}"',
+    'endpoints.yml:4:52 model_groups[0].models[0].api_key: warning: a secret is written into this file; write "${API_KEY}"',
     'endpoints.yml:5:10 model_groups[1].id: a group named "main" is there already',
     'endpoints.yml:6:5 model_groups[2]: model group "none": models: Too small: expected array to have >=1 items',
     'endpoints.yml:8:24 mcp_servers[0].url: must be a URL that begins with http:// or https://',
     'endpoints.yml:8:35 mcp_servers[0].token: "api_key" is there already; keep one of them',
     'endpoints.yml:9:12 mcp_servers[1].name: a server named "loans" is there already',
     'endpoints.yml:9:24 mcp_servers[1].url: must not hold a user name or a password; configure authentication instead',
-    'endpoints.yml:9:87 mcp_servers[1].oauth.client_secret: a secret must not be written into a file; write "${CLIENT_SECRET}"',
+    'endpoints.yml:9:87 mcp_servers[1].oauth.client_secret: warning: a secret is written into this file; write "${CLIENT_SECRET}"',
     'endpoints.yml:10:67 mcp_servers[2].meta_map.from_slots[0].slot: no slot named "custmer"; did you mean "customer"?',
     'endpoints.yml:11:1 a2a_server: "description" is missing; say what the agent is for',
     'endpoints.yml:12:8 a2a_server.url: must be a URL that begins with http:// or https://',
@@ -254,17 +306,19 @@ connections: {mcp_servers: []}
   expect(problems).toEqual([
     'data/loan.yml:2:3 flows.request_loan: "request_loan" is also the name of a sub agent; rename one',
     'data/loan.yml:14:15 flows.request_loan.steps[2].call: no flow, sub agent or peer named "rate_finder"',
+    'sub_agents/appraiser/config.yml:1:15 agent.name: warning: sub agent "appraiser" is left out: calls of it fail; fix its errors',
     'sub_agents/appraiser/config.yml:2:29 configuration.agent_card: there is no such file in the project; write the path from the project folder',
-    'sub_agents/appraiser/config.yml:2:63 configuration.auth.token: a secret must not be written into a file; write "${TOKEN}"',
+    'sub_agents/appraiser/config.yml:2:63 configuration.auth.token: warning: a secret is written into this file; write "${TOKEN}"',
     'sub_agents/appraiser/config.yml:3:1 connections: "connections" belongs to agents with protocol RASA',
     'sub_agents/rate_finder/config.yml:1:1 agent: "description" is missing; say what the agent does',
+    'sub_agents/rate_finder/config.yml:1:15 agent.name: warning: sub agent "request_loan" is left out: calls of it fail; fix its errors',
     'sub_agents/rate_finder/config.yml:1:39 agent.protocol: must be one of RASA, A2A, but is "grpc"',
     'sub_agents/rate_finder/config.yml:2:36 configuration.llm.model_group: no model group named "mian"; did you mean "main"?',
     'sub_agents/rate_finder/config.yml:2:60 configuration.prompt_template: there is no such file in the project; write the path from the project folder',
     'sub_agents/rate_finder/config.yml:2:83 configuration.timezone: is not a time zone; write one like Europe/Berlin',
     'sub_agents/rate_finder/config.yml:2:108 configuration.tool_timeout: must be a number that is not less than 0.001, but is 0',
     'sub_agents/rate_finder/config.yml:5:14 connections.mcp_servers[0].name: no MCP server named "laons"; did you mean "loans"?',
-    'sub_agents/rate_finder/config.yml:5:41 connections.mcp_servers[0].exclude_tools: "include_tools" is there already; keep one of them',
+    'sub_agents/rate_finder/config.yml:5:41 connections.mcp_servers[0].exclude_tools: warning: "include_tools" is there already: both count; keep one of them',
   ]);
 });
 

@@ -75,18 +75,28 @@ export async function assemble(
   const parse = (source: Source = { file: '', text: '' }, onUnset?: OnUnset) =>
     YamlFile.parse(source, problems, { environment, ...present({ onUnset }) });
   const isProduction = environment['NODE_ENV'] === 'production';
+  const shared = problems.tolerant({ isFatal: isProduction });
   const unsetInConfig: Parameters<OnUnset>[] = [];
   const config = readConfig(
     parse(parts.config, (...one) => unsetInConfig.push(one)),
-    { problems, uses, unset: unsetInConfig, isProduction },
+    { problems: shared, uses, unset: unsetInConfig, isProduction },
   );
   const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
   const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
-  const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
+  const {
+    agents,
+    leftOut,
+    isComplete: hasAllAgents,
+  } = readSubAgents(parts, {
+    environment,
+    problems: shared,
+    uses,
+    isProduction,
+  });
   const unset: Parameters<OnUnset>[] = [];
   const endpointsFile = parse(parts.endpoints, (...one) => unset.push(one));
   reportUnset(unset, Field.root(endpointsFile, problems), { uses, isProduction });
-  const endpoints = readEndpoints(endpointsFile, problems, uses);
+  const endpoints = readEndpoints(endpointsFile, { problems, shared }, uses);
   uses.push(...loadedDomain.uses, ...loadedFlows.uses);
   const modelGroups = new Map(endpoints.modelGroups);
   const unsupported = new Set(endpoints.unsupportedModelGroups);
@@ -115,7 +125,7 @@ export async function assemble(
     fields: loadedFlows.fields,
     patterns: loadedFlows.defaults,
     uses,
-    agents: new Map([...agents].map(([name, { field }]) => [name, field])),
+    agents: new Map([...agents, ...leftOut].map(([name, { field }]) => [name, field])),
     mcpServers: new Set(endpoints.mcpServers.keys()),
     peers: new Set(endpoints.peers?.wellKnown.map(({ name }) => name)),
     isComplete:
@@ -157,9 +167,12 @@ export async function assemble(
   return withoutModelGroups(project, new Set([...unsupported, ...missing]));
 }
 
+/** Sections of services that the assistant calls, where the assistant runs without them. */
+const calledServices = new Set(['action_endpoint', 'mcp_servers']);
+
 /**
- * Variables that are not set: errors, except in sections that nothing reads. In model groups they are errors
- * in production only, and only where the group is used: elsewhere the project runs without the group.
+ * Variables that are not set: errors, except in sections that nothing reads. In sections of services that the
+ * assistant calls they are errors in production only; of model groups, only where the group is used.
  */
 function reportUnset(
   unset: readonly Parameters<OnUnset>[],
@@ -178,16 +191,15 @@ function reportUnset(
     const isUsed = groups.at(1).value === null || used.has(groups.at(index).at('id').value);
     if (key === 'model_groups') report(isUsed && isProduction ? 'error' : 'warning');
     else if (key === 'nlg') report(nlgSeverity([index, ...rest], isProduction));
+    else if (calledServices.has(String(key))) report(isProduction ? 'error' : 'warning');
     else if (endpointSections.has(String(key))) report('error');
   }
 }
 
-/** Of a list, the first entry counts; without the key of its model responses are sent as written. */
-function nlgSeverity(path: readonly (string | number)[], isProduction: boolean) {
-  const [entry, ...inner] = path;
+/** Of a list, the first entry counts; without its server or model responses are sent as written. */
+function nlgSeverity([entry]: readonly (string | number)[], isProduction: boolean) {
   if (typeof entry === 'number' && entry > 0) return 'warning';
-  const isModel = entry === 'llm' || inner[0] === 'llm';
-  return isModel && !isProduction ? 'warning' : 'error';
+  return isProduction ? 'error' : 'warning';
 }
 
 async function documentsOf(
@@ -204,28 +216,52 @@ async function documentsOf(
   return documents;
 }
 
+interface SubAgentReading {
+  readonly environment: Environment;
+  readonly problems: Problems;
+  readonly uses: Use[];
+  readonly isProduction: boolean;
+}
+
+/**
+ * The sub agents. One with an error, or with a variable that is not set, is left out: calls of it fail. In
+ * production both are errors.
+ */
 function readSubAgents(
   parts: ProjectParts,
-  environment: Environment,
-  problems: Problems,
-  uses: Use[],
-): { readonly agents: ReadonlyMap<string, LoadedSubAgent>; readonly isComplete: boolean } {
+  { environment, problems, uses, isProduction }: SubAgentReading,
+): {
+  readonly agents: ReadonlyMap<string, LoadedSubAgent>;
+  readonly leftOut: ReadonlyMap<string, LoadedSubAgent>;
+  readonly isComplete: boolean;
+} {
   const agents = new Map<string, LoadedSubAgent>();
+  const leftOut = new Map<string, LoadedSubAgent>();
   let isComplete = true;
   for (const part of parts.subAgents) {
-    const file = YamlFile.parse(part, problems, { environment });
+    const before = problems.errors.length;
+    let isUnset = false;
+    const onUnset: OnUnset = ([key, inner], report) => {
+      // Without its model, an agent is there and its calls fail.
+      if (key !== 'configuration' || inner !== 'llm') isUnset = true;
+      report(isProduction ? 'error' : 'warning');
+    };
+    const file = YamlFile.parse(part, problems, { environment, onUnset });
     if (file.isBroken) isComplete = false;
     const read = readSubAgent(part.name, file, problems, uses);
     if (read === undefined) continue;
     const { name } = read.agent;
-    const first = agents.get(name);
-    if (first === undefined) agents.set(name, read);
-    else {
+    const first = agents.get(name) ?? leftOut.get(name);
+    if (first !== undefined) {
       const { file: where } = first.field.place.position;
       read.field.error(`a sub agent named "${name}" is already defined in ${where}`, 'rename one');
-    }
+    } else if (isUnset || problems.errors.length > before) {
+      leftOut.set(name, read);
+      const hint = isUnset ? 'set its variables' : 'fix its errors';
+      read.field.warn(`sub agent "${name}" is left out: calls of it fail`, hint);
+    } else agents.set(name, read);
   }
-  return { agents, isComplete };
+  return { agents, leftOut, isComplete };
 }
 
 /** Reads what the project refers to: in the folder of the agent that does, or in the project. */

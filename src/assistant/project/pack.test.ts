@@ -73,7 +73,7 @@ test('the same project packs to the same bytes, and no secret goes in', async ()
 });
 
 test('a project with errors is not packed', async () => {
-  const loaded = await loadProject({ directory: loan }, {});
+  const loaded = await loadProject({ directory: loan }, { NODE_ENV: 'production' });
   await expect(packProject(loaded, { directory: await temporary() })).rejects.toThrow(
     'environment variable LOANS_TOKEN is not set',
   );

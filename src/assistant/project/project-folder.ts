@@ -156,8 +156,12 @@ class Folder {
       const info = await stat(join(root, name)).catch(() => undefined);
       if (info?.isDirectory() !== true) continue;
       const [config] = await this.optional(join(root, name, 'config.yml'));
-      if (config === undefined) this.miss(join(root, name), 'has no config.yml');
-      else parts.push({ ...config, name });
+      if (config !== undefined) parts.push({ ...config, name });
+      // Python's caches and modules that agents share.
+      else if (!name.startsWith('__')) {
+        const position = { file: join(root, name), line: 1, column: 1 };
+        this.#problems.warn({ position, path: '' }, 'has no config.yml: it is not a sub agent');
+      }
     }
     return parts;
   }

@@ -131,7 +131,7 @@ function readConnection(section: Section, uses: Use[]) {
   const includeTools = section.get('include_tools') && section.names('include_tools');
   const excludeTools = section.get('exclude_tools') && section.names('exclude_tools');
   if (includeTools !== undefined && excludeTools !== undefined) {
-    section.get('exclude_tools')?.keyError('"include_tools" is there already', {
+    section.get('exclude_tools')?.keyWarn('"include_tools" is there already: both count', {
       hint: 'keep one of them',
     });
   }
