@@ -17,6 +17,10 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'action.server.exited': 'The Python action server exited; Legate restarts it',
   'action.server.log': 'A log line of the Python action server, at its own level',
   'action.server.ready': 'The Python action server answers',
+  'action.server.replaced':
+    'Nothing answers at `action_endpoint.url`: the Python actions of the project run here until a server does',
+  'action.server.unreachable':
+    'Nothing answers at `action_endpoint.url`, and this machine can not run the Python actions of the project',
   'action.slot.invalid':
     'An action set a categorical slot to a value that it does not have; the slot keeps its value',
   'action.slot.unexpected_type':

@@ -33,6 +33,7 @@ const isPosix = process.platform !== 'win32';
 /** Milliseconds. */
 const stopGraceMs = 3_000;
 const pollMs = 100;
+const reachMs = 2_000;
 /** A server that ran for this long starts anew without a delay that grew. */
 const stableMs = 60_000;
 
@@ -70,6 +71,11 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     process.once('exit', this.#killChild);
     this.#supervision ??= this.#supervise();
     await until(this.#started.promise, signal);
+  }
+
+  /** The module of its actions. */
+  get module(): string {
+    return this.#options.module;
   }
 
   /** Actions of the domain that the server does not have. */
@@ -281,6 +287,23 @@ export async function isHealthy(
     return response.ok;
   } catch {
     // Not yet; the caller's signal ends the wait.
+    return false;
+  }
+}
+
+/** Whether anything listens at the address of an action server. */
+export async function isReachable(
+  origin: string,
+  fetching: typeof fetch = fetch,
+): Promise<boolean> {
+  const reason = (): Error => new Error(`no answer within ${reachMs} ms`);
+  try {
+    const response = await within({ milliseconds: reachMs, reason }, (signal) =>
+      fetching(`${origin}/health`, { signal }),
+    );
+    await response.body?.cancel();
+    return true;
+  } catch {
     return false;
   }
 }

@@ -130,7 +130,9 @@ export class RemoteActions implements ActionRunner {
           call.logger.warn({ server: this.#name, attempt }, 'action.server.connect_failed'),
       });
     } catch (error) {
-      throw new Error(`${this.#name} did not answer for ${call.name}`, { cause: error });
+      const message = `${this.#name} did not answer for ${call.name}`;
+      if (isConnectFailure(error)) throw new ActionServerUnreachable(message, { cause: error });
+      throw new Error(message, { cause: error });
     }
   }
 
@@ -146,6 +148,9 @@ export class RemoteActions implements ActionRunner {
     return withDomain ? `${rest.slice(0, -1)},"domain":${json}}` : rest;
   }
 }
+
+/** The action server got no request: nothing listens at its address, or the address does not exist. */
+export class ActionServerUnreachable extends Error {}
 
 /** The domain is the same for every request and may be large: it is serialized once. */
 const writtenDomain = oncePer(({ raw }: Domain) => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -279,17 +280,68 @@ test('TypeScript actions run beside Python ones, which are not started when noth
   expect(existsSync(join(one.directory, 'starts.txt'))).toBe(false);
 });
 
+/** An action server that says where it is; on the given port, or a free one. */
+async function elsewhere(port = 0): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer((_, response) => {
+    response.end(JSON.stringify({ events: [], responses: [{ text: 'from elsewhere' }] }));
+  });
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const urlOf = (port: number) => `url: http://127.0.0.1:${port}/webhook`;
+
 test('an action server of action_endpoint wins, and no action needs no server', async () => {
-  const url = 'url: http://127.0.0.1:5055/webhook';
-  for (const text of [url, `${url}, actions_module: actions`]) {
-    await using folder = await shop({ ...endpoint(text), ...python }, stub);
+  await using other = await elsewhere();
+  for (const given of [urlOf(other.port), `${urlOf(other.port)}, actions_module: actions`]) {
+    await using folder = await shop({ ...endpoint(given), ...python }, stub);
     const actions = await actionsOf(folder.project, options());
-    expect(actions?.has('action_rate')).toBe(true);
+    expect(await text(actions?.run(call('action_rate')))).toBe('from elsewhere');
     expect(existsSync(join(folder.directory, 'starts.txt'))).toBe(false);
   }
   const silent = { 'domain.yml': 'responses: {utter_hi: [{text: Hi}]}\n' };
   await using folder = await shop({ ...python, ...silent }, stub);
   expect(await actionsOf(folder.project, options())).toBeUndefined();
+});
+
+test('where nothing answers at the URL, the Python actions of the project run until something does', async () => {
+  const free = await elsewhere();
+  await free[Symbol.asyncDispose]();
+  await using folder = await shop({ ...endpoint(urlOf(free.port)), ...python }, stub);
+  const { lines, ...given } = options();
+  const actions = await actionsOf(folder.project, given);
+  expect(lines.find(({ event }) => event === 'action.server.replaced')?.fields).toMatchObject({
+    url: `http://127.0.0.1:${free.port}/webhook`,
+    server: 'actions',
+  });
+  expect(await text(actions?.run(call('action_rate')))).toBe('action_rate of start 1');
+  await using _late = await elsewhere(free.port);
+  expect(await text(actions?.run(call('action_rate')))).toBe('from elsewhere');
+  await actions?.close?.();
+});
+
+test('in production, and without Python, nothing stands in for the action server', async () => {
+  const free = await elsewhere();
+  await free[Symbol.asyncDispose]();
+  await using folder = await shop({ ...endpoint(urlOf(free.port)), ...python }, stub);
+  const { lines, ...production } = options({ ...bare, NODE_ENV: 'production' });
+  const actions = await actionsOf(folder.project, production);
+  await expect(actions?.run(call('action_rate'))).rejects.toThrow('did not answer');
+  expect(existsSync(join(folder.directory, 'starts.txt'))).toBe(false);
+  expect(lines).toEqual([]);
+  await using none = await shop({ ...endpoint(urlOf(free.port)), ...python });
+  const { lines: warned, ...given } = options();
+  await expect((await actionsOf(none.project, given))?.run(call('action_rate'))).rejects.toThrow(
+    'did not answer',
+  );
+  expect(warned).toMatchObject([{ level: 'warn', event: 'action.server.unreachable' }]);
 });
 
 test('a module that is not there is named, where an action needs it', async () => {

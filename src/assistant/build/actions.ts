@@ -12,10 +12,10 @@ import { clientTls } from '../../net/index.ts';
 import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import { tlsFetch } from '../../push/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { ActionServer } from '../actions/action-server.ts';
+import { ActionServer, isReachable } from '../actions/action-server.ts';
 import { InProcessActions } from '../actions/in-process.ts';
 import { findPython } from '../actions/python.ts';
-import { RemoteActions } from '../actions/remote.ts';
+import { ActionServerUnreachable, RemoteActions } from '../actions/remote.ts';
 import { type Action, type ActionRunner, firstOf } from '../actions/runner.ts';
 import type { ActionEndpoint } from '../project/endpoints.ts';
 import type { LoadedProject, Project } from '../project/load-project.ts';
@@ -32,7 +32,8 @@ export interface ActionsOptions {
 
 /**
  * Creates the runner of a project's actions: a module in this process first, then the action server of
- * `action_endpoint.url`, or else one in Python that is started here. Close it when it is not needed any more.
+ * `action_endpoint.url`, or else one in Python that is started here. One is started as well where nothing
+ * answers at that URL, except in production. Close the runner when it is not needed any more.
  */
 export async function actionsOf(
   project: Project,
@@ -44,13 +45,68 @@ export async function actionsOf(
   problems.throwIfErrors();
   const runners: ActionRunner[] = [];
   if (module !== undefined) runners.push(new InProcessActions(await loadActions(module)));
+  const expected = customActions(project).filter((name) => !firstOf(...runners).has(name));
   if (actionEndpoint?.url !== undefined) {
-    runners.push(remote(actionEndpoint, actionEndpoint.url, actionFetch(project, options.logger)));
-  } else if (python !== undefined) {
-    const expected = customActions(project).filter((name) => !firstOf(...runners).has(name));
-    if (expected.length > 0) runners.push(await startPython(project, expected, options));
+    const { url } = actionEndpoint;
+    const standIn =
+      expected.length > 0 && (await needsStandIn(project, options))
+        ? await startStandIn(project, expected, options)
+        : undefined;
+    const fetch = actionFetch(project, options.logger);
+    // With a stand-in there is nothing to wait for.
+    const server = remote(actionEndpoint, url, { fetch, connectAttempts: standIn && 1 });
+    runners.push(standIn === undefined ? server : withStandIn(server, standIn));
+  } else if (python !== undefined && expected.length > 0) {
+    runners.push(await startPython(project, expected, options));
   }
   return runners.length === 0 ? undefined : firstOf(...runners);
+}
+
+/**
+ * Whether the project's actions in Python are to be started although `action_endpoint` has a URL: the server
+ * that would otherwise have to be started by hand is not there.
+ */
+export async function needsStandIn(
+  project: Project,
+  { environment, logger }: ActionsOptions,
+): Promise<boolean> {
+  const url = project.endpoints.actionEndpoint?.url;
+  if (url === undefined || environment['NODE_ENV'] === 'production') return false;
+  if (findActions(project, new Problems()).python === undefined) return false;
+  return !(await isReachable(new URL(url).origin, actionFetch(project, logger)));
+}
+
+/** Undefined where this machine can't start it, which is a warning: the server may start later. */
+async function startStandIn(
+  project: Project,
+  expected: readonly string[],
+  options: ActionsOptions,
+): Promise<ActionServer | undefined> {
+  const url = project.endpoints.actionEndpoint?.url;
+  const { logger } = options;
+  try {
+    const server = await startPython(project, expected, options);
+    const hint = 'actions of the project run here until that server answers';
+    logger.warn({ url, server: server.module, hint }, 'action.server.replaced');
+    return server;
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
+    logger.warn({ url, hint: error.message }, 'action.server.unreachable');
+    return undefined;
+  }
+}
+
+/** Calls the server as long as it is there, and the stand-in otherwise. */
+function withStandIn(server: RemoteActions, standIn: ActionServer): ActionRunner {
+  return {
+    has: () => true,
+    run: (call) =>
+      server.run(call).catch((error: unknown) => {
+        if (error instanceof ActionServerUnreachable) return standIn.run(call);
+        throw error;
+      }),
+    close: () => standIn.close(),
+  };
 }
 
 /** Starts the Python action server of a project, which must have one. */
@@ -60,7 +116,7 @@ export async function startPython(
   { environment, logger }: ActionsOptions,
 ): Promise<ActionServer> {
   const { directory, endpoints } = project;
-  const module = pythonActionsOf(project) ?? 'actions';
+  const module = findActions(project, new Problems()).python ?? 'actions';
   const server = new ActionServer({
     python: await findPython({ directory, environment }),
     module,
@@ -184,7 +240,13 @@ export function actionFetch(
 function remote(
   endpoint: ActionEndpoint | undefined,
   address: string,
-  fetch?: typeof globalThis.fetch,
+  {
+    fetch,
+    connectAttempts,
+  }: {
+    readonly fetch?: typeof globalThis.fetch | undefined;
+    readonly connectAttempts?: 1 | undefined;
+  } = {},
 ): RemoteActions {
   const url = new URL(address);
   if (endpoint === undefined) return new RemoteActions({ url: url.href, domain: 'digest' });
@@ -201,6 +263,6 @@ function remote(
     timeoutMs: endpoint.timeout * 1000,
     domain: endpoint.enableSelectiveDomain ? 'selective' : 'digest',
     headers: () => ({ ...headers, ...authorization }),
-    ...present({ fetch }),
+    ...present({ fetch, connectAttempts }),
   });
 }

@@ -8,7 +8,13 @@ import type { Project } from '../project/load-project.ts';
 import type { ExternalAgent } from '../project/sub-agents.ts';
 import { ExternalCaller } from '../sub-agents/external-agent.ts';
 import { McpPool } from '../sub-agents/mcp.ts';
-import { actionFetch, customActions, pythonActionsOf, startPython } from './actions.ts';
+import {
+  actionFetch,
+  customActions,
+  needsStandIn,
+  pythonActionsOf,
+  startPython,
+} from './actions.ts';
 import { type BuildOptions, outboundPolicy } from './build-assistant.ts';
 import { toolsUsed } from './check-project.ts';
 
@@ -67,7 +73,10 @@ export async function* probeServices(
   };
   const { endpoints, subAgents, directory, files } = project;
   const url = endpoints.actionEndpoint?.url;
-  if (url !== undefined) {
+  if (await needsStandIn(project, { environment, logger })) {
+    const probe = await probePython(project, { environment, logger });
+    yield { ...probe, found: `${probe.found}, because nothing answers at ${url}` };
+  } else if (url !== undefined) {
     const fix = `start it, for instance with "python -m rasa_sdk --actions actions"`;
     yield await attempt('Action server', fix, (signal) =>
       probeActionServer(project, { url, signal, fetch: actionFetch(project, logger) }),
@@ -149,7 +158,7 @@ async function probePython(
   try {
     await using server: ActionServer = await startPython(project, customActions(project), options);
     const { failure, missing } = server;
-    const found = `rasa_sdk with ${pythonActionsOf(project)}`;
+    const found = `rasa_sdk with ${server.module}`;
     if (failure !== undefined) return { what, found, problem: failure, fix: 'fix the Python code' };
     if (missing.length === 0) return { what, found };
     return { what, found, ...missingProblem(missing) };
