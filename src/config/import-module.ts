@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { findPackageJSON, registerHooks } from 'node:module';
+// As a namespace: Bun, which serves agents too, lacks functions that only loading a project needs.
+import * as nodeModule from 'node:module';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { errorCode, invalidConfiguration } from '../protocol/index.ts';
@@ -15,7 +16,7 @@ export async function importModule(path: string): Promise<Record<string, unknown
   try {
     return await import(href);
   } catch (error) {
-    const manifest = error instanceof SyntaxError ? findPackageJSON(href) : undefined;
+    const manifest = error instanceof SyntaxError ? nodeModule.findPackageJSON(href) : undefined;
     // As `npm init` writes it: Node then reads every `import` and `export` as a syntax error.
     if (manifest === undefined || !isCommonJs(manifest)) throw error;
     throw invalidConfiguration(
@@ -37,7 +38,7 @@ function isCommonJs(manifest: string): boolean {
 export function offerOwnPackage(): void {
   if (isRegistered) return;
   isRegistered = true;
-  registerHooks({
+  nodeModule.registerHooks({
     resolve(specifier, context, next) {
       const own = ownModule(specifier);
       if (own === undefined) return next(specifier, context);
