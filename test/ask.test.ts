@@ -6,6 +6,7 @@ import {
   chunk,
   connect,
   inputRequired,
+  type InvocationResult,
   LegateError,
   llmAgent,
   message,
@@ -98,6 +99,35 @@ test('a question is answered in its task', async () => {
   const { id } = answer.task;
   answer = await answer.answer('large');
   expect(answer).toMatchObject({ isQuestion: false, text: 'A large one.', task: { id } });
+});
+
+test('an answered question reads the same of a runner, a client and a remote agent', async () => {
+  const booking = agent({ name: 'booking' }, async function* (turn) {
+    const { isContinuation: append } = turn;
+    yield chunk('found', append ? '\n\nBooked.' : 'Two trains.', { append });
+    if (!turn.isContinuation) yield inputRequired([text('Which one?'), data({ choices: 2 })]);
+  });
+  const server = await serve(booking);
+  const client = await connect(server.url);
+  const runner = new Runner({ agent: booking });
+  const remote = remoteAgent(server.url);
+  open.push(client, server, runner);
+  const read = ({ text: said, data: values, output }: Answer | InvocationResult) => ({
+    text: said,
+    values,
+    output,
+  });
+  const conversation = async (asked: Answer | InvocationResult) => {
+    if (!asked.isQuestion) throw new Error('no question');
+    return [read(asked), read(await asked.answer('the first'))];
+  };
+  const expected = [
+    { text: 'Which one?', values: [{ choices: 2 }], output: { choices: 2 } },
+    { text: 'Two trains.\n\nBooked.', values: [], output: 'Two trains.\n\nBooked.' },
+  ];
+  expect(await conversation(await runner.run({ message: 'Bern' }))).toEqual(expected);
+  expect(await conversation(await client.ask('Bern'))).toEqual(expected);
+  expect(await conversation(await remote.ask('Bern'))).toEqual(expected);
 });
 
 test('a task that fails is an error with the code that its agent names', async () => {

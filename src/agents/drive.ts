@@ -7,12 +7,12 @@ import { isEnd, type TurnOutput, type ProgressEvent } from './turn-output.ts';
 /**
  * Runs a turn of one agent on behalf of another: yields its progress and returns its end. A plain
  * message counts as completed, and so does a missing end. An agent that throws ends as failed, and
- * its caller goes on; an aborted turn throws.
+ * its caller goes on; an aborted turn throws. `output` collects what the agent said.
  */
 export async function* drive(
   agent: Agent,
   turn: Turn,
-  output: TurnOutput,
+  output: TurnOutput | undefined,
   /** The turn has a span of its own. @default false */
   { isTraced = false } = {},
 ): AsyncGenerator<ProgressEvent, TurnEnd> {
@@ -24,7 +24,7 @@ export async function* drive(
     const events = span === undefined ? agent.take(turn) : pulledIn(span, agent.take(turn));
     for await (const event of events) {
       turn.signal.throwIfAborted();
-      output.add(event);
+      output?.add(event);
       if (!isEnd(event)) yield event;
       else {
         code = event.kind === 'failed' ? typeOf(event) : undefined;

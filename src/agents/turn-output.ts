@@ -23,9 +23,9 @@ export class TurnOutput {
 
   /** The artifacts in the order of their first chunk, or of the branches that made them. */
   artifacts(): readonly Artifact[] {
-    return [...this.#artifacts.values()]
-      .map(({ head, parts }) => ({ ...head, parts }))
-      .toSorted((one, other) => branchOf(one) - branchOf(other));
+    return inBranchOrder(
+      [...this.#artifacts.values()].map(({ head, parts }) => ({ ...head, parts })),
+    );
   }
 
   /** The parts of the artifacts, then the parts of the end. */
@@ -59,6 +59,11 @@ export class TurnOutput {
       appendParts(existing.parts, artifact.parts);
     }
   }
+}
+
+/** Artifacts of branches in the order of these; others stay where they are. */
+export function inBranchOrder(artifacts: readonly Artifact[]): readonly Artifact[] {
+  return artifacts.toSorted((one, other) => branchOf(one) - branchOf(other));
 }
 
 /**

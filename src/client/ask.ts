@@ -1,5 +1,6 @@
 import {
   type AnswerContent,
+  answerOf,
   AnswerText,
   contentOf,
   isInterrupted,
@@ -121,18 +122,16 @@ function toAnswer(client: Asker, response: SendMessageResponse): Answer {
     return { isQuestion: false, ...contentOf(textOf(response.message), parts) };
   }
   const { task } = response;
-  const { status, artifacts = [], contextId, id: taskId } = task;
-  const { parts: last = [] } = status.message ?? {};
+  const { status, contextId, id: taskId } = task;
   if (isInterrupted(status.state)) {
     return {
       isQuestion: true,
       needsAuthorization: status.state === 'TASK_STATE_AUTH_REQUIRED',
-      ...contentOf(textOf({ parts: last }), last),
+      ...answerOf(task),
       task,
       answer: (content, options) => ask(client, message(content, { taskId, contextId }), options),
     };
   }
   if (status.state !== 'TASK_STATE_COMPLETED') throw taskFailure(task);
-  const parts = [...artifacts.flatMap((artifact) => artifact.parts), ...last];
-  return { isQuestion: false, ...contentOf(textOf(task), parts), task };
+  return { isQuestion: false, ...answerOf(task), task };
 }

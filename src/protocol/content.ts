@@ -1,4 +1,5 @@
 import type { JsonValue, Message, Part, Task } from './model.ts';
+import { isInterrupted } from './task-state.ts';
 
 /**
  * The text of a message or of a task. Text of one message or artifact is joined as it is; the
@@ -29,6 +30,20 @@ export interface AnswerContent {
   readonly files: readonly Part[];
   /** The value of the only data part; without data, the text. */
   readonly output: JsonValue;
+}
+
+/**
+ * What a task has come to: all that was made for it and its last message, or of an open question only
+ * the question.
+ */
+export function answerOf({
+  artifacts = [],
+  status,
+}: Pick<Task, 'artifacts' | 'status'>): AnswerContent {
+  const { parts: last = [] } = status.message ?? {};
+  if (isInterrupted(status.state)) return contentOf(textOf({ parts: last }), last);
+  const parts = [...artifacts.flatMap((artifact) => artifact.parts), ...last];
+  return contentOf(textOf({ artifacts, status }), parts);
 }
 
 /** Sorts the content of an answer by kind. */

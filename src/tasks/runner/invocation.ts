@@ -3,18 +3,19 @@ import {
   drive,
   type EndKind,
   EventChannel,
+  inBranchOrder,
   isPause,
   type Turn,
   type TurnEnd,
   type TurnEvent,
-  TurnOutput,
   type ProgressEvent,
 } from '../../agents/index.ts';
 import {
   type AnswerContent,
+  answerOf,
   AnswerText,
   type Artifact,
-  contentOf,
+  errorMessage,
   type JsonObject,
   type JsonValue,
   LegateError,
@@ -22,7 +23,6 @@ import {
   type Part,
   type Task,
   taskFailure,
-  textOf,
   type TextChange,
 } from '../../protocol/index.ts';
 import { until } from '../../time/index.ts';
@@ -76,8 +76,8 @@ interface InvocationContent<Output> extends Omit<AnswerContent, 'output'> {
   readonly parts: readonly Part[];
   readonly artifacts: readonly Artifact[];
   readonly metadata: JsonObject;
-  /** What the agent threw, or why it failed: a `LegateError` with a code where it threw nothing. */
-  readonly error?: unknown;
+  /** Why it failed or was rejected. What the agent threw is its `cause`, unless it threw a `LegateError`. */
+  readonly error?: LegateError;
 }
 
 /** How an invocation is carried out by the engine. */
@@ -102,15 +102,14 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
   readonly #plan: InvocationPlan<Output>;
   /** The agent is at most two events ahead of the consumer. */
   readonly #channel = new EventChannel<ProgressEvent>(1);
-  readonly #output = new TurnOutput();
   readonly #events: AsyncGenerator<TurnEvent>;
   #isAdmitted = false;
-  /** The agent was asked in this process. */
-  #isTaken = false;
   #isCanceled = false;
   #end: TurnEnd | undefined;
   #task: Task | undefined;
-  #error: unknown;
+  /** What the agent threw in this process. */
+  #thrown: unknown;
+  #error: LegateError | undefined;
 
   /** Made by a `Runner`. */
   constructor(plan: InvocationPlan<Output>) {
@@ -130,10 +129,9 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
     const task = this.#task;
     if (task === undefined) throw new LegateError('INTERNAL', 'the invocation has no task');
     const { kind, parts = [], metadata = {} } = this.#end ?? { kind: 'canceled' };
-    const artifacts = this.#output.artifacts();
-    const status = { ...task.status, message: { ...noMessage, parts } };
-    const text = textOf({ artifacts, status });
-    const { output, ...content } = contentOf(text, this.#output.parts());
+    const { status, artifacts: made = [] } = task;
+    const artifacts = inBranchOrder(made);
+    const { output, ...content } = answerOf({ artifacts, status });
     const result: InvocationContent<Output> = {
       invocationId: this.id,
       sessionId: this.sessionId,
@@ -172,16 +170,15 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
 
   /** The agent's turn as the engine pulls it: what the agent says waits until it is taken here. */
   async *take(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent> {
-    this.#isTaken = true;
     // The engine is about to stop the turn.
     if (this.#isCanceled) await until(new Promise<never>(() => {}), turn.signal);
-    const events = drive(agent, turn, this.#output, { isTraced: true });
+    const events = drive(agent, turn, undefined, { isTraced: true });
     try {
       for (;;) {
         const next = await events.next();
         if (next.done === true) {
           this.#end = next.value;
-          this.#error = next.value.error;
+          this.#thrown = next.value.error;
           yield next.value;
           return;
         }
@@ -221,20 +218,26 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
   #conclude(task: Task): TurnEnd {
     const kind = endKindOf(task.status.state) ?? 'completed';
     this.#task = task;
-    if (kind === 'failed' || kind === 'rejected') this.#error ??= taskFailure(task);
-    else this.#error = undefined;
+    const isFailure = kind === 'failed' || kind === 'rejected';
+    this.#error = isFailure ? failureOf(this.#thrown, task) : undefined;
     if (this.#end?.kind === kind) return this.#end;
-    const { artifacts = [], status, metadata } = task;
-    // A run that ended elsewhere is known by its task only.
-    if (!this.#isTaken) for (const artifact of artifacts) this.#output.add(artifact);
+    const { status, metadata } = task;
     const parts = status.message?.parts;
     this.#end = { kind, ...(parts && { parts }), ...(metadata && { metadata }) };
-    this.#output.add(this.#end);
     return this.#end;
   }
 }
 
-const noMessage = { messageId: '', role: 'ROLE_AGENT' } as const;
+/** A program that runs its own agent may know what it threw. */
+function failureOf(thrown: unknown, task: Task): LegateError {
+  if (thrown instanceof LegateError) return thrown;
+  const told = taskFailure(task);
+  if (thrown === undefined) return told;
+  return new LegateError(told.code, errorMessage(thrown), {
+    cause: thrown,
+    ...(told.metadata !== undefined && { metadata: told.metadata }),
+  });
+}
 
 function changeBy(event: TurnEvent, shown: AnswerText): TextChange | undefined {
   if (!('kind' in event)) return shown.artifact(event, false);

@@ -367,7 +367,8 @@ test('an agent that throws fails the run, and the result has the error', async (
     }),
   );
   const result = await runner.run({ message: 'go' });
-  expect(result).toMatchObject({ state: 'failed', error: boom });
+  expect(result).toMatchObject({ state: 'failed' });
+  expect(result.error).toMatchObject({ code: 'INTERNAL', message: 'boom', cause: boom });
 });
 
 test('sessions are made, listed, changed and deleted', async () => {
