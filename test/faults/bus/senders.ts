@@ -97,7 +97,12 @@ export async function gatewayProcess(options: SenderOptions): Promise<TaskSender
     const message = { messageId: text, role: 'ROLE_USER', parts: [{ text }] };
     const response = await fetch(address, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      headers: {
+        'content-type': 'application/json',
+        'a2a-version': '1.0',
+        // The messages of anonymous callers are recognised by this alone.
+        'idempotency-key': text,
+      },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
       signal: AbortSignal.any([over.signal, AbortSignal.timeout(60_000)]),
     });
