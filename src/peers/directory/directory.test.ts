@@ -330,6 +330,9 @@ test('a restart keeps known agents, and drops those that the configuration no lo
     lastSeen: 'well-known (not yet seen this session)',
     card: { skills: [{ id: 'known' }] },
   });
+  // One that is only read, as by a command, has no session.
+  const read = new Directory({ records: store.records, scheduler: clock });
+  expect(await read.find('Kept')).toMatchObject({ lastSeen: 'just now (well-known)' });
 });
 
 test('a plain agent at /tasks/send is known by its own kind of card', async () => {

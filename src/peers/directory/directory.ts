@@ -64,7 +64,8 @@ export class Directory {
   readonly #semantic: SemanticIndex | undefined;
   readonly #wellKnown = new Map<string, WellKnownPeer>();
   readonly #closing = new AbortController();
-  #sessionStart: number;
+  /** A directory that is only read has no session: every contact counts. */
+  #sessionStart = 0;
   #refreshing: { stop(): void } | undefined;
 
   constructor(options: DirectoryOptions) {
@@ -80,7 +81,6 @@ export class Directory {
         logger: this.#logger,
         clock: this.#scheduler,
       });
-    this.#sessionStart = this.#scheduler.now();
     this.cards = new CardFetcher(options);
     if (options.requireSignedCards === true && options.verifyCard === undefined) {
       throw invalidConfiguration(
