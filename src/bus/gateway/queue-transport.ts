@@ -41,6 +41,7 @@ export interface QueueTransportOptions {
 export function queueTransport(options: QueueTransportOptions): TaskTransport {
   const { sender, agent, replies, correlationId, principal } = options;
   const exchange = { correlationId, replyTo: replies.topic, principal };
+  let isCancelling = false;
   return {
     resume: 'resend',
     isLossy: true,
@@ -49,19 +50,22 @@ export function queueTransport(options: QueueTransportOptions): TaskTransport {
       const send = (): Promise<void> => sendTask(sender, agent, request, exchange);
       try {
         await send();
-        yield* framesOf(inbox, signal, send);
+        yield* framesOf(inbox, signal, { send, isCancelling: () => isCancelling });
       } finally {
         replies.close(correlationId, inbox);
       }
     },
-    cancel: ({ taskId }) => sendCancel(sender, agent, taskId ?? correlationId, exchange),
+    cancel({ taskId }) {
+      isCancelling = true;
+      return sendCancel(sender, agent, taskId ?? correlationId, exchange);
+    },
   };
 }
 
 async function* framesOf(
   inbox: Inbox,
   signal: AbortSignal,
-  sendAgain: () => Promise<void>,
+  { send, isCancelling }: { send: () => Promise<void>; isCancelling: () => boolean },
 ): AsyncGenerator<RemoteFrame> {
   let series: string | undefined;
   let next = 0;
@@ -69,13 +73,18 @@ async function* framesOf(
     const message = await inbox.next(signal);
     if (message === undefined) throw signal.reason;
     if (message === 'reopened') {
-      await sendAgain().catch((error: unknown) => {
+      await send().catch((error: unknown) => {
         // The connection is lost once more, and reopened later.
         if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') throw error;
       });
       continue;
     }
     const { type, body, headers } = message;
+    if (headers[headerNames.answers] !== undefined) {
+      // The task goes on at the agent: nothing more is to be waited for.
+      if (type === 'error' && isCancelling() && isRefusal(readError(body))) throw readError(body);
+      continue;
+    }
     if (type === 'error') throw readError(body);
     if (type !== 'update') {
       yield { response: readResult(body), isFinal: true };
@@ -90,6 +99,11 @@ async function* framesOf(
     yield { response: readUpdate(body), isRestart, isGap: sequence > next };
     next = sequence + 1;
   }
+}
+
+/** Whether the agent does not cancel its task; one that it does not know yet is cancelled on arrival. */
+function isRefusal({ code }: LegateError): boolean {
+  return code === 'TASK_NOT_CANCELABLE';
 }
 
 /** The most updates buffered for a slow reader; more are dropped, and the result completes them. */
@@ -188,10 +202,10 @@ export class ReplyBox {
   async #take(delivery: Delivery): Promise<AckDecision> {
     const { correlationId = '', headers, type } = delivery;
     const inbox = this.#inboxes.get(correlationId);
-    if (headers[headerNames.answers] !== undefined) return done;
     if (inbox === undefined) {
-      // Updates may arrive after the end; a result should find its task.
-      if (type !== 'update') this.#strayLogger.warn({ correlationId, type }, 'bus.reply.unmatched');
+      // Updates may arrive after the end, and answers to a cancel; a result should find its task.
+      const isLate = type === 'update' || headers[headerNames.answers] !== undefined;
+      if (!isLate) this.#strayLogger.warn({ correlationId, type }, 'bus.reply.unmatched');
       return done;
     }
     try {
