@@ -3,6 +3,7 @@ import {
   type AgentCard,
   type AgentInterface,
   type Artifact,
+  data,
   type JsonObject,
   LegateError,
   type Message,
@@ -13,6 +14,7 @@ import {
   type StreamResponse,
   type Task,
   type TaskState,
+  text,
 } from '../../protocol/index.ts';
 import { errorText, headerNames } from '../exchange.ts';
 import type { BusMessage, MessageType } from '../transport/bus.ts';
@@ -158,16 +160,18 @@ function error(message: BusMessage): Decoded {
     const headers = { [headerNames.answers]: 'cancel' };
     return { type: 'error', body: errorText(refusal), correlationId, headers };
   }
+  // As an agent of ours says it: for machines, and for people.
   const metadata = { error_type: body.code, isRetryable: body.isRetryable };
-  const said = { role: 'agent', parts: [textPart(body.message)], metadata: undefined };
-  const failed = taskOf(message, { ...body, state: 'TASK_STATE_FAILED' }, said);
-  const { message: explained } = failed.status;
+  const explained: Message = {
+    messageId: message.id,
+    role: 'ROLE_AGENT',
+    parts: [data({ state: 'failed', ...metadata }), text(body.message)],
+    metadata,
+  };
   const task: Task = {
-    ...failed,
-    status: {
-      ...failed.status,
-      ...(explained !== undefined && { message: { ...explained, metadata } }),
-    },
+    id: body.taskId,
+    contextId: body.contextId ?? body.taskId,
+    status: { state: 'TASK_STATE_FAILED', message: explained },
     metadata,
   };
   return { type: 'result', body: JSON.stringify({ task }), correlationId };
@@ -243,17 +247,13 @@ function toMessage(messageId: string, said: RockbotMessage): Message {
   };
 }
 
-function textPart(text: string): RockbotPart {
-  return { kind: 'text', text, data: undefined, mimeType: undefined };
-}
-
 /** Data travels as JSON text; other text in its place is text. */
-function toPart({ text = '', data, mimeType }: RockbotPart): Part {
+function toPart({ text: words = '', data: json, mimeType }: RockbotPart): Part {
   const mediaType = mimeType === undefined ? {} : { mediaType: mimeType };
-  if (data === undefined) return { text, ...mediaType };
+  if (json === undefined) return { text: words, ...mediaType };
   try {
-    return { data: parseJson(data), ...mediaType };
+    return { data: parseJson(json), ...mediaType };
   } catch {
-    return { text: data, ...mediaType };
+    return { text: json, ...mediaType };
   }
 }

@@ -6,6 +6,7 @@ import {
   type Part,
   type SendMessageResponse,
   type Task,
+  textOf,
 } from '../../protocol/index.ts';
 import {
   headerNames,
@@ -162,20 +163,32 @@ function taskOf(response: SendMessageResponse): Task | undefined {
   return 'task' in response ? response.task : undefined;
 }
 
-/** RockBot reads the message of a result only, and no artifacts. */
+/** RockBot reads the message of a result only, and no artifacts. A question leaves them to the result. */
 function answerOf(response: SendMessageResponse): Pick<Message, 'parts' | 'metadata'> | undefined {
   if ('message' in response) return response.message;
-  const { status: shown, artifacts = [] } = response.task;
-  if (shown.message !== undefined && shown.message.parts.length > 0) return shown.message;
-  const parts = artifacts.flatMap((each) => each.parts);
-  return parts.length === 0 ? undefined : { parts: joined(parts) };
+  const { task } = response;
+  const { status: shown, artifacts = [] } = task;
+  const { state, message: said } = shown;
+  const hasSaid = said !== undefined && said.parts.length > 0;
+  if (hasSaid && state !== 'TASK_STATE_COMPLETED') return said;
+  const others = [...artifacts.flatMap(({ parts }) => parts), ...(said?.parts ?? [])].filter(
+    isOther,
+  );
+  const words = textOf(task);
+  const parts = [...(words === '' ? [] : [{ text: words }]), ...others];
+  const { metadata } = said ?? {};
+  return parts.length === 0 ? undefined : { parts, ...(metadata && { metadata }) };
 }
 
 /** Of several texts RockBot reads the first. */
 function joined(parts: readonly Part[]): readonly Part[] {
-  const text = parts.map((part) => part.text ?? '').join('');
-  const others = parts.filter((part) => part.text === undefined);
-  return text === '' ? others : [{ text }, ...others];
+  const texts = parts.filter((part) => !isOther(part));
+  const others = parts.filter(isOther);
+  return texts.length < 2 ? [...texts, ...others] : [{ text: textOf({ parts }) }, ...others];
+}
+
+function isOther({ text }: Part): boolean {
+  return text === undefined;
 }
 
 const errorCodes: Readonly<Record<string, string>> = {
@@ -229,7 +242,7 @@ function toMessage(
 ): JsonObject {
   return {
     role,
-    parts: parts.map(toPart),
+    parts: joined(parts).map(toPart),
     ...(metadata !== undefined && { metadata: texts(metadata) }),
   };
 }

@@ -50,8 +50,8 @@ describe('RockBot calls an agent of ours', () => {
     const researcher = agent({ name, skills: ['research'] }, async function* (turn) {
       heard.push([textOf(turn.message), turn.message.metadata, turn.caller.displayName]);
       yield working('Looking around');
-      yield artifact([{ text: 'Bees see ' }, data({ ultraviolet: true })], { name: 'answer' });
-      yield artifact('in ultraviolet.');
+      yield artifact([{ text: 'Bees see ' }, data({ ultraviolet: true }), { text: 'more.' }]);
+      yield completed('Two sources.');
     });
     await using _host = await hostOnBus(researcher, { bus, store: openMemory() });
     await using rockbot = await RockbotPeer.start({
@@ -86,7 +86,8 @@ describe('RockBot calls an agent of ours', () => {
         message: {
           role: 'agent',
           parts: [
-            { kind: 'text', text: 'Bees see in ultraviolet.' },
+            // All of it in one text, the only one that RockBot reads.
+            { kind: 'text', text: 'Bees see more.\nTwo sources.' },
             { kind: 'data', data: '{"ultraviolet":true}', mimeType: 'application/json' },
           ],
         },
@@ -398,8 +399,9 @@ describe('an agent of ours calls RockBot', () => {
       },
     });
     expect(research.received[0]?.correlationId).toBe(research.received[0]?.body.taskId);
-    const failed = await call('fail');
-    expect(JSON.stringify(failed)).toContain('No network');
+    expect(await call('fail')).toMatchObject({
+      outcome: { end: 'TASK_STATE_FAILED', text: 'No network' },
+    });
     const asked = await call('ask');
     expect(JSON.stringify(asked)).toContain('About what?');
     await network.invoker.answer(asked.id, 'flowers');
@@ -456,12 +458,27 @@ describe('an agent of ours calls RockBot', () => {
     await using _bus = bus;
     const name = nameOf('ResearchAgent');
     await using research = await researchAgent({ url, exchange, name });
-    await using server = await gateway({ bus, agents: [name], port: 0 });
+    // Longer than the test: the refusal ends the task, not the time for its last events.
+    await using server = await gateway({ bus, agents: [name], port: 0, cancelGraceMs: 600_000 });
     const client = await connect(server.url);
+    const unable = await client.sendMessage('fail');
+    expect(unable).toMatchObject({
+      task: {
+        status: {
+          state: 'TASK_STATE_FAILED',
+          message: {
+            parts: [
+              { data: { state: 'failed', error_type: 'execution_failed', isRetryable: false } },
+              { text: 'No network' },
+            ],
+          },
+        },
+      },
+    });
     const configuration = { returnImmediately: true };
     const sent = await client.sendMessage({ message: message('late'), configuration });
     if (!('task' in sent)) throw new Error('expected a task');
-    await eventually(() => research.of('AgentTaskRequest').length).toBe(1);
+    await eventually(() => research.of('AgentTaskRequest').length).toBe(2);
     const canceled = await client.cancelTask(sent.task.id);
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED');
     await eventually(() => research.of('AgentTaskCancelRequest').length).toBe(1);
