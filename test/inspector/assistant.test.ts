@@ -186,3 +186,26 @@ test(
     expect(await page.locator('.network .table').textContent()).toContain('loan_calculator1');
   },
 );
+
+test('beside two conversations, a panel keeps the number of the turn readable', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url, { viewport: { width: 1024, height: 768 } });
+  const { page } = open;
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await expect.poll(() => page.locator('.composer-text').count()).toBe(2);
+  await open.say('I want a loan');
+  await page.locator('.talk-log').first().click();
+  const turn = page.locator('.travel-turn strong');
+  await expect.poll(() => turn.textContent()).toBe('Turn 1 of 1');
+  expect(await turn.evaluate((text) => text.scrollWidth <= text.clientWidth)).toBe(true);
+  await page.getByRole('button', { name: 'Save as test' }).waitFor();
+});
+
+test('the name of a call step is drawn as those of other steps', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  await open.say('I want a loan');
+  const title = open.page.locator('.node.call .node-title').first();
+  await title.waitFor();
+  expect(await title.evaluate((text) => getComputedStyle(text).stroke)).toBe('none');
+});

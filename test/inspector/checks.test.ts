@@ -100,6 +100,7 @@ describe('the wire', () => {
       operation: 'sendStreamingMessage',
       version: '0.3',
       binding: 'JSONRPC',
+      method: 'message/stream',
       id: 'r',
     });
     expect(

@@ -121,11 +121,11 @@ test('a task is cancelled while it runs', async () => {
 });
 
 test.each([
-  ['1.0', 'JSON-RPC'],
-  ['1.0', 'HTTP+JSON (REST)'],
-  ['0.3', 'JSON-RPC'],
-  ['0.3', 'HTTP+JSON (REST)'],
-])('any agent can be called by its address: A2A %s over %s', async (version, binding) => {
+  ['1.0', 'JSON-RPC', 'SendStreamingMessage'],
+  ['1.0', 'HTTP+JSON (REST)', 'SendStreamingMessage'],
+  ['0.3', 'JSON-RPC', 'message/stream'],
+  ['0.3', 'HTTP+JSON (REST)', 'SendStreamingMessage'],
+])('any agent can be called by its address: A2A %s over %s', async (version, binding, call) => {
   await using other = await serve(bakery, { drainMs: 0 });
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);
@@ -147,7 +147,7 @@ test.each([
   // The wire shows it all, and nothing is wrong with it.
   await page.getByRole('tab', { name: 'Wire' }).click();
   const row = page.locator('.wire-row').first();
-  expect(await row.textContent()).toContain('sendStreamingMessage');
+  expect(await row.textContent()).toContain(call);
   expect(await row.locator('.mark.good').count()).toBe(1);
   await page
     .locator('.wire-side')

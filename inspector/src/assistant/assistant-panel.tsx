@@ -88,7 +88,7 @@ export function AssistantPanel({ assistant, contextId, owner, tab }: AssistantPa
       <div class="travel-bar">
         <TimeTravel turns={turns} at={at} onChange={setChosen} />
         <div class="tools">
-          <Button icon="download" disabled={!hasMessages} onClick={save}>
+          <Button icon="download" label="Save as test" disabled={!hasMessages} onClick={save}>
             Save as test
           </Button>
           <Button
@@ -162,9 +162,7 @@ function TimeTravel({ turns, at, onChange }: TimeTravelProps) {
       />
       <p class="travel-turn">
         <strong>
-          {turn.number === 0
-            ? 'Before the first message'
-            : `Turn ${turn.number} of ${turns.at(-1)?.number}`}
+          {turn.number === 0 ? 'Session start' : `Turn ${turn.number} of ${turns.at(-1)?.number}`}
         </strong>
         <span class="soft">{turn.text}</span>
       </p>

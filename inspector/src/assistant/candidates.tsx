@@ -14,24 +14,34 @@ export function Candidates({
   return (
     <section>
       <h3>Candidates</h3>
-      <ul class="commands">
-        {candidates.map(({ flow, score, confidence, phrase, words, outcome, why }) => (
-          <li key={flow}>
-            <Badge tone={outcome === 'not started' ? 'neutral' : 'accent'}>{flow}</Badge>{' '}
-            <code>
-              score {score}, confidence {confidence}
-            </code>{' '}
-            {outcome}. {why}{' '}
-            <span class="faint">
-              {words.join(', ')} · nearest phrase: {phrase}
-            </span>
+      <ul class="candidates">
+        {candidates.map((candidate) => (
+          <li key={candidate.flow}>
+            <p class="candidate-head">
+              <Badge tone={candidate.outcome === 'not started' ? 'neutral' : 'accent'}>
+                {candidate.flow}
+              </Badge>
+              <strong>{candidate.outcome}</strong>
+              <span class="faint">
+                score {candidate.score} · confidence {candidate.confidence}
+              </span>
+            </p>
+            <p>{candidate.why}</p>
+            <p class="faint">{evidence(candidate)}</p>
           </li>
         ))}
       </ul>
-      <p class="faint">
-        To start another flow with this message, add it to the examples of that flow:{' '}
-        <code>- {text}</code> <Copy text={`- ${text}`} label="Copy the example" />
+      <p class="faint">To start another flow with this message, add it to that flow's examples:</p>
+      <p class="example">
+        <code>- {text}</code>
+        <Copy text={`- ${text}`} label="Copy the example" />
       </p>
     </section>
   );
+}
+
+/** What the message has in common with the flow. */
+function evidence({ words, phrase, why }: Candidate): string {
+  const common = words.length === 0 ? 'No words in common' : `Words in common: ${words.join(', ')}`;
+  return why.includes(`"${phrase}"`) ? common : `${common} · nearest phrase: "${phrase}"`;
 }

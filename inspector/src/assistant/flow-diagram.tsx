@@ -29,7 +29,7 @@ export function FlowDiagram({ flow, path }: FlowDiagramProps) {
   const steps = new Map(flow.steps.map((step) => [step.id, step]));
   useEffect(() => {
     const active = box.current?.querySelector('.node.active');
-    active?.scrollIntoView({ block: 'center', inline: 'center' });
+    active?.scrollIntoView({ block: 'center', inline: 'nearest' });
   }, [path.active, flow]);
   const zoomBy = (factor: number): void => setZoom(Math.min(2, Math.max(0.4, zoom * factor)));
   return (

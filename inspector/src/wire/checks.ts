@@ -15,6 +15,8 @@ import { parseJsonOr } from '../api/json.ts';
 /** The kind of an exchange, from its request. */
 export interface ExchangeKind {
   readonly operation: Operation | 'card' | undefined;
+  /** Its name on the wire, such as `message/stream`; absent where the path names it. */
+  readonly method?: string;
   readonly version: '1.0' | '0.3';
   readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
   /** The id of a JSON-RPC request. */
@@ -36,8 +38,9 @@ export function exchangeKind(request: SentRequest): ExchangeKind {
   const version = stated?.startsWith('1') === true ? '1.0' : '0.3';
   const body = parseJsonOr(request.requestBody, undefined);
   if (isJsonObject(body) && typeof body['method'] === 'string' && 'jsonrpc' in body) {
-    const named = operationOf(body['method']);
-    return { version, ...named, operation: named?.operation, binding: 'JSONRPC', id: body['id'] };
+    const { method: name, id } = body;
+    const named = operationOf(name);
+    return { version, ...named, operation: named?.operation, binding: 'JSONRPC', method: name, id };
   }
   const operation = restPaths.find(([pattern]) => pattern.test(`${method} ${pathname}`))?.[1];
   return { operation, version, binding: 'HTTP+JSON' };

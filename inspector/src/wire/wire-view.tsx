@@ -54,7 +54,7 @@ function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) 
   return (
     <span class="wire-row">
       <Mark isGood={exchange.faults === 0 && problem === ''} />
-      <span class="wire-name">{kind.operation ?? exchange.method}</span>
+      <span class="wire-name">{nameOf(exchange)}</span>
       <span class="faint wire-binding">
         {kind.binding} {kind.version}
       </span>
@@ -68,6 +68,12 @@ function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) 
       </span>
     </span>
   );
+}
+
+/** What the request calls, as the specification names it: `SendMessage`, `message/send`. */
+function nameOf({ kind, method }: Exchange): string {
+  const { operation = method } = kind;
+  return kind.method ?? operation.charAt(0).toUpperCase() + operation.slice(1);
 }
 
 interface ExchangeViewProps {

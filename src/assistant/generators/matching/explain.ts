@@ -47,10 +47,10 @@ function isStartable(turn: Turn, { flow }: Candidate): boolean {
 
 /** Why a likely flow is not started, by how the message speaks of it. */
 const reasons: Readonly<Record<Mood, string>> = {
-  'how-to': 'The message asks how it is done.',
+  'how-to': 'The message asks how to do it.',
   question: 'The message asks about it.',
   'look-up': 'The message asks to see something; the flow changes it.',
-  reported: 'The message speaks of it and does not ask for it.',
+  reported: 'The message mentions it without asking for it.',
   plain: 'Another flow, or an answer to the open question, fits the message better.',
 };
 
@@ -65,8 +65,8 @@ function why(message: Message, candidate: Candidate, outcome: Outcome): string {
   const { score, confidence, unexplained, phrase } = candidate;
   const share = `${Math.round(100 * confidence)} %`;
   if (outcome.isChosen) return `Explains ${share} of the message, nearest to "${phrase}".`;
-  if (outcome.isOffered) return `As likely as another flow, or asked how it is done.`;
-  if (!outcome.isFree) return 'Its guard does not hold.';
+  if (outcome.isOffered) return 'As likely as another flow, or the message asks how to do it.';
+  if (!outcome.isFree) return 'Its flow guard is false.';
   if (confidence < leastConfidence) {
     const words = unexplained.map((word) => `"${word}"`).join(', ');
     const least = `${Math.round(100 * leastConfidence)} %`;
@@ -75,7 +75,7 @@ function why(message: Message, candidate: Candidate, outcome: Outcome): string {
   if (score < outcome.best * closeness) {
     return `Scores ${Math.round((100 * score) / outcome.best)} % of the best one.`;
   }
-  if (isNegated(message, candidate)) return 'The message denies it.';
+  if (isNegated(message, candidate)) return 'The message negates it.';
   return reasons[moodOf(message, candidate)];
 }
 
