@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import { entryName, groups } from '../pages.ts';
-import { searchable } from './search.ts';
+import { searchable, weightOf } from './search.ts';
 
 const content = join(import.meta.dirname, '../.content');
 const linkOf = (file: string): string => `/${file.replace(/\.md$/, '')}`;
@@ -45,7 +45,13 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: 'local', options: { _render: searchable } },
+    search: {
+      provider: 'local',
+      options: {
+        _render: searchable,
+        miniSearch: { searchOptions: { boostDocument: weightOf } },
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Guides', link: '/docs/guides/serve-an-agent' },

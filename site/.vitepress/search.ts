@@ -15,3 +15,13 @@ export function searchable(source: string, env: MarkdownEnv, markdown: MarkdownR
   if (!/^(?:api\/|docs\/reference\/api\.md)/.test(env.relativePath)) return text;
   return text.replaceAll(/<table\b[\s\S]*?<\/table>/g, '').replaceAll(repeated, '');
 }
+
+/**
+ * Guides come before reference pages, and those before the API, which has every word many times. Runs in the
+ * browser, from its source text: it can use nothing outside of it.
+ */
+export function weightOf(id: string): number {
+  if (/\/docs\/(?:guides\/|deploy|tutorial|concepts)/.test(id)) return 3;
+  if (/\/api\//.test(id)) return 0.5;
+  return 1;
+}
