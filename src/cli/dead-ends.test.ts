@@ -198,3 +198,18 @@ test(
     rmSync(folder, { recursive: true });
   },
 );
+
+describe('an agent file that fails to load', () => {
+  test.each([
+    ['throws', "function boom() {\n  throw new Error('no key');\n}\nboom();\n", 'Error: no key'],
+    ['imports what is missing', "import { agnet } from 'legate';\nagnet();\n", "named 'agnet'"],
+  ])('%s: the error shows its lines only', patient, async (_what, text, message) => {
+    const file = join(empty, `agent-${message.length}.ts`);
+    writeFileSync(file, text);
+    const { code, err } = await legate(['run', file]);
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+    expect(err).toContain(`${file}:`);
+    expect(err).not.toMatch(/load-agent|commander|node:internal/);
+  });
+});

@@ -89,8 +89,9 @@ async function report(
     return errorTable[error.code].exit;
   }
   const { systemFailure } = await import('./system-failure.ts');
+  const { userStack } = await import('./user-stack.ts');
   const refusal = systemFailure(error);
-  console.error(refusal === undefined ? error : `legate: ${refusal}`);
+  console.error(refusal === undefined ? userStack(error) : `legate: ${refusal}`);
   return 1;
 }
 

@@ -2,6 +2,7 @@ import { checkProject, type LoadedProject, loadProject, type Project } from '../
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/assistants.ts';
 import type { ProjectFileOptions } from './commands/options.ts';
+import { counted } from './counted.ts';
 import { existingProjectPaths } from './project-files.ts';
 import { Progress } from './progress.ts';
 
@@ -16,12 +17,11 @@ export async function validateProject(
   else for (const problem of all) console.log(formatProblem(problem));
   const isLive = options.live !== true || (await examine(project, options));
   const isFine = isAcceptable(problems, options.failOnWarnings) && isLive;
-  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`;
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern).length;
   console.error(
     isFine
-      ? `${count(flows, 'flow')}: no errors, ${count(warnings.length, 'warning')}`
-      : `${count(errors.length, 'error')}, ${count(warnings.length, 'warning')}${isLive ? '' : ', and services that cannot be used'}`,
+      ? `${counted(flows, 'flow')}: no errors, ${counted(warnings.length, 'warning')}`
+      : `${counted(errors.length, 'error')}, ${counted(warnings.length, 'warning')}${isLive ? '' : ', and services that cannot be used'}`,
   );
   if (!isFine) process.exitCode = 1;
 }

@@ -58,7 +58,7 @@ test('no card anywhere is an error that names the places', async () => {
   const { origin } = await site({});
   await expect(connect(origin)).rejects.toMatchObject({
     code: 'PEER_INVALID',
-    message: `there is no agent card at ${origin}/.well-known/agent-card.json or ${origin}/.well-known/agent.json: check the address, or give the card's own`,
+    message: `there is no agent card at ${origin}/.well-known/agent-card.json or ${origin}/.well-known/agent.json: check the address, or give the URL of the card`,
   });
 });
 

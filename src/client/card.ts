@@ -42,7 +42,7 @@ export async function fetchCard(
   }
   throw new LegateError(
     'PEER_INVALID',
-    `there is no agent card at ${candidates.map((url) => url.origin + url.pathname).join(' or ')}: check the address, or give the card's own`,
+    `there is no agent card at ${candidates.map((url) => url.origin + url.pathname).join(' or ')}: check the address, or give the URL of the card`,
   );
 }
 

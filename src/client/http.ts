@@ -158,6 +158,7 @@ function describe(error: unknown): string {
   if (cause instanceof Error) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
     if (code === 'ECONNREFUSED') return 'connection refused';
+    if (code === 'ENOTFOUND') return 'unknown host';
     if (cause.message !== '') return cause.message;
     if (code !== '') return code;
   }

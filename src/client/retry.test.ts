@@ -228,3 +228,13 @@ test('an abort ends the pause before a repeat', async () => {
   await expect(client.getTask('task-1', { signal: controller.signal })).rejects.toThrow('enough');
   expect(agent.of('getTask')).toHaveLength(1);
 });
+
+test('an unknown host is reported in words', async () => {
+  const cause = Object.assign(new Error('getaddrinfo ENOTFOUND x'), { code: 'ENOTFOUND' });
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+  await expect(connect('https://agent.invalid', { fetch, retry: false })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^can't reach https:\/\/agent\.invalid\/.*: unknown host$/,
+    ) as string,
+  });
+});

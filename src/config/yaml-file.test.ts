@@ -88,7 +88,7 @@ test('broken YAML is reported with its place, and nothing of it is used', () => 
   const { file, problems } = parse('a: [1, 2\nb: "x\n');
   expect(file.isBroken).toBe(true);
   expect(file.value).toBeNull();
-  expect(problems[0]).toMatch(/^a\.yml:\d+:\d+: not YAML: /);
+  expect(problems[0]).toMatch(/^a\.yml:\d+:\d+: invalid YAML: /);
 });
 
 test('YAML 1.2: yes and no are texts, True is a boolean, anchors and merges work', () => {

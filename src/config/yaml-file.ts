@@ -90,7 +90,7 @@ export class YamlFile {
         logLevel: 'silent',
       });
       for (const { pos, message } of document.errors.slice(0, 20)) {
-        report(pos[0], `not YAML: ${firstSentence(message)}`);
+        report(pos[0], `invalid YAML: ${firstSentence(message)}`);
       }
       for (const { pos, message } of document.warnings.slice(0, 20)) {
         const place = { position: broken.#position(pos[0]), path: '' };
@@ -102,7 +102,7 @@ export class YamlFile {
     } catch (error) {
       // The parser walks the text recursively: only nesting beyond all reason ends here.
       if (!(error instanceof RangeError)) throw error;
-      report(0, 'not YAML: nested too deeply');
+      report(0, 'invalid YAML: nested too deeply');
       return broken;
     }
   }

@@ -18,8 +18,8 @@ async function problemsWith(files: Readonly<Record<string, string>>): Promise<re
 }
 
 test.each([
-  ['an open bracket', { 'data/x.yml': 'flows: {a: [' }, /^data\/x\.yml:1:\d+: not YAML/],
-  ['a tab', { 'data/x.yml': 'flows:\n\ta: 1' }, /^data\/x\.yml:2:\d+: not YAML/],
+  ['an open bracket', { 'data/x.yml': 'flows: {a: [' }, /^data\/x\.yml:1:\d+: invalid YAML/],
+  ['a tab', { 'data/x.yml': 'flows:\n\ta: 1' }, /^data\/x\.yml:2:\d+: invalid YAML/],
   ['an alias that eats itself', { 'domain.yml': 'a: &a [*a]' }, /^domain\.yml:1:\d+/],
   [
     'a bomb of aliases',

@@ -386,14 +386,14 @@ test('an empty folder says what is missing', async () => {
 test('broken YAML is one clear error, not a hundred', async () => {
   const directory = await copy({ 'domain/slots.yml': 'slots:\n  a: [1, 2\n  b: {\n' });
   const problems = await problemsOf(directory);
-  expect(problems[0]).toMatch(/^domain\/slots\.yml:\d+:\d+: not YAML/);
+  expect(problems[0]).toMatch(/^domain\/slots\.yml:\d+:\d+: invalid YAML/);
   expect(problems.filter((one) => one.includes('no slot named'))).toEqual([]);
 });
 
 test('a broken sub agent is not also an unknown one', async () => {
   const directory = await copy({ 'sub_agents/rate_finder/config.yml': 'agent: {' });
   const problems = await problemsOf(directory);
-  expect(problems.filter((one) => !one.includes('not YAML'))).toEqual([]);
+  expect(problems.filter((one) => !one.includes('invalid YAML'))).toEqual([]);
   expect(problems.length).toBeGreaterThan(0);
 });
 

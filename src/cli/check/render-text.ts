@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { plain } from '../client/text.ts';
+import { counted } from '../counted.ts';
 import type { Finding, Outcome, Report } from './finding.ts';
 
 const marks: Readonly<Record<Outcome, readonly [string, 'green' | 'red' | 'yellow' | 'gray']>> = {
@@ -27,6 +28,6 @@ export function summaryText({ agent, name, counts }: Report): string {
   const { passed, failed, warning, skipped } = counts;
   const who = name === undefined ? agent : `${name} at ${agent}`;
   return plain(
-    `${who}: ${passed} passed, ${failed} failed, ${warning} warnings, ${skipped} not tried`,
+    `${who}: ${passed} passed, ${failed} failed, ${counted(warning, 'warning')}, ${skipped} not tried`,
   );
 }

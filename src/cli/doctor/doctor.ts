@@ -6,6 +6,7 @@ import { formatProblem, present } from '../../config/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { plain } from '../client/text.ts';
 import type { DoctorCommandOptions } from '../commands/assistants.ts';
+import { counted } from '../counted.ts';
 import { configuredStore, examineEndpoints } from '../endpoints.ts';
 import { modelGroupsIn } from '../endpoints-file.ts';
 import { loadAgent } from '../load-agent.ts';
@@ -159,7 +160,7 @@ function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> 
   }
   if (errors.length === 0) {
     const flows = [...found.project.flows.values()].filter((flow) => !flow.isPattern).length;
-    yield passed('Configuration', `${flows} ${flows === 1 ? 'flow' : 'flows'}, no errors`);
+    yield passed('Configuration', `${counted(flows, 'flow')}, no errors`);
   }
 }
 
@@ -175,5 +176,5 @@ export function lineOf({ what, outcome, found, fix }: Diagnosis): string {
 function summaryOf(all: readonly Diagnosis[]): string {
   const count = (outcome: Diagnosis['outcome']): number =>
     all.filter((one) => one.outcome === outcome).length;
-  return `${count('passed')} passed, ${count('failed')} failed, ${count('warning')} warnings`;
+  return `${count('passed')} passed, ${count('failed')} failed, ${counted(count('warning'), 'warning')}`;
 }
