@@ -1,14 +1,14 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { CommandStore, TurnRecord } from '../contract.ts';
 import type { Connections } from './open-postgres.ts';
-import { contextValues } from './context-table.ts';
+import { contextTypes, contextValues } from './context-table.ts';
 import type { Notices } from './notices.ts';
-import { recordValues } from './record-table.ts';
-import { call, kindOf, type Row, textsOf } from './statement.ts';
+import { recordTypes, recordValues } from './record-table.ts';
+import { batch, call, kindOf, type Row, textsOf } from './statement.ts';
 
 const statements = {
-  queue: call('queue_command', 5),
-  end: call('end_command', 12),
+  queue: batch('queue_command', 'text, text, text, text, text'),
+  end: batch('end_command', `bigint, text, ${contextTypes}, ${recordTypes}, bigint`),
   drop: call('drop_commands', 2),
 };
 

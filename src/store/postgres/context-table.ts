@@ -81,6 +81,8 @@ export class ContextTable {
   }
 }
 
+export const contextTypes = 'text, text, text, text[]';
+
 /** Owner, context, value and new entries, as `write_context` takes them. */
 export function contextValues({ owner, contextId, value, log = [] }: ContextWrite): Value[] {
   return [owner, contextId, value?.text ?? null, log.map(({ text }) => text)];

@@ -37,6 +37,34 @@ test('the writes of one turn of the event loop are one transaction and one round
   expect(store.traffic.roundTrips - before.roundTrips).toBe(1);
 });
 
+test('calls of one function share a statement, as far as their arguments are short', async () => {
+  const [first] = await Promise.all([admit(store), admit(store, { taskId: 'x', contextId: 'x' })]);
+  const request = Json.of('long'.repeat(50_000));
+  const before = store.traffic.statements;
+  const outcomes = await Promise.all([
+    ...['a', 'b', 'e'].map((taskId) => admit(store, { taskId, contextId: taskId, request })),
+    append(store, ending(first.turn, 1)),
+    admit(store, { taskId: 'd', contextId: 'a' }),
+  ]);
+  // Beside the statements of the transaction: two admissions, the third, the append and the last.
+  expect(store.traffic.statements - before).toBe(3 + 4);
+  expect(outcomes).toMatchObject([
+    ...['a', 'b', 'e'].map((taskId) => ({ running: true, turn: { taskId } })),
+    { kind: 'appended' },
+    { running: false, turn: { taskId: 'd' } },
+  ]);
+});
+
+test('text that is not well-formed is stored as its encoding is, alone and in a group', async () => {
+  const contexts = ['alone \ud800', 'one \udfff', 'other \ud83d\ude00 \ud83d'];
+  const [alone = '', ...together] = contexts;
+  await admit(store, { taskId: alone, contextId: alone });
+  await Promise.all(together.map((name) => admit(store, { taskId: name, contextId: name })));
+  for (const name of contexts) {
+    expect(await store.load(name)).toMatchObject({ contextId: name.toWellFormed() });
+  }
+});
+
 test('an admission and an append are one round trip each, whatever they bring along', async () => {
   const before = store.traffic.transactions;
   const { turn } = await admit(store, {

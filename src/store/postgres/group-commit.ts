@@ -4,7 +4,16 @@ import type { LegateError } from '../../protocol/index.ts';
 import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
 import { StoreMeter } from '../store-meter.ts';
 import { Link, type Place } from './link.ts';
-import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
+import {
+  argumentsOf,
+  type Batch,
+  corked,
+  deadline,
+  type Row,
+  send,
+  type Statement,
+  type Value,
+} from './statement.ts';
 import type { TrafficCount } from './open-postgres.ts';
 
 /** What an operation is going to lock, so that operations that share a transaction never deadlock. */
@@ -17,7 +26,7 @@ export interface Locks {
 }
 
 interface Waiting {
-  readonly statement: Statement;
+  readonly statement: Statement | Batch;
   readonly values: readonly Value[];
   readonly locks: Locks;
   readonly resolve: (rows: readonly Row[]) => void;
@@ -26,6 +35,8 @@ interface Waiting {
 
 /** Operations of one transaction: their locks are held until it commits. */
 const groupLimit = 64;
+/** Characters of the arguments of calls that share a statement. */
+const batchLimit = 500_000;
 /** Operations that may wait; further ones are refused. */
 const waitingLimit = 10_000;
 /** How often an operation is tried that loses to others. */
@@ -37,8 +48,9 @@ const lockAll: Statement = { name: 'lock_all', text: 'SELECT legate.lock_all($1,
 
 /**
  * Gathers the writes of one turn of the event loop, and those that come while others are under way,
- * into one transaction and one round trip, so that all of them share one flush of the disk. Writes
- * happen in the order in which they came; each settles after the commit.
+ * into one transaction and one round trip, so that all of them share one flush of the disk. Calls of one
+ * function that follow each other share a statement, too. Writes happen in the order in which they came;
+ * each settles after the commit.
  *
  * - **idle**: nothing waits.
  * - **gathering**: operations wait for the end of the event loop's turn.
@@ -83,7 +95,7 @@ export class GroupCommit {
   }
 
   write(
-    statement: Statement,
+    statement: Statement | Batch,
     values: readonly Value[],
     locks: Locks = {},
   ): Promise<readonly Row[]> {
@@ -196,27 +208,59 @@ export class GroupCommit {
         resolve({ results, failure, isBroken: error !== undefined && isBreak(error) });
       };
       corked(client, () => {
-        if (group.length === 1 && group[0] !== undefined) {
-          this.#traffic.statements += 1;
-          send(client, group[0].statement, group[0].values, this.#place, (error, rows) => {
-            results.push(rows);
-            end(error);
+        const calls = toCalls(group);
+        const write = ({ statement, values, isBatch }: Call, done: (error?: Error) => void): void =>
+          send(client, statement, values, this.#place, (error, rows) => {
+            results.push(...(isBatch ? rows.map((row) => [row]) : [rows]));
+            done(error);
           });
+        if (group.length === 1 && calls[0] !== undefined) {
+          this.#traffic.statements += 1;
+          write(calls[0], end);
           return;
         }
-        this.#traffic.statements += group.length + 3;
+        this.#traffic.statements += calls.length + 3;
         send(client, begin, [], this.#place, fail);
         send(client, lockAll, toLockValues(group), this.#place, fail);
-        for (const { statement, values } of group) {
-          send(client, statement, values, this.#place, (error, rows) => {
-            fail(error);
-            results.push(rows);
-          });
-        }
+        for (const call of calls) write(call, fail);
         send(client, commit, [], this.#place, end);
       });
     });
   }
+}
+
+/** One statement with its values. */
+interface Call {
+  readonly statement: Statement;
+  readonly values: readonly Value[];
+  /** Whether each row is the result of an operation of its own. */
+  readonly isBatch: boolean;
+}
+
+function toCalls(group: readonly Waiting[]): Call[] {
+  const calls: Call[] = [];
+  let shared: { readonly statement: Batch; readonly items: string[]; length: number } | undefined;
+  const endBatch = (): void => {
+    if (shared === undefined) return;
+    const { statement, items } = shared;
+    calls.push({ statement, values: [`[${items.join(',')}]`], isBatch: true });
+    shared = undefined;
+  };
+  for (const { statement, values } of group) {
+    if (!('parameters' in statement)) {
+      endBatch();
+      calls.push({ statement, values, isBatch: false });
+      continue;
+    }
+    const item = argumentsOf(statement, values);
+    const fits = shared !== undefined && shared.length + item.length <= batchLimit;
+    if (shared?.statement !== statement || !fits) endBatch();
+    shared ??= { statement, items: [], length: 0 };
+    shared.items.push(item);
+    shared.length += item.length;
+  }
+  endBatch();
+  return calls;
 }
 
 function toLockValues(group: readonly Waiting[]): Value[] {

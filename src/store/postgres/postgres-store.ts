@@ -29,14 +29,14 @@ import { rowState, stateNumber } from '../encoding.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections, Traffic } from './open-postgres.ts';
 import { ContextQuota } from './context-quota.ts';
-import { ContextTable, contextValues } from './context-table.ts';
+import { ContextTable, contextTypes, contextValues } from './context-table.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { isTaskIdTaken, outageReason } from './failure.ts';
 import type { Notices } from './notices.ts';
 import { registrationValues } from '../delivery-row.ts';
 import { PushTable } from './push-table.ts';
-import { RecordTable, recordValues } from './record-table.ts';
-import { call, kindOf, type Row, type Value } from './statement.ts';
+import { RecordTable, recordTypes, recordValues } from './record-table.ts';
+import { batch, call, kindOf, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
 import { VectorTable } from './vector-table.ts';
 
@@ -44,8 +44,16 @@ import { VectorTable } from './vector-table.ts';
 const longestLeaseMs = 3_155_760_000_000;
 
 const statements = {
-  admit: call('admit', 17),
-  append: call('append', 23),
+  admit: batch(
+    'admit',
+    `text, text, text, text, text, text, bigint, text, text, text, bigint, text, smallint,
+     text, text, text, integer`,
+  ),
+  append: batch(
+    'append',
+    `text, integer, text[], boolean[], smallint, bigint, integer, text, bigint, text, boolean, text,
+     ${contextTypes}, ${recordTypes}, text, bigint`,
+  ),
   takeOver: {
     name: 'take_over',
     // At time 0 every replica is alive that has not retired.

@@ -79,6 +79,8 @@ export class RecordTable implements RecordStore {
   }
 }
 
+export const recordTypes = 'text[], text[], text[], bigint[], bigint[]';
+
 /** Spaces, keys, values, expiries and expected versions, as `write_records` takes them. */
 export function recordValues(writes: readonly RecordWrite[]): Value[] {
   return [
