@@ -1,6 +1,6 @@
 /**
  * Seeded mutation testing of the modules whose mistakes lose or leak tasks.
- * Usage: node scripts/mutants.ts [--count 300] [--from 0] [--seed 16] [--modules tasks,store,auth,push]
+ * Usage: node scripts/mutants/main.ts [--count 300] [--from 0] [--seed 16] [--modules tasks,store,auth,push]
  *   [--report FILE]
  *
  * Draws mutants at random, applies one at a time in a copy of the checkout, and runs the tests of the module
@@ -8,7 +8,6 @@
  * when all of them pass. `--from` skips the first mutants of the draw, so that a sample can be run in
  * portions. Exits with 1 if fewer than 90 % were killed.
  */
-import { spawnSync } from 'node:child_process';
 import {
   cpSync,
   globSync,
@@ -22,6 +21,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseSync, Visitor } from 'oxc-parser';
+import { endServers } from '../../test/support/servers.ts';
+import { startDatabase } from './database.ts';
+import { startTests, type TestProcess } from './test-process.ts';
 
 interface Mutant {
   readonly file: string;
@@ -41,16 +43,14 @@ const { values } = parseArgs({
     report: { type: 'string' },
   },
 });
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 /** Tests outside of a module that show what it promises, in the order in which they are tried. */
 const furtherTests: Readonly<Record<string, readonly string[]>> = {
-  tasks: ['src/tasks/', 'src/http/', 'test/restart/'],
-  store: ['src/store/', 'src/tasks/'],
-  auth: ['src/auth/', 'test/security/', 'src/http/'],
-  push: ['src/push/', 'src/http/'],
+  tasks: ['src/http/**', 'test/restart/**'],
+  store: ['src/tasks/**'],
+  auth: ['test/security/**', 'src/http/**'],
+  push: ['src/http/**'],
 };
-/** Tests that compare times, and would call a slow machine a killed mutant. */
-const left = ['--exclude', 'test/replicas/**', '--exclude', 'test/simulation/**'];
 
 const swaps: Readonly<Record<string, string>> = {
   '===': '!==',
@@ -127,32 +127,18 @@ function draw<T>(items: readonly T[], count: number, random: () => number): T[] 
   return drawn;
 }
 
-function runTests(copy: string, filters: readonly string[]): 'passed' | 'failed' {
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      'node_modules/vitest/vitest.mjs',
-      'run',
-      '--bail',
-      '1',
-      '--passWithNoTests',
-      ...left,
-      ...filters,
-    ],
-    { cwd: copy, stdio: 'ignore', timeout: 5 * 60_000 },
-  );
-  return status === 0 ? 'passed' : 'failed';
-}
-
-/** Whether the tests of its module notice the mutant. Near tests first, since most mutants die there. */
-function isKilled(copy: string, mutant: Mutant): boolean {
-  const near = globSync(`${dirname(mutant.file)}/*.test.ts`, { cwd: root });
+/** Tests of a mutant: those that import its file, its folder's, its module's, then further ones. */
+function roundsOf({ file }: Mutant): string[][] {
+  const module = file.split('/')[1] ?? '';
+  const near = globSync(`${dirname(file)}/*.test.ts`, { cwd: root });
   const importing = near.filter((test) =>
-    readFileSync(join(root, test), 'utf8').includes(`'./${basename(mutant.file)}'`),
+    readFileSync(join(root, test), 'utf8').includes(`'./${basename(file)}'`),
   );
-  const module = mutant.file.split('/')[1] ?? '';
-  const rounds = [importing, near, ...(furtherTests[module] ?? []).map((folder) => [folder])];
-  return rounds.some((filters) => filters.length > 0 && runTests(copy, filters) === 'failed');
+  const rounds = [importing, near];
+  for (const folder of [`src/${module}/**`, ...(furtherTests[module] ?? [])])
+    rounds.push(globSync(`${folder}/*.test.ts`, { cwd: root }));
+  const seen = new Set<string>();
+  return rounds.map((round) => round.filter((test) => !seen.has(test) && seen.add(test)));
 }
 
 const folders = values.modules.split(',');
@@ -169,6 +155,8 @@ console.log(
 
 const copy = mkdtempSync(join(tmpdir(), 'legate-mutants-'));
 const survivors: string[] = [];
+const database = await startDatabase();
+let tests: TestProcess | undefined;
 try {
   cpSync(root, copy, {
     recursive: true,
@@ -179,13 +167,19 @@ try {
     const path = join(copy, mutant.file);
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.slice(0, mutant.start) + mutant.replacement + text.slice(mutant.end));
-    const killed = isKilled(copy, mutant);
+    tests ??= await startTests(copy, database.url);
+    const result = await tests.run({ changed: mutant.file, rounds: roundsOf(mutant) });
     writeFileSync(path, text);
+    await database.empty();
     const name = `${mutant.file}:${mutant.line} ${mutant.rule}`;
-    console.log(`${index + 1}/${chosen.length} ${killed ? 'killed  ' : 'SURVIVED'} ${name}`);
-    if (!killed) survivors.push(name);
+    const { outcome, failure } = result;
+    console.log(`${from + index + 1} ${outcome.padEnd(8)} ${name}  ${failure ?? ''}`);
+    if (outcome === 'SURVIVED') survivors.push(name);
+    if (outcome === 'hung') tests = undefined;
   }
 } finally {
+  tests?.stop();
+  endServers();
   rmSync(copy, { recursive: true, force: true });
 }
 const rate = 1 - survivors.length / chosen.length;

@@ -1,0 +1,15 @@
+/** What the parent asks of the process that runs the tests. */
+export interface TestRequest {
+  /** The mutated file, relative to the checkout. */
+  readonly changed: string;
+  readonly rounds: readonly (readonly string[])[];
+}
+
+export interface TestAnswer {
+  /** The first failed test and its error. */
+  readonly failure?: string;
+}
+
+export function isRequest(message: unknown): message is TestRequest {
+  return typeof message === 'object' && message !== null && 'rounds' in message;
+}
