@@ -14,7 +14,7 @@ import {
 } from './credentials.ts';
 import type { Caller } from '../agents/index.ts';
 import { FileSource, readConfiguredFile } from '../net/index.ts';
-import { invalidConfiguration, LegateError, parseJson } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError, LruMap, parseJson } from '../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 
@@ -193,7 +193,9 @@ export class ApiKeys {
   readonly #cacheTime: number;
   readonly #logger: Logger;
   /** By digest, oldest first; unknown keys too, so that guessing does not reach the store twice. */
-  readonly #cache = new Map<string, { readonly until: number; readonly found?: ApiKeyRecord }>();
+  readonly #cache = new LruMap<{ readonly until: number; readonly found?: ApiKeyRecord }>(
+    maxCached,
+  );
 
   constructor(options: ApiKeysOptions) {
     const { records } = options;
@@ -252,7 +254,10 @@ export class ApiKeys {
     if (cached !== undefined && cached.until > now) return unexpired(cached.found, now);
     const stored = await this.#keys.get(digest);
     const found = stored && toRecord(stored);
-    this.#remember(digest, { until: now + this.#cacheTime, ...(found !== undefined && { found }) });
+    this.#cache.set(digest, {
+      until: now + this.#cacheTime,
+      ...(found !== undefined && { found }),
+    });
     return unexpired(found, now);
   }
 
@@ -280,14 +285,6 @@ export class ApiKeys {
       if (isWanted && record.id > after) found.push(record);
     }
     return found;
-  }
-
-  #remember(digest: string, entry: { until: number; found?: ApiKeyRecord }): void {
-    this.#cache.delete(digest);
-    this.#cache.set(digest, entry);
-    if (this.#cache.size <= maxCached) return;
-    const [oldest] = this.#cache.keys();
-    if (oldest !== undefined) this.#cache.delete(oldest);
   }
 }
 

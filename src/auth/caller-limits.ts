@@ -1,7 +1,7 @@
 import type { Caller } from '../agents/index.ts';
 import { AuthError } from './credentials.ts';
 import { networkOf } from '../net/index.ts';
-import { invalidConfiguration, LegateError, type OptionNames } from '../protocol/index.ts';
+import { invalidConfiguration, LegateError, LruMap, type OptionNames } from '../protocol/index.ts';
 import type { RecordStore } from '../store/index.ts';
 
 /**
@@ -169,7 +169,7 @@ interface TokenBucketOptions {
   readonly burst?: number;
   /** @default the monotonic clock of the process */
   readonly clock?: { now(): number };
-  /** Callers remembered at one time; beyond, the one longest unseen is forgotten. @default 100_000 */
+  /** Callers remembered at one time (LRU). @default 100_000 */
   readonly maxKeys?: number;
 }
 
@@ -188,9 +188,7 @@ export class TokenBuckets implements RateLimiter {
   readonly #rate: number;
   readonly #burst: number;
   readonly #clock: { now(): number };
-  readonly #maxKeys: number;
-  /** The one longest unseen first. */
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets: LruMap<Bucket>;
 
   constructor(options: TokenBucketOptions) {
     if (!(options.rate > 0)) {
@@ -199,7 +197,7 @@ export class TokenBuckets implements RateLimiter {
     this.#rate = options.rate;
     this.#burst = Math.max(options.burst ?? options.rate, 1);
     this.#clock = options.clock ?? { now: () => performance.now() };
-    this.#maxKeys = options.maxKeys ?? 100_000;
+    this.#buckets = new LruMap(options.maxKeys ?? 100_000);
   }
 
   take(key: string): void {
@@ -218,12 +216,7 @@ export class TokenBuckets implements RateLimiter {
     const passed = Math.max(now - bucket.filledAt, 0) / 1_000;
     bucket.tokens = Math.min(bucket.tokens + passed * this.#rate, this.#burst);
     bucket.filledAt = now;
-    this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
-    if (this.#buckets.size > this.#maxKeys) {
-      const [oldest] = this.#buckets.keys();
-      if (oldest !== undefined) this.#buckets.delete(oldest);
-    }
     if (bucket.tokens < 1) throw limited((1 - bucket.tokens) / this.#rate);
     return bucket;
   }

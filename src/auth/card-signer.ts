@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { AgentCard } from '../protocol/index.ts';
+import { type AgentCard, LruMap } from '../protocol/index.ts';
 import type { SigningKey } from '../push/index.ts';
 import { signCard } from './card-signature.ts';
 
@@ -25,8 +25,8 @@ export class CardSigner {
   readonly #source: { current(): Promise<Keys> };
   /** Those that signed `#signed`. */
   #keys: Keys | undefined;
-  /** Signed cards by what they say, oldest first. */
-  #signed = new Map<string, Promise<AgentCard>>();
+  /** Signed cards by what they say. */
+  #signed = new LruMap<Promise<AgentCard>>(maxSigned);
 
   constructor(keys: CardSigningKeys) {
     this.#source = 'current' in keys ? keys : { current: async () => keys };
@@ -36,7 +36,7 @@ export class CardSigner {
     const keys = await this.#source.current();
     if (keys !== this.#keys) {
       this.#keys = keys;
-      this.#signed = new Map();
+      this.#signed = new LruMap(maxSigned);
     }
     const signed = this.#signed;
     const { signatures: _former, ...content } = card;
@@ -46,8 +46,6 @@ export class CardSigner {
     const signing = signCard(card, { keys });
     signing.catch(() => signed.delete(id));
     signed.set(id, signing);
-    const [oldest] = signed.keys();
-    if (signed.size > maxSigned && oldest !== undefined) signed.delete(oldest);
     return signing;
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hash } from 'node:crypto';
 import { type Cards, statedVersion } from '../service/index.ts';
+import { etagOf } from '../store/index.ts';
 import type { HttpService } from './options.ts';
 import { sendJson } from './respond.ts';
 
@@ -58,7 +58,7 @@ export function sendCatalogue(
       };
     }),
   });
-  const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+  const etag = etagOf(text);
   const headers = { 'content-type': 'application/ai-catalog+json' };
   sendCacheable(request, response, { text, etag, isProtected, headers });
 }

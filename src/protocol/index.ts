@@ -32,6 +32,7 @@ export {
   type OptionNames,
   ownerOf,
 } from './check-options.ts';
+export { LruMap } from './lru-map.ts';
 export { type Operation, operationOf, operations } from './operations.ts';
 export { parseJson, parseJsonOr } from './decode/parse-json.ts';
 export { idProblem } from './decode/scalars.ts';

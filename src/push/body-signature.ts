@@ -1,8 +1,8 @@
 import {
-  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   type KeyObject,
 } from 'node:crypto';
 import { createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet } from 'jose';
@@ -230,7 +230,7 @@ function algorithmsOf(key: KeyObject): readonly SigningAlgorithm[] {
 function thumbprint(privateKey: KeyObject): string {
   const { crv, e, kty, n, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
   const members = JSON.stringify({ crv, e, kty, n, x, y });
-  return createHash('sha256').update(members).digest('base64url');
+  return hash('sha256', members, 'base64url');
 }
 
 function invalid(what: string): LegateError {

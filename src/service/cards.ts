@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Agent, Caller } from '../agents/index.ts';
 import { CardSigner, type CardSigningKeys } from '../auth/index.ts';
 import {
@@ -12,6 +11,7 @@ import {
   supersetCard,
   v1,
 } from '../protocol/index.ts';
+import { etagOf } from '../store/index.ts';
 
 export interface CardOptions {
   /** @default the agent's own */
@@ -175,5 +175,5 @@ export class Cards {
 function render(card: unknown): Rendering {
   const text = JSON.stringify(card);
   const modified = new Date().toUTCString();
-  return { text, modified, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` };
+  return { text, modified, etag: etagOf(text) };
 }

@@ -10,6 +10,7 @@ export {
   storeStatus,
 } from './open.ts';
 export type { SqliteReport } from './sqlite/maintenance.ts';
+export { digestId, digestOf, etagOf } from './digest.ts';
 export { ownerKey, readOwnerKey } from './encoding.ts';
 export { RecordSpace, type SpaceRecord, StoredFormat } from './stored-format.ts';
 export { Replica } from './replica.ts';

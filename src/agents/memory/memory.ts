@@ -4,6 +4,7 @@ import {
   checkOptions,
   invalidConfiguration,
   LegateError,
+  LruMap,
   type OptionNames,
 } from '../../protocol/index.ts';
 import type { SearchIndex } from '../../search/index.ts';
@@ -122,10 +123,8 @@ export class Memory {
   readonly #ids: RecordSpace<string>;
   readonly #clock: Clock;
   readonly #maxEntries: number;
-  readonly #maxIndexes: number;
   readonly #minSimilarity: number;
-  /** The most recently used last. */
-  readonly #indexes = new Map<string, Promise<Index>>();
+  readonly #indexes: LruMap<Promise<Index>>;
   readonly #vectors: VectorStore;
   readonly #semantic: SemanticIndex | undefined;
   /** Memories of one user are embedded in order. */
@@ -146,7 +145,7 @@ export class Memory {
     this.#ids = new RecordSpace({ records, space, schema: z.string(), clock });
     this.#clock = clock;
     this.#maxEntries = options.maxEntries ?? 10_000;
-    this.#maxIndexes = options.maxIndexes ?? 16;
+    this.#indexes = new LruMap(options.maxIndexes ?? 16);
     this.#minSimilarity = options.minSimilarity ?? 0;
     this.#vectors = vectors;
     this.#semantic =
@@ -304,7 +303,6 @@ export class Memory {
   async #index(prefix: string): Promise<Index> {
     const epoch = (await this.#heads.get(headKey(prefix)))?.value.epoch ?? '';
     const building = this.#indexes.get(prefix) ?? createIndex(epoch);
-    this.#indexes.delete(prefix);
     const upToDate = building.then(async (known) => {
       const index = known.epoch === epoch ? known : await createIndex(epoch);
       const after = index.memories.at(-1)?.key;
@@ -316,10 +314,6 @@ export class Memory {
     });
     this.#indexes.set(prefix, upToDate);
     upToDate.catch(() => this.#indexes.delete(prefix));
-    const [oldest] = this.#indexes.keys();
-    if (this.#indexes.size > this.#maxIndexes && oldest !== undefined) {
-      this.#indexes.delete(oldest);
-    }
     return upToDate;
   }
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   type Client,
   clientTransport,
@@ -12,6 +11,7 @@ import type { Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure, handsOver, isPause } from '../drive.ts';
 import type { Step } from '../steps/step.ts';
 import { SavedTasks } from '../stored.ts';
+import { digestId } from '../../store/index.ts';
 import { RemoteSteps, withoutSteps } from './remote-steps.ts';
 import { endOf, turnEvents } from './remote-turn.ts';
 
@@ -158,8 +158,7 @@ function cancelFailed({ turn, name }: RemoteTurn): (error: unknown) => void {
 
 /** The same for a turn that runs again, so that the agent takes it once. */
 function messageIdOf({ taskId, message }: Turn, sender: string): string {
-  const identity = JSON.stringify([sender, taskId, message.messageId]);
-  return hash('sha256', identity, 'base64url').slice(0, 32);
+  return digestId(sender, taskId, message.messageId);
 }
 
 /** How the run of an agent ended, as its step tells it. */

@@ -4,7 +4,7 @@ import { errorCode, isJsonObject, type JsonObject, type JsonValue } from '../../
 import { traceHeaders } from '../../telemetry/index.ts';
 import { backoff, Deadline, retry } from '../../time/index.ts';
 import type { BotMessage, Button } from '../conversation.ts';
-import { oncePer } from '../cache.ts';
+import { oncePer } from '../once-per.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import {

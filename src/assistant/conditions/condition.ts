@@ -1,7 +1,6 @@
 import { TextError } from '../../config/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, LruMap } from '../../protocol/index.ts';
 import { PatternError } from '../../regex/index.ts';
-import { BoundedCache } from '../cache.ts';
 import type { Domain } from '../model.ts';
 import { compileTemplate, type Template } from '../templates/template.ts';
 import {
@@ -53,7 +52,7 @@ export interface SlotComparison {
   readonly offset: number;
 }
 
-const conditions = new BoundedCache<Condition>(2_000);
+const conditions = new LruMap<Condition>(2_000);
 
 /**
  * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are
@@ -62,7 +61,7 @@ const conditions = new BoundedCache<Condition>(2_000);
  * @throws {TextError} with the place of the mistake.
  */
 export function compileCondition(text: string): Condition {
-  return conditions.get(text, () => (text.includes('{{') ? templated(text) : plain(text)));
+  return conditions.getOrMake(text, () => (text.includes('{{') ? templated(text) : plain(text)));
 }
 
 function plain(text: string): Condition {
@@ -107,7 +106,7 @@ function templated(text: string): Condition {
 
 /** What was rendered is not rendered again: values must not become templates. */
 function plainCondition(text: string): Condition {
-  return conditions.get(`\0${text}`, () => plain(text));
+  return conditions.getOrMake(`\0${text}`, () => plain(text));
 }
 
 function contextNames(template: Template): readonly string[] {

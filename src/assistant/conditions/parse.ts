@@ -1,6 +1,6 @@
 import { TextError } from '../../config/index.ts';
+import { LruMap } from '../../protocol/index.ts';
 import { compilePattern, type Pattern, PatternError } from '../../regex/index.ts';
-import { BoundedCache } from '../cache.ts';
 
 /** Something legal that an author may not mean. */
 export interface ConditionWarning {
@@ -330,12 +330,12 @@ function mistake(condition: string, offset: number, reason: string): TextError {
   return new TextError(condition, offset, reason, { what: 'condition' });
 }
 
-const patterns = new BoundedCache<Pattern>(1_000);
+const patterns = new LruMap<Pattern>(1_000);
 
 /**
  * A compiled pattern, kept for the next evaluation.
  * @throws {PatternError} when the engine can't compile it.
  */
 export function patternOf(source: string, flags = ''): Pattern {
-  return patterns.get(`${flags}/${source}`, () => compilePattern(source, flags));
+  return patterns.getOrMake(`${flags}/${source}`, () => compilePattern(source, flags));
 }

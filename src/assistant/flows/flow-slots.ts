@@ -1,4 +1,4 @@
-import { oncePer } from '../cache.ts';
+import { oncePer } from '../once-per.ts';
 import type { CollectStep, Domain, Flow, Slot, Step } from '../model.ts';
 
 type Flows = ReadonlyMap<string, Flow>;

@@ -1,4 +1,4 @@
-import { oncePer } from '../cache.ts';
+import { oncePer } from '../once-per.ts';
 import type { Domain, Flow } from '../model.ts';
 import {
   better,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { oncePer } from '../cache.ts';
+import { oncePer } from '../once-per.ts';
 import type { Domain, Flow } from '../model.ts';
 
 const tableSchema = z.object({

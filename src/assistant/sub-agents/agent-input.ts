@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import type { Call } from '../executor/call-handler.ts';
@@ -6,6 +5,7 @@ import type { Slot } from '../model.ts';
 import type { SubAgent } from '../project/sub-agents.ts';
 import { isTrackerEvent } from '../tracker/events.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
+import { digestId } from '../../store/index.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';
 
 /** The input of a call: everything but the engine's internal slots. */
@@ -78,8 +78,7 @@ function idOf(agent: SubAgent, call: Call, events: readonly TrackerEvent[]): str
   const calls = events
     .slice(heardAt + 1)
     .filter((event) => /^agent_(started|resumed|completed)$/.test(event.event)).length;
-  const identity = [call.senderId, messageId, agent.name, call.step.id, call.mode, calls];
-  return hash('sha256', JSON.stringify(identity), 'base64url').slice(0, 32);
+  return digestId(call.senderId, messageId, agent.name, call.step.id, call.mode, calls);
 }
 
 /** How many of the last entries of the transcript belong to the present run of the agent. */

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import type { PeerResult } from '../../agents/index.ts';
 import type { InvocationSession, PeerNetwork } from '../../peers/index.ts';
 import { data, type JsonObject, text, toLegateError } from '../../protocol/index.ts';
 import type { AbandonedCall, Call, CallHandler, CallOutcome } from '../executor/call-handler.ts';
+import { digestId } from '../../store/index.ts';
 import { historyText } from './agent-input.ts';
 import { outcomeOf, ProgressMessages } from './outcome.ts';
 
@@ -111,6 +111,5 @@ function factsOf({ domain, slots, transcript }: Call): JsonObject {
 
 /** Unique for each start of the step: the transcript grows with every message. */
 function idOf({ senderId, step, flow, transcript, clock }: Call): string {
-  const identity = [senderId, flow.id, step.id, transcript.length, clock.now()];
-  return hash('sha256', JSON.stringify(identity), 'base64url').slice(0, 32);
+  return digestId(senderId, flow.id, step.id, transcript.length, clock.now());
 }

@@ -1,6 +1,5 @@
 import { TextError } from '../../config/index.ts';
-import type { JsonValue } from '../../protocol/index.ts';
-import { BoundedCache } from '../cache.ts';
+import { type JsonValue, LruMap } from '../../protocol/index.ts';
 import { type Expression, parseExpression } from './expression.ts';
 import { Rendering, type RenderLimits, type TemplateScope } from './rendering.ts';
 import { parseTemplate } from './statement.ts';
@@ -19,8 +18,8 @@ export interface Template {
 /** A template may not be longer than this, in characters. */
 const maximumLength = 1_000_000;
 
-const templates = new BoundedCache<Template>(1_000);
-const expressions = new BoundedCache<Expression>(1_000);
+const templates = new LruMap<Template>(1_000);
+const expressions = new LruMap<Expression>(1_000);
 
 /**
  * Parses a template in the Jinja style; parsed templates are kept and used again.
@@ -28,7 +27,7 @@ const expressions = new BoundedCache<Expression>(1_000);
  * @throws {TextError} with the place of the mistake.
  */
 export function compileTemplate(text: string): Template {
-  return templates.get(text, () => {
+  return templates.getOrMake(text, () => {
     if (text.length > maximumLength) throw new TextError('', 0, 'the template is too long');
     const { render, references } = parseTemplate(text);
     return {
@@ -50,7 +49,7 @@ export function evaluateExpression(text: string, scope: TemplateScope): JsonValu
 
 /** Parses one expression, to find its mistakes early. */
 export function compileExpression(text: string): Expression {
-  return expressions.get(text, () => {
+  return expressions.getOrMake(text, () => {
     if (text.length > maximumLength) throw new TextError('', 0, 'the expression is too long');
     const names = new Names();
     const tokens = new Tokens(text, scan(text, 0, undefined).tokens, names);

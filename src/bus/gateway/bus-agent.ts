@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import {
   type Agent,
@@ -177,9 +177,7 @@ function cancelFailed({ agent }: BusAgentOptions, { logger }: Turn): (error: unk
 
 /** Distinguishes callers that are not authenticated; the same in every process. */
 function senderName(gateway: string, { tenant, subject }: Caller): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([tenant, subject]))
-    .digest('hex');
+  const digest = hash('sha256', JSON.stringify([tenant, subject]), 'hex');
   return `${gateway.slice(0, 60)}-${digest.slice(0, 32)}`;
 }
 

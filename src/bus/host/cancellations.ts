@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../agents/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { outcomeText, type Service, serviceOperations } from '../../service/index.ts';
-import { RecordSpace, type Store } from '../../store/index.ts';
+import { digestOf, RecordSpace, type Store } from '../../store/index.ts';
 import type { Call, Scheduler } from '../../tasks/index.ts';
 import { type Identification, identify, readCancel } from '../exchange.ts';
 import {
@@ -63,8 +62,7 @@ export class PendingCancellations {
   }
 
   #key(correlationId: string, { tenant, subject }: Caller): string {
-    const parts = JSON.stringify([this.#agent, tenant, subject, correlationId]);
-    return createHash('sha256').update(parts).digest('base64url');
+    return digestOf(this.#agent, tenant, subject, correlationId);
   }
 }
 

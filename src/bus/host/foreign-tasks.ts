@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
 import { isInterrupted, LegateError, type SendMessageRequest } from '../../protocol/index.ts';
 import { type Service, serviceOperations } from '../../service/index.ts';
 import type { Call } from '../../tasks/index.ts';
 import { headerNames } from '../exchange.ts';
 import type { BusMessage } from '../transport/bus.ts';
+import { digestId } from '../../store/index.ts';
 
 const { getTask } = serviceOperations;
 
@@ -15,9 +15,7 @@ export function isForeign({ headers }: BusMessage): boolean {
 
 /** Our id of a task that its caller has named: callers can't reach the tasks of others by it. */
 export function foreignTaskId(caller: Caller, taskId: string): string {
-  const { tenant, subject } = caller;
-  const digest = createHash('sha256').update(JSON.stringify([tenant, subject, taskId]));
-  return digest.digest('base64url').slice(0, 32);
+  return digestId(caller.tenant, caller.subject, taskId);
 }
 
 /**

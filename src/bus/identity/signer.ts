@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { Caller } from '../../agents/index.ts';
 import type { SigningKey } from '../../push/index.ts';
@@ -17,7 +17,7 @@ export const tokenType = 'legate-message+jwt';
 /** The claims of a token about its message. */
 export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessage) {
   return {
-    bodyHash: createHash('sha256').update(body).digest('base64url'),
+    bodyHash: hash('sha256', body, 'base64url'),
     correlationId,
     replyTo,
   };

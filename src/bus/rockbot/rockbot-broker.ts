@@ -16,7 +16,7 @@ import {
 } from '../transport/bus.ts';
 import { ownName } from '../transport/checks.ts';
 import { isResponseTopic, statusQueue, taskQueue, topics } from '../transport/topics.ts';
-import { invalidConfiguration } from '../../protocol/index.ts';
+import { invalidConfiguration, LruMap } from '../../protocol/index.ts';
 import { headerNames, readCard } from '../exchange.ts';
 import { rockbotTypes } from './bodies.ts';
 import { fromRockbot } from './decode.ts';
@@ -42,9 +42,9 @@ export class RockbotBroker implements Broker {
   readonly #broker: Broker;
   readonly #newId: () => string;
   /** Agents that have announced a card of A2A, in small letters. */
-  readonly #natives = new Recent<true>();
+  readonly #natives = new LruMap<true>(MAX_REMEMBERED);
   /** The number of the next update of each task that was sent. */
-  readonly #sent = new Recent<number>();
+  readonly #sent = new LruMap<number>(MAX_REMEMBERED);
 
   constructor({ broker, newId }: RockbotBrokerOptions) {
     this.#broker = broker;
@@ -177,8 +177,9 @@ export class RockbotBroker implements Broker {
     const decoded = { ...delivery, ...fromRockbot(delivery) };
     if (decoded.type === 'announce') this.#noteAgent(decoded, delivery.type);
     if (decoded.type !== 'update' || delivery.type !== rockbotTypes.status) return decoded;
-    const sequence = this.#sent.get(decoded.correlationId ?? '') ?? 0;
-    if (decoded.correlationId !== undefined && this.#sent.has(decoded.correlationId)) {
+    const sent = this.#sent.get(decoded.correlationId ?? '');
+    const sequence = sent ?? 0;
+    if (decoded.correlationId !== undefined && sent !== undefined) {
       this.#sent.set(decoded.correlationId, sequence + 1);
     }
     const headers = { ...decoded.headers, [headerNames.sequence]: String(sequence) };
@@ -194,31 +195,6 @@ export class RockbotBroker implements Broker {
     } catch {
       // Its receivers refuse it.
     }
-  }
-}
-
-/** The latest entries of a map. */
-class Recent<T> {
-  readonly #entries = new Map<string, T>();
-
-  has(key: string): boolean {
-    return this.#entries.has(key);
-  }
-
-  get(key: string): T | undefined {
-    return this.#entries.get(key);
-  }
-
-  set(key: string, value: T): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size <= MAX_REMEMBERED) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
-  }
-
-  delete(key: string): void {
-    this.#entries.delete(key);
   }
 }
 

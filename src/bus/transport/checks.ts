@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LegateError } from '../../protocol/index.ts';
 import type { Bus, OutgoingMessage } from './bus.ts';
 
@@ -153,6 +153,6 @@ export function ownName(name: string, ids: { uuid(): string }): string {
 /** A name to which a UUID can be added. A digest distinguishes names with the same prefix. */
 export function shortened(name: string): string {
   if (name.length <= maxNameLength) return name;
-  const digest = createHash('sha256').update(name).digest('hex').slice(0, 12);
+  const digest = hash('sha256', name, 'hex').slice(0, 12);
   return `${name.slice(0, maxNameLength - 13)}-${digest}`;
 }

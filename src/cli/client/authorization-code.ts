@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { present } from '../../config/index.ts';
 import { within } from '../../time/index.ts';
@@ -47,7 +47,7 @@ export async function byAuthorizationCode(request: CodeRequest): Promise<StoredT
     client_id: clientId,
     redirect_uri: redirectUri,
     state,
-    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge: hash('sha256', verifier, 'base64url'),
     code_challenge_method: 'S256',
     scope: scope === '' ? undefined : scope,
     nonce,

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createHash, hash, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { invalidConfiguration } from '../../protocol/index.ts';
+import { etagOf } from '../../store/index.ts';
 import { notFound } from './inspection.ts';
 
 interface PageFile {
@@ -114,7 +115,7 @@ async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
     const type = types[extname(name)];
     if (type === undefined) continue;
     const content = await readFile(join(folder, name));
-    const etag = `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
+    const etag = etagOf(content);
     const compressed = new Map<string, Buffer>();
     for (const [coding, ending] of codings) {
       if (names.includes(name + ending)) {

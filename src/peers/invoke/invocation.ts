@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
   isJsonObject,
@@ -10,7 +9,7 @@ import {
   type SendMessageResponse,
   type TaskState,
 } from '../../protocol/index.ts';
-import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
+import { digestOf, RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
 import type { TransportKind } from '../directory/transport-kind.ts';
 
 const object = (value: unknown): boolean => typeof value === 'object' && value !== null;
@@ -342,7 +341,6 @@ export class InvocationStore {
 
   /** A digest keeps keys short, whatever callers are called. */
   #openPrefix({ id, caller: { tenant, subject } }: InvocationSession): string {
-    const text = JSON.stringify([id, tenant, subject]);
-    return `${this.#prefix}${createHash('sha256').update(text).digest('base64url')}\n`;
+    return `${this.#prefix}${digestOf(id, tenant, subject)}\n`;
   }
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Tool, tool, type ToolContext, ToolPause, working } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
+import { digestId } from '../../store/index.ts';
 import type { Invocation, InvocationSession } from './invocation.ts';
 import type { Invoker } from './invoker.ts';
 import { questionParts } from './answers.ts';
@@ -84,8 +84,7 @@ function readPause(state: unknown): string {
 }
 
 function callIdOf({ turn, callId, agent }: ToolContext): string {
-  const text = JSON.stringify([turn.taskId, turn.message.messageId, agent, callId]);
-  return createHash('sha256').update(text).digest('base64url').slice(0, 32);
+  return digestId(turn.taskId, turn.message.messageId, agent, callId);
 }
 
 function sessionOf({ turn }: ToolContext): InvocationSession {

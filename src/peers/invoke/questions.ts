@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { message, type Part, toParts } from '../../protocol/index.ts';
-import type { Replica } from '../../store/index.ts';
+import { digestOf, type Replica } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { KeyedQueue } from '../../time/index.ts';
@@ -210,9 +209,7 @@ function countExchange(
   answer: string,
 ): NonNullable<Invocation['lastExchange']> {
   const question = invocation.question?.text ?? '';
-  const digest = createHash('sha256')
-    .update(JSON.stringify([question.slice(0, comparedLength), answer.slice(0, comparedLength)]))
-    .digest('base64url');
+  const digest = digestOf(question.slice(0, comparedLength), answer.slice(0, comparedLength));
   const isSame = invocation.lastExchange?.digest === digest;
   return { digest, count: isSame ? (invocation.lastExchange?.count ?? 0) + 1 : 1 };
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type PeerRequest,
   type PeerResult,
@@ -12,6 +11,7 @@ import {
 import type { Part } from '../../protocol/index.ts';
 import type { Invocation, InvocationSession } from '../invoke/invocation.ts';
 import type { Invoker } from '../invoke/invoker.ts';
+import { digestId } from '../../store/index.ts';
 import { peerResult } from './peer-result.ts';
 
 export interface TurnPeerCallsOptions {
@@ -152,8 +152,7 @@ export class TurnPeerCalls implements TurnPeers {
   /** Short, whatever ids callers choose. */
   #idOf(run: string, number: number): string {
     const { taskId } = this.#options.turn;
-    const text = JSON.stringify([taskId, this.#scope, run, number]);
-    return createHash('sha256').update(text).digest('base64url').slice(0, 32);
+    return digestId(taskId, this.#scope, run, number);
   }
 
   get #journalKey(): string {

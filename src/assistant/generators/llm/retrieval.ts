@@ -1,4 +1,4 @@
-import { oncePer } from '../../cache.ts';
+import { oncePer } from '../../once-per.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
 import { questionsOf } from '../../flows/flow-slots.ts';
 import type { Domain, Flow } from '../../model.ts';

@@ -1,5 +1,5 @@
 import { compilePatternInText, PatternError, type PatternInText } from '../../../regex/index.ts';
-import { oncePer } from '../../cache.ts';
+import { oncePer } from '../../once-per.ts';
 import { describedPattern, requiredPattern } from '../../conditions/condition.ts';
 import type { FlowQuestion } from '../../flows/flow-slots.ts';
 import { english } from '../words/english.ts';

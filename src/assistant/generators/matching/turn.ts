@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
-import { oncePer } from '../../cache.ts';
+import { oncePer } from '../../once-per.ts';
 import type { Domain, Flow } from '../../model.ts';
 import { type FlowIndex, flowIndexOf } from '../flow-index.ts';
 import { smallTalkTopic } from '../../small-talk/small-talk.ts';
