@@ -104,4 +104,4 @@ export {
   type TurnPeers,
   turnWith,
 } from './turn-peers.ts';
-export { inBranchOrder, TurnOutput, type ProgressEvent } from './turn-output.ts';
+export { inBranchOrder, type ProgressEvent } from './turn-output.ts';

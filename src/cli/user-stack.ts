@@ -14,7 +14,8 @@ export function userStack(error: unknown): string {
   const isFrame = (line: string): boolean => /^\s+at /.test(line);
   // A syntax error has its place in front of the message, and no frame.
   const isTheirs =
-    /^file:\/\//.test(lines[0] ?? '') || lines.some((line) => isFrame(line) && !isInternal(line));
+    lines[0]?.startsWith('file://') === true ||
+    lines.some((line) => isFrame(line) && !isInternal(line));
   if (!isTheirs) return lines.join('\n');
   return lines.filter((line) => !isFrame(line) || !isInternal(line)).join('\n');
 }
