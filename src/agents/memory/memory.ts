@@ -8,7 +8,7 @@ import {
   type OptionNames,
 } from '../../protocol/index.ts';
 import type { SearchIndex } from '../../search/index.ts';
-import { RecordSpace, type Store, type VectorStore } from '../../store/index.ts';
+import { RecordSpace, type SpaceRecord, type Store, type VectorStore } from '../../store/index.ts';
 import { type Logger, loggerOption } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import type { Caller, Clock } from '../agent.ts';
@@ -88,6 +88,7 @@ type StoredMemory = Readonly<z.infer<typeof storedMemory>>;
 
 /** How many memories a user has. The epoch changes when all are forgotten. */
 const storedHead = z.object({ count: z.number(), epoch: z.string() });
+type Head = z.infer<typeof storedHead>;
 
 interface Index {
   readonly search: SearchIndex<number>;
@@ -117,7 +118,7 @@ const maxEmbedded = 256;
  * await memory.search(scope, 'railway'); // [{ text: 'Likes trains', … }]
  */
 export class Memory {
-  readonly #heads: RecordSpace<z.infer<typeof storedHead>>;
+  readonly #heads: RecordSpace<Head>;
   readonly #memories: RecordSpace<StoredMemory>;
   /** The keys of memories, by their ids. */
   readonly #ids: RecordSpace<string>;
@@ -162,34 +163,31 @@ export class Memory {
     }
     const maxEntries = this.#maxEntries;
     const at = this.#clock.now();
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const head = await this.#heads.get(headKey(prefix));
-      const { count, epoch } = head?.value ?? { count: 0, epoch: crypto.randomUUID() };
-      const fresh = await this.#fresh(prefix, memories);
-      if (fresh.length === 0) return 0;
+    let fresh: readonly NewMemory[] = [];
+    const add = async (before: SpaceRecord<Head> | undefined) => {
+      const { count, epoch } = before?.value ?? { count: 0, epoch: crypto.randomUUID() };
+      fresh = await this.#fresh(prefix, memories);
+      if (fresh.length === 0) return undefined;
       if (count + fresh.length > maxEntries) {
         throw new LegateError(
           'RATE_LIMITED',
           `${maxEntries} memories are kept of one user (maxEntries); forget some first`,
         );
       }
-      const writes = fresh.flatMap(({ id, ...memory }, index) => {
+      const also = fresh.flatMap(({ id, ...memory }, index) => {
         const key = memoryKey(prefix, count + index + 1);
         const write = this.#memories.toWrite(key, { ...memory, at });
         return id === undefined ? [write] : [write, this.#ids.toWrite(idKey(prefix, id), key)];
       });
-      const counted = { count: count + fresh.length, epoch };
-      const ifVersion = head?.version ?? 0;
-      const write = this.#heads.toWrite(headKey(prefix), counted, { ifVersion });
-      if (!(await this.#heads.write(write, ...writes))) continue;
-      const texts = fresh.map(({ text }, index) => ({
-        key: memoryKey(prefix, count + index + 1),
-        text,
-      }));
-      await this.#embed(prefix, epoch, texts, count === 0 ? undefined : memoryKey(prefix, count));
-      return fresh.length;
-    }
-    throw new LegateError('STORE_FAILED', 'too many concurrent writes to the memory; try again');
+      return { value: { count: count + fresh.length, epoch }, also };
+    };
+    const head = await this.#heads.change(headKey(prefix), add, maxAttempts);
+    if (head === undefined || fresh.length === 0) return 0;
+    const known = head.count - fresh.length;
+    const texts = fresh.map(({ text }, at) => ({ key: memoryKey(prefix, known + at + 1), text }));
+    const last = known === 0 ? undefined : memoryKey(prefix, known);
+    await this.#embed(prefix, head.epoch, texts, last);
+    return fresh.length;
   }
 
   async #fresh(prefix: string, memories: readonly NewMemory[]): Promise<readonly NewMemory[]> {

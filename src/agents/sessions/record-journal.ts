@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Json, type JsonValue } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import { listRecords, type RecordStore, type RecordWrite } from '../../store/index.ts';
 import type { Clock, Journal } from '../agent.ts';
 
 export interface RecordJournalOptions {
@@ -17,7 +17,6 @@ const space = 'agent-journal';
 /** Longer than any turn that can still run again. */
 const keepMs = 7 * 24 * 60 * 60 * 1000;
 const maxKeyLength = 200;
-const pageSize = 200;
 
 /**
  * A journal in the record store. When two processes run the same turn, the store lets one claim win.
@@ -82,19 +81,9 @@ export class RecordJournal implements Journal {
   async #readAll(): Promise<Map<string, JsonValue>> {
     const { records, clock } = this.#options;
     const notes = new Map<string, JsonValue>();
-    for (let after: string | undefined; ;) {
-      const page = await records.list({
-        space,
-        prefix: this.#prefix,
-        limit: pageSize,
-        now: clock.now(),
-        ...(after !== undefined && { after }),
-      });
-      for (const record of page)
-        notes.set(record.key.slice(this.#prefix.length), record.value.value);
-      after = page.at(-1)?.key;
-      if (after === undefined || page.length < pageSize) return notes;
-    }
+    for await (const { key, value } of listRecords(records, { space, prefix: this.#prefix, clock }))
+      notes.set(key.slice(this.#prefix.length), value.value);
+    return notes;
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RecordStore } from '../../store/index.ts';
 import type { Step } from './step.ts';
-import { stepSpace, storedStep } from './step-log.ts';
+import { stepRecords } from './step-log.ts';
 
 /**
  * The steps of one attempt at a turn, in the order of their starts.
@@ -15,7 +15,6 @@ export interface TurnSteps {
   readonly steps: readonly Step[];
 }
 
-const pageSize = 200;
 /** Of one task; further ones are not read. */
 const maxSteps = 5_000;
 const stepKey = z.tuple([z.string(), z.string(), z.coerce.number(), z.coerce.number()]);
@@ -31,25 +30,12 @@ export async function readSteps(
 ): Promise<readonly TurnSteps[]> {
   const prefix = `${JSON.stringify([taskId]).slice(0, -1)},`;
   const turns = new Map<string, { messageId: string; attempt: number; steps: Step[] }>();
-  let after: string | undefined;
-  for (let count = 0; count < maxSteps;) {
-    const page = await records.list({
-      space: stepSpace,
-      prefix,
-      limit: pageSize,
-      now: records.clock.now(),
-      ...(after !== undefined && { after }),
-    });
-    for (const { key, value } of page) {
-      const [, messageId, attempt] = stepKey.parse(JSON.parse(key));
-      const name = JSON.stringify([messageId, attempt]);
-      const turn = turns.get(name) ?? { messageId, attempt, steps: [] };
-      turn.steps.push(storedStep.decode(value.value, key));
-      turns.set(name, turn);
-    }
-    count += page.length;
-    after = page.at(-1)?.key;
-    if (page.length < pageSize) break;
+  for await (const { key, value } of stepRecords(records).list(prefix, { limit: maxSteps })) {
+    const [, messageId, attempt] = stepKey.parse(JSON.parse(key));
+    const name = JSON.stringify([messageId, attempt]);
+    const turn = turns.get(name) ?? { messageId, attempt, steps: [] };
+    turn.steps.push(value);
+    turns.set(name, turn);
   }
   const ordered = [...turns.values()].toSorted((one, other) => startOf(one) - startOf(other));
   return ordered.map((turn, index) =>

@@ -1,6 +1,5 @@
 import { LegateError } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite } from '../../store/index.ts';
-import { StoredFormat } from '../../store/index.ts';
+import { RecordSpace, type RecordStore, type RecordWrite } from '../../store/index.ts';
 import { type Logger, traceparentOf } from '../../telemetry/index.ts';
 import type { Clock } from '../agent.ts';
 import { type Step, step as stepSchema } from './step.ts';
@@ -59,8 +58,9 @@ export interface StepLogOptions {
   readonly onStep?: ((step: Step) => void) | undefined;
 }
 
-export const stepSpace = 'agent-steps';
-export const storedStep = new StoredFormat({ name: 'step', schema: stepSchema });
+export function stepRecords(records: RecordStore, clock: Clock = records.clock): RecordSpace<Step> {
+  return new RecordSpace({ records, space: 'agent-steps', schema: stepSchema, clock });
+}
 
 /** Of one attempt at a turn; later ones are not noted. */
 const maxSteps = 2_000;
@@ -71,6 +71,7 @@ const maxSteps = 2_000;
  */
 export class StepLog implements Steps {
   readonly #options: StepLogOptions;
+  readonly #records: RecordSpace<Step>;
   readonly #open = new Map<number, Step>();
   #changed = new Map<number, Step>();
   #count = 0;
@@ -80,6 +81,7 @@ export class StepLog implements Steps {
 
   constructor(options: StepLogOptions) {
     this.#options = options;
+    this.#records = stepRecords(options.records, options.clock);
   }
 
   start(started: NewStep): OpenStep {
@@ -146,15 +148,12 @@ export class StepLog implements Steps {
   }
 
   async #write(): Promise<void> {
-    const { records, clock, logger } = this.#options;
     try {
-      while (this.#changed.size > 0 && !this.#isOver) {
-        await records.write(this.#take(), clock.now());
-      }
+      while (this.#changed.size > 0 && !this.#isOver) await this.#records.write(...this.#take());
     } catch (error) {
       // Steps are for people who look on: a turn does not fail for them.
       const code = error instanceof LegateError ? error.code : undefined;
-      logger.debug({ error, code }, 'agents.steps.write_failed');
+      this.#options.logger.debug({ error, code }, 'agents.steps.write_failed');
     } finally {
       this.#writing = undefined;
     }
@@ -165,12 +164,10 @@ export class StepLog implements Steps {
     const changed = this.#changed;
     this.#changed = new Map();
     const expiresAt = clock.now() + keepMs;
-    return Array.from(changed.values(), (step) => ({
-      space: stepSpace,
-      key: JSON.stringify([taskId, messageId, pad(attempt, 3), pad(step.id, 5)]),
-      value: storedStep.encode(step),
-      expiresAt,
-    }));
+    return Array.from(changed.values(), (step) => {
+      const key = JSON.stringify([taskId, messageId, pad(attempt, 3), pad(step.id, 5)]);
+      return this.#records.toWrite(key, step, { expiresAt });
+    });
   }
 }
 

@@ -3,13 +3,12 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  LegateError,
   type Message,
   type Part,
   type SendMessageResponse,
   type TaskState,
 } from '../../protocol/index.ts';
-import { digestOf, RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
+import { digestOf, RecordSpace, type RecordStore } from '../../store/index.ts';
 import type { TransportKind } from '../directory/transport-kind.ts';
 
 const object = (value: unknown): boolean => typeof value === 'object' && value !== null;
@@ -218,7 +217,6 @@ export interface PeerTransport {
   stop(): Promise<void>;
 }
 
-const attempts = 20;
 const day = 24 * 60 * 60 * 1000;
 
 /** Version 1 had other names for two fields. */
@@ -272,7 +270,9 @@ export class InvocationStore {
 
   /** False if the id exists already. */
   create(invocation: Invocation): Promise<boolean> {
-    return this.#write(invocation, undefined);
+    const { value, expiresAt, also } = this.#changeTo(invocation);
+    const key = this.#prefix + invocation.id;
+    return this.#all.write(this.#all.toWrite(key, value, { expiresAt, ifVersion: 0 }), ...also);
   }
 
   /**
@@ -283,14 +283,13 @@ export class InvocationStore {
     id: string,
     change: (invocation: Invocation) => Invocation | undefined,
   ): Promise<{ readonly invocation: Invocation; readonly isChanged: boolean } | undefined> {
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const stored = await this.#all.get(this.#prefix + id);
-      if (stored === undefined) return undefined;
-      const invocation = change(stored.value);
-      if (invocation === undefined) return { invocation: stored.value, isChanged: false };
-      if (await this.#write(invocation, stored)) return { invocation, isChanged: true };
-    }
-    throw new LegateError('UNAVAILABLE', `invocation ${id} is being changed by others; try again`);
+    let isChanged = false;
+    const invocation = await this.#all.change(this.#prefix + id, (before) => {
+      const changed = before && change(before.value);
+      isChanged = changed !== undefined;
+      return changed && this.#changeTo(changed, before.value);
+    });
+    return invocation && { invocation, isChanged };
   }
 
   /** The open invocations of a conversation, at most `limit`. */
@@ -323,20 +322,17 @@ export class InvocationStore {
     }));
   }
 
-  #write(invocation: Invocation, before: SpaceRecord<Invocation> | undefined): Promise<boolean> {
+  #changeTo(invocation: Invocation, before?: Invocation) {
     const { id, session, state, deadline, process } = invocation;
     const isOver = state === 'ended';
     // An ended one is kept for late answers.
     const expiresAt = (isOver ? this.#clock.now() : deadline) + day;
-    const ifVersion = before?.version ?? 0;
-    const write = this.#all.toWrite(this.#prefix + id, invocation, { expiresAt, ifVersion });
     const key = this.#openPrefix(session) + id;
-    if (!isDone(invocation)) {
-      const entry = { isOver, ...(process !== undefined && { process }) };
-      return this.#all.write(write, this.#open.toWrite(key, entry, { expiresAt }));
-    }
-    const wasDone = before === undefined || isDone(before.value);
-    return this.#all.write(write, ...(wasDone ? [] : [this.#open.toWrite(key)]));
+    const entry = { isOver, ...(process !== undefined && { process }) };
+    const wasDone = before === undefined || isDone(before);
+    const removed = wasDone ? [] : [this.#open.toWrite(key)];
+    const also = isDone(invocation) ? removed : [this.#open.toWrite(key, entry, { expiresAt })];
+    return { value: invocation, expiresAt, also };
   }
 
   /** A digest keeps keys short, whatever callers are called. */

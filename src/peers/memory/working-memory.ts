@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { rank } from '../../search/index.ts';
-import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
+import {
+  RecordSpace,
+  type RecordStore,
+  type RecordWrite,
+  type SpaceRecord,
+} from '../../store/index.ts';
 
 /**
  * An entry of working memory.
@@ -138,18 +143,14 @@ export class WorkingMemory {
       ttlMs,
       ...present({ category, writer }),
     };
-    for (let attempt = 0; attempt < savingAttempts; attempt += 1) {
-      const expiresAt = this.#clock.now() + ttlMs;
-      const before = await this.#entries.get(this.#prefix + whole);
-      const isSaved =
-        before === undefined
-          ? await this.#add(whole, body, { expiresAt, evicts })
-          : await this.#entries.write(
-              this.#entries.toWrite(before.key, body, { expiresAt, ifVersion: before.version }),
-            );
-      if (isSaved) return toEntry(whole, body, expiresAt - ttlMs, expiresAt);
-    }
-    throw new LegateError('UNAVAILABLE', `"${whole}" is being changed by others; try again`);
+    let expiresAt = 0;
+    const save = async (before: SpaceRecord<Stored> | undefined) => {
+      expiresAt = this.#clock.now() + ttlMs;
+      const also = before === undefined ? [await this.#pass(whole, expiresAt, evicts)] : [];
+      return { value: body, expiresAt, also };
+    };
+    await this.#entries.change(this.#prefix + whole, save, savingAttempts);
+    return toEntry(whole, body, expiresAt - ttlMs, expiresAt);
   }
 
   async get(key: string): Promise<MemoryEntry | undefined> {
@@ -225,12 +226,8 @@ export class WorkingMemory {
     return toEntry(key.slice(this.#prefix.length), value, updatedAt, expiresAt);
   }
 
-  /** Writes a new entry within the limit; false when another writer changed the namespace meanwhile. */
-  async #add(
-    key: string,
-    body: Stored,
-    { expiresAt, evicts }: { readonly expiresAt: number; readonly evicts: string | undefined },
-  ): Promise<boolean> {
+  /** Room for a new entry: a write that does not hold when another process took it meanwhile. */
+  async #pass(key: string, expiresAt: number, evicts: string | undefined): Promise<RecordWrite> {
     const gateKey = this.#prefix + namespaceOf(key);
     const gate = await this.#gates.get(gateKey);
     if (!(await this.#hasRoom(key)) && !(await this.#evict(evicts))) {
@@ -239,13 +236,10 @@ export class WorkingMemory {
         `"${key}": ${namespace} holds ${this.#maxEntries} entries and no more; delete some first`,
       );
     }
-    return this.#entries.write(
-      this.#entries.toWrite(this.#prefix + key, body, { expiresAt, ifVersion: 0 }),
-      this.#gates.toWrite(gateKey, true, {
-        expiresAt: Math.max(expiresAt, gate?.expiresAt ?? 0),
-        ifVersion: gate?.version ?? 0,
-      }),
-    );
+    return this.#gates.toWrite(gateKey, true, {
+      expiresAt: Math.max(expiresAt, gate?.expiresAt ?? 0),
+      ifVersion: gate?.version ?? 0,
+    });
   }
 
   #checkValue({ length }: string): void {
