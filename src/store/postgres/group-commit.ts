@@ -1,6 +1,7 @@
-import { clearImmediate, setImmediate, setTimeout } from 'node:timers';
+import { clearImmediate, setImmediate } from 'node:timers';
 import type { Client } from 'pg';
 import type { LegateError } from '../../protocol/index.ts';
+import { retry } from '../../time/index.ts';
 import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
 import { StoreMeter } from '../store-meter.ts';
 import { Link, type Place } from './link.ts';
@@ -160,15 +161,20 @@ export class GroupCommit {
   }
 
   async #writeAlone(operation: Waiting, before?: unknown): Promise<void> {
-    let failure = before;
-    for (let tries = before === undefined ? 0 : 1; tries < raceLimit; tries += 1) {
-      if (failure !== undefined && !isLostRace(failure)) break;
-      // Chance keeps two that met once from meeting again.
-      if (failure !== undefined) await pause(Math.random() * 2 ** tries);
-      failure = await this.#attempt([operation]);
-      if (failure === undefined) return;
+    const write = async (attempt: number): Promise<void> => {
+      const isKnown = attempt === 1 && before !== undefined;
+      const failure = isKnown ? before : await this.#attempt([operation]);
+      if (failure !== undefined) throw failure;
+    };
+    try {
+      await retry(write, {
+        // Chance keeps two that met once from meeting again.
+        delays: (failures) => (failures < raceLimit ? Math.random() * 2 ** failures : undefined),
+        isRetryable: isLostRace,
+      });
+    } catch (failure) {
+      this.#fail(operation, failure);
     }
-    this.#fail(operation, failure);
   }
 
   #fail({ reject }: Waiting, thrown: unknown): void {
@@ -273,8 +279,4 @@ function toLockValues(group: readonly Waiting[]): Value[] {
     if (locks.taskId !== undefined) taskIds.push(locks.taskId);
   }
   return [keys, turns, taskIds];
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
 }

@@ -1,7 +1,7 @@
-import { clearTimeout, setTimeout } from 'node:timers';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { invalidConfiguration } from '../../protocol/index.ts';
+import { Deadline, retry, until } from '../../time/index.ts';
 import { closed, unreachable } from './failure.ts';
 
 /** Where a database is, and how to speak with it. */
@@ -44,15 +44,8 @@ export function placeOf(options: PlaceOptions, settings: ClientConfig = {}): Pla
   };
 }
 
-// Named imports, so that a test's fake timers do not stop the database.
-
 /** Pauses between attempts to connect, in milliseconds; the last one repeats. */
 const pauses = [20, 50, 100, 200, 500, 1_000];
-
-interface Waiter {
-  readonly resolve: (client: Client) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /**
  * One connection that comes back after it broke.
@@ -67,14 +60,13 @@ export class Link {
   readonly #place: Place;
   readonly #waitMs: number;
   readonly #prepare: (client: Client) => Promise<void>;
-  readonly #waiters = new Set<Waiter>();
+  readonly #closing = new AbortController();
+  /** Settled by the attempts that are under way. */
+  #connecting: Promise<Client> | undefined;
   #client: Client | undefined;
-  #isConnecting = false;
-  #isClosed = false;
   /** When it was lost, on the monotonic clock. */
   #downSince: number | undefined;
   #failure: unknown;
-  #pause: { timer: NodeJS.Timeout; end: () => void } | undefined;
 
   /** `prepare` is done with every new connection before anybody gets it. */
   constructor(
@@ -89,26 +81,15 @@ export class Link {
   /** The connection, once it is there. */
   async client(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
-    if (this.#isClosed) throw closed(this.#place.name);
-    void this.#connect();
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
+    const connecting = this.#connect();
     const downFor = this.#downSince === undefined ? 0 : performance.now() - this.#downSince;
     const left = this.#waitMs - downFor;
     if (left <= 0) throw unreachable(this.#place.name, this.#failure);
-    return new Promise<Client>((resolve, reject) => {
-      const timer = setTimeout(
-        () => waiter.reject(unreachable(this.#place.name, this.#failure)),
-        left,
-      );
-      const settle = <T>(done: (value: T) => void) => {
-        return (value: T): void => {
-          clearTimeout(timer);
-          this.#waiters.delete(waiter);
-          done(value);
-        };
-      };
-      const waiter: Waiter = { resolve: settle(resolve), reject: settle(reject) };
-      this.#waiters.add(waiter);
-    });
+    const reason = () => unreachable(this.#place.name, this.#failure);
+    using deadline = new Deadline({ signal, milliseconds: left, reason });
+    return await until(connecting, deadline.signal);
   }
 
   get isOpen(): boolean {
@@ -121,50 +102,44 @@ export class Link {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    for (const waiter of this.#waiters) waiter.reject(closed(this.#place.name));
-    this.#pause?.end();
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort(closed(this.#place.name));
     const client = this.#client;
     this.#client = undefined;
     await client?.end();
   }
 
-  async #connect(): Promise<void> {
-    if (this.#isConnecting) return;
-    this.#isConnecting = true;
-    try {
-      for (let attempt = 0; !this.#isClosed; attempt += 1) {
-        if (await this.#attempt()) return;
-        await this.#rest(pauses[Math.min(attempt, pauses.length - 1)] ?? 0);
-      }
-    } finally {
-      this.#isConnecting = false;
+  #connect(): Promise<Client> {
+    const { signal } = this.#closing;
+    if (this.#connecting === undefined) {
+      this.#connecting = retry(() => this.#attempt(), {
+        delays: (failures) => pauses[Math.min(failures, pauses.length) - 1],
+        signal,
+      }).finally(() => (this.#connecting = undefined));
+      // Only a close ends the attempts: whoever waits is told by the signal.
+      this.#connecting.catch(() => undefined);
     }
+    return this.#connecting;
   }
 
-  async #attempt(): Promise<boolean> {
+  async #attempt(): Promise<Client> {
     const client = new Client({ ...this.#place.client, pipeline: true });
     client.on('error', (error) => this.#lose(client, error));
     client.on('end', () => this.#lose(client, new Error('the connection was closed')));
     try {
       await client.connect();
       await this.#prepare(client);
+      this.#closing.signal.throwIfAborted();
     } catch (error) {
       this.#downSince ??= performance.now();
       this.#failure = error;
       // Whether it was ever open or not: nothing of it may stay behind.
       client.end().catch(() => {});
-      return false;
-    }
-    if (this.#isClosed) {
-      await client.end();
-      return true;
+      throw error;
     }
     this.#client = client;
     this.#downSince = undefined;
-    for (const waiter of this.#waiters) waiter.resolve(client);
-    return true;
+    return client;
   }
 
   #lose(client: Client, error: Error): void {
@@ -173,18 +148,6 @@ export class Link {
     this.#downSince = performance.now();
     this.#failure = error;
     // Most losses are short: to have the connection back early costs the next caller no wait.
-    if (!this.#isClosed) void this.#connect();
-  }
-
-  #rest(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#pause = undefined;
-        resolve();
-      };
-      const timer = setTimeout(end, milliseconds).unref();
-      this.#pause = { timer, end };
-    });
+    if (!this.#closing.signal.aborted) void this.#connect();
   }
 }
