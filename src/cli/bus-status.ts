@@ -11,6 +11,7 @@ import { LegateError } from '../protocol/index.ts';
 import type { StatusOptions } from './commands/workers.ts';
 import { type Endpoints, openConfiguredBus, readEndpoints } from './endpoints.ts';
 import { createLogger } from './logger.ts';
+import { alignColumns } from './print.ts';
 import { usage } from './usage.ts';
 
 /** One queue, and what is known of it. */
@@ -127,17 +128,7 @@ function printTable(rows: readonly QueueStatus[]): void {
     String(row.deadLetters),
     row.oldestSeconds === undefined ? '-' : ageOf(row.oldestSeconds),
   ]);
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  for (const line of [head, ...lines]) {
-    console.log(
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
-  }
+  for (const line of alignColumns([head, ...lines])) console.log(line);
 }
 
 function ageOf(seconds: number): string {

@@ -29,6 +29,7 @@ import type {
 import { loadAgent } from './load-agent.ts';
 import { managedQueues } from './bus-status.ts';
 import { createLogger } from './logger.ts';
+import { alignColumns, oneLine, printResult } from './print.ts';
 import { usage } from './usage.ts';
 
 /** Declares the queues of an agent that does not run yet. */
@@ -45,11 +46,8 @@ export async function declareAgent(agent: string, options: DeclareOptions): Prom
     const { signer } = await busIdentity(endpoints, name);
     await announceOnce(loaded.agent, { bus, name, ...(signer !== undefined && { signer }) });
   }
-  const width = Math.max(...declared.map((each) => each.name.length));
-  for (const each of declared) {
-    const line = `${each.kind.padEnd(8)}  ${each.name.padEnd(width)}  ${each.state}`;
-    console.log(options.json === true ? JSON.stringify(each) : line);
-  }
+  const lines = alignColumns(declared.map(({ kind, name: queue, state }) => [kind, queue, state]));
+  declared.forEach((each, at) => printResult(each, lines[at] ?? '', options));
   const differing = declared.filter(({ state }) => state === 'differs');
   if (differing.length === 0) return;
   throw invalidConfiguration(
@@ -73,7 +71,7 @@ export async function purgeQueue(agent: string, options: PurgeOptions): Promise<
   const what = isDead ? 'dead letters' : 'waiting messages';
   if (!(await agreed(`Delete ${count} ${what} of ${queue}?`, options))) return;
   const purged = await bus.purge(isDead ? bus.deadQueueName(queue) : queue);
-  report({ queue, deleted: purged }, `${purged} deleted from ${queue}`, options);
+  printResult({ queue, deleted: purged }, `${purged} deleted from ${queue}`, options);
 }
 
 /** Deletes the queues of an agent, after a question. */
@@ -90,16 +88,11 @@ export async function deleteQueues(agent: string, options: DeleteOptions): Promi
   await bus.delete(queue);
   if (isAgent) await bus.delete(cancelQueueName(agent));
   for (const each of answers) await bus.delete(each);
-  for (const each of [queue, ...answers]) report({ queue: each }, `${each} deleted`, options);
+  for (const each of [queue, ...answers]) printResult({ queue: each }, `${each} deleted`, options);
   if (!isAgent || answers.length > 0) return;
   console.error(
     `Queues of answers to ${agent} (legate.response.${agent}-*) stay, where there are any: they expire without their agent (queues.reply_expiry, 7 days), or name them to delete them now.`,
   );
-}
-
-/** Prints a result: its facts as a line of JSON, or its text. */
-function report(facts: object, text: string, { json = false }: { readonly json?: boolean }): void {
-  console.log(json ? JSON.stringify(facts) : text);
 }
 
 /** The queues of answers to an agent, whose names only the management API knows. */
@@ -135,9 +128,8 @@ export async function listDead(agent: string, options: DeadListOptions): Promise
   await using bus = await openBusFor(endpoints, 'dead');
   const queue = await existingQueue(bus, agent);
   const letters = await bus.deadLetters(queue, { limit: options.limit });
-  for (const letter of letters) {
-    console.log(options.json === true ? json(letter, options) : line(letter, options));
-  }
+  for (const letter of letters)
+    printResult(factsOf(letter, options), line(letter, options), options);
   if (letters.length === 0 && options.json !== true) {
     console.error(`There are no dead letters of ${queue}.`);
   }
@@ -156,7 +148,7 @@ export async function replayDead(
   await using bus = await openBusFor(endpoints, 'dead');
   const queue = await existingQueue(bus, agent);
   const replayed = await bus.replay(queue, options.all === true ? {} : { ids });
-  report({ queue, replayed }, `${replayed} moved back to ${queue}`, options);
+  printResult({ queue, replayed }, `${replayed} moved back to ${queue}`, options);
   if (options.all === true || replayed === new Set(ids).size) return;
   throw new LegateError(
     'INVALID_PARAMS',
@@ -189,10 +181,10 @@ async function existingQueue(bus: Bus, agent: string): Promise<string> {
   );
 }
 
-function json(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
+function factsOf(letter: DeadLetter, { bodies = false }: DeadListOptions): object {
   const { id, reason, diedAt, attempts, message } = letter;
   const { type, topic, correlationId, replyTo, body } = message;
-  return JSON.stringify({
+  return {
     id,
     ...(diedAt > 0 && { diedAt: new Date(diedAt).toISOString() }),
     reason,
@@ -201,16 +193,14 @@ function json(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
     topic,
     ...present({ correlationId, replyTo }),
     ...(bodies && { body }),
-  });
+  };
 }
 
 function line(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
   const { id, reason, diedAt, attempts, message } = letter;
   const died = diedAt > 0 ? new Date(diedAt).toISOString() : 'time unknown';
   const facts = [id, died, message.type, `attempts ${attempts}`, reason];
-  // Senders choose most of these values: control sequences are escaped.
-  const head = facts
-    .join('  ')
-    .replaceAll(/[\p{Cc}\p{Cf}]/gu, (sign) => JSON.stringify(sign).slice(1, -1));
+  // Senders choose most of these values.
+  const head = facts.map(oneLine).join('  ');
   return bodies ? `${head}\n  ${message.body}` : head;
 }

@@ -7,6 +7,7 @@ import { silentLogger } from '../telemetry/index.ts';
 import type { PeersCommandOptions } from './commands/workers.ts';
 import { configuredStore, readEndpoints } from './endpoints.ts';
 import { loadAgent } from './load-agent.ts';
+import { oneLine, printResult } from './print.ts';
 import { readNamedFile } from './usage.ts';
 
 /** Adds the agents of a `known-agents.json` to the directory of an agent. */
@@ -19,11 +20,8 @@ export async function importPeers(
   await inDirectory(agent, options, async (directory, name) => {
     const added = await directory.import(peers);
     const known = peers.length - added;
-    console.log(
-      options.json === true
-        ? JSON.stringify({ agent: name, added, known })
-        : `Added to ${name}: ${added}${known === 0 ? '' : `, known already: ${known}`}`,
-    );
+    const text = `Added to ${name}: ${added}${known === 0 ? '' : `, known already: ${known}`}`;
+    printResult({ agent: name, added, known }, text, options);
   });
 }
 
@@ -34,11 +32,9 @@ export async function listPeers(agent: string, options: PeersCommandOptions): Pr
     for (const { name: peer, origin, url, lastSeen, card } of peers) {
       const skills = card.skills.map(({ id }) => id);
       const fields = { name: peer, origin, ...present({ url }), lastSeen, skills };
-      const line = `${peer}  ${origin}  ${url ?? 'bus'}  ${lastSeen}  ${skills.join(', ') || 'no skills known'}`;
-      // Cards come from others: no control sequences to the terminal.
-      console.log(
-        options.json === true ? JSON.stringify(fields) : line.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '),
-      );
+      const shown = [peer, origin, url ?? 'bus', lastSeen, skills.join(', ') || 'no skills known'];
+      // Cards come from others.
+      printResult(fields, shown.map(oneLine).join('  '), options);
     }
     if (peers.length === 0 && options.json !== true) console.error(`${name} knows no agents yet.`);
   });
@@ -52,8 +48,7 @@ export async function removePeer(
 ): Promise<void> {
   await inDirectory(agent, options, async (directory, name) => {
     await directory.unregister(peer);
-    const line = `${name} no longer knows ${peer}.`;
-    console.log(options.json === true ? JSON.stringify({ agent: name, removed: peer }) : line);
+    printResult({ agent: name, removed: peer }, `${name} no longer knows ${peer}.`, options);
   });
 }
 

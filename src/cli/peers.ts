@@ -24,6 +24,7 @@ import { ownerKey, type Store, type StoreOptions } from '../store/index.ts';
 import { type Engine, storeScheduler } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { type Endpoints, openConfiguredBus, busIdentity, storeFlag } from './endpoints.ts';
+import { oneLine } from './print.ts';
 import { readNamedFile, usage } from './usage.ts';
 
 export interface PeersOptions {
@@ -200,7 +201,7 @@ function noteLine(
 ): string {
   const who = trustName(caller);
   const suffix = skill === undefined ? '' : ` (${skill})`;
-  const text = `${who}${suffix}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
+  const text = oneLine(`${who}${suffix}: ${summary}`).slice(0, 300);
   if (kind === 'proposal')
     return `Waiting for your approval: ${text}\n  legate trust approve ${taskId}${storeFlag}`;
   return kind === 'fact' ? `Stored as a fact: ${text}` : `Recorded, not executed: ${text}`;

@@ -4,6 +4,7 @@ import { redactPushConfig } from '../push/index.ts';
 import type { DeliveryRecord, Store } from '../store/index.ts';
 import type { PushListOptions, PushRetryOptions } from './commands/operations.ts';
 import { inStore } from './endpoints.ts';
+import { printResult } from './print.ts';
 import { usage } from './usage.ts';
 
 /** Page size of reads. */
@@ -14,7 +15,7 @@ export async function listDeliveries(options: PushListOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     let shown = 0;
     for await (const record of deliveries(store, options)) {
-      console.log(options.json === true ? JSON.stringify(shownRecord(record)) : line(record));
+      printResult(shownRecord(record), line(record), options);
       shown += 1;
     }
     if (shown === 0 && options.json !== true) console.error('No deliveries match.');
@@ -38,11 +39,7 @@ export async function retryDeliveries(
     for (const id of wanted) {
       // Another process may have been faster; with --all this is not a failure.
       if (await store.push.revive(id)) {
-        console.log(
-          options.json === true
-            ? JSON.stringify({ id, state: 'pending' })
-            : `delivery ${id} will be retried`,
-        );
+        printResult({ id, state: 'pending' }, `delivery ${id} will be retried`, options);
         // The same log event as the server's, for log collectors.
         const event = { audit: 'action', event: 'audit.push.revived', deliveryId: id };
         console.error(JSON.stringify(event));

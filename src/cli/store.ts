@@ -6,6 +6,7 @@ import type {
   StoreOptions,
   StoreRestoreOptions,
 } from './commands/operations.ts';
+import { printReport } from './print.ts';
 import { Progress } from './progress.ts';
 import { usage } from './usage.ts';
 
@@ -49,7 +50,7 @@ export async function migrateStoreFile(options: StoreMigrateOptions): Promise<vo
   }
   const say = (isMigrated: boolean, text: string, seconds = 0): void => {
     const facts = { store: options.store, version, latest, migrated: isMigrated, seconds };
-    console.log(options.json === true ? JSON.stringify(facts, undefined, 2) : text);
+    printReport(facts, text, options);
   };
   if (version >= latest && shrinks) return say(false, `schema version ${version}: up to date`);
   if (options.dryRun === true) {
@@ -63,14 +64,10 @@ export async function migrateStoreFile(options: StoreMigrateOptions): Promise<vo
 
 /** Prints what a file contains, and its problems. */
 function print(file: string, report: SqliteReport, json = false): void {
-  if (json) {
-    const { bytes, version, latest, tasks, contexts, problems } = report;
-    const facts = { file, bytes, version, latest, tasks, contexts, problems };
-    console.log(JSON.stringify(facts, undefined, 2));
-    return;
-  }
-  console.log(`${file}: ${describe(report)}`);
-  for (const problem of report.problems) console.log(`damaged: ${problem}`);
+  const { bytes, version, latest, tasks, contexts, problems } = report;
+  const facts = { file, bytes, version, latest, tasks, contexts, problems };
+  const damage = problems.map((problem) => `damaged: ${problem}`);
+  printReport(facts, [`${file}: ${describe(report)}`, ...damage].join('\n'), { json });
 }
 
 function sqlitePath(store: string): string {

@@ -18,13 +18,14 @@ import type {
   TrustOptions,
 } from './commands/workers.ts';
 import { inStore } from './endpoints.ts';
+import { oneLine, printResult } from './print.ts';
 import { usage } from './usage.ts';
 
 /** Lists the known peers and their trust levels. */
 export async function listTrust(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const entries = await ledgerOf(store).list();
-    for (const entry of entries) print(options, entryOf(entry), entryLine(entry));
+    for (const entry of entries) printResult(entryOf(entry), entryLine(entry), options);
     if (entries.length === 0 && options.json !== true) console.error('No known callers yet.');
   });
 }
@@ -40,7 +41,7 @@ export async function grantTrust(caller: string, options: GrantOptions): Promise
       by,
       ...present({ level, skills }),
     });
-    print(options, entryOf(entry), entryLine(entry));
+    printResult(entryOf(entry), entryLine(entry), options);
   });
 }
 
@@ -50,7 +51,7 @@ export async function revokeTrust(caller: string, options: GrantOptions): Promis
   await inStore(options.store, async (store) => {
     const taken = { by, ...(skills !== undefined && { skills }) };
     const entry = await ledgerOf(store).revoke(subject, taken);
-    print(options, entryOf(entry), entryLine(entry));
+    printResult(entryOf(entry), entryLine(entry), options);
   });
 }
 
@@ -58,7 +59,7 @@ export async function revokeTrust(caller: string, options: GrantOptions): Promis
 export async function listProposals(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const open = await proposalsOf(store).list();
-    for (const proposal of open) print(options, proposal, proposalLine(proposal));
+    for (const proposal of open) printResult(proposal, proposalLine(proposal), options);
     if (open.length === 0 && options.json !== true) console.error('No pending proposals.');
   });
 }
@@ -78,7 +79,7 @@ export function decideProposal(decision: 'approve' | 'refuse') {
   return async (id: string, options: DecisionOptions): Promise<void> => {
     await inStore(options.store, async (store) => {
       const decided = await proposalsOf(store)[decision](id, options.by);
-      print(options, decided, `${decided.state}: ${proposalLine(decided)}`);
+      printResult(decided, `${decided.state}: ${proposalLine(decided)}`, options);
     });
   };
 }
@@ -86,12 +87,8 @@ export function decideProposal(decision: 'approve' | 'refuse') {
 export async function showAudit(options: AuditOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const lines = await ledgerOf(store).audit.read({ limit: options.limit });
-    for (const line of lines) print(options, line, auditLine(line));
+    for (const line of lines) printResult(line, auditLine(line), options);
   });
-}
-
-function print({ json }: TrustOptions, value: object, line: string): void {
-  console.log(json === true ? JSON.stringify(value) : line);
 }
 
 function entryOf(entry: TrustEntry): object {
@@ -109,14 +106,16 @@ function entryOf(entry: TrustEntry): object {
 function entryLine(entry: TrustEntry): string {
   const { level, approvedSkills, interactionCount } = entry;
   const skills = approvedSkills.length === 0 ? 'no skills' : approvedSkills.join(', ');
-  return `${trustName(entry)}  ${level}  ${skills}  interactions ${interactionCount}`;
+  const shown = [trustName(entry), level, skills, `interactions ${interactionCount}`];
+  return shown.map(oneLine).join('  ');
 }
 
 function proposalLine(proposal: Proposal): string {
   const { id, skill = 'no skill', text } = proposal;
-  return `${id}  ${trustName(proposal)}  ${skill}  ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`;
+  return [id, trustName(proposal), skill, text.slice(0, 200)].map(oneLine).join('  ');
 }
 
 function auditLine({ at, by, event, subject, details }: TrustChange): string {
-  return `${at}  ${by}  ${event}  ${subject}${details === undefined ? '' : `  ${JSON.stringify(details)}`}`;
+  const more = details === undefined ? [] : [JSON.stringify(details)];
+  return [at, by, event, subject, ...more].map(oneLine).join('  ');
 }

@@ -8,6 +8,7 @@ import {
   type Task,
   type TaskStatus,
 } from '../../protocol/index.ts';
+import { alignColumns } from '../print.ts';
 
 /**
  * Text for people that programs can parse too (A2A CLI specification 11.2): one `Label: value` a
@@ -49,15 +50,8 @@ export class TextWriter {
     const lines = [titles, ...rows].map((row) =>
       row.map((cell) => plain(cell).replaceAll(/\s+/g, ' ').trim()),
     );
-    const widths = titles.map((_, column) =>
-      Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-    );
     const columns = process.stdout.columns || 80;
-    for (const line of lines) {
-      const row = line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd();
+    for (const row of alignColumns(lines)) {
       this.#write(`${row.length > columns ? `${row.slice(0, columns - 1)}…` : row}\n`);
     }
     this.blank();
