@@ -9,6 +9,7 @@
  * portions. Exits with 1 if fewer than 90 % were killed.
  */
 import {
+  chmodSync,
   cpSync,
   globSync,
   mkdtempSync,
@@ -158,6 +159,8 @@ const survivors: string[] = [];
 const database = await startDatabase();
 let tests: TestProcess | undefined;
 try {
+  // Tests that act as another user read modules here.
+  chmodSync(copy, 0o755);
   cpSync(root, copy, {
     recursive: true,
     filter: (path) => !/\/(?:node_modules|\.git|dist)$/.test(path),
