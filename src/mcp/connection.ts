@@ -1,5 +1,5 @@
 import type { Client, jsonSchemaValidator, Tool } from '@modelcontextprotocol/client';
-import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
+import { errorMessage, isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { defaultLogger, type Logger, traced, traceHeaders } from '../telemetry/index.ts';
 import { backoff, retry } from '../time/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
@@ -237,7 +237,7 @@ export class McpConnection implements AsyncDisposable {
 
   #toError(error: unknown, code: Failure['code']): LegateError {
     if (error instanceof LegateError) return error;
-    const text = error instanceof Error ? error.message.slice(0, 300) : 'unknown failure';
+    const text = errorMessage(error).slice(0, 300);
     return new LegateError(code, `MCP server "${this.name}": ${text}`, { cause: error });
   }
 }

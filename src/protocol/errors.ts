@@ -248,6 +248,11 @@ export function errorMessage(thrown: unknown): string {
   return thrown.message || (errorCode(thrown) ?? thrown.name);
 }
 
+/** A thrown value as an error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** The `code` of a thrown value, such as `ENOENT`. */
 export function errorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error && 'code' in thrown)) return undefined;

@@ -22,6 +22,7 @@ export {
   invalidParams,
   LegateError,
   taskNotFound,
+  toError,
   toLegateError,
 } from './errors.ts';
 export { didYouMean, editDistance, suggest } from './did-you-mean.ts';

@@ -5,7 +5,7 @@ import {
   type Message,
   type StreamResponse,
   type Task,
-  toLegateError,
+  toError,
 } from '../protocol/index.ts';
 import type {
   Append,
@@ -211,7 +211,7 @@ export class TaskWriter {
       },
       (error: unknown) => {
         this.#writing = undefined;
-        this.#failure = error instanceof Error ? error : toLegateError(error);
+        this.#failure = toError(error);
         this.#pending = [];
         this.#onLost(this.#failure);
       },

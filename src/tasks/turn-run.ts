@@ -17,6 +17,7 @@ import {
   type StreamResponse,
   type Task,
   type TaskState,
+  toError,
 } from '../protocol/index.ts';
 import {
   type ContextWrite,
@@ -453,7 +454,7 @@ export function lostOutcome(
   const outage = reportedOutage(store, error);
   if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.lost');
   else if (!(error instanceof TurnLost)) logger.error({ ...ids, error }, 'tasks.turn.lost');
-  return { kind: 'lost', error: error instanceof Error ? error : new Error(String(error)) };
+  return { kind: 'lost', error: toError(error) };
 }
 
 /** What is written in the transaction that ends a turn or a command, besides the end itself. */

@@ -1,7 +1,12 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { generateText } from '../../models/index.ts';
-import { isJsonObject, type JsonObject, type OptionNames } from '../../protocol/index.ts';
+import {
+  errorMessage,
+  isJsonObject,
+  type JsonObject,
+  type OptionNames,
+} from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Turn } from '../agent.ts';
 import { excerpt } from '../steps/excerpt.ts';
@@ -194,7 +199,7 @@ export class History {
       signal.throwIfAborted();
       // The conversation goes on without what was to be summarised.
       turn.logger.warn({ agent, error }, 'agents.compaction.failed');
-      step?.end({ state: 'failed', detail: error instanceof Error ? excerpt(error.message) : '' });
+      step?.end({ state: 'failed', detail: excerpt(errorMessage(error)) });
     }
   }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonValue, LegateError, type Message } from '../../protocol/index.ts';
+import { errorMessage, type JsonValue, LegateError, type Message } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import { type Logger, traced } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
@@ -359,7 +359,7 @@ const toolCalls = traced({
 const maxReasonLength = 1_000;
 
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : 'it failed without a reason';
+  const text = errorMessage(error);
   return text.length > maxReasonLength ? `${text.slice(0, maxReasonLength)}...` : text;
 }
 

@@ -5,6 +5,7 @@ import {
   type ResumePoint,
   type TaskTransport,
 } from '../../client/index.ts';
+import { toError } from '../../protocol/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { TransportKind } from '../directory/transport-kind.ts';
 import { textOfParts } from './answers.ts';
@@ -171,8 +172,7 @@ export class RemoteTransport implements PeerTransport {
     } catch (error) {
       // Our own abort is not a failure of the peer.
       if (this.#isStopped || controller.signal.aborted) return undefined;
-      const failure = error instanceof Error ? error : new Error(String(error));
-      await this.#listener?.(id, { kind: 'error', error: failure });
+      await this.#listener?.(id, { kind: 'error', error: toError(error) });
       return undefined;
     }
   }

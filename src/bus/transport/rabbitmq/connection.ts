@@ -2,7 +2,7 @@ import type { TcpNetConnectOpts } from 'node:net';
 import { hostname } from 'node:os';
 import { Connection } from 'rabbitmq-client';
 import { present } from '../../../config/index.ts';
-import { invalidConfiguration, LegateError } from '../../../protocol/index.ts';
+import { invalidConfiguration, LegateError, toError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry } from '../../../time/index.ts';
@@ -151,7 +151,7 @@ async function attemptOnce(
       connection.once('connection', resolve);
       connection.on('error', (error: unknown) => {
         if (isOpen) logger.warn({ host: where, purpose, error }, 'bus.connection.lost');
-        else reject(error instanceof Error ? error : new Error(String(error)));
+        else reject(toError(error));
       });
     });
   } catch (error) {
