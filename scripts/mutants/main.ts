@@ -47,7 +47,7 @@ const { values } = parseArgs({
 const root = join(import.meta.dirname, '../..');
 /** Tests outside of a module that show what it promises, in the order in which they are tried. */
 const furtherTests: Readonly<Record<string, readonly string[]>> = {
-  tasks: ['src/http/**', 'test/restart/**'],
+  tasks: ['test/agents/**', 'src/http/**', 'test/restart/**'],
   store: ['src/tasks/**'],
   auth: ['test/security/**', 'src/http/**'],
   push: ['src/http/**'],

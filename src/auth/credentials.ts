@@ -71,6 +71,11 @@ export function authHeaders({ headers, rawHeaders }: IncomingMessage): AuthReque
 /** Longest credential that is looked at, in characters. */
 export const maxCredentialLength = 16_384;
 
+/** The token of an `Authorization` header of the scheme Bearer. */
+export function bearerIn(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+}
+
 /** The token of `Authorization: Bearer`; undefined when the header is absent or of another scheme. */
 export function bearerToken(request: AuthRequest): string | undefined {
   const value = singleHeader(request, 'authorization');

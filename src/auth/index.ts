@@ -10,6 +10,7 @@ export {
 export {
   AuthError,
   authHeaders,
+  bearerIn,
   type AuthRequest,
   CredentialRefused,
   type Identity,

@@ -209,6 +209,7 @@ test.each<[string, Pick<JwtVerifierOptions, 'keys' | 'algorithms'>]>([
   ['the wrong curve', { keys: { publicKey: pem(p256.publicKey) }, algorithms: ['ES512'] }],
   ['no algorithm', { keys: { publicKey: pem(rsa.publicKey) }, algorithms: [] }],
   ['a file that does not exist', { keys: { publicKeyFile: '/nonexistent/key.pem' } }],
+  ['no file', { keys: { publicKeyFile: [] } }],
   ['rubbish for a key', { keys: { publicKey: 'rubbish' } }],
   ['a JWKS for HS256', { keys: { jwks: { keys: [] } }, algorithms: ['HS256'] }],
   [

@@ -6,7 +6,7 @@ import {
   type TrackerEvent,
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
-import type { JsonObject } from '../protocol/index.ts';
+import { type JsonObject, textOfValue } from '../protocol/index.ts';
 import type { ShellCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { callBindings, loadFrom } from './project-files.ts';
@@ -171,7 +171,7 @@ class ShellConversation {
     if (buttons.length > 0) this.#buttons = buttons;
     for (const [index, { title }] of buttons.entries()) console.log(`  ${index + 1}) ${title}`);
     for (const [kind, value] of Object.entries(rest)) {
-      console.log(`  ${kind}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+      console.log(`  ${kind}: ${textOfValue(value)}`);
     }
   }
 }

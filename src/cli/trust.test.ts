@@ -80,7 +80,7 @@ test('a proposal waits for the user, who approves it', slow, async () => {
   await working.says('Working as');
   await folder.run(['trust', 'grant', 'message-token:alice', '--level', 'propose']);
   const alice = ['--name', 'alice', '--endpoints', 'alice.yml'];
-  const asking = folder.start(['call', name, 'echo', 'hello', ...alice]);
+  const asking = folder.start(['call', name, 'echo', 'hello\u001b[2J', ...alice]);
   let id = '';
   await expect
     .poll(
@@ -92,9 +92,11 @@ test('a proposal waits for the user, who approves it', slow, async () => {
       { timeout: 20_000 },
     )
     .not.toBe('');
+  // What callers write never controls the terminal of the operator.
+  expect((await folder.run(['trust', 'proposals'])).out).toMatch(/ {2}hello \[2J\n$/);
   expect(asking.out()).toBe('');
   await working.says(
-    /Waiting for your approval: message-token::alice \(echo\): hello\n {2}legate trust approve /,
+    /Waiting for your approval: message-token::alice \(echo\): hello \[2J\n {2}legate trust approve /,
   );
   // The printed command works as it is.
   const [, printed = ''] = /^ {2}legate (trust approve .*)$/m.exec(working.err()) ?? [];

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLocalRequest, isSameSecret } from '../auth/index.ts';
+import { bearerIn, isLocalRequest, isSameSecret } from '../auth/index.ts';
 import {
   invalidConfiguration,
   LegateError,
@@ -87,7 +87,7 @@ export class MetricsEndpoint {
   }
 
   #hasToken({ headers }: IncomingMessage): boolean {
-    const given = /^bearer +(\S{1,1024})$/i.exec(headers.authorization ?? '')?.[1];
+    const given = bearerIn(headers.authorization);
     return this.#token !== undefined && given !== undefined && isSameSecret(this.#token, given);
   }
 

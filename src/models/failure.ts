@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
-import { type ErrorCode, LegateError } from '../protocol/index.ts';
+import { type ErrorCode, LegateError, shortened } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 import { packageKeyHint } from './providers.ts';
 
@@ -129,5 +129,5 @@ function shorten(text: string): string {
     /\b(?:(?:sk|pk|key)[-_]|Bearer |key (?=\S*\d))[\w.-]{8,}/g,
     (run) => `${run.slice(0, 6)}...`,
   );
-  return masked.length > 300 ? `${masked.slice(0, 300)}...` : masked;
+  return shortened(masked, 300);
 }

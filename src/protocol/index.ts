@@ -5,6 +5,7 @@ export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
 export { AnswerStream } from './answer-stream.ts';
 export { type AnswerContent, answerOf, contentOf, textOf } from './content.ts';
+export { shortened, textOfValue } from './text.ts';
 export { taskFailure } from './task-failure.ts';
 export { isJsonObject, Json } from './json.ts';
 export { AnswerText, type TextChange } from './fold/answer-text.ts';

@@ -92,12 +92,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     const known = this.#first.shift();
     if (known?.isLast === true) this.close();
     if (known !== undefined || this.#isOver) return known;
-    for (;;) {
-      const event = this.#reader?.take();
-      if (event === undefined) return undefined;
-      const shown = this.#show(event);
-      if (shown !== undefined) return shown;
-    }
+    const event = this.#reader?.take();
+    return event && this.#show(event);
   }
 
   /** Undefined for internal events. */

@@ -10,7 +10,7 @@ import { router, serve } from '../../src/http/index.ts';
 import { McpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { startHttpSample } from '../../src/mcp/testing/http-server.ts';
-import { artifact } from '../../src/protocol/index.ts';
+import { artifact, file } from '../../src/protocol/index.ts';
 import type { Agent } from '../../src/agents/agent.ts';
 import { agent, failed, inputRequired, reply, textOf, working } from '../../src/agents/define.ts';
 import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
@@ -290,6 +290,29 @@ test('an agent that is served over A2A is an MCP server on the same port, with i
   expect((await client.getTask({ id: taskId })).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
   const done = await ada.call({ name: 'asker' }, { message: 'red', invocation: taskId });
   expect(done.text).toBe('red for ada');
+});
+
+test('files of an agent are images and resources of an MCP result', async () => {
+  const painter = agent({ name: 'painter' }, async function* () {
+    const image = file({ bytes: Buffer.from('dots'), mediaType: 'image/png' });
+    const notes = file({
+      bytes: Buffer.from('ink'),
+      mediaType: 'text/plain',
+      filename: 'notes.txt',
+    });
+    yield artifact([{ text: 'Here it is' }, image, notes]);
+  });
+  const server = await serve(painter, { mcp: true });
+  open.push(server);
+  const { text, parts } = await connectionTo(`${server.url}/mcp`).call(
+    { name: 'painter' },
+    { message: 'paint' },
+  );
+  expect(text).toBe('Here it is');
+  expect(parts.slice(1)).toMatchObject([
+    { raw: Buffer.from('dots').toString('base64'), mediaType: 'image/png' },
+    { raw: Buffer.from('ink').toString('base64'), mediaType: 'text/plain' },
+  ]);
 });
 
 test('an agent is an MCP server behind a body parser of Express, at a path of its own', async () => {

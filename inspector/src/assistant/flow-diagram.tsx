@@ -1,9 +1,9 @@
+import { shortened } from '../../../src/protocol/index.ts';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FlowView, StepView } from '../../../src/http/inspector/model.ts';
 import { Button } from '../ui/button.tsx';
 import type { PlacedNode } from '../ui/graph-layout.ts';
 import { Box, Tip } from '../ui/shapes.tsx';
-import { shortened } from '../ui/text.ts';
 import { flowLayout, labelWidth, maximumLabel, type PlacedFlowEdge } from './flow-layout.ts';
 import { END, type FlowPath, START } from './flow-path.ts';
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { JsonValue } from '../../../src/protocol/index.ts';
+import { type JsonValue, shortened, textOfValue } from '../../../src/protocol/index.ts';
 import { parseJsonOr } from '../api/json.ts';
 import { reasonOf } from '../api/api.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -7,7 +7,6 @@ import { Button } from '../ui/button.tsx';
 import { CheckField } from '../ui/field.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
-import { shortened } from '../ui/text.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
 
 interface SlotsTabProps {
@@ -87,7 +86,7 @@ function SlotValue({ name, value, onSet }: SlotValueProps) {
             kind="quiet"
             icon="edit"
             label={`Edit ${name}`}
-            onClick={() => setDraft(value === null ? '' : textOf(value))}
+            onClick={() => setDraft(value === null ? '' : textOfValue(value))}
           />
         )}
       </span>
@@ -125,13 +124,9 @@ function valueOf(draft: string): JsonValue {
   return draft.trim() === '' ? null : parseJsonOr(draft, draft);
 }
 
-function textOf(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 function Value({ value }: { readonly value: JsonValue }) {
   if (value === null) return <span class="faint">none</span>;
-  const text = textOf(value);
+  const text = textOfValue(value);
   return <code title={text}>{shortened(text, 80)}</code>;
 }
 

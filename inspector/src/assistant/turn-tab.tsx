@@ -1,9 +1,14 @@
-import type { JsonObject } from '../../../src/protocol/index.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  shortened,
+  textOfValue,
+} from '../../../src/protocol/index.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Copy } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty } from '../ui/notice.tsx';
-import { durationOf, shortened, textIn } from '../ui/text.ts';
+import { durationOf, textIn } from '../ui/text.ts';
 import { Candidates } from './candidates.tsx';
 import type { ConversationTurn, ModelCall } from './conversation-turns.ts';
 import { TurnTimeline } from './turn-timeline.tsx';
@@ -118,7 +123,6 @@ function summary(event: JsonObject): string {
   return [agent, flow, step].filter((part) => typeof part === 'string').join(' · ');
 }
 
-function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return shortened(text, 100);
+function shown(value: JsonValue): string {
+  return shortened(textOfValue(value), 100);
 }

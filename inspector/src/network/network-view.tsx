@@ -1,3 +1,4 @@
+import { shortened } from '../../../src/protocol/index.ts';
 import type { CallsView, NetworkNode, NetworkPicture } from '../../../src/http/inspector/model.ts';
 import { about } from '../api/about.ts';
 import { useLive } from '../api/resource.ts';
@@ -8,7 +9,7 @@ import { Empty, Problem } from '../ui/notice.tsx';
 import { Box, Tip } from '../ui/shapes.tsx';
 import { isWide } from '../ui/split.tsx';
 import { Table } from '../ui/table.tsx';
-import { shortened, timeOf } from '../ui/text.ts';
+import { timeOf } from '../ui/text.ts';
 
 const kindNames: Readonly<Record<NetworkNode['kind'], string>> = {
   caller: 'caller',

@@ -1,5 +1,5 @@
+import { shortened } from '../../../src/protocol/index.ts';
 import { useState } from 'preact/hooks';
-import { shortened } from './text.ts';
 
 interface JsonViewProps {
   readonly value: unknown;

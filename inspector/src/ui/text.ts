@@ -35,10 +35,6 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-export function shortened(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
-}
-
 /** The value as text, if it is one. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';

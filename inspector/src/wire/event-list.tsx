@@ -1,7 +1,7 @@
-import type { Part, StreamResponse } from '../../../src/protocol/index.ts';
+import { type Part, shortened, type StreamResponse } from '../../../src/protocol/index.ts';
 import { Badge, stateName, type Tone } from '../ui/badge.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { shortened, timeOf } from '../ui/text.ts';
+import { timeOf } from '../ui/text.ts';
 import { WindowedList } from '../ui/windowed-list.tsx';
 
 /** An event of a stream, a log or a webhook, as a list shows it. */

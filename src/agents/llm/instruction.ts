@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../protocol/index.ts';
+import { type JsonValue, textOfValue } from '../../protocol/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
 import type { Session } from '../agent.ts';
 
@@ -15,9 +15,7 @@ export async function renderInstruction(template: string, session: Session): Pro
   for (const key of keys) values.set(key, await session.get(key));
   return template.replaceAll(placeholder, (_whole, key: string, optional: string | undefined) => {
     const value = values.get(key);
-    if (value !== undefined && value !== null) {
-      return typeof value === 'string' ? value : JSON.stringify(value);
-    }
+    if (value !== undefined && value !== null) return textOfValue(value);
     if (optional !== undefined) return '';
     throw invalidConfiguration(
       `the instruction needs the state key "${key}", which is not set; write {${key}?} where it may be missing`,

@@ -155,7 +155,7 @@ test('the question shows the tool and its arguments', async () => {
   const model = scriptedModel([calling({ name: 'pay', input, id: 'c1' })]);
   const { end } = await new Conversation(clerk(model, [pay])).say('Pay');
   expect(end.parts?.at(-1)?.text).toBe(
-    `May I run pay? (yes or no)\n  to: Ada\n  amount: 250\n  note: ${'x'.repeat(200)}…`,
+    `May I run pay? (yes or no)\n  to: Ada\n  amount: 250\n  note: ${'x'.repeat(199)}…`,
   );
 });
 

@@ -5,6 +5,8 @@ import {
   type JsonValue,
   type Message,
   type Part,
+  shortened,
+  textOfValue,
 } from '../../protocol/index.ts';
 import type { TurnEnd } from '../agent.ts';
 import { textOf } from '../define.ts';
@@ -89,9 +91,7 @@ const maxArgumentLength = 200;
 function argumentLines(input: JsonValue): readonly string[] {
   const entries = isJsonObject(input) ? Object.entries(input) : [];
   const lines = entries.slice(0, maxArgumentLines).map(([name, value]) => {
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const isLong = text.length > maxArgumentLength;
-    return `  ${name}: ${isLong ? `${text.slice(0, maxArgumentLength)}…` : text}`;
+    return `  ${name}: ${shortened(textOfValue(value), maxArgumentLength)}`;
   });
   const more = entries.length - lines.length;
   return more > 0 ? [...lines, `  and ${more} more`] : lines;

@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseJsonOr,
+  textOfValue,
 } from '../../protocol/index.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { ApiDocument, Operation, Parameter } from './operation.ts';
@@ -115,25 +116,25 @@ export function toRequest(operation: Operation, base: string, input: JsonObject)
     const value = input[parameter.key];
     if (value === undefined || value === null) continue;
     if (parameter.location === 'query') addQuery(url.searchParams, parameter, value);
-    else if (parameter.location === 'header') headers.set(parameter.name, plain(value));
+    else if (parameter.location === 'header') headers.set(parameter.name, textOfValue(value));
     else if (parameter.location === 'cookie') {
-      headers.append('Cookie', `${parameter.name}=${encodeURIComponent(plain(value))}`);
+      headers.append('Cookie', `${parameter.name}=${encodeURIComponent(textOfValue(value))}`);
     }
   }
   const { body } = input;
   if (bodyKind === undefined || body === undefined) return { url, headers, body: undefined };
   headers.set('Content-Type', bodyKind);
-  if (bodyKind === 'text/plain') return { url, headers, body: plain(body) };
+  if (bodyKind === 'text/plain') return { url, headers, body: textOfValue(body) };
   if (bodyKind === 'application/json') return { url, headers, body: JSON.stringify(body) };
   const form = new URLSearchParams();
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
-  for (const [key, value] of fields) form.append(key, plain(value));
+  for (const [key, value] of fields) form.append(key, textOfValue(value));
   return { url, headers, body: form.toString() };
 }
 
 /** A value that stays within its path segment: `..` would climb, even when escaped. */
 function pathSegment(value: JsonValue, name: string): string {
-  const text = plain(value);
+  const text = textOfValue(value);
   if (text === '' || text === '.' || text === '..') {
     throw new Error(`"${text}" cannot be the value of ${name}, which is part of the path`);
   }
@@ -147,14 +148,10 @@ function addQuery(
 ): void {
   if (isJsonObject(value)) {
     for (const [key, item] of Object.entries(value))
-      query.append(isDeepObject ? `${name}[${key}]` : key, plain(item));
+      query.append(isDeepObject ? `${name}[${key}]` : key, textOfValue(item));
   } else {
-    for (const item of [value].flat()) query.append(name, plain(item));
+    for (const item of [value].flat()) query.append(name, textOfValue(item));
   }
-}
-
-function plain(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Reads a response up to `maxBytes`; a truncated body is returned as text. */

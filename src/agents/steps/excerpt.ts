@@ -1,5 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { JsonValue } from '../../protocol/index.ts';
+import { type JsonValue, textOfValue } from '../../protocol/index.ts';
 import type { PromptMessage } from './step.ts';
 
 /** Characters of one text in a step. */
@@ -16,7 +16,7 @@ export function excerpt(text: string): string {
 
 /** A value as it is, or as the start of its JSON where that is long. */
 export function excerptOf(value: JsonValue): JsonValue {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = textOfValue(value);
   return text.length > maxText ? excerpt(text) : value;
 }
 

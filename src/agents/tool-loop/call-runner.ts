@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { errorMessage, type JsonValue, LegateError, type Message } from '../../protocol/index.ts';
+import {
+  errorMessage,
+  type JsonValue,
+  LegateError,
+  type Message,
+  shortened,
+} from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import { type Logger, traced } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
@@ -159,7 +165,7 @@ export class CallRunner<Context> {
       // Without its journal a call could run twice: the turn fails, not the tool.
       if (error instanceof LegateError && error.code.startsWith('STORE_')) throw error;
       logger.warn({ tool: call.name, error }, 'agents.tool.failed');
-      return fail(call, reasonOf(error));
+      return fail(call, shortened(errorMessage(error), maxReasonLength));
     }
   }
 
@@ -249,7 +255,7 @@ export class CallRunner<Context> {
       const instead = context && (await this.#policy.onToolError?.(info, error, context));
       if (instead === undefined) {
         logger.warn({ tool: call.name, error }, 'agents.tool.failed');
-        output = { type: 'error', value: reasonOf(error) };
+        output = { type: 'error', value: shortened(errorMessage(error), maxReasonLength) };
       } else {
         output = { type: 'value', value: toJson(instead.result, limits.resultCharacters) };
       }
@@ -357,11 +363,6 @@ const toolCalls = traced({
 });
 
 const maxReasonLength = 1_000;
-
-function reasonOf(error: unknown): string {
-  const text = errorMessage(error);
-  return text.length > maxReasonLength ? `${text.slice(0, maxReasonLength)}...` : text;
-}
 
 /** The result of a tool as JSON, truncated to `maxCharacters`. */
 function toJson(value: unknown, maxCharacters: number): JsonValue {

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { errors, importSPKI, jwtVerify } from 'jose';
 import type { Caller } from '../../agents/index.ts';
-import { AuthError, hasUsableExpiry, isLocalRequest, isSameSecret } from '../../auth/index.ts';
+import {
+  AuthError,
+  bearerIn,
+  hasUsableExpiry,
+  isLocalRequest,
+  isSameSecret,
+} from '../../auth/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
 import { ownSender } from './sender-access.ts';
 
@@ -82,7 +88,7 @@ export class ApiAccess {
     // With two credentials it would be ambiguous which one decides.
     if (given.length + (isSigned ? 1 : 0) > 1) throw unauthenticated();
     if (token !== undefined && isSameSecret(token, given[0] ?? '')) return 'admin';
-    const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+    const bearer = bearerIn(authorization);
     if (jwt === undefined || bearer === undefined) throw unauthenticated();
     const user = await userOf(bearer, jwt);
     if (user.role === 'admin') return 'admin';

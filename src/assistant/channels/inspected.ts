@@ -6,9 +6,11 @@ import type {
 } from '../../http/index.ts';
 import {
   invalidParams,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
-  isJsonObject,
+  shortened,
+  textOfValue,
 } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/slot.ts';
 import type { Flow, Step } from '../model.ts';
@@ -154,7 +156,11 @@ function describe(step: Step): Pick<StepView, 'title' | 'target' | 'detail'> {
         ...(step.description !== undefined && { detail: step.description }),
       };
     case 'set_slots':
-      return { title: step.slots.map(({ slot, value }) => `${slot} = ${shown(value)}`).join(', ') };
+      return {
+        title: step.slots
+          .map(({ slot, value }) => `${slot} = ${shortened(textOfValue(value), 40)}`)
+          .join(', '),
+      };
     case 'noop':
       return { title: 'decide' };
     case 'link':
@@ -166,9 +172,4 @@ function describe(step: Step): Pick<StepView, 'title' | 'target' | 'detail'> {
         ...(step.mcpServer !== undefined && { detail: `tool of ${step.mcpServer}` }),
       };
   }
-}
-
-function shown(value: JsonValue): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

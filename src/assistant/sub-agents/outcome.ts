@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue, shortened } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { backoff, Deadline } from '../../time/index.ts';
 import { compileCondition } from '../conditions/condition.ts';
@@ -45,7 +45,7 @@ function messagesOf({ responseMessage = '', streamed }: AgentOutput): readonly B
 }
 
 export function bounded(text: string): string {
-  return text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text;
+  return shortened(text, longestMessage);
 }
 
 /** Hooks are user code: values that aren't events are ignored. */

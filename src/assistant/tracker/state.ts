@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { type JsonObject, LegateError, shortened } from '../../protocol/index.ts';
 import {
   type BotMessage,
   botMessage,
@@ -147,8 +147,7 @@ export function extendTranscript(
   transcript: readonly TranscriptEntry[],
   entry: TranscriptEntry,
 ): readonly TranscriptEntry[] {
-  const text =
-    entry.text.length > MAX_CHARACTERS ? `${entry.text.slice(0, MAX_CHARACTERS)}…` : entry.text;
+  const text = shortened(entry.text, MAX_CHARACTERS);
   return [...transcript.slice(1 - MAX_ENTRIES), { ...entry, text }];
 }
 

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../protocol/index.ts';
+import { errorMessage, shortened } from '../../protocol/index.ts';
 import { type CheckId, type Edition, type Rule, type Rules, rules } from './rules.ts';
 
 /** The result of one check. */
@@ -75,11 +75,11 @@ async function runCheck<Subject>(
   try {
     const seen = await run(subject);
     if (seen === undefined) return { ...about, outcome: 'passed' };
-    return { ...about, outcome, detail: shortened(seen), fix };
+    return { ...about, outcome, detail: shortened(seen, 300), fix };
   } catch (error) {
     const detail = errorMessage(error);
     if (error instanceof CheckSkipped) return { ...about, outcome: 'skipped', detail };
-    return { ...about, outcome, detail: shortened(detail), fix };
+    return { ...about, outcome, detail: shortened(detail, 300), fix };
   }
 }
 
@@ -103,8 +103,4 @@ export function violation(id: CheckId, edition: Edition): 'failed' | 'warning' {
 function ruleOf(id: CheckId, edition: Edition): Rule | undefined {
   const known: Rules = rules[id];
   return known[edition];
-}
-
-function shortened(text: string): string {
-  return text.length > 300 ? `${text.slice(0, 299)}…` : text;
 }

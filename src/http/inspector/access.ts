@@ -5,6 +5,7 @@ import {
   type Authenticator,
   AuthError,
   authHeaders,
+  bearerIn,
   hostPort,
   isSameSecret,
 } from '../../auth/index.ts';
@@ -77,8 +78,7 @@ export class InspectorToken implements InspectorAccess {
   /** Admits the cookie of the link, or the token as a bearer token. */
   async admit(request: IncomingMessage): Promise<Caller> {
     if (this.#hasCookie(request)) return tokenHolder;
-    const bearer = /^Bearer +(?<token>\S+)$/i.exec(request.headers.authorization ?? '');
-    return this.redeem([bearer?.groups?.['token'] ?? '']);
+    return this.redeem([bearerIn(request.headers.authorization) ?? '']);
   }
 
   /** The operator; rejects with `AuthError` unless one of these is the token. */

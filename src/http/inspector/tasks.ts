@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Caller, readSteps } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
-import { type Part, type Task, taskNotFound, taskStates } from '../../protocol/index.ts';
+import { type Part, shortened, type Task, taskNotFound, taskStates } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
 import { callOfRequest } from '../request.ts';
@@ -166,8 +166,7 @@ export function textOfParts(parts: readonly Part[]): string {
 
 /** On one line, shortened for a list. */
 export function shortLine(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > maxRequest ? `${line.slice(0, maxRequest)}…` : line;
+  return shortened(text.replaceAll(/\s+/g, ' ').trim(), maxRequest);
 }
 
 /** Decodes an owner key; an unknown one is shown as the subject. */

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type Part,
   type SendMessageResponse,
+  shortened,
   type StreamResponse,
   type TaskState,
 } from '../../protocol/index.ts';
@@ -165,10 +166,12 @@ export function outcomeNotice(
   if (end === 'timed-out') {
     return `[Agent '${agent}' did not answer task ${id} within ${minutes(timeoutMs)}]: The task was cancelled. Tell the user, who may want to try again or give it more time.`;
   }
-  if (end === 'error') return `[Agent '${agent}' failed task ${id}]: ${shorten(text)}`;
+  if (end === 'error')
+    return `[Agent '${agent}' failed task ${id}]: ${shortened(text, shownLength)}`;
   const state = end.slice('TASK_STATE_'.length).toLowerCase().replaceAll('_', '-');
   const head = `[Agent '${agent}' ${state === 'completed' ? 'completed' : 'ended'} task ${id} (state=${state}${late})]:`;
-  if (keys === undefined) return `${head} ${text === '' ? 'It said nothing.' : shorten(text)}`;
+  if (keys === undefined)
+    return `${head} ${text === '' ? 'It said nothing.' : shortened(text, shownLength)}`;
   const structured =
     keys.data === undefined
       ? ''
@@ -185,7 +188,7 @@ export function autonomousPrompt(
   { agent, id, request }: Invocation,
   { round, text }: PeerQuestion,
 ): string {
-  return `[Agent '${agent}' is requesting additional input for task ${id} (round ${round})]: The task was: ${shorten(request)}\nQuestion: ${text}\nUse your tools to generate the best response to send back to the agent. Answer with that response only.`;
+  return `[Agent '${agent}' is requesting additional input for task ${id} (round ${round})]: The task was: ${shortened(request, shownLength)}\nQuestion: ${text}\nUse your tools to generate the best response to send back to the agent. Answer with that response only.`;
 }
 
 /** A question as the peer asked it, for users. */
@@ -195,10 +198,6 @@ export function questionParts({ parts, text }: PeerQuestion): readonly Part[] {
 
 /** The longest text in a notice or a prompt, in characters. */
 const shownLength = 4_000;
-
-function shorten(text: string): string {
-  return text.length <= shownLength ? text : `${text.slice(0, shownLength)}...`;
-}
 
 function minutes(ms: number): string {
   const count = Math.round(ms / 6_000) / 10;

@@ -10,6 +10,7 @@ import {
   type Part,
   type SendMessageResponse,
   type TaskState,
+  textOfValue,
 } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Directory } from '../directory/directory.ts';
@@ -126,10 +127,7 @@ function requestOf({ id, skill, remote }: Invocation, message: Message): string 
     skill,
     message: { role: 'user', parts: message.parts.map(toPlainPart) },
     metadata: Object.fromEntries(
-      Object.entries(metadata).map(([name, value]) => [
-        name,
-        typeof value === 'string' ? value : JSON.stringify(value),
-      ]),
+      Object.entries(metadata).map(([name, value]) => [name, textOfValue(value)]),
     ),
   });
 }

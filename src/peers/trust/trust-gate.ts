@@ -9,7 +9,7 @@ import {
   working,
 } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
-import { data, LegateError, type Part, text } from '../../protocol/index.ts';
+import { data, LegateError, type Part, shortened, text } from '../../protocol/index.ts';
 import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/working-memory.ts';
 import { wrapAgent } from '../wrap-agent.ts';
 import type { Proposals } from './proposals.ts';
@@ -237,7 +237,7 @@ async function keepOutcome(
   const at = new Date(turn.clock.now()).toISOString();
   const key = `${sessionNamespace(session)}/a2a-outcomes/${keySegment(skill ?? 'general')}/${keySegment(turn.contextId)}`;
   const value = [
-    `At ${at}, ${callerName} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${excerpt(textOf(turn.message))}`,
+    `At ${at}, ${callerName} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${shortened(textOf(turn.message), excerptLength)}`,
     `Outcome: ${outcome.text}`,
   ].join('\n');
   try {
@@ -261,11 +261,7 @@ async function notifyUser(
 }
 
 async function summaryOf(turn: Turn, { summarise }: TrustGateOptions): Promise<string> {
-  return excerpt(await (summarise?.(turn) ?? textOf(turn.message)));
-}
-
-function excerpt(text: string): string {
-  return text.length <= excerptLength ? text : `${text.slice(0, excerptLength)}...`;
+  return shortened(await (summarise?.(turn) ?? textOf(turn.message)), excerptLength);
 }
 
 function nameOf({ displayName, subject }: Caller): string {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, parseJson } from '../../../protocol/index.ts';
+import { isJsonObject, type JsonValue, parseJson, textOfValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
 import { coerceSlotValue } from '../../domain/slot.ts';
 import type { Domain, Flow, Slot } from '../../model.ts';
@@ -232,14 +232,10 @@ function readValue(slot: Slot, written: JsonValue): JsonValue {
 function longestPrefix(slot: Slot, text: string): JsonValue | undefined {
   const lower = text.toLowerCase();
   const fitting = (slot.values ?? []).filter((value) => {
-    const name = wordOf(value).toLowerCase();
+    const name = textOfValue(value).toLowerCase();
     return lower.startsWith(name) && !/^[\p{L}\p{N}]/u.test(lower.slice(name.length));
   });
-  return fitting.toSorted((one, two) => wordOf(two).length - wordOf(one).length)[0];
-}
-
-function wordOf(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return fitting.toSorted((one, two) => textOfValue(two).length - textOfValue(one).length)[0];
 }
 
 function coerced(slot: Slot, value: JsonValue): JsonValue | undefined {

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../../protocol/index.ts';
+import { type JsonValue, textOfValue } from '../../../../protocol/index.ts';
 import {
   isNearly,
   type Message,
@@ -113,8 +113,7 @@ function singular(token: Token): string {
 
 /** A value as words: `extra_large`, `extraLarge` and `extra-large` are "extra large". */
 export function wordsOf(value: JsonValue): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text
+  return textOfValue(value)
     .replaceAll(/[_-]+/g, ' ')
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .trim();
