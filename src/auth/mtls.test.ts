@@ -44,6 +44,15 @@ async function peerOf(client: TestCertificate | undefined): Promise<TlsPeer | un
   }
 }
 
+test('without a certificate, or with one that was not verified, a connection has no peer', () => {
+  const certificate = { fingerprint256: 'AB:CD', subject: { CN: 'ada' } };
+  const peerOf = (authorized: boolean, found: object) =>
+    tlsPeer({ authorized, getPeerCertificate: () => found });
+  expect(peerOf(true, {})).toBeUndefined();
+  expect(peerOf(false, certificate)).toBeUndefined();
+  expect(peerOf(true, certificate)).toMatchObject({ commonName: 'ada', fingerprint: 'AB:CD' });
+});
+
 test('a certificate of the authority stands for its common name', async () => {
   const peer = await peerOf(makeCertificate({ commonName: 'partner', issuer: authority }));
   expect(peer).toMatchObject({ commonName: 'partner', alternativeNames: [] });

@@ -10,7 +10,6 @@ import type {
   PushRegistration,
   PushStore,
   RecordStore,
-  RecordWrite,
   Snapshot,
   TaskPage,
   TaskQuery,
@@ -19,6 +18,7 @@ import type {
   VectorStore,
 } from './contract.ts';
 import type { OpenContexts } from './open-contexts.ts';
+import type { RecordRows } from './record-rules.ts';
 import type { OpenTurn, TurnQueue } from './turn-queue.ts';
 
 /** A task without its log; changed by its table only. */
@@ -34,6 +34,27 @@ export interface TaskRow {
   cancelRequested: boolean;
   isSuperseded: boolean;
   pushConfigs: number;
+}
+
+/** The row of a task that is admitted. */
+export function newTaskRow(
+  number: number,
+  { taskId: id, agent, owner, contextId, now }: Admission,
+  state: TaskState,
+): TaskRow {
+  return {
+    number,
+    id,
+    agent,
+    owner,
+    contextId,
+    state,
+    statusTime: now,
+    version: 1,
+    cancelRequested: false,
+    isSuperseded: false,
+    pushConfigs: 0,
+  };
 }
 
 /** A message that was admitted before. */
@@ -107,12 +128,7 @@ export interface Tables {
     /** Ends the claims of a replica. */
     unclaim(replica: string): void;
   };
-  readonly records: RecordStore & {
-    /** Whether every expected version is the present one. */
-    holds(writes: readonly RecordWrite[], now: number): boolean;
-    apply(writes: readonly RecordWrite[], now: number): void;
-    sweep(now: number, limit: number): number;
-  };
+  readonly records: RecordStore & RecordRows & { sweep(now: number, limit: number): number };
   readonly vectors: VectorStore;
   /** Whole task records. */
   readonly list: {

@@ -8,6 +8,7 @@ import type {
   CommandStore,
   TurnRecord,
 } from './contract.ts';
+import { applyWrites, holds } from './record-rules.ts';
 import type { KnownMessage, Tables, TaskRow } from './tables.ts';
 import type { OpenTurn } from './turn-queue.ts';
 
@@ -79,8 +80,8 @@ export function append(tables: Tables, write: Append): AppendOutcome {
     return { kind: 'version-conflict' };
   }
   if (write.records !== undefined) {
-    if (!records.holds(write.records, write.now)) return { kind: 'version-conflict' };
-    records.apply(write.records, write.now);
+    if (!holds(records, write.records, write.now)) return { kind: 'version-conflict' };
+    applyWrites(records, write.records, write.now);
   }
   if (write.context !== undefined) contexts.write({ ...write.context, now: write.now });
 
@@ -177,8 +178,8 @@ export function localCommands(
         const turn = turns.open.get(id);
         if (turn?.replica !== replica) return { kind: 'fenced' };
         if (writes !== undefined) {
-          if (!records.holds(writes, now)) return { kind: 'version-conflict' };
-          records.apply(writes, now);
+          if (!holds(records, writes, now)) return { kind: 'version-conflict' };
+          applyWrites(records, writes, now);
         }
         if (context !== undefined) contexts.write({ ...context, now });
         turns.end(turn);

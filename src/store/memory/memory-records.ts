@@ -1,7 +1,6 @@
-import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoreClock, StoredRecord } from '../contract.ts';
-import { counterValue } from '../stored-format.ts';
 import { compareText, lowerBound } from '../encoding.ts';
+import { applyWrites, holds, increment, type RecordRows } from '../record-rules.ts';
 import { positionOf, SortedKeys } from './sorted-keys.ts';
 
 interface Space {
@@ -11,7 +10,7 @@ interface Space {
 }
 
 /** Small documents by space and key. */
-export class MemoryRecords implements RecordStore {
+export class MemoryRecords implements RecordStore, RecordRows {
   readonly clock: StoreClock;
   readonly #spaces = new Map<string, Space>();
 
@@ -20,47 +19,16 @@ export class MemoryRecords implements RecordStore {
   }
 
   async get(space: string, key: string, now: number): Promise<StoredRecord | undefined> {
-    return this.#live(space, key, now);
+    return this.find(space, key, now);
   }
 
   async write(writes: readonly RecordWrite[], now: number): Promise<boolean> {
-    if (!this.holds(writes, now)) return false;
-    this.apply(writes, now);
+    if (!holds(this, writes, now)) return false;
+    applyWrites(this, writes, now);
     return true;
   }
 
-  /** Whether every expected version is the present one. */
-  holds(writes: readonly RecordWrite[], now: number): boolean {
-    return writes.every(
-      ({ space, key, ifVersion }) =>
-        ifVersion === undefined || (this.#live(space, key, now)?.version ?? 0) === ifVersion,
-    );
-  }
-
-  apply(writes: readonly RecordWrite[], now: number): void {
-    for (const { space, key, value, expiresAt } of writes) {
-      if (value === undefined) {
-        this.#delete(space, key);
-        continue;
-      }
-      const version = (this.#live(space, key, now)?.version ?? 0) + 1;
-      this.#set(space, {
-        key,
-        value,
-        version,
-        updatedAt: now,
-        ...(expiresAt !== undefined && { expiresAt }),
-      });
-    }
-  }
-
-  async list(query: {
-    readonly space: string;
-    readonly prefix?: string;
-    readonly after?: string;
-    readonly limit: number;
-    readonly now: number;
-  }): Promise<readonly StoredRecord[]> {
+  async list(query: Parameters<RecordStore['list']>[0]): Promise<readonly StoredRecord[]> {
     const { prefix = '', after, limit, now } = query;
     const found: StoredRecord[] = [];
     const known = this.#spaces.get(query.space);
@@ -81,24 +49,8 @@ export class MemoryRecords implements RecordStore {
     return found;
   }
 
-  async increment(counter: {
-    readonly space: string;
-    readonly key: string;
-    readonly by: number;
-    readonly expiresAt: number;
-    readonly now: number;
-  }): Promise<number> {
-    const { space, key, by, now } = counter;
-    const record = this.#live(space, key, now);
-    const value = counterValue(record?.value, space, key) + by;
-    this.#set(space, {
-      key,
-      value: Json.of<JsonValue>(value),
-      version: (record?.version ?? 0) + 1,
-      expiresAt: record?.expiresAt ?? counter.expiresAt,
-      updatedAt: now,
-    });
-    return value;
+  async increment(counter: Parameters<RecordStore['increment']>[0]): Promise<number> {
+    return increment(this, counter);
   }
 
   sweep(now: number, limit: number): number {
@@ -107,7 +59,7 @@ export class MemoryRecords implements RecordStore {
       for (const record of records.values()) {
         if (swept === limit) return swept;
         if (isExpired(record, now)) {
-          this.#delete(space, record.key);
+          this.remove(space, record.key);
           swept += 1;
         }
       }
@@ -115,12 +67,12 @@ export class MemoryRecords implements RecordStore {
     return swept;
   }
 
-  #live(space: string, key: string, now: number): StoredRecord | undefined {
+  find(space: string, key: string, now: number): StoredRecord | undefined {
     const record = this.#spaces.get(space)?.records.get(key);
     return record === undefined || isExpired(record, now) ? undefined : record;
   }
 
-  #set(name: string, record: StoredRecord): void {
+  put(name: string, record: StoredRecord): void {
     let space = this.#spaces.get(name);
     if (space === undefined) {
       const known = new Map<string, StoredRecord>();
@@ -132,7 +84,7 @@ export class MemoryRecords implements RecordStore {
     records.set(record.key, record);
   }
 
-  #delete(name: string, key: string): void {
+  remove(name: string, key: string): void {
     const space = this.#spaces.get(name);
     if (space?.records.delete(key) !== true) return;
     space.keys.remove();

@@ -3,6 +3,7 @@ import { Json, type Task } from '../../protocol/index.ts';
 import { alice, bob, completed, inputRequired } from '../behaviour/fixtures.contract.ts';
 import type { TaskQuery } from '../contract.ts';
 import type { TaskRow } from '../tables.ts';
+import { applyWrites } from '../record-rules.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { MemoryTables } from './memory-tables.ts';
 
@@ -86,7 +87,8 @@ test('with 100,000 records of one space, a page looks at its own records and few
   const records = new MemoryRecords({ now: () => 0, skewMs: () => 0 });
   let looks = 0;
   const keys = Array.from({ length: count }, (_, number) => `key-${number}`);
-  records.apply(
+  applyWrites(
+    records,
     keys.map((key) => ({ space: 's', key, value: Json.of(key) })),
     0,
   );

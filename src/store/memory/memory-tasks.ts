@@ -2,7 +2,7 @@ import { LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
 import { isUnfinished, lowerBound } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
-import type { TaskRow } from '../tables.ts';
+import { newTaskRow, type TaskRow } from '../tables.ts';
 import type { MemoryEvents } from './memory-tables.ts';
 
 /** The position of a task in a list. */
@@ -51,23 +51,12 @@ export class MemoryTasks {
     return this.#tasks.get(id);
   }
 
-  insert({ taskId, agent, owner, contextId, now }: Admission, state: TaskState): TaskRow {
+  insert(admission: Admission, state: TaskState): TaskRow {
+    const { taskId } = admission;
     if (this.#tasks.has(taskId)) {
       throw new LegateError('INTERNAL', `task ${taskId} exists already`);
     }
-    const row: TaskRow = {
-      number: (this.#last += 1),
-      id: taskId,
-      agent,
-      owner,
-      contextId,
-      state,
-      statusTime: now,
-      version: 1,
-      cancelRequested: false,
-      isSuperseded: false,
-      pushConfigs: 0,
-    };
+    const row = newTaskRow((this.#last += 1), admission, state);
     this.#tasks.set(taskId, row);
     this.#addToIndexes(row);
     if (isUnfinished(row)) this.#openContexts.add(row);

@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoreClock, StoredRecord } from '../contract.ts';
-import { counterValue } from '../stored-format.ts';
 import { compareText, prefixEnd } from '../encoding.ts';
+import { applyWrites, holds, increment, type RecordRows } from '../record-rules.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 /** Keys are read as bytes: Node 22 cuts text at its first NUL. */
@@ -11,7 +11,7 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const isLive = '(expires_at IS NULL OR expires_at > ?)';
 
 /** Small documents by space and key. */
-export class RecordTable implements RecordStore {
+export class RecordTable implements RecordStore, RecordRows {
   readonly clock: StoreClock;
   readonly #commits: GroupCommit;
   readonly #select: StatementSync;
@@ -41,35 +41,15 @@ export class RecordTable implements RecordStore {
   }
 
   get(space: string, key: string, now: number): Promise<StoredRecord | undefined> {
-    return this.#commits.read(() => this.#find(space, key, now));
+    return this.#commits.read(() => this.find(space, key, now));
   }
 
   write(writes: readonly RecordWrite[], now: number): Promise<boolean> {
     return this.#commits.write(() => {
-      if (!this.holds(writes, now)) return false;
-      this.apply(writes, now);
+      if (!holds(this, writes, now)) return false;
+      applyWrites(this, writes, now);
       return true;
     });
-  }
-
-  /** Whether every expected version is the present one. */
-  holds(writes: readonly RecordWrite[], now: number): boolean {
-    return writes.every(
-      ({ space, key, ifVersion }) =>
-        ifVersion === undefined || (this.#find(space, key, now)?.version ?? 0) === ifVersion,
-    );
-  }
-
-  /** Must run inside a transaction. */
-  apply(writes: readonly RecordWrite[], now: number): void {
-    for (const { space, key, value, expiresAt } of writes) {
-      if (value === undefined) {
-        this.#delete.run(space, key);
-        continue;
-      }
-      const version = (this.#find(space, key, now)?.version ?? 0) + 1;
-      this.#upsert.run(space, key, value.text, version, expiresAt ?? null, now);
-    }
   }
 
   list(query: Parameters<RecordStore['list']>[0]): Promise<readonly StoredRecord[]> {
@@ -88,15 +68,7 @@ export class RecordTable implements RecordStore {
   }
 
   increment(counter: Parameters<RecordStore['increment']>[0]): Promise<number> {
-    const { space, key, by, now } = counter;
-    return this.#commits.write(() => {
-      const record = this.#find(space, key, now);
-      const value = counterValue(record?.value, space, key) + by;
-      const expiresAt = record?.expiresAt ?? counter.expiresAt;
-      const version = (record?.version ?? 0) + 1;
-      this.#upsert.run(space, key, JSON.stringify(value), version, expiresAt, now);
-      return value;
-    });
+    return this.#commits.write(() => increment(this, counter));
   }
 
   /** Must run inside a transaction. */
@@ -104,9 +76,19 @@ export class RecordTable implements RecordStore {
     return Number(this.#sweep.run(now, limit).changes);
   }
 
-  #find(space: string, key: string, now: number): StoredRecord | undefined {
+  find(space: string, key: string, now: number): StoredRecord | undefined {
     const row = this.#select.get(space, key, now);
     return row === undefined ? undefined : toRecord(row);
+  }
+
+  /** Must run inside a transaction. */
+  put(space: string, { key, value, version, expiresAt, updatedAt }: StoredRecord): void {
+    this.#upsert.run(space, key, value.text, version, expiresAt ?? null, updatedAt);
+  }
+
+  /** Must run inside a transaction. */
+  remove(space: string, key: string): void {
+    this.#delete.run(space, key);
   }
 }
 

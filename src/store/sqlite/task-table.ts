@@ -4,7 +4,7 @@ import type { Admission } from '../contract.ts';
 import { isUnfinished, rowState, stateOf, SUPERSEDED } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import { isConstraint } from './failure.ts';
-import type { TaskRow } from '../tables.ts';
+import { newTaskRow, type TaskRow } from '../tables.ts';
 
 /** Cached rows of active tasks, so that an event costs no lookup. */
 const cacheLimit = 2_000;
@@ -62,24 +62,12 @@ export class TaskTable {
     return row;
   }
 
-  insert({ taskId, agent, owner, contextId, now }: Admission, state: TaskState): TaskRow {
+  insert(admission: Admission, state: TaskState): TaskRow {
     this.#last ??= Number(this.#lastNumber.get()?.['number'] ?? 0);
-    const row: TaskRow = {
-      number: (this.#last += 1),
-      id: taskId,
-      agent,
-      owner,
-      contextId,
-      state,
-      statusTime: now,
-      version: 1,
-      cancelRequested: false,
-      isSuperseded: false,
-      pushConfigs: 0,
-    };
+    const row = newTaskRow((this.#last += 1), admission, state);
     this.#writeNew(row);
     this.#keep(row);
-    this.#counts.change(owner, rowState(row), 1);
+    this.#counts.change(row.owner, rowState(row), 1);
     if (isUnfinished(row)) this.#contexts.add(row);
     return row;
   }
