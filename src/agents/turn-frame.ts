@@ -15,7 +15,13 @@ export interface Children {
   abandon?: NonNullable<Agent['abandon']>;
 }
 
-const frames = new WeakMap<Turn, TurnFrame>();
+/**
+ * Not a WeakMap: the entries of one that every turn enters cost the garbage collector a fifth of the
+ * turn, and live on until a full collection.
+ */
+const frameKey = Symbol('frame');
+
+type FramedTurn = Turn & { [frameKey]?: TurnFrame };
 
 /** Lets the function of a turn run other agents (`runChild`). */
 export class TurnFrame {
@@ -24,10 +30,10 @@ export class TurnFrame {
   scope: Promise<ChildScope> | undefined;
   readonly #turn: Turn;
 
-  constructor(turn: Turn, children: Children) {
+  constructor(turn: FramedTurn, children: Children) {
     this.#turn = turn;
     this.children = children;
-    frames.set(turn, this);
+    turn[frameKey] = this;
   }
 
   /** The end that the function gave, with the state of its children. */
@@ -44,14 +50,14 @@ export class TurnFrame {
 }
 
 /** The frame of a turn that `agent` has given to a function; undefined for other turns. */
-export function frameOf(turn: Turn): TurnFrame | undefined {
-  return frames.get(turn);
+export function frameOf(turn: FramedTurn): TurnFrame | undefined {
+  return turn[frameKey];
 }
 
 /** Lets children run within another view of the same turn. */
-export function shareFrame(turn: Turn, view: Turn): void {
-  const frame = frames.get(turn);
-  if (frame !== undefined) frames.set(view, frame);
+export function shareFrame(turn: FramedTurn, view: FramedTurn): void {
+  const frame = turn[frameKey];
+  if (frame !== undefined) view[frameKey] = frame;
 }
 
 /** Under this key the state of an agent has that of its children. */
