@@ -57,9 +57,13 @@ export function prefixEnd(prefix: string): string | undefined {
   return undefined;
 }
 
-/** The position in an ordered list of the first item that is not before another. */
-export function lowerBound<T>(ordered: readonly T[], isBefore: (item: T) => boolean): number {
-  let low = 0;
+/** The position in an ordered list, not below `from`, of the first item that is not before another. */
+export function lowerBound<T>(
+  ordered: readonly T[],
+  isBefore: (item: T) => boolean,
+  from = 0,
+): number {
+  let low = from;
   let high = ordered.length;
   while (low < high) {
     const middle = (low + high) >>> 1;

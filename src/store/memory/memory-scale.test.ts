@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { Json, type Task } from '../../protocol/index.ts';
 import { alice, bob, completed, inputRequired } from '../behaviour/fixtures.contract.ts';
 import type { TaskQuery } from '../contract.ts';
-import type { TaskRow } from '../tables.ts';
 import { applyWrites } from '../record-rules.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { MemoryTables } from './memory-tables.ts';
+import type { MemoryTask } from './memory-task.ts';
 
 const count = 100_000;
 
@@ -13,7 +13,7 @@ const count = 100_000;
 function manyTasks() {
   const { tasks, events } = new MemoryTables({ now: () => 0, skewMs: () => 0 });
   let looks = 0;
-  const watch = (row: TaskRow): TaskRow => {
+  const watch = (row: MemoryTask): MemoryTask => {
     let { statusTime } = row;
     return Object.defineProperty(row, 'statusTime', {
       get: () => ((looks += 1), statusTime),
@@ -23,7 +23,7 @@ function manyTasks() {
       enumerable: true,
     });
   };
-  const insert = (number: number): TaskRow => {
+  const insert = (number: number): MemoryTask => {
     const id = `task-${String(number).padStart(6, '0')}`;
     const contextId = `context-${Math.floor(number / 10)}`;
     const state = number % 100 === 0 ? inputRequired : completed;

@@ -1,4 +1,4 @@
-import { Json, type JsonValue, type Message, type Task } from '../../protocol/index.ts';
+import { Json, type JsonValue, type Message } from '../../protocol/index.ts';
 import type {
   ContextPosition,
   ContextQuery,
@@ -6,8 +6,6 @@ import type {
   ContextWrite,
   Dedupe,
   ListedContext,
-  LogEvent,
-  Snapshot,
   StoreClock,
   TurnRecord,
 } from '../contract.ts';
@@ -15,8 +13,10 @@ import { OpenContexts, retentionBucket } from '../open-contexts.ts';
 import { scoped } from '../encoding.ts';
 import type { KnownMessage, Tables, TaskRow } from '../tables.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
+import { MemoryEvents } from './memory-events.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
+import type { MemoryTask } from './memory-task.ts';
 import { MemoryTasks } from './memory-tasks.ts';
 import { MemoryVectors } from './memory-vectors.ts';
 
@@ -45,52 +45,9 @@ export class MemoryTables implements Tables {
     this.push = new MemoryPush(this.tasks, clock);
   }
 
-  remove(task: TaskRow): void {
+  remove(task: MemoryTask): void {
     this.push.forget(task);
-    this.events.delete(task.number);
     this.tasks.delete(task);
-  }
-}
-
-/** The logs of tasks and their snapshots, as text: the garbage collector copies fewer objects. */
-export class MemoryEvents {
-  /** Number n of a log is at n - 1. */
-  readonly #logs = new Map<number, { readonly log: string[]; version: number; snapshot: string }>();
-
-  create({ number }: TaskRow, body: Json<Task>): void {
-    this.#logs.set(number, { log: [`{"task":${body.text}}`], version: 1, snapshot: body.text });
-  }
-
-  append(task: TaskRow, events: readonly LogEvent[]): void {
-    const { log } = this.#of(task);
-    for (const { body } of events) log.push(body.text);
-  }
-
-  setSnapshot(task: TaskRow, { version, body }: Snapshot): void {
-    const entry = this.#of(task);
-    entry.version = version;
-    entry.snapshot = body.text;
-  }
-
-  snapshotOf(task: TaskRow): Snapshot {
-    const { version, snapshot } = this.#of(task);
-    return { version, body: Json.fromText(snapshot) };
-  }
-
-  read(task: TaskRow, after: number, limit: number): LogEvent[] {
-    const from = Math.max(0, after);
-    const texts = this.#of(task).log.slice(from, from + limit);
-    return texts.map((text, index) => ({ sequence: from + index + 1, body: Json.fromText(text) }));
-  }
-
-  delete(task: number): void {
-    this.#logs.delete(task);
-  }
-
-  #of({ number }: TaskRow) {
-    const found = this.#logs.get(number);
-    if (found === undefined) throw new TypeError(`task number ${number} has no log`);
-    return found;
   }
 }
 

@@ -3,94 +3,98 @@ import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts'
 import { isUnfinished, lowerBound } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import { newTaskRow, type TaskRow } from '../tables.ts';
-import type { MemoryEvents } from './memory-tables.ts';
+import type { MemoryEvents } from './memory-events.ts';
+import type { MemoryTask, OwnedTasks } from './memory-task.ts';
 
 /** The position of a task in a list. */
 type Cursor = Pick<TaskRow, 'statusTime' | 'id'>;
-
-/** The tasks of one owner, each list in the order of `list`, but oldest first. */
-interface OwnedTasks {
-  readonly all: TaskRow[];
-  /**
-   * Emptied lists stay: a key that leaves and enters a Map again and again lengthens its chain in
-   * there until the whole Map is copied.
-   */
-  readonly byState: Map<TaskState, TaskRow[]>;
-  readonly byContext: Map<string, TaskRow[]>;
-}
 
 /**
  * Tasks by id, and in the order of lists: oldest first, so that new tasks are appended. A page costs
  * a binary search and its own length, except where `page` has to filter.
  */
 export class MemoryTasks {
-  readonly #tasks = new Map<string, TaskRow>();
-  readonly #all: TaskRow[] = [];
+  readonly #tasks = new Map<string, MemoryTask>();
+  readonly #all: MemoryTask[] = [];
   readonly #owners = new Map<string, OwnedTasks>();
   readonly #events: MemoryEvents;
   readonly #openContexts: OpenContexts;
-  readonly #hasPending: (task: TaskRow) => boolean;
+  readonly #hasPending: (task: MemoryTask) => boolean;
   #last = 0;
 
   constructor(options: {
     readonly events: MemoryEvents;
     readonly openContexts: OpenContexts;
     /** Whether a delivery of a task is pending. */
-    readonly hasPending: (task: TaskRow) => boolean;
+    readonly hasPending: (task: MemoryTask) => boolean;
   }) {
     this.#events = options.events;
     this.#openContexts = options.openContexts;
     this.#hasPending = options.hasPending;
   }
 
-  unfinished(): Iterable<TaskRow> {
+  unfinished(): Iterable<MemoryTask> {
     return this.#tasks.values().filter(isUnfinished);
   }
 
-  find(id: string): TaskRow | undefined {
+  find(id: string): MemoryTask | undefined {
     return this.#tasks.get(id);
   }
 
-  insert(admission: Admission, state: TaskState): TaskRow {
-    const { taskId } = admission;
+  insert(admission: Admission, state: TaskState): MemoryTask {
+    const { taskId, owner, contextId } = admission;
     if (this.#tasks.has(taskId)) {
       throw new LegateError('INTERNAL', `task ${taskId} exists already`);
     }
-    const row = newTaskRow((this.#last += 1), admission, state);
+    const owned = this.#ownedBy(owner);
+    const row: MemoryTask = {
+      ...newTaskRow((this.#last += 1), admission, state),
+      owned,
+      siblings: listIn(owned.byContext, contextId),
+      log: [],
+      snapshot: '',
+      snapshotVersion: 0,
+    };
     this.#tasks.set(taskId, row);
-    this.#addToIndexes(row);
+    this.#list(row);
     if (isUnfinished(row)) this.#openContexts.add(row);
     return row;
   }
 
   advance(
-    row: TaskRow,
+    row: MemoryTask,
     to: Pick<TaskRow, 'version' | 'state' | 'statusTime' | 'isSuperseded'>,
   ): void {
-    const { state, statusTime } = to;
+    const { version, state, statusTime, isSuperseded } = to;
     const wasUnfinished = isUnfinished(row);
     const isMoved = statusTime !== row.statusTime || state !== row.state;
-    if (isMoved) this.#removeFromIndexes(row);
-    Object.assign(row, to);
-    if (isMoved) this.#addToIndexes(row);
+    if (isMoved) this.#unlist(row);
+    row.version = version;
+    row.state = state;
+    row.statusTime = statusTime;
+    row.isSuperseded = isSuperseded;
+    if (isMoved) this.#list(row);
     if (wasUnfinished !== isUnfinished(row)) {
       if (wasUnfinished) this.#openContexts.remove(row);
       else this.#openContexts.add(row);
     }
   }
 
-  requestCancel(row: TaskRow): void {
+  requestCancel(row: MemoryTask): void {
     row.cancelRequested = true;
   }
 
-  delete(row: TaskRow): void {
+  delete(row: MemoryTask): void {
+    const { owned, siblings } = row;
     this.#tasks.delete(row.id);
-    this.#removeFromIndexes(row);
+    this.#unlist(row);
+    if (siblings.length === 0) owned.byContext.delete(row.contextId);
+    if (owned.all.length === 0) this.#owners.delete(row.owner);
     if (isUnfinished(row)) this.#openContexts.remove(row);
   }
 
-  expired(before: number, limit: number): TaskRow[] {
-    const isOver = (row: TaskRow): boolean =>
+  expired(before: number, limit: number): MemoryTask[] {
+    const isOver = (row: MemoryTask): boolean =>
       !isUnfinished(row) && row.statusTime < before && !this.#hasPending(row);
     return this.#tasks.values().filter(isOver).take(limit).toArray();
   }
@@ -118,10 +122,10 @@ export class MemoryTasks {
 
   /** The narrowest list for a query, and what it doesn't cover. */
   #indexFor({ owner, contextId, state, isOpen }: TaskQuery): {
-    readonly index: readonly TaskRow[];
-    readonly filter?: (row: TaskRow) => boolean;
+    readonly index: readonly MemoryTask[];
+    readonly filter?: (row: MemoryTask) => boolean;
   } {
-    const isListed = (row: TaskRow): boolean =>
+    const isListed = (row: MemoryTask): boolean =>
       (contextId ?? row.contextId) === row.contextId &&
       (state ?? row.state) === row.state &&
       (isOpen !== true || !row.isSuperseded);
@@ -144,63 +148,75 @@ export class MemoryTasks {
     };
   }
 
-  #toRecord(row: TaskRow): TaskRecord {
-    const { number: _number, agent: _agent, pushConfigs, ...fields } = row;
+  #toRecord(row: MemoryTask): TaskRecord {
+    const { id, owner, contextId, state, statusTime, version } = row;
+    const { cancelRequested, isSuperseded, pushConfigs } = row;
     const snapshot = this.#events.snapshotOf(row);
-    const tail = row.version - snapshot.version;
+    const tail = version - snapshot.version;
     return {
-      ...fields,
+      id,
+      owner,
+      contextId,
+      state,
+      statusTime,
+      version,
+      cancelRequested,
+      isSuperseded,
       hasPush: pushConfigs > 0,
       snapshot,
       tail: tail === 0 ? [] : this.#events.read(row, snapshot.version, tail),
     };
   }
 
-  #addToIndexes(row: TaskRow): void {
-    let owned = this.#owners.get(row.owner);
+  #ownedBy(owner: string): OwnedTasks {
+    let owned = this.#owners.get(owner);
     if (owned === undefined) {
       owned = { all: [], byState: new Map(), byContext: new Map() };
-      this.#owners.set(row.owner, owned);
+      this.#owners.set(owner, owned);
     }
-    insertInOrder(this.#all, row);
-    insertInOrder(owned.all, row);
-    insertInOrder(listIn(owned.byState, row.state), row);
-    insertInOrder(listIn(owned.byContext, row.contextId), row);
+    return owned;
   }
 
-  #removeFromIndexes(row: TaskRow): void {
+  #list(row: MemoryTask): void {
+    insertInOrder(this.#all, row);
+    insertInOrder(row.owned.all, row);
+    insertInOrder(listIn(row.owned.byState, row.state), row);
+    insertInOrder(row.siblings, row);
+  }
+
+  /** Emptied lists stay: the task is about to be listed again. */
+  #unlist(row: MemoryTask): void {
     removeInOrder(this.#all, row);
-    const owned = this.#owners.get(row.owner);
-    if (owned === undefined) return;
-    removeInOrder(owned.all, row);
-    removeInOrder(owned.byState.get(row.state), row);
-    const ofContext = owned.byContext.get(row.contextId);
-    removeInOrder(ofContext, row);
-    if (ofContext?.length === 0) owned.byContext.delete(row.contextId);
-    if (owned.all.length === 0) this.#owners.delete(row.owner);
+    removeInOrder(row.owned.all, row);
+    removeInOrder(listIn(row.owned.byState, row.state), row);
+    removeInOrder(row.siblings, row);
   }
 }
 
-function listIn<K>(lists: Map<K, TaskRow[]>, key: K): TaskRow[] {
+function listIn<K>(lists: Map<K, MemoryTask[]>, key: K): MemoryTask[] {
   let list = lists.get(key);
   if (list === undefined) lists.set(key, (list = []));
   return list;
 }
 
-function insertInOrder(list: TaskRow[], row: TaskRow): void {
+function insertInOrder(list: MemoryTask[], row: MemoryTask): void {
   const last = list.at(-1);
   // A task that changes now is the latest: almost every row is appended.
   if (last === undefined || isBefore(last, row)) list.push(row);
   else list.splice(search(list, row), 0, row);
 }
 
-function removeInOrder(list: TaskRow[] | undefined, row: TaskRow): void {
-  list?.splice(search(list, row), 1);
+function removeInOrder(list: MemoryTask[], row: MemoryTask): void {
+  list.splice(search(list, row), 1);
 }
 
-/** The position of the first task that is not before a cursor. */
-function search(index: readonly TaskRow[], cursor: Cursor): number {
-  return lowerBound(index, (row) => isBefore(row, cursor));
+/** The position of the first task that is not before a cursor. Looks at the end first: the last tasks change most. */
+function search(index: readonly MemoryTask[], cursor: Cursor): number {
+  let span = 1;
+  for (let row = index.at(-1); row !== undefined && !isBefore(row, cursor); row = index.at(-span)) {
+    span *= 2;
+  }
+  return lowerBound(index, (row) => isBefore(row, cursor), Math.max(0, index.length - span));
 }
 
 function isBefore({ statusTime, id }: Cursor, other: Cursor): boolean {
