@@ -37,6 +37,7 @@ export interface FaultyBusOptions {
 export class FaultyBus implements Bus {
   readonly type = 'memory';
   readonly isConnected = true;
+  readonly isBlocked = false;
   readonly #options: FaultyBusOptions;
   readonly brokerVersion = undefined;
   readonly dialect = 'legate';

@@ -63,6 +63,10 @@ export class RockbotBroker implements Broker {
     return this.#broker.isConnected;
   }
 
+  get isBlocked(): boolean {
+    return this.#broker.isBlocked;
+  }
+
   async publish(topic: string, message: BrokerMessage, options: PublishOptions): Promise<void> {
     if (!this.#isForRockbot(topic, message)) return this.#broker.publish(topic, message, options);
     const type = messageTypes.find((each) => each === message.type);

@@ -53,6 +53,7 @@ export interface Broker {
   /** Of the server. */
   readonly version: string | undefined;
   readonly isConnected: boolean;
+  readonly isBlocked: boolean;
   publish(topic: string, message: BrokerMessage, options: PublishOptions): Promise<void>;
   declare(settings: QueueSettings, options: DeclareOptions): Promise<readonly DeclaredObject[]>;
   /** Returns the function that stops the consumer, as `Consumption.close`. */
@@ -129,6 +130,10 @@ export class BrokerBus implements Bus {
 
   get isConnected(): boolean {
     return !this.#isClosed && this.#broker.isConnected;
+  }
+
+  get isBlocked(): boolean {
+    return this.#broker.isBlocked;
   }
 
   async publish(

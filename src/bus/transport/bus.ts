@@ -247,8 +247,10 @@ export interface Bus extends AsyncDisposable {
   readonly brokerVersion: string | undefined;
   /** The configured limits of queues. */
   readonly queues: BusQueueOptions;
-  /** Whether the connection to the broker is open; a lost one is reopened. */
+  /** Whether the connection to the broker is open and takes messages; a lost one is reopened. */
   readonly isConnected: boolean;
+  /** Whether the broker raised an alarm (memory, disk): messages wait until it is over. */
+  readonly isBlocked: boolean;
   /** Whose wire it speaks besides our own. */
   readonly dialect: BusDialect;
   /** Rejects with `UNAVAILABLE` if a queue is full or the broker is unreachable. */

@@ -111,13 +111,17 @@ function checkId(id: string | undefined): void {
 
 /** For processes that cannot work without the broker: gateways and workers. */
 const unreachable = 'the message broker cannot be reached';
+const blocked = 'the message broker takes no messages: it raised an alarm (memory or disk)';
 
 export function brokerUnreachable(): LegateError {
   return new LegateError('UNAVAILABLE', unreachable, { retryAfter: 5 });
 }
 
-export function brokerRequirement(bus: Pick<Bus, 'isConnected'>): () => string | undefined {
-  return () => (bus.isConnected ? undefined : unreachable);
+export function brokerRequirement(
+  bus: Pick<Bus, 'isConnected' | 'isBlocked'>,
+): () => string | undefined {
+  // A connection that is blocked does not count as connected either.
+  return () => (bus.isBlocked ? blocked : bus.isConnected ? undefined : unreachable);
 }
 
 export function unroutable(topic: string): LegateError {

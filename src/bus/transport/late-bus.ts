@@ -84,6 +84,10 @@ export class LateBus implements Bus {
     return this.#isReady && this.#bus?.isConnected === true;
   }
 
+  get isBlocked(): boolean {
+    return this.#bus?.isBlocked === true;
+  }
+
   async #use<T>(work: (bus: Bus) => Promise<T>): Promise<T> {
     if (this.#closing.signal.aborted) throw busClosed();
     if (this.#bus === undefined) throw brokerUnreachable();

@@ -30,6 +30,7 @@ export class MemoryBroker implements Broker {
   readonly type = 'memory';
   readonly version = undefined;
   readonly isConnected = true;
+  readonly isBlocked = false;
   readonly #queues = new Map<string, MemoryQueue>();
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;

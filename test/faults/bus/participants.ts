@@ -154,6 +154,9 @@ function noting(bus: Bus, replyTopics: Set<string>): Bus {
     get isConnected() {
       return bus.isConnected;
     },
+    get isBlocked() {
+      return bus.isBlocked;
+    },
     dialect: bus.dialect,
     publish(topic, message, options) {
       if (message.replyTo !== undefined) replyTopics.add(message.replyTo);

@@ -23,7 +23,10 @@ export interface RabbitConnectionOptions {
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** How to authenticate: with user and password, or with the certificate. @default 'plain' */
   readonly auth?: 'plain' | 'external';
-  /** Seconds of silence after which a connection counts as lost; 0 for never. @default 60 */
+  /**
+   * Seconds between heartbeats; 0 for none. A connection that is silent for two of them counts as lost: it
+   * is how a broker or a network that hangs is noticed. @default 20
+   */
   readonly heartbeat?: number;
   /** The largest frame, in bytes. @default 8192 */
   readonly frameMax?: number;
@@ -41,6 +44,8 @@ export interface RabbitConnectionOptions {
 }
 
 export const defaultConnectTimeoutMs = 10_000;
+/** Seconds; RabbitMQ's own default of 60 notices a broker that hangs only after two minutes. */
+const defaultHeartbeat = 20;
 
 interface ConnectOptions extends RabbitConnectionOptions {
   readonly maxBodyBytes?: number;
@@ -139,7 +144,8 @@ async function attemptOnce(
     retryLow: 100,
     retryHigh: 5_000,
     acquireTimeout: 10_000,
-    ...present({ tls: options.tls, heartbeat: options.heartbeat, frameMax: options.frameMax }),
+    heartbeat: options.heartbeat ?? defaultHeartbeat,
+    ...present({ tls: options.tls, frameMax: options.frameMax }),
   });
   const where = hosts.length === 0 ? url.host : hosts.join(', ');
   let isOpen = false;

@@ -4,6 +4,8 @@ import { agent, completed, working } from '../../../agents/index.ts';
 import { joinPeers } from '../../../peers/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../../../store/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
+import { message } from '../../../protocol/index.ts';
+import { gateway } from '../../gateway/gateway.ts';
 import { hostOnBus } from '../../host/host.ts';
 import { busLink } from '../../link/bus-link.ts';
 import { eventually, nameOf } from '../bus.contract.ts';
@@ -123,15 +125,15 @@ describe('a broker with a short consumer_timeout', { timeout: 180_000 }, () => {
     const [topic, other] = [`test.${nameOf('topic')}`, `test.${nameOf('topic')}`];
     const full = { name: nameOf('full'), topics: [topic], maxMessages: 1 };
     await bus.declare(full);
-    const message = { type: 'task', body: '1' } as const;
+    const sent = { type: 'task', body: '1' } as const;
     const fill = async (): Promise<readonly string[]> => {
-      await bus.publish(topic, message).catch(() => undefined);
+      await bus.publish(topic, sent).catch(() => undefined);
       return of('bus.queue.full');
     };
     await eventually(fill).toEqual(['warn bus.queue.full']);
     await broker.alarm('memory', true);
     // A broker tells a connection that publishes.
-    const waiting = bus.publish(other, message);
+    const waiting = bus.publish(other, sent);
     await eventually(() => of('bus.connection.blocked')).toEqual(['warn bus.connection.blocked']);
     await broker.alarm('memory', false);
     await waiting;
@@ -148,5 +150,50 @@ describe('a broker with a short consumer_timeout', { timeout: 180_000 }, () => {
     expect(new Set(of('bus.connection.lost'))).toEqual(new Set(['warn bus.connection.lost']));
     expect(of('bus.consumer.reopen_failed').length).toBeLessThan(2);
     await bus.close();
+  });
+
+  test('an alarm and a broker that hangs make gateway and worker unready until they are over', async () => {
+    const exchange = nameOf('unready');
+    await using bus = await openBus({ type: 'rabbitmq', url: broker.url, exchange, heartbeat: 1 });
+    const echo = agent({ name: nameOf('echo') }, async function* () {
+      yield completed('here');
+    });
+    await using host = await hostOnBus(echo, { bus });
+    await using serving = await gateway({ bus, agents: [host.name], drainMs: 0 });
+    const ready = async () => {
+      const response = await fetch(`${serving.url}/ready`);
+      const { reason } = (await response.json()) as { readonly reason?: string };
+      return { status: response.status, reason };
+    };
+    // Without the retries of our client.
+    const ask = async () => {
+      const response = await fetch(`${serving.url}/message:send`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+        body: JSON.stringify({ message: message('x') }),
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const answered = { status: 200, text: expect.stringContaining('TASK_STATE_COMPLETED') };
+    expect(await ask()).toEqual(answered);
+
+    await broker.alarm('memory', true);
+    // A broker tells a connection that publishes.
+    const waiting = ask();
+    const alarm = expect.stringContaining('it raised an alarm');
+    await eventually(ready).toEqual({ status: 503, reason: alarm });
+    expect(await host.ready()).toEqual({ isReady: false, reason: alarm });
+    expect(await ask()).toEqual({ status: 503, text: alarm });
+    await broker.alarm('memory', false);
+    expect(await waiting).toEqual(answered);
+    await eventually(ready).toMatchObject({ status: 200 });
+
+    broker.freeze();
+    const away = 'the message broker cannot be reached';
+    await eventually(ready).toEqual({ status: 503, reason: away });
+    expect(await ask()).toEqual({ status: 503, text: expect.stringContaining(away) });
+    broker.thaw();
+    await eventually(ready, { timeout: 60_000 }).toMatchObject({ status: 200 });
+    expect(await ask()).toEqual(answered);
   });
 });

@@ -57,6 +57,10 @@ export class RabbitPublisher {
     });
   }
 
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
   async send(envelope: Envelope, body: string, options: SendOptions): Promise<void> {
     if (this.#isClosed) throw busClosed();
     const bytes = Buffer.from(body);

@@ -126,7 +126,11 @@ export class RabbitBroker implements Broker {
   }
 
   get isConnected(): boolean {
-    return this.#connection.ready;
+    return this.#connection.ready && this.#open.publishing.connection.ready;
+  }
+
+  get isBlocked(): boolean {
+    return this.#publisher.isBlocked;
   }
 
   publish(topic: string, message: BrokerMessage, options: PublishOptions): Promise<void> {
