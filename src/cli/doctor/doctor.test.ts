@@ -13,7 +13,7 @@ import { migrateStore, openStore } from '../../store/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import type { Diagnosis } from './diagnosis.ts';
-import { examineCertificate } from './examine-certificates.ts';
+import { examineAuthorities, examineCertificate } from './examine-certificates.ts';
 import { examineClock, examineNode } from './examine-machine.ts';
 import { examineStore } from './examine-services.ts';
 
@@ -295,8 +295,12 @@ test('an agent in code: its module, collector, keys and certificate', patient, a
       'telemetry: {otlp: {endpoint: "http://127.0.0.1:1"}}\n' +
       'a2a_server: {auth: {type: bearer, jwt: {algorithms: [RS256], public_key_path: absent.pem}}}\n',
     'code/cert.pem': 'no certificate',
+    'code/ca.pem': '-----BEGIN CERTIFICATE-----\ncut off',
   });
-  const certificate = ['--ssl-certificate', folder.path('code/cert.pem')];
+  const certificate = [
+    ...['--ssl-certificate', folder.path('code/cert.pem')],
+    ...['--ssl-ca-file', folder.path('code/ca.pem')],
+  ];
   for (const source of ['code', 'code/agent.ts']) {
     const { of, code } = await examined(folder.path(source), certificate);
     expect(code).toBe(1);
@@ -307,6 +311,11 @@ test('an agent in code: its module, collector, keys and certificate', patient, a
       found: expect.stringContaining('absent.pem'),
     });
     expect(of('Certificate')).toMatchObject({ outcome: 'failed' });
+    expect(of('Authorities of client certificates')).toMatchObject({
+      outcome: 'failed',
+      found: expect.stringContaining('cut off'),
+    });
+    expect(of('Audience of tokens')).toMatchObject({ outcome: 'warning' });
   }
 });
 
@@ -321,4 +330,17 @@ test('a certificate that expires soon is a warning, an expired one an error', as
   const outcomeAt = (days: number) => examineCertificate(files, now + days * day).outcome;
   expect([0, 50, 61].map(outcomeAt)).toEqual(['passed', 'warning', 'failed']);
   expect(outcomeAt(-1)).toBe('failed');
+});
+
+test('of several authorities, the first to expire counts', async () => {
+  await using folder = await greenhouseFolder();
+  const day = 86_400_000;
+  const now = Date.now();
+  const [soon, later] = [30, 90].map((days) =>
+    makeCertificate({ commonName: 'ca', isAuthority: true, notAfter: new Date(now + days * day) }),
+  );
+  await folder.write({ 'ca.pem': `${later?.certificate}${soon?.certificate}` });
+  const outcomeAt = (days: number) =>
+    examineAuthorities(folder.path('ca.pem'), now + days * day).outcome;
+  expect([0, 20, 31].map(outcomeAt)).toEqual(['passed', 'warning', 'failed']);
 });

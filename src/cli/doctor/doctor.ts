@@ -13,7 +13,12 @@ import { loadAgent } from '../load-agent.ts';
 import { projectPaths } from '../project-files.ts';
 import { Progress } from '../progress.ts';
 import { type Diagnosis, failed, passed, reasonOf, skipped, warning } from './diagnosis.ts';
-import { clientTlsOf, examineCertificate, examineClientTls } from './examine-certificates.ts';
+import {
+  clientTlsOf,
+  examineAuthorities,
+  examineCertificate,
+  examineClientTls,
+} from './examine-certificates.ts';
 import { examineKeys } from './examine-keys.ts';
 import { examineClock, examineNode, examinePort } from './examine-machine.ts';
 import { examinePeers } from './examine-peers.ts';
@@ -46,6 +51,7 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
   for await (const one of sectionChecks(endpoints, { directory, isProject, sslCaFile })) add(one);
   const { sslCertificate: certificate, sslKeyfile: key } = options;
   add(examineCertificate(present({ certificate, key }), Date.now()));
+  if (sslCaFile !== undefined) add(examineAuthorities(sslCaFile, Date.now()));
   const groups = project?.project.endpoints.modelGroups ?? (await modelGroupsIn(endpoints.file));
   for (const one of clientTlsOf(endpoints, groups, project?.project)) {
     add(examineClientTls(one, directory, Date.now()));

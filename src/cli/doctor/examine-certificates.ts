@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Project } from '../../assistant/index.ts';
 import type { ClientTlsFiles } from '../../config/index.ts';
 import { readModelGroup } from '../../models/index.ts';
+import { pemBlocks, readCertificates } from '../../net/index.ts';
 import { clientTls } from '../../push/index.ts';
 import { readTls } from '../../service/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
@@ -27,6 +28,21 @@ export function examineCertificate(
     return validity(what, readFileSync(certificate), now);
   } catch (error) {
     return failed(what, reasonOf(error), fix);
+  }
+}
+
+/** The authorities of client certificates: whether each can be read, and how long the first to expire is valid. */
+export function examineAuthorities(path: string, now: number): Diagnosis {
+  const what = 'Authorities of client certificates';
+  try {
+    const { blocks } = pemBlocks(readCertificates(path, '--ssl-ca-file: the file'));
+    const [first] = blocks
+      .filter(({ label }) => label.endsWith('CERTIFICATE'))
+      .map(({ text }) => ({ text, end: Date.parse(new X509Certificate(text).validTo) }))
+      .toSorted((a, b) => a.end - b.end);
+    return validity(what, first?.text ?? '', now);
+  } catch (error) {
+    return failed(what, reasonOf(error), 'name a PEM file of certificates: --ssl-ca-file');
   }
 }
 

@@ -4,7 +4,15 @@ import { signingKeyFiles } from '../../push/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
 import type { Endpoints } from '../endpoints.ts';
-import { type Diagnosis, failed, passed, reasonOf, skipped, timeLimit } from './diagnosis.ts';
+import {
+  type Diagnosis,
+  failed,
+  passed,
+  reasonOf,
+  skipped,
+  timeLimit,
+  warning,
+} from './diagnosis.ts';
 
 /** Where files are, and what the server will offer. */
 interface KeyOptions {
@@ -19,6 +27,14 @@ export async function* examineKeys(
   options: KeyOptions,
 ): AsyncGenerator<Diagnosis> {
   yield await examineAuth(server?.auth, options);
+  const { jwt } = server?.auth ?? {};
+  if (jwt !== undefined && jwt.audience === undefined) {
+    yield warning(
+      'Audience of tokens',
+      'tokens that the issuer made for other services are accepted',
+      'set a2a_server.auth.jwt.audience to the name of this service, and have the issuer put it in "aud"',
+    );
+  }
   const signing = [
     ['a2a_server.card_signing_key', server?.cardSigningKeys ?? []],
     ['push.signing_key', push?.signingKeys ?? []],

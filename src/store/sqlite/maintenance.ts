@@ -69,7 +69,7 @@ export function checkSqlite(path: string): SqliteReport {
  */
 export async function backupSqlite(path: string, target: string): Promise<SqliteReport> {
   requireFile(path);
-  refuseExisting(target);
+  refuseExisting(target, 'name a new file');
   const part = `${target}.part`;
   rmSync(part, { force: true });
   try {
@@ -100,7 +100,7 @@ export function restoreSqlite(
   const report = requireWhole(source);
   checkVersion(report.version, report.latest, source);
   const isThere = existsSync(path);
-  if (isThere && !replaces) refuseExisting(path);
+  if (isThere && !replaces) refuseExisting(path, 'add --replace');
   const locks = isThere ? [lockInode(path), lockOwner(path)] : [];
   try {
     const part = `${path}.part`;
@@ -150,7 +150,7 @@ function requireFile(path: string): void {
   throw new LegateError('STORE_FAILED', `store ${path}: there is no such file`);
 }
 
-function refuseExisting(path: string): void {
+function refuseExisting(path: string, fix: string): void {
   if (!existsSync(path)) return;
-  throw new LegateError('STORE_FAILED', `${path} exists already, and is not replaced`);
+  throw new LegateError('STORE_FAILED', `${path} exists already, and is not replaced; ${fix}`);
 }
