@@ -13,6 +13,8 @@ export interface TestIssuer extends AsyncDisposable {
   fail(): void;
   /** Answers as the function does until keys are published again. */
   answer(how: (response: ServerResponse) => void): void;
+  /** Publishes its keys below another path from now on; at the former one there is nothing. */
+  move(path: string): void;
 }
 
 export async function startIssuer(
@@ -22,14 +24,16 @@ export async function startIssuer(
   let published = keys;
   let answer: ((response: ServerResponse) => void) | undefined;
   let fetches = 0;
+  let jwksPath = '/jwks';
   let url = '';
   const server = createServer((request, response) => {
     fetches += 1;
     if (answer !== undefined) return answer(response);
-    const body =
-      request.url === '/jwks'
-        ? publicKeySet(published)
-        : { issuer: options.claimedIssuer ?? url, jwks_uri: `${url}/jwks` };
+    const isDiscovery = request.url === '/.well-known/openid-configuration';
+    if (!isDiscovery && request.url !== jwksPath) return void response.writeHead(404).end();
+    const body = isDiscovery
+      ? { issuer: options.claimedIssuer ?? url, jwks_uri: `${url}${jwksPath}` }
+      : publicKeySet(published);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -47,6 +51,9 @@ export async function startIssuer(
     },
     answer(how) {
       answer = how;
+    },
+    move(path) {
+      jwksPath = path;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -235,3 +235,15 @@ test('an issuer that does not end its answer holds up one token of a known key, 
     CredentialRefused,
   );
 });
+
+test('OpenID Connect: an issuer that moves its keys to another address is followed', async () => {
+  const [former, current] = [generateSigningKey(), generateSigningKey()];
+  await using issuer = await startIssuer([former]);
+  const keys = { openIdIssuer: issuer.url };
+  const verifier = await jwtVerifier({ keys, cooldown: 0, ...es256 });
+  const claims = { iss: issuer.url };
+  expect(await verify(verifier, await token(former, claims))).toMatchObject({ subject: 'alice' });
+  issuer.move('/keys');
+  issuer.publish([current]);
+  expect(await verify(verifier, await token(current, claims))).toMatchObject({ subject: 'alice' });
+});

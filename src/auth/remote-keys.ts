@@ -10,7 +10,7 @@ import {
 import { errorMessage, isJsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { type ClientTls, type GuardedFetch, guardedFetch, type UrlPolicy } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
-import { Deadline, until, waitAtMost } from '../time/index.ts';
+import { until, waitAtMost } from '../time/index.ts';
 
 export interface KeyFetching {
   readonly fetch: GuardedFetch;
@@ -61,7 +61,12 @@ const failurePause = 5_000;
  * ones are used on for a while, and it is not asked again with every request. An issuer that answers
  * slowly holds up tokens of known keys once, by `patience`.
  */
-export function remoteKeys(url: string, fetching: KeyFetching): JWTVerifyGetKey {
+export function remoteKeys(
+  url: string,
+  fetching: KeyFetching,
+  /** Finds the address of the keys. */
+  locate: (init: RequestInit) => Promise<string> = async () => url,
+): JWTVerifyGetKey {
   const { clock, logger, staleTime } = fetching;
   const pausing = pauseAfterFailure(clock);
   let fetchedAt = -Infinity;
@@ -78,13 +83,10 @@ export function remoteKeys(url: string, fetching: KeyFetching): JWTVerifyGetKey 
     cacheMaxAge: fetching.cacheTime,
     cooldownDuration: fetching.cooldown,
     timeoutDuration: 10_000,
-    [customFetch]: (address, init) =>
+    [customFetch]: (_, init) =>
       pausing(async () => {
-        const response = await fetching.fetch(address, init);
-        if (response.status !== 200) throw new Error(`answered ${response.status}`);
-        // Read here: a body that is late, too long or no key set is a failure like any other.
-        const text = await until(response.text(), init.signal ?? undefined);
-        const keySet = keySetIn(text);
+        const response = await fetching.fetch(await locate(init), init);
+        const keySet = keySetIn(await textOf(response, init));
         fetchedAt = clock.now();
         return Response.json(keySet);
       }),
@@ -142,36 +144,26 @@ function keySetIn(text: string): JSONWebKeySet {
   return { keys: usable };
 }
 
-/** Keys of an OpenID Connect issuer, whose discovery document names their address. */
+/**
+ * Keys of an OpenID Connect issuer, whose discovery document names their address. It is read again with
+ * each fetch: an issuer may move its keys.
+ */
 export function discoverKeys(issuer: string, fetching: KeyFetching): JWTVerifyGetKey {
-  const pausing = pauseAfterFailure(fetching.clock);
-  let keys: Promise<JWTVerifyGetKey> | undefined;
-  const discover = async (): Promise<JWTVerifyGetKey> => {
-    using deadline = new Deadline({
-      milliseconds: 10_000,
-      reason: () => new Error('did not answer within 10 s'),
-    });
-    const response = await fetching.fetch(openIdConfigurationUrl(issuer), {
-      headers: { accept: 'application/json' },
-      signal: deadline.signal,
-    });
-    if (response.status !== 200) throw new Error(`answered ${response.status}`);
-    const document: unknown = await response.json();
+  const address = openIdConfigurationUrl(issuer);
+  return remoteKeys(address, fetching, async (init) => {
+    const document: unknown = parseJson(await textOf(await fetching.fetch(address, init), init));
     if (!isJsonObject(document)) throw new Error('is not a JSON object');
     // OpenID Connect Discovery 4.3: otherwise one issuer could speak for another.
-    if (document.issuer !== issuer) throw new Error('names another issuer');
-    if (typeof document.jwks_uri !== 'string') throw new Error('names no jwks_uri');
-    return remoteKeys(document.jwks_uri, fetching);
-  };
-  return async (header, token) => {
-    keys ??= pausing(discover).catch((error: unknown) => {
-      keys = undefined;
-      const reason = errorMessage(error);
-      fetching.logger.warn({ url: issuer, usesOldKeys: false, reason }, 'auth.keys_unreachable');
-      throw unavailable(openIdConfigurationUrl(issuer), error);
-    });
-    return (await keys)(header, token);
-  };
+    if (document['issuer'] !== issuer) throw new Error('names another issuer');
+    if (typeof document['jwks_uri'] !== 'string') throw new Error('names no jwks_uri');
+    return document['jwks_uri'];
+  });
+}
+
+/** Throws for a body that is late or too long, too: it is a failure like any other. */
+async function textOf(response: Response, { signal }: RequestInit): Promise<string> {
+  if (response.status !== 200) throw new Error(`answered ${response.status}`);
+  return until(response.text(), signal ?? undefined);
 }
 
 export function openIdConfigurationUrl(issuer: string): string {

@@ -63,7 +63,7 @@ test(
     await open.close();
 
     await (await write('after')).close();
-    expect(run('restore', copy)).toMatchObject({ err: expect.stringContaining('exists already') });
+    expect(run('restore', copy)).toMatchObject({ err: expect.stringContaining('add --replace') });
     expect(run('restore', copy, '--replace').status).toBe(0);
     expect(await read()).toBe('before');
     expect(run('migrate', '--dry-run').out).toContain('up to date');

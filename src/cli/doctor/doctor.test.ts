@@ -298,8 +298,8 @@ test('an agent in code: its module, collector, keys and certificate', patient, a
     'code/ca.pem': '-----BEGIN CERTIFICATE-----\ncut off',
   });
   const certificate = [
-    ...['--ssl-certificate', folder.path('code/cert.pem')],
-    ...['--ssl-ca-file', folder.path('code/ca.pem')],
+    `--ssl-certificate=${folder.path('code/cert.pem')}`,
+    `--ssl-ca-file=${folder.path('code/ca.pem')}`,
   ];
   for (const source of ['code', 'code/agent.ts']) {
     const { of, code } = await examined(folder.path(source), certificate);
