@@ -253,6 +253,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
     'A message cannot be reverted, because the caller did not pass the log of the conversation',
   'tracker.stale_stack': 'The flows have changed during a conversation; it restarts',
   'turn.step_limit_exceeded': 'A turn exceeded its step limit; all flows were cancelled',
+  'turn.action_failed':
+    'An action that a slot runs in each turn failed; the conversation goes on without it',
   'turn.step_failed': 'A step failed; the user gets an error message',
   'audit.unauthenticated': 'Credentials are missing or invalid (401)',
   'http.stream.failed': 'A stream ended with an error',

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
 import { InProcessActions } from './actions/in-process.ts';
 import { RemoteActions } from './actions/remote.ts';
-import { defineAction } from './actions/runner.ts';
+import { defineAction, firstOf } from './actions/runner.ts';
 import type { AssistantOptions } from './assistant-options.ts';
 import { cancel, Conversation, set, start } from './testing/conversation.ts';
 import { parcelActions, parcels } from './testing/parcels.ts';
@@ -222,11 +222,38 @@ test('an action may ask for another one, and sees the whole tracker', async () =
   ]);
 });
 
+test('the action that a step names as its question asks', async () => {
+  const chat = new Conversation(
+    project({
+      domain: 'slots: {colour: {type: text}}\nactions: [action_palette]',
+      flows:
+        'flows: {paint: {description: Paint., steps: [{collect: colour, utter: action_palette}]}}',
+    }),
+    {
+      actions: new InProcessActions([
+        defineAction({ name: 'action_palette', run: async ({ utter }) => utter('Red or blue?') }),
+      ]),
+    },
+  );
+  expect(await chat.say('paint', start('paint'))).toEqual(['Red or blue?']);
+});
+
 test('an action that keeps a slot runs on every message', async () => {
   const chat = new Conversation(gadgets, { actions: gadgetActions });
   await chat.say('hm');
   await chat.say('hm');
   expect(chat.slot('seen')).toBe(2);
+});
+
+test('an action that keeps a slot and fails is logged, and users do not see it', async () => {
+  const failing = defineAction({
+    name: 'action_count',
+    run: () => Promise.reject(new Error('the shelf is locked')),
+  });
+  const chat = new Conversation(gadgets, {
+    actions: firstOf(new InProcessActions([failing]), gadgetActions),
+  });
+  expect(await chat.say('buy', start('buy'))).toEqual(['Welcome.', 'Which one?']);
 });
 
 test('an action server that answers 400 has rejected the action, and the log says so', async () => {

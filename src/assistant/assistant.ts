@@ -24,7 +24,7 @@ import { Dialogue } from './executor/dialogue.ts';
 import { countFlowEvents } from './executor/flow-spans.ts';
 import { clearStack } from './executor/user-flows.ts';
 import { ROUTED } from './executor/run-action.ts';
-import { ensureSession, expiryOf, run, runBetweenSteps } from './executor/run.ts';
+import { ensureSession, expiryOf, run, runEveryTurn } from './executor/run.ts';
 import type { Domain, Flow } from './model.ts';
 import { Responder } from './responses/responder.ts';
 import { stackProblems } from './stack/stack.ts';
@@ -135,7 +135,7 @@ export class Assistant implements AsyncDisposable {
       understood.commands.filter((command) => !isAnswered(command)),
     );
     dialogue.facts.understoodAt = this.#clock.now();
-    for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
+    for (const action of this.#actionsOfEveryTurn) await runEveryTurn(dialogue, action);
     await run(dialogue);
     await cancelAgents(dialogue, abandonedAgents(dialogue));
     countFlowEvents(tracker.events);

@@ -90,6 +90,8 @@ export interface Domain {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly responses: ReadonlyMap<string, readonly ResponseVariation[]>;
   readonly actions: ReadonlyMap<string, DeclaredAction>;
+  /** Names of forms, which are left out: a step that names one does nothing. @default none */
+  readonly forms?: ReadonlySet<string>;
   readonly intents: readonly string[];
   readonly entities: readonly string[];
   readonly session: SessionConfig;

@@ -178,17 +178,19 @@ const withoutModel =
  */
 export function usedModelGroups({ config, endpoints, subAgents }: Project): ReadonlySet<string> {
   const { nlg, modelGroups } = endpoints;
-  const named = [
-    config.generator?.modelGroup,
-    config.search?.modelGroup,
-    config.search?.embeddingGroup,
-    nlg?.type === 'rephrase' ? nlg.modelGroup : undefined,
-    ...[...subAgents.values()].map((agent) =>
-      agent.protocol === 'RASA' ? agent.modelGroup : undefined,
-    ),
-  ].filter((name) => name !== undefined);
+  const { generator, search } = config;
   // The only group is asked also where none is named.
-  return new Set(modelGroups.size === 1 ? [...named, ...modelGroups.keys()] : named);
+  const only = modelGroups.size === 1 ? [...modelGroups.keys()][0] : undefined;
+  const named = [
+    generator && (generator.modelGroup ?? only),
+    search?.modelGroup,
+    search?.embeddingGroup,
+    nlg?.type === 'rephrase' ? (nlg.modelGroup ?? only) : undefined,
+    ...[...subAgents.values()].map((agent) =>
+      agent.protocol === 'RASA' ? (agent.modelGroup ?? only) : undefined,
+    ),
+  ];
+  return new Set(named.filter((name) => name !== undefined));
 }
 
 /** The network policy of `outbound`; undefined without such a section. */

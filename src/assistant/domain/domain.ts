@@ -44,6 +44,7 @@ class DomainReader {
   readonly #slots = new Map<string, Slot>();
   readonly #responses = new Map<string, readonly ResponseVariation[]>();
   readonly #actions = new Map<string, DeclaredAction>();
+  readonly #forms = new Set<string>();
   readonly #intents = new Set<string>();
   readonly #entities = new Set<string>();
   readonly #synonyms = new Map<string, readonly string[]>();
@@ -76,6 +77,9 @@ class DomainReader {
       this.#noteDefinition('session_config', session, 'keyWarn');
       this.#session = readSessionConfig(session.section());
     }
+    const forms = section.get('forms');
+    if (forms?.isMapping() === true)
+      for (const [name] of forms.section()?.entries() ?? []) this.#forms.add(name);
     for (const key of ['forms', 'e2e_actions', 'config']) {
       section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'write a flow instead' });
     }
@@ -90,6 +94,7 @@ class DomainReader {
       slots: new Map([...builtinSlots, ...base.#slots, ...this.#slots]),
       responses: new Map([...base.#responses, ...this.#responses]),
       actions: new Map([...base.#actions, ...this.#actions]),
+      forms: this.#forms,
       intents: [...new Set([...base.#intents, ...this.#intents])],
       entities: [...new Set([...base.#entities, ...this.#entities])],
       session: this.#session ?? base.#session ?? readSessionConfig(undefined),

@@ -40,7 +40,8 @@ export function enterCollect(
   }
   const question = questionFrame(dialogue, step, frame);
   const hasAction = question.context['collect_action'] !== null;
-  const canAsk = hasAction || dialogue.options.responder.has(step.utter);
+  const canAsk =
+    hasAction || dialogue.options.responder.has(step.utter) || domain.actions.has(step.utter);
   if (!canAsk && tracker.slot(step.slot) === null) {
     throw new StepFailure(
       'no_question',

@@ -55,12 +55,23 @@ export async function run(dialogue: Dialogue): Promise<void> {
 }
 
 /** Runs an action outside of any flow; its failure doesn't end a flow. */
-export async function runBetweenSteps(dialogue: Dialogue, action: string): Promise<void> {
+async function runBetweenSteps(dialogue: Dialogue, action: string): Promise<void> {
   try {
     await runAction(dialogue, action, undefined);
   } catch (error) {
     dialogue.options.signal.throwIfAborted();
     await fail(dialogue, undefined, error);
+  }
+}
+
+/** Runs an action that fills a slot in each turn. The conversation goes on without it when it fails. */
+export async function runEveryTurn(dialogue: Dialogue, action: string): Promise<void> {
+  try {
+    await runAction(dialogue, action, undefined);
+  } catch (error) {
+    dialogue.options.signal.throwIfAborted();
+    dialogue.spans.fail(error instanceof StepFailure ? error.type : 'internal');
+    dialogue.options.logger.error({ action, error }, 'turn.action_failed');
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { projectFolder } from '../../../test/support/greenhouse.ts';
 import { formatProblem } from '../../config/index.ts';
-import { buildAssistant } from '../build/build-assistant.ts';
+import { buildAssistant, usedModelGroups } from '../build/build-assistant.ts';
 import { checkProject } from '../build/check-project.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { loadProject } from './load-project.ts';
@@ -424,4 +424,37 @@ test('a sub agent runs without a model where none is left, and a call of it fail
   });
   expect(problems.filter((one) => !one.includes('warning'))).toEqual([]);
   expect(isBuilt).toBe(true);
+});
+
+test('a step that runs a form does nothing, and an action may ask in place of a response', async () => {
+  const { isBuilt, problems } = await load({
+    'domain.yml': `
+responses: {utter_hi: [{text: Hi}]}
+actions: [action_ask]
+slots: {guess: {type: text}}
+forms: {riddle_form: {required_slots: [guess]}}
+`,
+    'data/flows.yml': `flows:
+  hi:
+    description: Say hi.
+    steps:
+      - action: riddle_form
+      - {collect: guess, utter: action_ask}
+`,
+    'actions.ts': `export const ask = { name: 'action_ask', run: async () => undefined };\n`,
+  });
+  expect(isBuilt).toBe(true);
+  expect(problems).toEqual([
+    'data/flows.yml:5:17 flows.hi.steps[0].action: warning: form "riddle_form" is left out: the step does nothing; write a collect step',
+    'data/flows.yml:6:33 flows.hi.steps[1].utter: warning: "action_ask" is an action, which asks instead of a response',
+    'domain.yml:5:1 forms: warning: "forms" is left out; write a flow instead',
+  ]);
+});
+
+test('only the groups that something asks are needed', async () => {
+  const { project } = await load({
+    'endpoints.yml':
+      'model_groups:\n  - {id: spare, models: [{provider: self-hosted, model: m, api_base: "http://127.0.0.1:1/v1"}]}\n',
+  });
+  expect([...usedModelGroups(project)]).toEqual([]);
 });

@@ -25,7 +25,8 @@ export function withUndeclared(domain: Domain, uses: readonly Use[]): Domain {
   };
 }
 
-function isKnown({ actions, responses }: Domain, name: string): boolean {
+function isKnown({ actions, forms, responses }: Domain, name: string): boolean {
+  if (forms?.has(name) === true) return true;
   const isResponse = responses.has(name) || name.startsWith('utter_');
   return isResponse || actions.has(name) || defaultActionNames.has(name);
 }

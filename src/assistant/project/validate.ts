@@ -30,8 +30,12 @@ function validateNames(scope: ValidationScope): void {
       validateAnswering(scope, field, slot, use.utter);
     }
   }
+  const questions = new Set(usesOf(scope, 'slot').map(({ utter }) => utter));
   for (const { field, name } of usesOf(scope, 'response')) {
-    if (!domain.responses.has(name)) {
+    if (domain.responses.has(name)) continue;
+    if (questions.has(name) && domain.actions.has(name)) {
+      field.warn(`"${name}" is an action, which asks instead of a response`);
+    } else {
       unknown(scope, field, 'response', name, domain.responses.keys());
     }
   }
@@ -39,7 +43,9 @@ function validateNames(scope: ValidationScope): void {
     if (domain.responses.has(name) || domain.actions.has(name) || defaultActionNames.has(name))
       continue;
     if (name.startsWith('utter_')) unknown(scope, field, 'response', name, domain.responses.keys());
-    else if (isComplete) {
+    else if (domain.forms?.has(name) === true) {
+      field.warn(`form "${name}" is left out: the step does nothing`, 'write a collect step');
+    } else if (isComplete) {
       const near = suggest(name, [...domain.actions.keys(), ...defaultActionNames]);
       field.error(`no action named "${name}"`, near ?? 'add it to actions in the domain');
     }
