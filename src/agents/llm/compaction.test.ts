@@ -68,6 +68,22 @@ test('a prompt that the model cannot read is compacted, and asked again', async 
   expect(model.requests[4]?.promptText).not.toContain('question 1');
 });
 
+test('a history that the model could not read is not tried again', async () => {
+  const model = scriptedModel(({ promptText }) =>
+    promptText.includes('question 1') && promptText.includes('question 3')
+      ? tooLong
+      : `answered ${promptText.length}`,
+  );
+  const conversation = await talk({ name: 'a', model }, 3);
+  const asked = model.requests.length;
+  await conversation.say('question 4');
+  expect(model.requests).toHaveLength(asked + 1);
+  const prompt = model.requests.at(-1)?.promptText ?? '';
+  expect(prompt).toContain('left out');
+  expect(prompt).not.toContain('question 1');
+  expect(prompt).toContain('question 3');
+});
+
 test('without earlier turns, long results of tools are cut before the model is asked again', async () => {
   const long = tool({ name: 'long', description: 'Long.', run: () => 'x'.repeat(9_000) });
   const model = scriptedModel([{ toolCalls: [{ name: 'long', input: {} }] }, tooLong, 'Done.']);

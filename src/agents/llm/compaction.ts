@@ -58,7 +58,10 @@ export function resolveCompaction(
   };
 }
 
-/** An entry of the context's log: what came before the last `keeps` entries, in a few words. */
+/**
+ * An entry of the context's log: what came before the last `keeps` entries, in a few words; in none where
+ * it was left out.
+ */
 const summaryFormat = new StoredFormat({
   name: 'summary of conversation',
   schema: z.object({ agent: z.string(), summary: z.string(), keeps: z.number() }),
@@ -87,7 +90,8 @@ export interface HistoryOptions {
  *
  * - **within**: all turns that are kept, after the summary of those before, if there is one.
  * - **compacted**: the older ones were left out or summarised, since they were too many or too long, or
- *   since the model refused to read them. A summary is journaled, and belongs into the log of the turn.
+ *   since the model refused to read them. A summary is journaled, and belongs into the log of the turn. So
+ *   does where the history begins that the model could read: the next turn does not try a longer one.
  */
 export class History {
   readonly #options: HistoryOptions;
@@ -98,13 +102,14 @@ export class History {
   #compactions = 0;
   /** What summaries cost. */
   usage: Usage = noUsage;
-  /** For the log of the conversation: the summary that was made in this turn. */
+  /** For the log of the conversation: where the history begins since this turn. */
   readonly log: JsonObject[] = [];
 
   private constructor(options: HistoryOptions, loaded: Loaded) {
     this.#options = options;
     this.#turns = loaded.turns;
-    this.#summary = loaded.summary;
+    this.#summary = loaded.summary === '' ? undefined : loaded.summary;
+    this.#isCut = loaded.summary === '';
   }
 
   static async load(options: HistoryOptions): Promise<History> {
@@ -136,16 +141,18 @@ export class History {
   async shorten(): Promise<boolean> {
     const { length } = this.#turns;
     if (length === 0) {
-      const had = this.#summary !== undefined;
+      if (this.#summary === undefined) return false;
       this.#summary = undefined;
-      this.#isCut ||= had;
-      return had;
+      this.#isCut = true;
+      this.#note();
+      return true;
     }
     const keeps = Math.floor(length / 2);
     if (this.#options.compaction.strategy === 'summarise' && this.#compactions === 0) {
       await this.#compact(keeps, Number.POSITIVE_INFINITY);
     } else {
       this.#cut(keeps, Number.POSITIVE_INFINITY);
+      this.#note();
     }
     return true;
   }
@@ -207,15 +214,20 @@ export class History {
     if (summary === '') return;
     this.#summary = summary;
     this.#isCut = false;
+    this.#note();
+  }
+
+  #note(): void {
     const { agent } = this.#options;
     const keeps = this.#turns.length;
-    const { value } = summaryFormat.encode({ agent, summary, keeps });
+    const { value } = summaryFormat.encode({ agent, summary: this.#summary ?? '', keeps });
     if (isJsonObject(value)) this.log.splice(0, 1, value);
   }
 }
 
 interface Loaded {
   readonly turns: readonly ReadTurn[];
+  /** Empty where what came before was left out. */
   readonly summary: string | undefined;
 }
 
