@@ -33,7 +33,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'agents.turn.failed':
     'An LLM agent failed although its model answered: a limit was reached, or the answer was refused or invalid (`errorType`)',
   'agents.model.truncated':
-    'A language model stopped at its limit of output tokens: the answer is cut (`finish_reason: length`)',
+    'A language model stopped at its limit of output tokens, or at a content filter: the answer is cut (`finish_reason`)',
   'agents.model.failed': 'A language model did not answer, after all attempts',
   'agents.remote.failed': 'The connection to a remote agent was lost',
   'agents.remote.unreachable': 'A remote agent could not be reached',

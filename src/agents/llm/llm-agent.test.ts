@@ -458,18 +458,21 @@ test('data, text files and images reach the model in a form it can read', async 
   ]);
 });
 
-test('an answer that was cut at the limit of output tokens is marked and logged', async () => {
-  const model = scriptedModel([{ text: 'Once upon a', finishReason: 'length' }]);
+test.each([
+  ['the limit of output tokens', 'length', 'length'],
+  ['a content filter', 'content_filter', 'content-filter'],
+] as const)('an answer that was cut by %s is marked and logged', async (_, sent, finishReason) => {
+  const model = scriptedModel([{ text: 'Once upon a', finishReason: sent }]);
   const lines: string[] = [];
   const logger = createLogger({ level: 'warn', write: (line) => void lines.push(line) });
   const tale = llmAgent({ name: 'a', model });
   const told = await Array.fromAsync(
     tale.take({ ...new Conversation(tale).turn('A tale'), logger }),
   );
-  expect(told.at(-1)).toMatchObject({ kind: 'completed', metadata: { finish_reason: 'length' } });
-  expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
-    expect.objectContaining({ level: 'warn', event: 'agents.model.truncated', agent: 'a' }),
-  ]);
+  const end = { kind: 'completed', metadata: { finish_reason: finishReason } };
+  expect(told.at(-1)).toMatchObject(end);
+  const line = { level: 'warn', event: 'agents.model.truncated', agent: 'a', finishReason };
+  expect(lines.map((each): unknown => JSON.parse(each))).toEqual([expect.objectContaining(line)]);
 });
 
 test('an agent that reaches a limit says so to its developer', async () => {

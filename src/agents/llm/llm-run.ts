@@ -37,6 +37,8 @@ import { formatInstruction, readOutput, responseFormat } from './structured-outp
 const maxCalls = 128;
 const maxTransfers = 8;
 const maxRepairs = 2;
+/** Why a model stopped whose answer is not whole. */
+const cutReasons: ReadonlySet<string> = new Set(['length', 'content-filter', 'error']);
 /** An estimate that holds for most languages and models. */
 const charactersPerToken = 4;
 
@@ -361,11 +363,11 @@ export class LlmRun {
   async #conclude({ text, finishReason }: ModelAnswer): Promise<Next | undefined> {
     if (text === '' && finishReason === 'content-filter')
       return this.#gaveUp('content_filter', 'The model refused to answer.');
-    const isCut = finishReason === 'length';
-    if (isCut) this.#turn.logger.warn({ agent: this.#settings.name }, 'agents.model.truncated');
-    if (text === '' && !isCut)
-      this.#turn.logger.warn({ agent: this.#settings.name, finishReason }, 'agents.model.empty');
-    const mark = isCut ? { finish_reason: 'length' } : {};
+    const isCut = cutReasons.has(finishReason);
+    const why = { agent: this.#settings.name, finishReason };
+    if (isCut) this.#turn.logger.warn(why, 'agents.model.truncated');
+    else if (text === '') this.#turn.logger.warn(why, 'agents.model.empty');
+    const mark = isCut ? { finish_reason: finishReason } : {};
     if (this.#schema === undefined) return this.#completed(text, mark);
     const output = await readOutput(text, this.#schema);
     if (output.ok) {
@@ -374,8 +376,7 @@ export class LlmRun {
     }
     this.#repairs += 1;
     if (this.#repairs > maxRepairs) {
-      const why = `The model's answer is not valid: ${output.problem}`;
-      return this.#gaveUp('invalid_output', why);
+      return this.#gaveUp('invalid_output', `The model's answer is not valid: ${output.problem}`);
     }
     const complaint = `Your answer is not valid: ${output.problem}. ${formatInstruction(this.#schema)}`;
     this.#state.entries.push({ role: 'user', parts: [{ text: complaint }] });
