@@ -209,6 +209,16 @@ test('a server that comes back is found again', async () => {
   expect(again.calls).toEqual({ add: 1 });
 });
 
+test('an error names what a connection failed of', async () => {
+  const { url, port, ...server } = await startHttpSample();
+  await server.close();
+  const connection = connectionTo({ name: 'sample', url, maxRetries: 0 });
+  await expect(connection.tools()).rejects.toMatchObject({
+    code: 'PEER_UNREACHABLE',
+    message: `MCP server "sample": connect ECONNREFUSED 127.0.0.1:${port}`,
+  });
+});
+
 test('a connection is tried several times', async () => {
   let refusals = 2;
   await using server = await startHttpSample({

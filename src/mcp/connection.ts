@@ -188,7 +188,10 @@ export class McpConnection implements AsyncDisposable {
       isRetryable: (error) =>
         !this.#isClosed && !(error instanceof LegateError && error.code === 'UNAUTHENTICATED'),
       onRetry: ({ attempt, delayMs: waitMs, error }) =>
-        this.#logger.warn({ server: this.name, attempt, waitMs, error }, 'mcp.connect.retry'),
+        this.#logger.warn(
+          { server: this.name, attempt, waitMs, reason: errorMessage(error) },
+          'mcp.connect.retry',
+        ),
     });
   }
 
@@ -237,7 +240,9 @@ export class McpConnection implements AsyncDisposable {
 
   #toError(error: unknown, code: Failure['code']): LegateError {
     if (error instanceof LegateError) return error;
-    const text = errorMessage(error).slice(0, 300);
+    // A failed request is only "fetch failed"; what led to it has the details.
+    const cause = causesOf(error).at(-1);
+    const text = cause === undefined ? 'unknown failure' : errorMessage(cause).slice(0, 300);
     return new LegateError(code, `MCP server "${this.name}": ${text}`, { cause: error });
   }
 }
