@@ -135,7 +135,7 @@ export function readConsent(text: string): Consent {
   const isYes = found.length > 0 && found.every(({ meaning }) => meaning === 'yes');
   const isAsking = clauses.length > 1 && asksBack(found);
   const isPlain = isUnderstood && isYes && !isAsking;
-  return { meaning: isPlain ? 'yes' : 'unclear', saysMore: !isUnderstood || found.length > 1 };
+  return { meaning: isPlain ? 'yes' : 'unclear', saysMore: !isPlain };
 }
 
 /** The words of each clause. A question mark is a word that belongs to no phrase. */

@@ -80,6 +80,7 @@ for (const [answer, isRun] of [
   ['Nein.', false],
   ['yes please', true],
   ['Go ahead!', true],
+  ['OK, no problem, go ahead 👍', true],
   ['nope, send half of it', false],
 ] as const) {
   test(`"${answer}" ${isRun ? 'confirms' : 'does not confirm'}`, async () => {
