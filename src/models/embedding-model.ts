@@ -1,5 +1,5 @@
 import type { EmbeddingModelV2, EmbeddingModelV3, EmbeddingModelV4 } from '@ai-sdk/provider';
-import { defaultLogger } from '../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 import { type CreateModelOptions, modelFetch } from './create-model.ts';
@@ -23,7 +23,11 @@ export interface Embedder {
   readonly modelId: string;
   embed(
     texts: readonly string[],
-    options?: { readonly signal?: AbortSignal | undefined },
+    options?: {
+      readonly signal?: AbortSignal | undefined;
+      /** Where retries are logged. @default the embedder's */
+      readonly logger?: Logger;
+    },
   ): Promise<readonly Float32Array[]>;
 }
 
@@ -87,10 +91,10 @@ function embedderOf(
   load: () => Promise<AnyEmbeddingModel>,
   options: Pick<CreateModelOptions, 'logger' | 'now' | 'random'>,
 ): Embedder {
-  const { logger = defaultLogger, now = Date.now, random = Math.random } = options;
+  const { logger: own = defaultLogger, now = Date.now, random = Math.random } = options;
   return {
     modelId,
-    async embed(texts, { signal = new AbortController().signal } = {}) {
+    async embed(texts, { signal = new AbortController().signal, logger = own } = {}) {
       const model = await load();
       const size = Math.max(1, Math.min(batch, (await model.maxEmbeddingsPerCall) ?? batch));
       const vectors: Float32Array[] = [];

@@ -152,7 +152,7 @@ export class SemanticIndex {
     const embedder = await this.#load();
     const reason = () => new LegateError('REQUEST_TIMEOUT', 'the embedding model is too slow');
     using deadline = new Deadline({ signal, milliseconds: timeoutMs, reason });
-    return embedder.embed(texts, { signal: deadline.signal });
+    return embedder.embed(texts, { signal: deadline.signal, logger: this.#logger });
   }
 
   #pause(error: unknown): undefined {

@@ -112,6 +112,15 @@ test('an unavailable model costs nothing but meaning, and memories are embedded 
   ]);
 });
 
+test('retries of the model are logged where the memory logs', async () => {
+  const { group } = await endpoint(() => ({ status: 503, message: 'later' }));
+  const events: unknown[] = [];
+  const write = (line: string): void => void events.push(JSON.parse(line).event);
+  const logger = createLogger({ level: 'warn', write });
+  await new Memory(openMemory(), { embeddingModel: group(), logger }).add(alice, facts);
+  expect(events).toEqual(['model.retry', 'model.retry', 'embedding.failed']);
+});
+
 test('another model embeds all memories again, and vectors of the two are never compared', async () => {
   const { group, asked } = await endpoint((texts) => texts.map(meaningOf));
   const store = openMemory();
