@@ -43,4 +43,4 @@ test('the programs run', async () => {
     'mcp-client': 'Bob was greeted.',
     'mcp-server': 'Bob was greeted.',
   });
-});
+}, 120_000);
