@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export interface RabbitMq {
   /** Ends and starts the server again; only where it is our own. */
   restart(): Promise<void>;
   /** Cuts every connection, as a network would. */
-  closeConnections(): void;
+  closeConnections(): Promise<void>;
   /** Stops the process of the server, as a machine that hangs; connections stay open. */
   freeze(): void;
   /** Lets a frozen server go on. */
@@ -53,9 +53,7 @@ async function given(url: string): Promise<RabbitMq> {
   return {
     url,
     restart: () => Promise.reject(refuse()),
-    closeConnections: () => {
-      throw refuse();
-    },
+    closeConnections: () => Promise.reject(refuse()),
     freeze: () => {
       throw refuse();
     },
@@ -106,9 +104,10 @@ export async function startRabbitMq({
     RABBITMQ_CONF_ENV_FILE: join(directory, 'none'),
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 +sbwt none',
   };
-  const control = (...args: string[]): void => {
-    execFileSync(join(script, '../rabbitmqctl'), ['-n', node, ...args], { env, stdio: 'ignore' });
-  };
+  // Asynchronous: the broker waits for its clients, which may be in this process or thawed by it.
+  const control = async (...args: string[]): Promise<string> =>
+    (await promisify(execFile)(join(script, '../rabbitmqctl'), ['-n', node, ...args], { env }))
+      .stdout;
   const start = async (): Promise<ChildProcess> => {
     const child = startProcess(script, [], { directory, env });
     note(child, directory);
@@ -123,17 +122,14 @@ export async function startRabbitMq({
     url: `amqp://guest:guest@127.0.0.1:${port}`,
     async restart() {
       const gone = new Promise((resolve) => void child.once('exit', resolve));
-      control('stop');
+      await control('stop');
       await gone;
       child = await start();
     },
-    closeConnections: () => control('close_all_connections', 'test'),
+    closeConnections: async () => void (await control('close_all_connections', 'test')),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
-    async control(...args) {
-      const all = ['-q', '-n', node, ...args];
-      return (await promisify(execFile)(join(script, '../rabbitmqctl'), all, { env })).stdout;
-    },
+    control: (...args) => control('-q', ...args),
     async kill() {
       const gone = new Promise((resolve) => void child.once('exit', resolve));
       signal('SIGKILL');
@@ -144,9 +140,7 @@ export async function startRabbitMq({
         memory: ['set_vm_memory_high_watermark', '0', '0.4'],
         disk: ['set_disk_free_limit', '1000000GB', '50MB'],
       }[kind] as [string, string, string];
-      // Asynchronous: the disturbed client may be in this process.
-      const args = ['-n', node, command, isOn ? raised : usual];
-      await promisify(execFile)(join(script, '../rabbitmqctl'), args, { env });
+      await control(command, isOn ? raised : usual);
     },
   };
 }

@@ -111,7 +111,7 @@ function disturb(options: {
       injected.add('freeze');
     },
     async 'cut connections'() {
-      broker.closeConnections();
+      await broker.closeConnections();
       injected.add('cut connections');
     },
     async restart() {

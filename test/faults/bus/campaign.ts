@@ -196,7 +196,7 @@ function faultsOf(options: {
         await pause(random.between(300, 2_000));
         broker.thaw();
       },
-      'connections cut': async () => broker.closeConnections(),
+      'connections cut': () => broker.closeConnections(),
       'memory alarm': () => alarm('memory'),
       'disk alarm': () => alarm('disk'),
       'broker restarted': () => broker.restart(),
