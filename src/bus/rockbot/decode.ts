@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import { busInterface } from '../../peers/index.ts';
 import {
   type AgentCard,
   type AgentInterface,
   type Artifact,
   data,
+  errorMessage,
   type JsonObject,
   LegateError,
   type Message,
@@ -50,7 +52,7 @@ const decoders: Readonly<Record<string, (message: BusMessage) => Decoded>> = {
   [rockbotTypes.card]: card,
 };
 
-/** Of messages that can't be decoded: their receivers refuse the body. */
+/** Of messages that can't be decoded: their receivers refuse them. */
 const kinds: Readonly<Record<string, MessageType>> = {
   [rockbotTypes.request]: 'task',
   [rockbotTypes.result]: 'result',
@@ -60,8 +62,11 @@ const kinds: Readonly<Record<string, MessageType>> = {
   [rockbotTypes.card]: 'announce',
 };
 
+/** A message in our terms, or why it cannot be put so. */
+export type FromRockbot = BusMessage & { readonly problem?: string };
+
 /** A message in our terms: those of RockBot are translated, and all others are returned as they are. */
-export function fromRockbot(message: BusMessage): BusMessage {
+export function fromRockbot(message: BusMessage): FromRockbot {
   const decode = decoders[message.type];
   if (decode === undefined) return message;
   const replyTo =
@@ -70,9 +75,15 @@ export function fromRockbot(message: BusMessage): BusMessage {
   try {
     const { headers, ...decoded } = decode(message);
     return { ...common, ...decoded, headers: { ...common.headers, ...headers } };
-  } catch {
-    return { ...common, type: kinds[message.type] ?? message.type };
+  } catch (error) {
+    return { ...common, type: kinds[message.type] ?? message.type, problem: problemOf(error) };
   }
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return errorMessage(error);
+  const [issue] = error.issues;
+  return issue === undefined ? error.message : `${issue.path.join('.')}: ${issue.message}`;
 }
 
 /** Headers of RockBot have a prefix, which its own constants repeat. */

@@ -19,7 +19,7 @@ import { isResponseTopic, statusQueue, taskQueue, topics } from '../transport/to
 import { invalidConfiguration, LruMap } from '../../protocol/index.ts';
 import { headerNames, readCard } from '../exchange.ts';
 import { rockbotTypes } from './bodies.ts';
-import { fromRockbot } from './decode.ts';
+import { type FromRockbot, fromRockbot } from './decode.ts';
 import { toRockbot } from './encode.ts';
 
 export interface RockbotBrokerOptions {
@@ -92,7 +92,13 @@ export class RockbotBroker implements Broker {
     options: ConsumeOptions,
   ): Promise<() => Promise<void>> {
     const { onRefused } = options;
-    const take = (delivery: Delivery): Promise<AckDecision> => handler(this.#decoded(delivery));
+    const take = async (delivery: Delivery): Promise<AckDecision> => {
+      const decoded = this.#decoded(delivery);
+      const { problem: reason } = decoded;
+      if (reason === undefined) return handler(decoded);
+      await onRefused?.(decoded, reason);
+      return { kind: 'dead', reason };
+    };
     const stop = await this.#broker.consume(renamed(settings), take, {
       ...options,
       ...(onRefused !== undefined && {
@@ -170,14 +176,15 @@ export class RockbotBroker implements Broker {
       async (delivery) => {
         if (delivery.type !== rockbotTypes.status) return done;
         const decoded = this.#decoded(delivery);
-        return this.#sent.get(decoded.correlationId ?? '') === undefined ? done : handler(decoded);
+        const isOurs = this.#sent.has(decoded.correlationId ?? '');
+        return isOurs && decoded.problem === undefined ? handler(decoded) : done;
       },
       // In order, as they are numbered.
       { prefetch: 100, concurrency: 1 },
     );
   }
 
-  #decoded(delivery: Delivery): Delivery {
+  #decoded(delivery: Delivery): Delivery & Pick<FromRockbot, 'problem'> {
     const decoded = { ...delivery, ...fromRockbot(delivery) };
     if (decoded.type === 'announce') this.#noteAgent(decoded, delivery.type);
     if (decoded.type !== 'update' || delivery.type !== rockbotTypes.status) return decoded;

@@ -170,8 +170,11 @@ describe('RockBot calls an agent of ours', () => {
     expect(rockbot.of('AgentTaskError')[0]?.body).toMatchObject({
       taskId: 'x',
       code: 'invalid_request',
+      // In the words of its sender, whose body it is.
+      message: expect.stringMatching(/^message: .*object/) as unknown,
       isRetryable: false,
     });
+    await eventually(() => bus.inspect(taskQueueName(name))).toMatchObject({ deadLetters: 1 });
 
     const long = randomUUID();
     await ask(long, 'wait');
