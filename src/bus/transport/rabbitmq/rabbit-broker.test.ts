@@ -60,9 +60,9 @@ describe('the bus over RabbitMQ, disturbed', () => {
         bus.publish(queue.topic, { type: 'task', body: String((count += 1)) });
       const burst = () => Promise.all(Array.from({ length: 100 }, send));
       const before = burst();
-      let isCut = false;
-      const cut = broker.closeConnections().finally(() => (isCut = true));
-      while (!isCut) await send();
+      const over = new AbortController();
+      const cut = broker.closeConnections().finally(() => over.abort());
+      while (!over.signal.aborted) await send();
       await Promise.all([before, cut, burst()]);
       await eventually(() => seen.size, { timeout: 60_000 }).toBe(count + 1);
     },
