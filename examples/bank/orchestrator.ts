@@ -173,7 +173,7 @@ async function seeds(orchestrator: Orchestrator): Promise<void> {
   assert.match(wordsOf(asked), /Shall I send 30 euros to Ann/);
   const refused = await orchestrator.say('seeds', 'yes', { metadata: { slots: { amount: -700 } } });
   assert.equal(refused.status.state, 'TASK_STATE_INPUT_REQUIRED');
-  assert.match(wordsOf(refused), /more than nothing/);
+  assert.match(wordsOf(refused), /more than zero/);
   const changed = await orchestrator.say('seeds', '40', {
     metadata: { slots: { recipient: 'Bob' } },
   });

@@ -49,7 +49,7 @@ export async function askForLoan(client: Client, amount = 5000): Promise<Task> {
 
 async function finishLoan(client: Client, asked: Task): Promise<void> {
   const offered = await say(client, '24', asked);
-  assertAsks(offered, /euros over 24 months cost [\d.]+ euros a month\.\nShall a colleague call/);
+  assertAsks(offered, /euros over 24 months cost [\d.]+ euros a month\.\nShould a colleague call/);
   const { status } = await say(client, 'no', asked);
   assert.equal(status.state, 'TASK_STATE_COMPLETED');
 }

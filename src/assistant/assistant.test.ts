@@ -19,7 +19,7 @@ function open(options: Partial<AssistantOptions> = {}): Conversation {
 }
 
 const SORRY = 'Something went wrong on my side. Please try that again.';
-const MORE = 'Is there anything else that I can do for you?';
+const MORE = 'Is there anything else I can help you with?';
 
 // ---- Failures -------------------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ test('a flow that was interrupted by one that failed is offered again', async ()
   await chat.say('break', start('broken'));
   expect(await chat.say('Bob', set('recipient', 'Bob'))).toEqual([
     SORRY,
-    'Shall we go on with holding mail?',
+    'Would you like to continue with holding mail?',
   ]);
 });
 
@@ -556,7 +556,7 @@ test('silence is met three times, and a word in between starts the count again',
   expect(await chat.send(silence)).toHaveLength(2);
   expect(await chat.send(silence)).toEqual(['Are you still with me?']);
   expect(await chat.send(silence)).toEqual([
-    'As I hear nothing more, I end our conversation here. Goodbye.',
+    'I have not heard from you, so I am ending our conversation. Goodbye.',
   ]);
   expect(chat.outcome.ended).toBe(true);
 });
@@ -570,18 +570,16 @@ test('the user is asked for a rating once per session', async () => {
   const no = set('continue_conversation', false);
   await chat.say('hours', start('opening_hours'));
   expect(await chat.say('no', no)).toEqual([
-    'Thank you for writing. Until next time.',
+    'Thank you for chatting. Goodbye.',
     'Are you satisfied with how this went?',
   ]);
   expect(await chat.send({ text: '/SetSlots(csat_score=satisfied)' })).toEqual([
     'That is good to hear.',
   ]);
   await chat.say('hours', start('opening_hours'));
-  expect(await chat.say('no', no)).toEqual(['Thank you for writing. Until next time.']);
+  expect(await chat.say('no', no)).toEqual(['Thank you for chatting. Goodbye.']);
   expect(await chat.say('hours', start('opening_hours'))).toHaveLength(2);
-  expect(await chat.say('yes', set('continue_conversation', true))).toEqual([
-    'Gladly. What is it?',
-  ]);
+  expect(await chat.say('yes', set('continue_conversation', true))).toEqual(['Sure. What is it?']);
 });
 
 test('a flow that changed under the conversation is given up with a word, and the message is heard', async () => {
@@ -592,7 +590,7 @@ test('a flow that changed under the conversation is given up with a word, and th
   const after = new Conversation({ ...office, flows }, { actions: parcelActions });
   after.tracker = chat.tracker;
   expect(await after.say('track', start('track_parcel'))).toEqual([
-    'I was just updated, and lost track of what we were doing. Please start again from the top.',
+    'I was just updated and lost track of our conversation. Please start again.',
     'What is the code?',
   ]);
 });

@@ -18,7 +18,7 @@ function open(): Conversation {
   return new Conversation(office, { actions: parcelActions });
 }
 
-const MORE = 'Is there anything else that I can do for you?';
+const MORE = 'Is there anything else I can help you with?';
 
 test('1: slots are asked for one by one, confirmed, acted upon, and the user is asked for more', async () => {
   const chat = open();
@@ -74,7 +74,7 @@ test('3: a slot given upfront is not asked for', async () => {
 test('4: cancelling says so, forgets the slots, and starting again asks again', async () => {
   const chat = await atConfirmation();
   expect(await chat.say('never mind', cancel)).toEqual([
-    'Fine, I will not go on with sending a parcel.',
+    'OK, I will not continue with sending a parcel.',
     MORE,
   ]);
   expect(chat.outcome).toMatchObject({
@@ -89,7 +89,7 @@ test('4: cancelling says so, forgets the slots, and starting again asks again', 
 test('5: stopping one thing for another cancels first and starts then', async () => {
   const chat = await atConfirmation();
   const said = await chat.say('stop that, track a parcel', cancel, start('track_parcel'));
-  expect(said).toEqual(['Fine, I will not go on with sending a parcel.', 'What is the code?']);
+  expect(said).toEqual(['OK, I will not continue with sending a parcel.', 'What is the code?']);
   expect(chat.outcome.userFlows).toEqual(['track_parcel']);
   expect(await chat.say('p1', set('code', 'p1'))).toEqual(['Parcel P1 is on its way.', MORE]);
 });
@@ -102,7 +102,7 @@ test('5: starting the same thing over keeps only what the same sentence says', a
     start('send_parcel'),
     set('recipient', 'Eve'),
   );
-  expect(said).toEqual(['Fine, I will not go on with sending a parcel.', 'How heavy is it?']);
+  expect(said).toEqual(['OK, I will not continue with sending a parcel.', 'How heavy is it?']);
   expect(chat.slot('recipient')).toBe('Eve');
   expect(chat.slot('service')).toBeNull();
 });
@@ -170,13 +170,13 @@ test('10: after a correction the flow can be cancelled', async () => {
   const chat = await atConfirmation();
   await chat.say('make it 3', set('weight', 3));
   expect(await chat.say('stop', cancel)).toEqual([
-    'Fine, I will not go on with sending a parcel.',
+    'OK, I will not continue with sending a parcel.',
     MORE,
   ]);
   expect(chat.slot('weight')).toBeNull();
 });
 
-const GO_ON = 'Shall we go on with sending a parcel?';
+const GO_ON = 'Would you like to continue with sending a parcel?';
 
 test('11: after a digression the user is asked, and yes leads back to the same question', async () => {
   const chat = open();
@@ -209,7 +209,7 @@ test('11: no cancels what was interrupted', async () => {
   await chat.say('send a parcel', start('send_parcel'));
   await chat.say('when are you open?', start('opening_hours'));
   const no = set('continue_interrupted_flow_confirmation', false);
-  expect(await chat.say('no', no)).toEqual(['Fine, I leave that.', MORE]);
+  expect(await chat.say('no', no)).toEqual(['OK, I canceled that.', MORE]);
   expect(chat.flowEvents).toEqual(['flow_cancelled send_parcel']);
 });
 
@@ -219,16 +219,16 @@ test('11: with several interrupted flows the user chooses one, and is asked agai
   await chat.say('hold my mail', start('hold_mail'));
   expect(await chat.say('when are you open?', start('opening_hours'))).toEqual([
     'Open from 9 to 5.',
-    'Which shall we go on with: holding mail or sending a parcel? Say none to drop them.',
+    'Which would you like to continue with: holding mail or sending a parcel? Say none to cancel them.',
   ]);
   const choose = (name: string) => set('interrupted_flow_to_continue', name);
   expect(await chat.say('the moon', choose('the moon'))).toEqual([
-    'Which shall we go on with: holding mail or sending a parcel? Say none to drop them.',
+    'Which would you like to continue with: holding mail or sending a parcel? Say none to cancel them.',
   ]);
   expect(await chat.say('the parcel', choose('Sending a parcel'))).toEqual(['Who is it for?']);
   expect(await chat.say('stop', cancel)).toEqual([
-    'Fine, I will not go on with sending a parcel.',
-    'Shall we go on with holding mail?',
+    'OK, I will not continue with sending a parcel.',
+    'Would you like to continue with holding mail?',
   ]);
 });
 
@@ -368,7 +368,7 @@ test('19: an answer of the wrong type is refused with words of its own', async (
   const chat = open();
   await chat.say('hold my mail', start('hold_mail'));
   expect(await chat.say('soon', set('from_day', 'soon'))).toEqual([
-    'I need a number here that fits the question.',
+    'Please answer with a number.',
     'From which day?',
   ]);
   expect(await chat.say('10', set('from_day', '10'))).toEqual(['Until which day?']);
@@ -411,7 +411,7 @@ test('20: cancelling in a called flow cancels the flow that called it', async ()
   const chat = open();
   await chat.say('redirect', start('redirect_parcel'));
   expect(await chat.say('stop', cancel)).toEqual([
-    'Fine, I will not go on with redirecting a parcel.',
+    'OK, I will not continue with redirecting a parcel.',
     MORE,
   ]);
   expect(chat.flowEvents).toEqual([

@@ -227,7 +227,7 @@ test('shell talks over a pipe: one line is one message, a number is a button', a
       '  1) Little',
       '  2) Much',
       'The shade is high.',
-      'Is there anything else that I can do for you?',
+      'Is there anything else I can help you with?',
       'How many litres?',
       '',
     ].join('\n'),

@@ -123,7 +123,7 @@ test('a flow comes between: the agent is resumed where it was, and does not end 
   expect(await chat.say('a hotel', continueAgent)).toEqual(['finder continued 1']);
   expect(await chat.say('weather?', start('weather'))).toEqual([
     'Sunny.',
-    'Shall we go on with planning a journey?',
+    'Would you like to continue with planning a journey?',
   ]);
   expect(chat.flowEvents.slice(0, 2)).toEqual([
     'flow_interrupted journey',
@@ -164,7 +164,7 @@ test('a question back comes between: whatever is chosen, the agent is not lost',
   expect(chat.flowEvents[0]).toBe('agent_interrupted finder');
   expect(await chat.say('weather', start('weather'))).toEqual([
     'Sunny.',
-    'Shall we go on with planning a journey?',
+    'Would you like to continue with planning a journey?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
   expect(chat.outcome.waitingAgent).toBe('finder');
@@ -190,7 +190,7 @@ test('two agents wait: the right one is resumed, with its own state', async () =
   expect(await chat.say('pizza', start('food'))).toEqual(['cook started 0']);
   expect(await chat.say('done', continueAgent)).toEqual([
     'cook completed after 1',
-    'Shall we go on with planning a journey?',
+    'Would you like to continue with planning a journey?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 2']);
   expect(chat.flowEvents).toEqual(['flow_resumed journey', 'agent_resumed finder']);
@@ -210,7 +210,7 @@ test('the user goes back to the lower of two agents by name, and later to the ot
   expect(await chat.say('pizza', start('food'))).toEqual(['cook resumed 1']);
   expect(await chat.say('done', continueAgent)).toEqual([
     'cook completed after 2',
-    'Shall we go on with planning a journey?',
+    'Would you like to continue with planning a journey?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 2']);
 });
@@ -310,7 +310,7 @@ test('an agent within a called flow is interrupted and resumed, and the caller c
   expect(await chat.say('a tour', start('tour'))).toEqual(['guide started 0']);
   expect(await chat.say('weather?', start('weather'))).toEqual([
     'Sunny.',
-    'Shall we go on with a tour?',
+    'Would you like to continue with a tour?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['guide resumed 1']);
   expect(await chat.say('done', continueAgent)).toEqual([
@@ -329,7 +329,7 @@ test('cancelling the flow that came between leads back to the agent', async () =
   const { chat } = one;
   await chat.say('pizza', start('food'));
   const said = await chat.say('stop', cancel);
-  expect(said.at(-1)).toBe('Shall we go on with planning a journey?');
+  expect(said.at(-1)).toBe('Would you like to continue with planning a journey?');
   expect(chat.flowEvents).toEqual(['agent_cancelled cook', 'flow_cancelled food']);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
 });
@@ -348,7 +348,7 @@ test('a flow that breaks while it came between leaves the agent to be resumed', 
   const { chat } = one;
   const said = await chat.say('break it', start('broken'));
   expect(said.filter((text) => text === APOLOGY)).toHaveLength(1);
-  expect(said.at(-1)).toBe('Shall we go on with planning a journey?');
+  expect(said.at(-1)).toBe('Would you like to continue with planning a journey?');
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
 });
 

@@ -19,7 +19,7 @@ test('a conversation over the channel, with buttons', async () => {
   ]);
   expect((await talk(house, '5')).body).toEqual([
     { recipient_id: 'ada', text: 'Monstera got 5 litres.' },
-    { recipient_id: 'ada', text: 'Is there anything else that I can do for you?' },
+    { recipient_id: 'ada', text: 'Is there anything else I can help you with?' },
   ]);
   expect((await talk(house, 'set the shade')).body).toEqual([
     {
@@ -74,7 +74,7 @@ test('?stream=true: one object a line, pieces of messages first, none of them tw
     { recipient_id: 'ada', text: 'Everything' },
     { recipient_id: 'ada', text: ' grows' },
     { recipient_id: 'ada', text: '.' },
-    { recipient_id: 'ada', text: 'Is there anything else that I can do for you?' },
+    { recipient_id: 'ada', text: 'Is there anything else I can help you with?' },
   ]);
 });
 

@@ -52,7 +52,7 @@ function judgeStart(
   if (flow === undefined || flow.isPattern) return 'impossible';
   const active = activeSegment(stack);
   if (active !== undefined && !isCancelling && flowIds(active).includes(flow.id)) {
-    // "Shall we go on with it?" - "Yes, with the transfer."
+    // "Would you like to continue with it?" - "Yes, with the transfer."
     const isAsked = isAskingToContinue(stack) && active.root.flowId === flow.id;
     return isAsked ? command : 'satisfied';
   }

@@ -139,7 +139,7 @@ test('a failure tells the place, the message, what was expected and what came', 
       '  - bot_uttered utter_too_much',
       '  + "The tap is open." [Close it]',
       '  + utter_watered: "Monstera got 5 litres."',
-      '  + utter_ask_continue_conversation: "Is there anything else that I can do for you?"',
+      '  + utter_ask_continue_conversation: "Is there anything else I can help you with?"',
     ].join('\n'),
   );
 });

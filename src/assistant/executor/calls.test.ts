@@ -73,7 +73,7 @@ function scripted(script: Readonly<Record<string, readonly CallOutcome[]>>) {
   return { chat, calls, cancelled, modes };
 }
 
-const MORE = 'Is there anything else that I can do for you?';
+const MORE = 'Is there anything else I can help you with?';
 const toRome = [start('trip'), set('city', 'Rome')] as const;
 
 test('an agent that asks waits on the stack, hears the answer, and the flow continues after it', async () => {
@@ -119,7 +119,7 @@ test('another flow interrupts the agent, and it is resumed when the user wants t
   await chat.say('to Rome', ...toRome);
   expect(await chat.say('weather?', start('weather'))).toEqual([
     'Sunny.',
-    'Shall we go on with planning a trip?',
+    'Would you like to continue with planning a trip?',
   ]);
   expect(chat.flowEvents.slice(0, 2)).toEqual([
     'flow_interrupted trip',
@@ -186,7 +186,7 @@ test('cancelling the flow cancels its agent', async () => {
   const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
   await chat.say('to Rome', ...toRome);
   expect(await chat.say('stop', cancel)).toEqual([
-    'Fine, I will not go on with planning a trip.',
+    'OK, I will not continue with planning a trip.',
     MORE,
   ]);
   expect(chat.flowEvents).toEqual(['agent_cancelled finder', 'flow_cancelled trip']);

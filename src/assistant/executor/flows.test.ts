@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { cancel, Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 
-const MORE = 'Is there anything else that I can do for you?';
+const MORE = 'Is there anything else I can help you with?';
 
 /** Slots a to d that are asked for as "a?", and `utter_x` that says where the flow is. */
 function open(flows: string, domain = ''): Conversation {
@@ -134,7 +134,10 @@ test('a flow that another one was linked to inside a digression leads back to wh
   jump: {description: Jumps., steps: [{action: utter_x}]}
 `);
   await chat.say('long', start('long'));
-  expect(await chat.say('hop', start('hop'))).toEqual(['x None None', 'Shall we go on with long?']);
+  expect(await chat.say('hop', start('hop'))).toEqual([
+    'x None None',
+    'Would you like to continue with long?',
+  ]);
 });
 
 test('set_slots sets and clears, and what it set is forgotten at the end', async () => {
@@ -181,7 +184,7 @@ test('what the readable names of flows are depends on the language', async () =>
   chat.tracker = german.tracker;
   expect(await chat.say('speak', start('speak'))).toEqual([
     'x None None',
-    'Shall we go on with das Reden?',
+    'Would you like to continue with das Reden?',
   ]);
 });
 

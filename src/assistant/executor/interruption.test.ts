@@ -3,7 +3,7 @@ import { cancel, Conversation, set, start } from '../testing/conversation.ts';
 import { parcelActions, parcels } from '../testing/parcels.ts';
 
 const office = parcels();
-const MORE = 'Is there anything else that I can do for you?';
+const MORE = 'Is there anything else I can help you with?';
 const yes = set('continue_interrupted_flow_confirmation', true);
 
 function open(): Conversation {
@@ -18,8 +18,8 @@ test('starting a flow that was interrupted resumes it, and interrupts the one th
   expect(chat.flowEvents).toEqual(['flow_interrupted hold_mail', 'flow_resumed send_parcel']);
   expect(chat.outcome.userFlows).toEqual(['hold_mail', 'send_parcel']);
   expect(await chat.say('stop', cancel)).toEqual([
-    'Fine, I will not go on with sending a parcel.',
-    'Shall we go on with holding mail?',
+    'OK, I will not continue with sending a parcel.',
+    'Would you like to continue with holding mail?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['From which day?']);
 });
@@ -40,7 +40,7 @@ test('asked whether to continue, something new is started and the question comes
   expect(chat.flowEvents).toEqual(['flow_started track_parcel']);
   expect(await chat.say('p1', set('code', 'p1'))).toEqual([
     'Parcel P1 is on its way.',
-    'Shall we go on with sending a parcel?',
+    'Would you like to continue with sending a parcel?',
   ]);
 });
 
@@ -49,7 +49,7 @@ test('asked whether to continue, cancelling ends the flow that was interrupted',
   await chat.say('send a parcel', start('send_parcel'));
   await chat.say('hours', start('opening_hours'));
   expect(await chat.say('cancel it', cancel)).toEqual([
-    'Fine, I will not go on with sending a parcel.',
+    'OK, I will not continue with sending a parcel.',
     MORE,
   ]);
   expect(chat.outcome.userFlows).toEqual([]);
@@ -62,7 +62,7 @@ test('several flows asked for inside another one run in their order before it is
   expect(said).toEqual(['Open from 9 to 5.', 'What is the code?']);
   expect(await chat.say('p1', set('code', 'p1'))).toEqual([
     'Parcel P1 is on its way.',
-    'Shall we go on with sending a parcel?',
+    'Would you like to continue with sending a parcel?',
   ]);
 });
 
@@ -82,7 +82,7 @@ test('none of several interrupted flows may be wanted', async () => {
   await chat.say('hold my mail', start('hold_mail'));
   await chat.say('hours', start('opening_hours'));
   const none = set('interrupted_flow_to_continue', 'None');
-  expect(await chat.say('none', none)).toEqual(['Fine, I leave that.', MORE]);
+  expect(await chat.say('none', none)).toEqual(['OK, I canceled that.', MORE]);
   expect(chat.flowEvents).toEqual(['flow_cancelled hold_mail', 'flow_cancelled send_parcel']);
 });
 

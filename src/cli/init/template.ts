@@ -80,6 +80,7 @@ export function templateOf(plan: Plan): Template {
     variable: variableFrom(plan.name),
     description: plan.description,
     quotedDescription: JSON.stringify(plan.description),
+    literalDescription: literal(plan.description),
     start,
     test,
     dockerRun: `# docker run ${dockerRun} ${volume} ${packageName}`,
@@ -135,4 +136,9 @@ function variableFrom(name: string): string {
   )
     ? `${camel}Agent`
     : camel;
+}
+
+/** A string literal as the rest of the file writes them: in single quotes, unless the text has some. */
+function literal(text: string): string {
+  return /['\\\p{Cc}]/u.test(text) ? JSON.stringify(text) : `'${text}'`;
 }

@@ -20,8 +20,8 @@ async function talk(...lines: readonly string[]): Promise<string> {
 
 const all = 'send 2 kg to Bob, standard';
 const asked = '2 kg to Bob, standard. Shall I send it?';
-const proceed = 'Open from 9 to 5. Shall we go on with sending a parcel?';
-const more = 'Is there anything else that I can do for you?';
+const proceed = 'Open from 9 to 5. Would you like to continue with sending a parcel?';
+const more = 'Is there anything else I can help you with?';
 
 test.each<readonly [string, readonly string[], string]>([
   ['1: asks one by one', ['send a parcel', 'Bob', '2', 'standard'], asked],
@@ -33,12 +33,12 @@ test.each<readonly [string, readonly string[], string]>([
   ['1: ends with a no', [all, 'yes', 'no', 'great'], 'That is good to hear.'],
   ['2: takes all slots at once', [all], asked],
   ['3: takes one slot upfront', ['send a parcel to Bob'], 'How heavy is it?'],
-  ['4: cancels', [all, 'cancel'], `Fine, I will not go on with sending a parcel. ${more}`],
+  ['4: cancels', [all, 'cancel'], `OK, I will not continue with sending a parcel. ${more}`],
   ['4: asks again after it', [all, 'never mind', 'send a parcel'], 'Who is it for?'],
   [
     '5: cancels for something else',
     [all, 'stop that, track a parcel'],
-    'Fine, I will not go on with sending a parcel. What is the code?',
+    'OK, I will not continue with sending a parcel. What is the code?',
   ],
   [
     '6: corrects',
@@ -64,7 +64,7 @@ test.each<readonly [string, readonly string[], string]>([
   [
     '10: corrects and cancels',
     [all, 'make it 3', 'stop'],
-    `Fine, I will not go on with sending a parcel. ${more}`,
+    `OK, I will not continue with sending a parcel. ${more}`,
   ],
   ['11: digresses', ['send a parcel', 'when are you open?'], proceed],
   ['11: goes on', ['send a parcel', 'when are you open?', 'yes please'], 'Who is it for?'],
@@ -76,7 +76,7 @@ test.each<readonly [string, readonly string[], string]>([
   [
     '11: does not go on',
     ['send a parcel', 'when are you open?', 'no'],
-    `Fine, I leave that. ${more}`,
+    `OK, I canceled that. ${more}`,
   ],
   [
     '11: goes on with one of two',
@@ -112,11 +112,7 @@ test.each<readonly [string, readonly string[], string]>([
     'That would end before it begins. Until which day?',
   ],
   ['19: both days at once', ['hold my mail from 10 to 20'], 'Hold it from 10 to 20?'],
-  [
-    '19: the wrong form',
-    ['hold my mail', 'soon'],
-    'I need a number here that fits the question. From which day?',
-  ],
+  ['19: the wrong form', ['hold my mail', 'soon'], 'Please answer with a number. From which day?'],
   [
     '20: a guarded flow',
     ['my history'],
