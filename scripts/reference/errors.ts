@@ -29,10 +29,13 @@ const meanings: Readonly<Record<ErrorCode, readonly [string, string]>> = {
     'The agent does not support the requested protocol version',
     'Use one of the interfaces in the card',
   ],
-  PARSE_ERROR: ['The request is not JSON', ''],
-  INVALID_REQUEST: ['The JSON is not a valid request', ''],
-  METHOD_NOT_FOUND: ['The method does not exist', ''],
-  INVALID_PARAMS: ['Fields of the request are invalid; the error names each', ''],
+  PARSE_ERROR: ['The request is not JSON', 'Send a JSON body'],
+  INVALID_REQUEST: ['The JSON is not a valid request', 'Send a JSON-RPC 2.0 request object'],
+  METHOD_NOT_FOUND: [
+    'The method does not exist',
+    'Check its name: 1.0 and 0.3 name methods differently',
+  ],
+  INVALID_PARAMS: ['Fields of the request are invalid', 'Fix the fields that the error names'],
   INTERNAL: [
     'An internal error of the server; the response has no details',
     'Search the server log for `http.internal_error`',
@@ -54,41 +57,59 @@ const meanings: Readonly<Record<ErrorCode, readonly [string, string]>> = {
   UNAVAILABLE: ['The server or a dependency is temporarily unavailable', 'Retry'],
   PAYLOAD_TOO_LARGE: ['The body is larger than `limits.maxBodyBytes`', 'Send files by URL'],
   UNSUPPORTED_ENCODING: ['The content encoding is not supported', 'Send the body uncompressed'],
-  ROUTE_NOT_FOUND: ['The path does not exist', ''],
+  ROUTE_NOT_FOUND: ['The path does not exist', 'Use the URL of an interface in the card'],
   METHOD_NOT_ALLOWED: ['The path does not support this HTTP method', 'See `Allow`'],
-  REQUEST_TIMEOUT: ['The request timed out', ''],
-  CONTEXT_TOO_LONG: ["The prompt exceeds the language model's context window", ''],
+  REQUEST_TIMEOUT: ['The request timed out', 'Retry, or raise the timeout'],
+  CONTEXT_TOO_LONG: [
+    "The prompt exceeds the language model's context window",
+    'Shorten the message, or set `compaction`',
+  ],
   CONFIGURATION_INVALID: [
-    'A file, an option or a flag is invalid; the message says which, and how to fix it',
-    '',
+    'A file, an option or a flag is invalid',
+    'The message says which, and how to fix it',
   ],
   STORE_FAILED: ['The store is unreachable, or refused a write', 'Check the database'],
   STORE_VERSION: [
     'The schema has another version',
     'Run `legate db migrate`, or install a newer Legate',
   ],
-  PEER_UNREACHABLE: ['Another agent is unreachable', ''],
-  PEER_INVALID: ['The response of another agent is not valid A2A', ''],
+  PEER_UNREACHABLE: ['Another agent is unreachable', 'Check its URL, and that it is running'],
+  PEER_INVALID: [
+    'The response of another agent is not valid A2A',
+    'See what is invalid with `legate check <URL>`',
+  ],
 };
 
 export function errorsPage(): string {
-  const rows = (Object.keys(errorTable) as ErrorCode[]).map((code) => {
-    const { jsonRpc, http, grpc, exit, ...rest } = errorTable[code];
-    const older = 'v100' in rest ? (rest.v100 as { http?: number; grpc?: string }) : {};
-    const status = older.http === undefined ? `${http}` : `${http} (1.0.0: ${older.http})`;
-    const name = older.grpc === undefined ? grpc : `${grpc} (1.0.0: ${older.grpc})`;
-    const [when, remedy] = meanings[code];
-    const types = [code.toLowerCase(), ...('errorTypes' in rest ? rest.errorTypes : [])];
-    const failed = types.map((type) => `\`${type}\``).join(', ');
-    return `| \`${code}\` | ${jsonRpc} | ${status} | ${name} | ${exit} | ${failed} | ${when} | ${remedy} |`;
+  const codes = Object.keys(errorTable) as ErrorCode[];
+  const rows = codes.map((code) => {
+    const { jsonRpc, http, grpc, exit } = errorTable[code];
+    return `| [\`${code}\`](#${code.toLowerCase()}) | ${jsonRpc} | ${http} | ${grpc} | ${exit} |`;
   });
   return [
     '# Errors',
-    'Every error is a `LegateError` with a stable `code`, and maps to a status of each binding. `errorProfile` selects the statuses of specification 1.0.0 where they differ. The last number is the exit code of the `legate` command. A task that failed names its reason in `error_type`; `client.ask` rejects with the code of that row, and with `INTERNAL` for other types.',
-    [
-      '| code | JSON-RPC | HTTP | gRPC | exit | `error_type` | cause | fix |',
-      '|---|---|---|---|---|---|---|---|',
-      ...rows,
-    ].join('\n'),
+    'Every error is a `LegateError` with a stable `code`, and maps to a status of each binding. The last number is the exit code of the `legate` command.',
+    ['| code | JSON-RPC | HTTP | gRPC | exit |', '|---|---|---|---|---|', ...rows].join('\n'),
+    'A task that failed names its reason in `error_type`; `client.ask` rejects with the code of that reason, and with `INTERNAL` for other reasons.',
+    ...codes.flatMap(sectionOf),
   ].join('\n\n');
+}
+
+function sectionOf(code: ErrorCode): readonly string[] {
+  const { jsonRpc: _jsonRpc, http: _http, grpc: _grpc, exit: _exit, ...rest } = errorTable[code];
+  const [cause, fix] = meanings[code];
+  const types = [code.toLowerCase(), ...('errorTypes' in rest ? rest.errorTypes : [])];
+  const older = 'v100' in rest ? (rest.v100 as { http?: number; grpc?: string }) : {};
+  const statuses = [
+    older.http === undefined ? '' : `HTTP ${older.http}`,
+    older.grpc === undefined ? '' : `gRPC ${older.grpc}`,
+  ].filter((status) => status !== '');
+  return [
+    `## ${code}`,
+    `${cause}. ${fix}.`,
+    `\`error_type\`: ${types.map((type) => `\`${type}\``).join(', ')}`,
+    ...(statuses.length === 0
+      ? []
+      : [`With \`errorProfile: '1.0.0'\`: ${statuses.join(', ')}`]),
+  ];
 }

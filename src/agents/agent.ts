@@ -42,7 +42,7 @@ export interface Agent<Output = unknown> {
   /** Media types produced, for the card. @default ['text/plain', 'application/json'] */
   readonly outputModes?: readonly string[];
   /**
-   * What is done one turn at a time: the whole conversation (`context`, the default), or only the
+   * What runs one turn at a time: the whole conversation (`context`, the default), or only the
    * turns of one task (`task`), for agents that keep no conversation state.
    */
   readonly serialise?: 'context' | 'task';

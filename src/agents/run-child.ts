@@ -34,7 +34,7 @@ import {
  * @example const options: RunChildOptions = { message: 'Only the totals, please', shows: false };
  */
 export interface RunChildOptions {
-  /** What the child is sent. @default the message that started the task */
+  /** The message to the child. @default the message that started the task */
   readonly message?: string | Part | readonly Part[];
   /** Whether the caller sees the child's artifacts, under ids that begin with its name. @default true */
   readonly shows?: boolean;

@@ -35,7 +35,7 @@ export interface AuthenticatorOptions {
    * @default any one is enough
    */
   readonly require?: readonly string[];
-  /** Lets requests without any credential in as anonymous. A wrong one is still refused. @default false */
+  /** Accepts requests without credentials as anonymous. Invalid credentials are still refused. @default false */
   readonly allowAnonymous?: boolean;
   /** @default 'legate' */
   readonly realm?: string;

@@ -118,8 +118,8 @@ export interface Verifier {
   /** The HTTP authentication scheme of its challenge. */
   readonly challenge: 'Bearer' | 'ApiKey' | 'MutualTLS';
   /**
-   * Who vouches for the subjects, where that is somebody else. Two verifiers with different issuers
-   * must not make the same subject of two people.
+   * The identity provider that issues the subjects, if there is one. Two verifiers with different
+   * issuers must not map two people to the same subject.
    */
   readonly issuer?: string;
   /** Set before every subject. @default '' */

@@ -75,7 +75,7 @@ export interface JwtVerifierOptions {
   readonly logger?: Logger;
   /** In the card. @default 'bearer', or 'openId' for an OpenID Connect issuer */
   readonly schemeName?: string;
-  /** What the card declares instead, for example OAuth flows. */
+  /** The schemes that the card declares instead, for example OAuth flows. */
   readonly scheme?: SecurityScheme;
 }
 

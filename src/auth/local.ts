@@ -139,7 +139,7 @@ export function isLocalName(name: string): boolean {
  * @example const options: BindOptions = { host: '0.0.0.0', isAuthenticated: !auth.isOpen };
  */
 export interface BindOptions {
-  /** What the server is told to listen on; unset listens on every address. */
+  /** The address that the server listens on; unset listens on every address. */
   readonly host?: string;
   /** Whether callers must authenticate. */
   readonly isAuthenticated: boolean;

@@ -235,7 +235,7 @@ export function toLegateError(thrown: unknown): LegateError {
 }
 
 /**
- * A configuration, an option or a file that somebody wrote is invalid.
+ * The error for an invalid option or configuration file.
  * @example if (port > 65_535) throw invalidConfiguration(`port: ${port} is not a port`);
  */
 export function invalidConfiguration(message: string, cause?: unknown): LegateError {

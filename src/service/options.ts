@@ -42,7 +42,7 @@ export type EngineTuning = Partial<
 export interface SharedOptions {
   /** A store, or which one to open. @default { type: 'memory' } */
   store?: Store | StoreOptions;
-  /** What one caller may ask for at a time, over all agents and transports of the process. */
+  /** Limits of one caller, over all agents and transports of the process. */
   callerLimits?: CallerLimitsOptions;
   /** Counts the requests of a caller over all replicas, in the store, instead of in this process. */
   clusterRate?: Omit<ClusterRateOptions, 'records'>;
@@ -109,9 +109,9 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   skillScopes?: SkillScopes;
   /** Whether the card is for authenticated callers only. @default false */
   protectsCard?: boolean;
-  /** Takes 1.0 requests that do not state their version. @default false */
+  /** Accepts 1.0 requests without a version. @default false */
   isLenient?: boolean;
-  /** Which revision of the specification's table of errors is answered with. @default '1.0.1' */
+  /** The revision of the specification whose error statuses the server sends. @default '1.0.1' */
   errorProfile?: '1.0.1' | '1.0.0';
   /**
    * How often the bytes of files are encoded in base64 over HTTP+JSON and gRPC of 0.3, for all

@@ -58,7 +58,7 @@ test('a new session is welcomed again; a continued conversation is not', patient
   await page.getByRole('button', { name: 'Connect' }).click();
   await expect.poll(() => page.locator('.welcome').count()).toBe(0);
   await open.say('Ann');
-  await page.locator('.turn').getByText('How much shall I send?').waitFor();
+  await page.locator('.turn').getByText('How much should I send?').waitFor();
 });
 
 test(

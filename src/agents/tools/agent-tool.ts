@@ -32,7 +32,7 @@ const input = z.object({ request: z.string().describe('What the agent is to do, 
 export type AgentToolOptions = Partial<
   Pick<ToolOptions<JsonObject>, 'description' | 'needsConfirmation' | 'timeoutMs'>
 > & {
-  /** What the model calls it. @default the agent's name; of a remote agent, the name in its card */
+  /** The tool's name for the model. @default the agent's name; of a remote agent, the name in its card */
   readonly name?: string;
   /**
    * Whether it runs again when a crash left its outcome unknown. @default true for agents with

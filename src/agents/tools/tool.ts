@@ -55,7 +55,7 @@ export interface ToolContext {
  * @example const pause: ToolPauseOptions = { question: [text('Small or large?')], state: { dish: 'pizza' } };
  */
 export interface ToolPauseOptions {
-  /** What the caller is asked, in words or parts. */
+  /** The question to the caller, as text or parts. */
   readonly question: string | Part | readonly Part[];
   /** Whether the caller must authorize elsewhere instead of answering. @default false */
   readonly needsAuthorization?: boolean;

@@ -63,7 +63,7 @@ export function readSenderAccess(
   const { auth, senders } = parsed.data;
   if (!auth) {
     if (Object.keys(senders).length === 0) return undefined;
-    throw invalid('rest.senders needs rest.auth: true, or nobody is asked who they are');
+    throw invalid('rest.senders needs rest.auth: true, so that senders authenticate');
   }
   if (isAuthenticated) return new SenderAccess(senders);
   throw invalid('rest.auth: nothing verifies callers; configure a2a_server.auth in endpoints.yml');

@@ -28,7 +28,7 @@ export interface MatchingOptions {
   readonly timeZone?: string;
   /** How 03/04/2026 is read. @default 'day-month' */
   readonly dateOrder?: 'day-month' | 'month-day';
-  /** What people write, as `en` or `de`; the slot `language` overrules it. @default 'en' */
+  /** The language of users, `en` or `de`; the slot `language` overrules it. @default 'en' */
   readonly language?: string;
 }
 
