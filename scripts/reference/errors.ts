@@ -108,8 +108,6 @@ function sectionOf(code: ErrorCode): readonly string[] {
     `## ${code}`,
     `${cause}. ${fix}.`,
     `\`error_type\`: ${types.map((type) => `\`${type}\``).join(', ')}`,
-    ...(statuses.length === 0
-      ? []
-      : [`With \`errorProfile: '1.0.0'\`: ${statuses.join(', ')}`]),
+    ...(statuses.length === 0 ? [] : [`With \`errorProfile: '1.0.0'\`: ${statuses.join(', ')}`]),
   ];
 }

@@ -84,13 +84,12 @@ interface PanelPlace {
 }
 
 function panelOf(name: string, metric: Metric, { id, at, y }: PanelPlace): Panel {
-  const units: Readonly<Record<string, string>> = { s: 's', ms: 'ms', By: 'bytes' };
-  const unit = 'unit' in metric && metric.unit !== undefined ? units[metric.unit] : undefined;
+  const unit = unitOf(metric);
   return {
     id,
     type: 'timeseries',
-    title: name,
-    description: metric.help,
+    title: titleOf(metric),
+    description: `${name}: ${metric.help}`,
     datasource,
     gridPos: {
       x: (at % perRow) * width,
@@ -104,11 +103,26 @@ function panelOf(name: string, metric: Metric, { id, at, y }: PanelPlace): Panel
       legendFormat: legend,
     })),
     fieldConfig: {
-      defaults: { ...(metric.type !== 'counter' && unit !== undefined && { unit }), custom: {} },
+      defaults: { ...(unit !== undefined && { unit }), custom: {} },
       overrides: [],
     },
     options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi' } },
   };
+}
+
+/** @example titleOf(metricTable['legate.turns']) // 'Ended turns by outcome, per second' */
+function titleOf(metric: Metric): string {
+  if (metric === metricTable['process.start_time']) return 'Uptime of the process';
+  const [title = ''] = metric.help.split(/[:;]/);
+  return metric.type === 'counter' && !('unit' in metric) ? `${title}, per second` : title;
+}
+
+/** Counters are shown as rates; seconds per second are a share of a processor. */
+function unitOf(metric: Metric): string | undefined {
+  const units: Readonly<Record<string, string>> = { s: 's', ms: 'ms', By: 'bytes' };
+  const unit = 'unit' in metric ? metric.unit : undefined;
+  if (metric.type === 'counter') return unit === 's' ? 'percentunit' : 'ops';
+  return unit === undefined ? undefined : units[unit];
 }
 
 function queriesOf(
@@ -124,8 +138,13 @@ function queriesOf(
   };
   const legend = labels.map((label) => `{{${label}}}`).join(' ');
   if (type === 'counter') {
-    return [{ expr: `sum${by()} (rate(${series}[5m]))`, legend: legend || name }];
+    // A process has no labels of its own.
+    const each = name.startsWith('process.') ? ['instance'] : [];
+    const text = [legend, ...each.map((label) => `{{${label}}}`)].join(' ').trim();
+    return [{ expr: `sum${by(...each)} (rate(${series}[5m]))`, legend: text || name }];
   }
+  if (name === 'process.start_time')
+    return [{ expr: `time() - ${series}`, legend: '{{instance}}' }];
   if (type === 'gauge')
     return [{ expr: `sum${by('instance')} (${series})`, legend: `${legend} {{instance}}`.trim() }];
   return [0.5, 0.95].map((quantile) => ({

@@ -8,6 +8,7 @@ import { greenhouseFolder } from '../../test/support/greenhouse.ts';
 import { catalogue } from './commands/catalogue.ts';
 import { environment } from './testing/environment.ts';
 import { giveInput } from './testing/input.ts';
+import { patient } from './testing/legate-process.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -113,20 +114,24 @@ test.each([
   expect(err).toContain(message);
 });
 
-test('validate prints every problem and exits with 1; without one it exits with 0', async () => {
-  await using folder = await greenhouseFolder();
-  expect(await legate(['validate', folder.directory])).toMatchObject({ code: 0, out: '' });
-  await folder.write({
-    'data/x.yml': 'flows:\n  one:\n    description: One.\n    steps:\n      - collect: plnat\n',
-    'data/y.yml': 'flows: {two: {steps: []}}\n',
-  });
-  const { code, out } = await legate(['validate', folder.directory]);
-  expect(code).toBe(1);
-  expect(out).toMatch(/x\.yml:5:18 flows\.one\.steps\[0\]\.collect: .*did you mean "plant"\?\n/);
-  expect(out).toContain('y.yml:1:9');
-  const json = await legate(['validate', folder.directory, '--json']);
-  expect(JSON.parse(json.out)).toContainEqual(expect.objectContaining({ severity: 'error' }));
-});
+test(
+  'validate prints every problem and exits with 1; without one it exits with 0',
+  patient,
+  async () => {
+    await using folder = await greenhouseFolder();
+    expect(await legate(['validate', folder.directory])).toMatchObject({ code: 0, out: '' });
+    await folder.write({
+      'data/x.yml': 'flows:\n  one:\n    description: One.\n    steps:\n      - collect: plnat\n',
+      'data/y.yml': 'flows: {two: {steps: []}}\n',
+    });
+    const { code, out } = await legate(['validate', folder.directory]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/x\.yml:5:18 flows\.one\.steps\[0\]\.collect: .*did you mean "plant"\?\n/);
+    expect(out).toContain('y.yml:1:9');
+    const json = await legate(['validate', folder.directory, '--json']);
+    expect(JSON.parse(json.out)).toContainEqual(expect.objectContaining({ severity: 'error' }));
+  },
+);
 
 test('validate warns of a sub agent without a model, unless its module is the whole agent', async () => {
   const bank = join(import.meta.dirname, '../../examples/bank');
@@ -306,7 +311,7 @@ test('run serves a packed model with the endpoints of its folder, and stops when
   expect(await ended).toBe(0);
 });
 
-test('run tells what is wrong and does not start', async () => {
+test('run tells what is wrong and does not start', patient, async () => {
   await using folder = await greenhouseFolder({
     'endpoints.yml': 'a2a_server: {description: x, tls: {}}\nstore: {type: memory}\n',
   });
