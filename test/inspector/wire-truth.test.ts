@@ -101,7 +101,7 @@ test(
     await page.getByRole('tab', { name: 'Wire' }).click();
     // The card is fetched by the page, so that it is on the wire, too.
     const requests = page.getByRole('listbox', { name: 'Requests' }).getByRole('option');
-    expect(await requests.last().textContent()).toContain('card');
+    expect(await requests.last().textContent()).toContain('Card');
     await page.getByRole('button', { name: 'As received' }).click();
     expect(await page.locator('.wire-raw').textContent()).toBe(sent);
     // Credentials of the terminal are not in the page.
