@@ -176,7 +176,7 @@ export class RockbotBroker implements Broker {
       async (delivery) => {
         if (delivery.type !== rockbotTypes.status) return done;
         const decoded = this.#decoded(delivery);
-        const isOurs = this.#sent.has(decoded.correlationId ?? '');
+        const isOurs = this.#sent.get(decoded.correlationId ?? '') !== undefined;
         return isOurs && decoded.problem === undefined ? handler(decoded) : done;
       },
       // In order, as they are numbered.
