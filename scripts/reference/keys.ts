@@ -203,7 +203,7 @@ export const keyTables: readonly KeyTable[] = [
         'none',
         'A JSON file of API keys, `[{"subject": "bob", "key": "..."}]`; read again when it changes',
       ],
-      'auth.jwt': ['', 'Verification of JWTs'],
+      'auth.jwt': ['', 'Verification of JWTs. `exp` and `nbf` are checked where a token has them'],
       'auth.jwt.algorithm': [
         '`RS256`',
         '`HS256`, `HS512`, `RS256`, `RS512`, `ES256`, `ES512` or `PS256`',
@@ -227,7 +227,10 @@ export const keyTables: readonly KeyTable[] = [
         'Certificates with which keys are fetched: `ca` to trust an authority of your own, `cert` and `key` for a client certificate',
       ],
       'auth.jwt.issuer': ['any', '`iss` that tokens must have'],
-      'auth.jwt.audience': ['any', '`aud` that tokens must have'],
+      'auth.jwt.audience': [
+        'any',
+        '`aud` that tokens must have. Set it: otherwise tokens that the issuer made for other services are accepted, too',
+      ],
       tls: ['', 'Refused: certificates belong to the port, see `legate run --ssl-certificate`'],
     },
   },
