@@ -9,7 +9,3 @@ export interface TestAnswer {
   /** The first failed test and its error. */
   readonly failure?: string;
 }
-
-export function isRequest(message: unknown): message is TestRequest {
-  return typeof message === 'object' && message !== null && 'rounds' in message;
-}

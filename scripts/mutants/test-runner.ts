@@ -5,7 +5,7 @@
  */
 import { join, resolve } from 'node:path';
 import { createVitest } from 'vitest/node';
-import { isRequest, type TestAnswer } from './test-request.ts';
+import type { TestAnswer, TestRequest } from './test-request.ts';
 
 const vitest = await createVitest('test', {
   watch: true,
@@ -43,8 +43,7 @@ async function firstFailure(rounds: readonly (readonly string[])[]): Promise<Tes
   return {};
 }
 
-process.on('message', (message) => {
-  if (!isRequest(message)) return;
+process.on('message', (message: TestRequest) => {
   const changed = join(process.cwd(), message.changed);
   vitest.invalidateFile(changed);
   void firstFailure(message.rounds).then((answer) => {

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { LegateError } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
 import { AuthError } from './credentials.ts';
 import {
@@ -187,6 +188,20 @@ test('a network that fails to authenticate too often is kept out for a while, ot
   await expect(
     limits.authentication('10.0.0.3', () => Promise.reject(new Error('keys cannot be fetched'))),
   ).rejects.toThrow('keys cannot be fetched');
+});
+
+test('only wrong credentials count as failures to authenticate', async () => {
+  const limits = new CallerLimits({ failuresPerMinute: 2, clock: { now: () => 0 } });
+  const failures = [
+    new AuthError('PERMISSION_DENIED', 'not for this caller', []),
+    new LegateError('UNAVAILABLE', 'keys cannot be fetched'),
+    Object.assign(new Error('not ours'), { code: 'UNAUTHENTICATED' }),
+  ];
+  for (const failure of failures)
+    for (let count = 0; count < 3; count += 1)
+      await expect(limits.authentication('10.0.0.1', () => Promise.reject(failure))).rejects.toBe(
+        failure,
+      );
 });
 
 test('addresses of one IPv6 network fail together', async () => {

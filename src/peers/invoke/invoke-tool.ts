@@ -54,9 +54,7 @@ export function invokeTool(options: InvokeToolOptions): Tool {
       const id = callIdOf(context);
       const isRepeatable = turn.journal !== undefined;
       const origin = { taskId: turn.taskId, scope: 'tool', run: callId, number: 1, isRepeatable };
-      if ((await invoker.find(id)) === undefined) {
-        await invoker.invoke(request, session, { mode: 'wait', id, origin });
-      } else await invoker.rejoin(id);
+      await invoker.invokeOnce(request, session, { id, origin });
       return waitFor(invoker, id, context);
     },
     // A peer's question goes to the user as the agent's own; the answer goes to the peer.

@@ -268,6 +268,20 @@ export class Invoker {
     await this.#calls.abandon(id, outcome, true);
   }
 
+  /**
+   * Sends a task for a turn that waits for it. A turn that runs again finds the task of its former run, which
+   * continues in this process.
+   */
+  async invokeOnce(
+    request: InvokeRequest,
+    session: InvocationSession,
+    call: { readonly id: string; readonly origin: InvocationOrigin },
+  ): Promise<void> {
+    if ((await this.find(call.id)) === undefined)
+      await this.invoke(request, session, { mode: 'wait', ...call });
+    else await this.rejoin(call.id);
+  }
+
   /** Continues an invocation of another process in this one, for the turn that waits for it. */
   async rejoin(id: string): Promise<void> {
     const known = await this.find(id);

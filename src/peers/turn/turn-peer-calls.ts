@@ -71,16 +71,14 @@ export class TurnPeerCalls implements TurnPeers {
     const { run, asking } = await this.#findReplay();
     const id = this.#idOf(run, number);
     const known = await invoker.find(id);
-    if (known === undefined) {
-      const isRepeatable = turn.journal !== undefined;
-      const origin = { taskId: turn.taskId, scope: this.#scope, run, number, isRepeatable };
-      await invoker.invoke(request, this.#session, { mode: 'wait', id, origin });
-    } else if (known.state === 'asking' && asking?.id === id) {
-      // The rest of the turn finds the calls of this run, whatever becomes of the one that asked.
+    if (known?.state === 'asking' && asking?.id === id) {
+      // The rest of the turn finds the calls of this run, whatever the outcome of the one that asked.
       await turn.journal?.write(this.#journalKey, id);
       await invoker.answer(id, this.#given.message.parts);
     } else {
-      await invoker.rejoin(id);
+      const isRepeatable = turn.journal !== undefined;
+      const origin = { taskId: turn.taskId, scope: this.#scope, run, number, isRepeatable };
+      await invoker.invokeOnce(request, this.#session, { id, origin });
     }
     return this.#settle(id);
   }
