@@ -36,6 +36,27 @@ test('a stream whose store failed continues where it was when it is pulled again
   await engine.stop();
 });
 
+test('closing a stream ends a pull that waits for the next event', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const slow = agent({ name: 'slow' }, async function* () {
+    await promise;
+    yield inputRequired('Which?');
+  });
+  const engine = await Engine.start({ agent: slow, store: openMemory() });
+  const outcome = await engine.send(
+    { message: message('hi'), configuration: { returnImmediately: true } },
+    call,
+  );
+  if (!('task' in outcome)) throw new Error('expected a task');
+  const stream = await engine.subscribe({ id: outcome.task.value.id }, call);
+  expect((await stream.next())?.sequence).toBe(1);
+  const next = stream.next();
+  stream.close();
+  expect(await next).toBeUndefined();
+  resolve();
+  await engine.stop();
+});
+
 test('a subscriber is told when a plain message took the place of the task', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const talking = agent({ name: 'talking', replies: 'message' }, async function* () {

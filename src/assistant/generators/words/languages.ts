@@ -1,5 +1,7 @@
-import { english } from './english.ts';
 import { type Language, readLanguage } from './language.ts';
+
+/** British and American English. */
+export const english = readLanguage('english.yml');
 
 /** The files of the languages beside English, by code. A further language is a further file. */
 const files: Readonly<Record<string, string>> = { de: 'german.yml' };

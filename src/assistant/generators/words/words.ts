@@ -1,5 +1,5 @@
 import { editDistance } from '../../../config/index.ts';
-import { english } from './english.ts';
+import { english } from './languages.ts';
 import type { Compound, Language } from './language.ts';
 
 /** Lower case without accents. */

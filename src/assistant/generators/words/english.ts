@@ -1,4 +1,0 @@
-import { readLanguage } from './language.ts';
-
-/** British and American English. */
-export const english = readLanguage('english.yml');
