@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { serveAssistant } from '../src/assistant/index.ts';
 import { message } from '../src/protocol/index.ts';
 
-/** A round of a conversation that ends where it began, so that it can go on for ever. */
+/** A round of a conversation that ends where it began, so that it can continue forever. */
 const round = ['send 20 to Ann', 'make it 30', 'no', 'what is my balance?'];
 
 export interface BankTurns extends AsyncDisposable {

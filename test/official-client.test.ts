@@ -152,7 +152,7 @@ for (const [binding, version] of [
       expect((await rest).at(-1)).toBe('statusUpdate');
     });
 
-    test('is told of a task that does not exist, and of one that cannot be cancelled', async () => {
+    test('is refused a task that does not exist, and of one that cannot be cancelled', async () => {
       const client = await clientFor(binding, version);
       await expect(client.getTask(GetTaskRequest.fromJSON({ id: 'nope' }))).rejects.toThrow(
         /task nope not found/,

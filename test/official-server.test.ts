@@ -132,7 +132,7 @@ describe.each(overEverything)('the official server over $binding $version', (spe
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED');
   });
 
-  test('cancels what was given up before it was made known', async () => {
+  test('cancels what was abandoned before it was made known', async () => {
     const { client, executor } = await start(speech);
     const failures: unknown[] = [];
     const sender = new AbortController();
@@ -187,14 +187,14 @@ describe.each(overEverything)('the official server over $binding $version', (spe
 describe.each(overHttp)(
   'a broken stream of the official server over $binding $version',
   (speech) => {
-    test('is taken up again: nothing is lost, nothing comes twice', async () => {
+    test('is resumed: nothing is lost, nothing comes twice', async () => {
       const { client, executor, cutAll } = await start(speech);
       const events: StreamResponse[] = [];
       for await (const { response } of client.sendStreamingMessage('hold')) {
         events.push(response);
         if (events.length === 3) {
           await expect.poll(() => executor.held.size).toBe(1);
-          // The work goes on when the client is back.
+          // The work continues when the client is back.
           cutAll(() => {
             for (const { release } of executor.held.values()) release();
           });

@@ -81,6 +81,12 @@ const phrases: readonly (readonly [instead: string, found: RegExp])[] = [
   ['current or active', /\bat hand\b/],
   ['is not a …, or invalid', /\b(?:that|what) (?:is|are) no (?!longer|more|part)[a-z]+\b/],
   ['invalid response', /\banswered what is not\b/],
+  ['forever', /\bfor ever\b/],
+  ['the outcome of', /\b[Ww]hat an? \w+ (?:came|comes) to\b|(?<!the user )\bwhat came of it\b/],
+  ['resumed', /\btaken up again\b/],
+  ['notified, reported', /\b(?:is|are|was|were) told of\b|\b[Tt]ells of\b|\bTold of\b/],
+  ['abandoned, released or timed out', /\b(?:is|are|was|were) given up\b/],
+  ['continue', /^\s*(?:\/\*\*|\*|\/\/).*\b(?:[Gg]oes|went) on\b(?! (?:top|the stack)\b)/],
 ];
 
 /** What the names of tests say of the code. */

@@ -6,7 +6,7 @@ import { atLeast, type Row } from '../row.ts';
 
 const events = 10_000;
 
-/** Pictures that a page drew while something went on, and how long it took. */
+/** Frames that a page rendered during something, and how long it took. */
 interface Drawn {
   readonly perSecond: number;
   readonly seconds: number;

@@ -42,7 +42,7 @@ async function answerCalls(connection: Connection): Promise<void> {
   await new Promise((resolve) => void consumer.once('ready', resolve));
 }
 
-/** With the promises of the bus: a request is given up only once its answer is safe. */
+/** With the promises of the bus: a request is abandoned only once its answer is safe. */
 async function answerDurably(connection: Connection): Promise<void> {
   const publisher = connection.createPublisher({ confirm: true });
   const consumer = connection.createConsumer(

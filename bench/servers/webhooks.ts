@@ -9,7 +9,7 @@ import { Instruments } from './instruments.ts';
 const instruments = new Instruments();
 
 const notifier = agent(
-  { name: 'notifier', description: 'Makes events that others are told of.', serialise: 'task' },
+  { name: 'notifier', description: 'Makes events that others are notified of.', serialise: 'task' },
   async function* ({ message }) {
     const end = instruments.turn();
     const words = message.parts[0]?.text ?? '';

@@ -7,7 +7,7 @@ import { isEnd, type TurnOutput, type ProgressEvent } from './turn-output.ts';
 /**
  * Runs a turn of one agent on behalf of another: yields its progress and returns its end. A plain
  * message counts as completed, and so does a missing end. An agent that throws ends as failed, and
- * its caller goes on; an aborted turn throws. `output` collects what the agent said.
+ * its caller continues; an aborted turn throws. `output` collects what the agent said.
  */
 export async function* drive(
   agent: Agent,

@@ -52,7 +52,7 @@ const optionNames: OptionNames<RunChildOptions> = {
 };
 
 /**
- * What a child came to.
+ * The outcome of a child.
  * @example const isDone = ({ state }: ChildResult) => state === 'completed';
  */
 export interface ChildResult extends AnswerContent {

@@ -26,7 +26,7 @@ export interface PeerRequest {
 }
 
 /**
- * What a call to a peer came to. A peer may ask back, and may fail: only a completed call has `text`
+ * The outcome of a call to a peer. A peer may ask back, and may fail: only a completed call has `text`
  * and `data`, so that they can't be read before `state` is checked.
  * @example
  * const found = await turn.peers.call({ agent: 'archive', message: 'bees' });
@@ -53,7 +53,7 @@ export type PeerResult =
       /**
        * Passes the question to the caller of this turn. With the answer the turn runs again, from its
        * start and with its own message: ended calls return what they returned before, and the call that
-       * asked goes on with the answer.
+       * asked continues with the answer.
        */
       readonly end: TurnEnd;
       /** Answers in code instead. */

@@ -582,7 +582,7 @@ test('the user is asked for a rating once per session', async () => {
   expect(await chat.say('yes', set('continue_conversation', true))).toEqual(['Sure. What is it?']);
 });
 
-test('a flow that changed under the conversation is given up with a word, and the message is heard', async () => {
+test('a flow that changed under the conversation is abandoned with a word, and the message is heard', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
   const flows = new Map(office.flows);
@@ -595,7 +595,7 @@ test('a flow that changed under the conversation is given up with a word, and th
   ]);
 });
 
-test('a step that changed under the conversation is given up as well', async () => {
+test('a step that changed under the conversation is abandoned as well', async () => {
   const chat = open();
   await chat.say('to Bob', start('send_parcel'), set('recipient', 'Bob'));
   const parcel = office.flows.get('send_parcel');

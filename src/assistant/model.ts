@@ -169,7 +169,7 @@ export interface NoopStep extends StepBase {
   readonly kind: 'noop';
 }
 
-/** Goes on with another flow. */
+/** Continues with another flow. */
 export interface LinkStep extends StepBase {
   readonly kind: 'link';
   readonly flow: string;

@@ -132,7 +132,7 @@ test('whatever a message does, a rewind leaves the conversation as it was before
         const log = [...chat.log];
         await chat.record({ event: 'rewind' });
         expect(ofThen(chat.tracker)).toEqual(ofThen(before));
-        // The other half of the conversation goes on from the message.
+        // The other half of the conversation continues from the message.
         chat.tracker = after;
         chat.log.splice(0, Infinity, ...log);
       }

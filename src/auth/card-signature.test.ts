@@ -174,7 +174,7 @@ test('a card signed over its raw form verifies too', async () => {
 });
 
 /**
- * The SDK reads the card as JSON once more before it signs or verifies; a card that it has already
+ * The SDK reads the card as JSON again before it signs or verifies; a card that it has already
  * made its own would lose its security schemes there.
  */
 function asWire(given: AgentCard): SdkCard {

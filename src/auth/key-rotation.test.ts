@@ -61,7 +61,7 @@ test('keys rotate while the server runs; a file that is cut off changes nothing'
   await writeFile(path, pem(first.publicKey));
   const verifier = await verifierOf({ publicKeyFile: path });
   const whole = `${pem(first.publicKey)}${pem(second.publicKey)}`;
-  // In the midst of the second key: the first one alone would be valid PEM.
+  // In the middle of the second key: the first one alone would be valid PEM.
   await writeFile(path, whole.slice(0, -60));
   await checkFiles();
   expect(await accepted(verifier)).toEqual([true, false, false]);

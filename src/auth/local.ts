@@ -22,7 +22,7 @@ export interface RequestOrigin {
   readonly httpVersion: string;
 }
 
-/** Headers by which proxies, load balancers and delivery networks pass on who called them, or tell of themselves. */
+/** Headers by which proxies, load balancers and delivery networks pass on who called them, or identify themselves. */
 const forwardingHeaders = new Set([
   'forwarded',
   'forwarded-for',

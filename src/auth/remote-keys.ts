@@ -27,7 +27,7 @@ export interface KeyFetching {
 
 const maxKeySetBytes = 1024 * 1024;
 /** Milliseconds that a token waits for newer keys while older ones could be used. */
-const patience = 1_000;
+const slowAfterMs = 1_000;
 /** Keys of the operator's choice: https, or this machine. */
 export const keyPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, allowPrivate: true };
 
@@ -59,7 +59,7 @@ const failurePause = 5_000;
  * Keys from a JWKS address: fetched once, again when a token names a key that is not among them
  * (rotation), and now and then. When the issuer cannot be reached, or does not answer with keys, the old
  * ones are used on for a while, and it is not asked again with every request. An issuer that answers
- * slowly holds up tokens of known keys once, by `patience`.
+ * slowly holds up tokens of known keys once, by `slowAfterMs`.
  */
 export function remoteKeys(
   url: string,
@@ -119,7 +119,7 @@ export function remoteKeys(
       () => (isAnswered = true),
       () => (isAnswered = true),
     );
-    if (!isSlow) await waitAtMost(patience, answered);
+    if (!isSlow) await waitAtMost(slowAfterMs, answered);
     const known = usable();
     if (isAnswered || known === undefined) return answer;
     isSlow = true;
@@ -133,7 +133,7 @@ export function remoteKeys(
   };
 }
 
-/** Throws for what is no key set, and for one without keys: nobody could call any more. */
+/** Throws for an invalid key set, and for one without keys: no caller could be verified any more. */
 function keySetIn(text: string): JSONWebKeySet {
   const value: unknown = parseJson(text);
   const keys = isJsonObject(value) && Array.isArray(value['keys']) ? value['keys'] : [];

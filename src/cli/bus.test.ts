@@ -25,7 +25,7 @@ test('declare makes the queue before any worker is there, so that tasks wait', s
   expect(declared.out).toMatch(/^queue +\S+\.retry\.1000 +made$/m);
   await bus.publish(topics.task(name), { type: 'task', body: '{}' }, { mandatory: true });
   expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 1, consumers: 0 });
-  // Once more changes nothing, and takes nothing away.
+  // A second time changes nothing, and takes nothing away.
   const again = await folder.run(['bus', 'declare', name]);
   expect(again.code).toBe(0);
   expect(again.out).not.toContain('made');

@@ -23,7 +23,7 @@ const longestDelayMs = 30_000;
 /**
  * Serves an agent or an assistant with the inspector, and starts it again whenever one of its modules
  * or configuration files changes; never for what it writes: stores, logs and data. The port, the token
- * of the inspector and the store stay the same, so that an open page goes on with its conversation.
+ * of the inspector and the store stay the same, so that an open page continues with its conversation.
  */
 export async function dev(target: string, options: DevCommandOptions): Promise<void> {
   const module = moduleTarget(target)?.file;

@@ -83,7 +83,7 @@ export async function openConfiguredBus(
 const headStartMs = 2_000;
 
 /**
- * As `openConfiguredBus`, without waiting for a broker that is not up yet. Attempts to connect go on until the
+ * As `openConfiguredBus`, without waiting for a broker that is not up yet. Attempts to connect continue until the
  * bus is closed, unless a time limit is configured.
  */
 export async function openConfiguredBusLater(

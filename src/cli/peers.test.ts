@@ -258,7 +258,7 @@ test('an answer that comes while the process is down reaches its conversation af
   expect(server.requests).toHaveLength(asked);
   await host(llmAgent({ name: 'desk', model }), configured);
   await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(asked + 2);
-  // The same conversation: it goes on from what was said before.
+  // The same conversation: it continues from what was said before.
   const { promptText = '' } = server.requests.at(-1) ?? {};
   expect(promptText).toContain('What is there on bees?');
   expect(promptText).toContain('3 records of bees');

@@ -29,7 +29,7 @@ test(
 );
 
 test(
-  'CHAT_001: the context is carried from turn to turn, and can be taken up again',
+  'CHAT_001: the context is carried from turn to turn, and can be resumed',
   patient,
   async () => {
     const { out } = await shell('ask\n/state\n');

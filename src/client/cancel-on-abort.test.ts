@@ -216,7 +216,7 @@ test('a message that was not sent yet is not sent after the abort', async () => 
   expect(agent.received.map(({ operation }) => operation)).toEqual(['card']);
 });
 
-test('a peer that stays silent is given up at the timeout', async () => {
+test('a peer that stays silent is abandoned at the timeout', async () => {
   const closed = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   const agent = await scriptedAgent(jsonRpc, {

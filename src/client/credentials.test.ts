@@ -32,7 +32,7 @@ test('an API key in a header, in the query, in a cookie', async () => {
   expect(cookie.headers.cookie).toBe('X-Key=k3y');
 });
 
-test('a header provider is asked once more after a 401, and not a third time', async () => {
+test('a header provider is asked again after a 401, and not a third time', async () => {
   const asked: unknown[] = [];
   const agent = await scriptedAgent(speech, {
     getTask: (_, { response, headers }) => {

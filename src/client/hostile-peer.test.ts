@@ -52,7 +52,7 @@ test.each(speeches)(
             sleep: () => Promise.resolve(),
             fetch: async () => {
               requests += 1;
-              // A peer that says the same for ever is left sooner or later.
+              // A peer that says the same forever is left sooner or later.
               if (requests > 20) return new Response('no more', { status: 500 });
               return new Response(status === 204 ? null : body, {
                 status,

@@ -55,7 +55,7 @@ async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[
   return all;
 }
 
-test('a stream that falls silent is taken up again; a keep-alive is not silence', async () => {
+test('a stream that falls silent is resumed; a keep-alive is not silence', async () => {
   const { run, calls, subscriptions } = peer([{ response: { task: task('TASK_STATE_WORKING') } }]);
   const reading = collect(run());
   await vi.advanceTimersByTimeAsync(119_999);

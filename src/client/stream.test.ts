@@ -191,7 +191,7 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     expect(await client.waitForEnd('task-1')).toEqual(task('TASK_STATE_FAILED'));
   });
 
-  test('a peer that cannot be reached again is given up after the tries allowed', async () => {
+  test('a peer that cannot be reached again is abandoned after the tries allowed', async () => {
     const agent = await scriptedAgent(speech, {
       sendStreamingMessage: (_, stream) => {
         stream.send({ task: task('TASK_STATE_WORKING') });
@@ -300,7 +300,7 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     expect(slept).toEqual([2000, 2000, 3000, 2000]);
   });
 
-  test('a card that promises streaming in vain leads to a plain send and polling', async () => {
+  test('a card that promises streaming without support leads to a plain send and polling', async () => {
     const agent = await scriptedAgent(speech, {
       sendStreamingMessage: () => {
         throw new LegateError('UNSUPPORTED_OPERATION', 'no streaming here');

@@ -10,9 +10,9 @@ export interface StoreSettings {
   /** The address of the server itself, where `url` is that of a pooler. */
   readonly listenUrl: string | undefined;
   readonly maxConnections: number | undefined;
-  /** How long ended tasks are kept; 0 for ever. */
+  /** How long ended tasks are kept; 0 forever. */
   readonly taskRetentionSeconds: number | undefined;
-  /** How long conversations are kept after their last turn; 0 for ever. */
+  /** How long conversations are kept after their last turn; 0 forever. */
   readonly contextRetentionSeconds: number | undefined;
 }
 

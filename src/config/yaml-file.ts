@@ -34,7 +34,7 @@ export interface YamlOptions {
   /** For `${NAME}` in values of configuration. @default none: `${NAME}` is text like any other */
   readonly environment?: Environment;
   /**
-   * Decides what becomes of a variable that is not set, by the path of its value.
+   * Decides about a variable that is not set, by the path of its value.
    * @default it is an error
    */
   readonly onUnset?: OnUnset;

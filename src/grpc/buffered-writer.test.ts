@@ -35,7 +35,7 @@ function eventsOf(count: number) {
   return stream;
 }
 
-/** Lets every promise that can go on go on. */
+/** Lets every promise continue that can. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 test('a caller that does not read is sent what fits, and nothing more is pulled', async () => {

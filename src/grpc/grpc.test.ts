@@ -13,7 +13,7 @@ import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { grpcChannel, type GrpcServer, type ServeGrpcOptions, serveGrpc } from './index.ts';
 import { GrpcClient, type GrpcClientOptions } from './testing/grpc-client.ts';
 
-/** Lets a turn go on when told to. */
+/** Lets a turn continue when told to. */
 let gate = Promise.withResolvers<void>();
 
 const echo = agent({ name: 'echo' }, async function* (turn) {

@@ -67,7 +67,7 @@ export class Statuses {
     return { code, details: message, metadata };
   }
 
-  /** The error that a status tells of; undefined where it has no details to know it by. */
+  /** The error that a status describes; undefined where it has no details to know it by. */
   read(metadata: Metadata): LegateError | undefined {
     const [value] = metadata.get(detailsKey);
     if (!Buffer.isBuffer(value)) return undefined;

@@ -313,7 +313,7 @@ describe('HTTP hygiene', () => {
     expect(status).toBe(413);
   });
 
-  test('a body that does not arrive in time is given up', async () => {
+  test('a body that does not arrive in time is abandoned', async () => {
     await start({ limits: { bodyTimeoutMs: 20 } });
     const socket = connect(server?.port ?? 0, '127.0.0.1');
     const { promise, resolve } = Promise.withResolvers<string>();

@@ -133,7 +133,7 @@ test('messages to an agent that is unavailable are refused at once, and tasks st
   expect(read.status).toBe(200);
 });
 
-test('/ready tells of the store, /health does not', async () => {
+test('/ready reports the store, /health does not', async () => {
   const memory = openMemory();
   const moody = new Moody(memory);
   await using server = await serve(echo, { store: moody.store });

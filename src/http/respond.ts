@@ -38,7 +38,7 @@ function sendText(response: ServerResponse, status: number, text: string, header
   response.end(text);
 }
 
-/** How long a client may go on sending an unread body after the response, in milliseconds. */
+/** How long a client may continue sending an unread body after the response, in milliseconds. */
 const lingerMs = 2_000;
 
 /**

@@ -16,7 +16,7 @@ const maxPending = 64 * 1024;
 export interface EventSending {
   /** One event as text of the stream: any number of frames. */
   readonly encode: (event: StreamEvent) => string;
-  /** The frame that tells of a failure in the middle of the stream. */
+  /** The frame that reports a failure in the middle of the stream. */
   readonly encodeError: (error: LegateError) => string;
   readonly logger: Logger;
   readonly keepAliveMs: number;

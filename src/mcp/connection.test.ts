@@ -60,7 +60,7 @@ async function startsFile(): Promise<{ path: string; count: () => Promise<number
   return { path, count };
 }
 
-test('a program is started once, and once more when it has ended', async () => {
+test('a program is started once, and again when it has ended', async () => {
   const { path, count } = await startsFile();
   const connection = connectionTo(program({ env: { STARTS: path } }));
   expect(await connection.tools()).toHaveLength(6);

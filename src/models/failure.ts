@@ -43,7 +43,7 @@ export function describeFailure(
     const error = new LegateError('UNAVAILABLE', `${named(asked)} failed: ${shorten(text)}`, {
       cause: thrown,
     });
-    // A connection that breaks in the midst of an answer shows as a TypeError of `fetch`.
+    // A connection that breaks during an answer shows as a TypeError of `fetch`.
     return { error, isRetryable: thrown instanceof TypeError };
   }
   const askedMs = retryAfter(api, now);
@@ -115,7 +115,7 @@ function messageIn(thrown: unknown): string {
   return 'unknown failure';
 }
 
-/** A provider reported a failure in the midst of its answer: it is transient like a broken connection. */
+/** A provider reported a failure during its answer: it is transient like a broken connection. */
 export function failedMidway(thrown: unknown, model: string): unknown {
   if (thrown instanceof LegateError || apiError(thrown) !== undefined) return thrown;
   const message = `model ${model} failed in its answer: ${shorten(messageIn(thrown))}`;

@@ -86,7 +86,7 @@ test('streams of specification v2 are read', async () => {
   expect([shown, answer.finishReason, answer.usage.input]).toEqual(['Hi', 'tool-calls', 7]);
 });
 
-test('a stream of specification v2 that ends as `unknown` broke off, and is asked again', async () => {
+test('a stream of specification v2 that ends as `unknown` was cut off, and is asked again', async () => {
   let attempts = 0;
   const broken: LanguageModelV2 = {
     ...v2,

@@ -61,7 +61,7 @@ test('streams are recorded part by part', async () => {
   const read = async (model: LanguageModelV4): Promise<unknown[]> => {
     const parts: unknown[] = [];
     for await (const part of (await model.doStream(call)).stream) {
-      // What tells of the transport is not recorded.
+      // What describes the transport is not recorded.
       if (part.type !== 'response-metadata') parts.push(JSON.parse(JSON.stringify(part)));
     }
     return parts;

@@ -30,7 +30,7 @@ export interface ScriptedAnswer {
   };
   /** Never answers; the caller's timeout ends the call. */
   readonly hang?: boolean;
-  /** Breaks the connection before the answer or in the midst of it. */
+  /** Breaks the connection before the answer or during it. */
   readonly disconnect?: 'before' | 'midway';
   /** Sends this as the body, with status 200, whatever it is. */
   readonly rawBody?: string;

@@ -282,7 +282,7 @@ class Chunks {
   }
 }
 
-/** The client broke off: no failure of the server, whatever the connection calls it. */
+/** The client disconnected: no failure of the server, whatever the connection calls it. */
 function aborted(cause?: Error): LegateError {
   return new LegateError('INVALID_REQUEST', 'the request was aborted', { cause });
 }

@@ -12,7 +12,7 @@ import type { TextChange } from './fold/answer-text.ts';
 export class AnswerStream<Result> {
   /**
    * The text of artifacts, of a question and of the end, as it arrives. Text that the agent replaced
-   * can't be taken back: the whole text follows once more, after an empty line.
+   * can't be taken back: the whole text follows again, after an empty line.
    */
   readonly text: AsyncGenerator<string, void>;
   /** The same as changes, for a page that can show a replaced text in place of the old one. */

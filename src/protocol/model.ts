@@ -170,7 +170,7 @@ export interface TaskStatusUpdateEvent {
  *   taskId: 'task-17',
  *   contextId: 'trip-to-rome',
  *   artifact: { artifactId: 'diary', parts: [{ text: ' and on to Naples.' }] },
- *   append: true, // goes on where the last piece of `diary` ended
+ *   append: true, // continues where the last piece of `diary` ended
  * };
  */
 export interface TaskArtifactUpdateEvent {

@@ -65,7 +65,7 @@ describe('the parser', () => {
     expect(parser.lastEventId).toBe('');
   });
 
-  test('tells of retry times that are numbers', () => {
+  test('reports retry times that are numbers', () => {
     const times: number[] = [];
     parse('retry: 1500\n\nretry: soon\n\nretry: -1\n\n', { onRetry: (time) => times.push(time) });
     expect(times).toEqual([1500]);

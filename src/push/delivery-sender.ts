@@ -274,7 +274,7 @@ export async function discardBody(body: Readable, maxBytes: number): Promise<voi
       if (size > maxBytes) break;
     }
   } catch {
-    // The body broke off; the receiver has answered already.
+    // The body was cut off; the receiver has answered already.
     body.destroy();
   }
 }

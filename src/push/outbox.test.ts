@@ -324,7 +324,7 @@ test.each([
   },
 );
 
-test('a call without an answer is given up and tried again', async () => {
+test('a call without an answer is abandoned and tried again', async () => {
   await setting(
     async ({ store, receiver, scheduler, dispatcher }) => {
       const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);

@@ -37,7 +37,7 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
 }
 
 /**
- * One call to a webhook, and what came of it.
+ * One call to a webhook, and its outcome.
  * @example
  * const onAttempt = ({ delivery, outcome }: PushAttempt) => {
  *   if (outcome.kind === 'dead') console.warn(delivery.taskId, outcome.error);

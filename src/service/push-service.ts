@@ -92,7 +92,7 @@ export class PushService extends PushDispatcher implements PushHooks {
     return isRevived;
   }
 
-  /** Tells of every call to a webhook until the function that is returned is called. */
+  /** Reports every call to a webhook until the function that is returned is called. */
   watch(watcher: (attempt: PushAttempt) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);

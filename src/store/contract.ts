@@ -112,7 +112,7 @@ export interface TurnRecord {
   readonly request: Json<JsonValue>;
 }
 
-/** How a message came to be deduplicated. */
+/** How a message was deduplicated. */
 export interface Dedupe {
   /** Unique among the owner's messages. */
   readonly key: string;
@@ -346,7 +346,7 @@ export interface Store {
   writeContext(write: ContextWrite): Promise<void>;
   deleteContext(owner: string, contextId: string): Promise<boolean>;
 
-  /** Renews the lease of a replica: it is alive for `leaseMs` from now on, `Infinity` for ever. */
+  /** Renews the lease of a replica: it is alive for `leaseMs` from now on, `Infinity` forever. */
   heartbeat(replica: string, leaseMs: number): Promise<void>;
   /** Ends the life of a replica; turns it runs may be taken over, and deliveries claimed, at once. */
   retire(replica: string): Promise<void>;

@@ -251,7 +251,7 @@ export class LocalStore implements Store {
     };
   }
 
-  /** Watchers are in this process, and are told of all tasks. */
+  /** Watchers are in this process, and are notified of all tasks. */
   follow(): () => void {
     return () => {};
   }

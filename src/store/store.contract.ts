@@ -98,7 +98,7 @@ export function describeReplicas(
       expect(told.filter(([who]) => who === 'first')).toHaveLength(1);
     });
 
-    test('are told of commands that the other has dropped, and of the end of those that they follow', async () => {
+    test('are notified of commands that the other has dropped, and of the end of those that they follow', async () => {
       const [first, second] = stores;
       const told: string[] = [];
       second.watch(({ taskId, version }) => void (version === 0 && told.push(taskId)));

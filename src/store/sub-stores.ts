@@ -2,7 +2,7 @@ import type { Json, JsonValue, TaskPushNotificationConfig } from '../protocol/in
 import type { Neighbour } from '../search/index.ts';
 import type { ContextWrite, StoreClock, TurnRecord } from './contract.ts';
 
-/** How a command came to its end. `next`: the turn of its key that now runs under the same replica. */
+/** How a command ended. `next`: the turn of its key that now runs under the same replica. */
 export type CommandEnd =
   | { readonly kind: 'ended'; readonly next?: TurnRecord }
   /** The turn no longer runs under this replica. Nothing was written. */

@@ -39,7 +39,7 @@ export function endKindOf(state: TaskState): EndKind | undefined {
 
 /**
  * The last status of a question that a later task of its conversation has taken over: input-required
- * still, with the state that the agent told of the conversation and the id of the successor.
+ * still, with the state that the agent gave of the conversation and the id of the successor.
  */
 export function supersededBy(taskId: string, { message }: TaskStatus): TurnEnd {
   const told = message?.parts.map((part) => part.data).find(isJsonObject);

@@ -49,7 +49,7 @@ export async function appendEnd(options: {
  * A conversation with one state has one open question: a message that begins a new task answers it
  * as well. The older input-required tasks of the context stay so, with one last status that names their
  * successor: their streams close, and they count as ended for limits and retention. A message to one of
- * them goes on with the conversation in that task.
+ * them continues with the conversation in that task.
  *
  * Resolves when their last events are on their way to the store, with a promise of their arrival: stores keep
  * the order of writes, so what is written after this comes after them, and a store that gathers
@@ -78,7 +78,7 @@ export async function supersede(options: {
   if (open.length > 0 && settings.store.shared && !(await isOurs())) {
     return { written: Promise.resolve() };
   }
-  // A lost race means that the task went on or was cancelled meanwhile: then it is not ours to end.
+  // A lost race means that the task continued or was cancelled meanwhile: then it is not ours to end.
   const ends = open.map((record) => {
     const end = supersededBy(taskId, LiveTask.from(record).status);
     return appendEnd({ settings, hub, replica, record, end, isSuperseded: true });

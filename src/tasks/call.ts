@@ -16,7 +16,7 @@ import { type Dedupe, StoredFormat, type TurnRecord } from '../store/index.ts';
  * What a transport knows about a request besides its parameters.
  * @example
  * const call: Call = { caller: anonymous, version: '1.0', lastEventId: 12 };
- * await engine.subscribe({ id: 'task-17' }, call); // goes on with event 13
+ * await engine.subscribe({ id: 'task-17' }, call); // continues with event 13
  */
 export interface Call {
   readonly caller: Caller;

@@ -245,7 +245,7 @@ export function handlerOf({ agent }: EngineSettings, name: string): CommandHandl
   );
 }
 
-/** What a caller is told of a command that ended without a result. */
+/** The error for the caller of a command that ended without a result. */
 export function dropped(cause?: unknown): LegateError {
   return unavailable('The call was cancelled, or its process stopped. Send it again.', cause);
 }

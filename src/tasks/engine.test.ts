@@ -956,7 +956,7 @@ describeStores('task engine', (openPlace) => {
     }
   });
 
-  test('a turn left by a dead process that was to be cancelled is given up by its agent, and ends as cancelled', async () => {
+  test('a turn left by a dead process that was to be cancelled is abandoned by its agent, and ends as cancelled', async () => {
     for (const hasAbandon of [true, false]) {
       const place = await openPlace();
       const store = await place.open();

@@ -135,7 +135,7 @@ export class Engine {
     }
     const outcome =
       admitted.kind === 'started' ? await admitted.outcome : ({ kind: 'queued' } as const);
-    // It runs again when the store is back; a caller who repeats the message gets what it comes to.
+    // It runs again when the store is back; a caller who repeats the message gets the outcome.
     if (outcome.kind === 'lost' && isStoreFailure(outcome.error)) throw outcome.error;
     const answer =
       outcome.kind === 'task' || outcome.kind === 'message'

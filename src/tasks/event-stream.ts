@@ -46,7 +46,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     reader?: LogReader;
     closes?: CloseRule;
     awaitedMessage?: string;
-    /** What becomes of the turn, where it runs in this process. */
+    /** The outcome of the turn, where it runs in this process. */
     outcome?: Promise<TurnOutcome>;
     signal?: AbortSignal;
   }) {

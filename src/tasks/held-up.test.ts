@@ -37,7 +37,7 @@ test('a follow-up that waits for its turn makes the task working, and is noted o
   const followUp = message('more', { contextId: 'a', taskId: id });
   const configuration = { returnImmediately: true };
   const left = taskOf(await engine.send({ message: followUp, configuration }, call));
-  // It has the message: to go on asking would look like the answer to it.
+  // It has the message: to continue asking would look like the answer to it.
   expect(left.status.state).toBe('TASK_STATE_WORKING');
   const drained = engine.drain({ graceMs: 60_000 });
   open();

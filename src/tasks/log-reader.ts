@@ -21,7 +21,7 @@ export class Hub {
     this.#ask = ask;
   }
 
-  /** With `isLocal` the turn runs in this process, which tells of its events itself. */
+  /** With `isLocal` the turn runs in this process, which publishes its events itself. */
   follow(taskId: string, follower: Follower, { isLocal = false } = {}): () => void {
     let followers = this.#followers.get(taskId);
     if (followers === undefined) {

@@ -161,7 +161,7 @@ for (const [onInterrupted, state, attempts] of [
   ['fail', 'TASK_STATE_FAILED', [1]],
   ['run-again', 'TASK_STATE_COMPLETED', [1, 2]],
 ] as const) {
-  test(`a turn that was given up while the store was away is resolved when it is back (${onInterrupted})`, async () => {
+  test(`a turn that was abandoned while the store was away is resolved when it is back (${onInterrupted})`, async () => {
     const ran: number[] = [];
     let isAway = false;
     const talking = agent({ name: 'talking', onInterrupted }, async function* (turn) {

@@ -12,7 +12,7 @@ export type StopCause = 'cancel' | 'timeout' | 'inactivity' | 'shutdown' | 'lost
 export class TurnStopped extends Error {
   override readonly name = 'TurnStopped';
   readonly stopCause: StopCause;
-  /** The turn runs again, in another process or in this one later: its remote work must go on. */
+  /** The turn runs again, in another process or in this one later: its remote work must continue. */
   readonly handsOver: boolean;
 
   constructor(stopCause: StopCause, { handsOver = false }: { readonly handsOver?: boolean } = {}) {
@@ -86,7 +86,7 @@ export function decideEnd(
   }
 }
 
-/** Data that an agent tells of its own cancellation stays beside the cause. */
+/** Data that an agent gives of its own cancellation stays beside the cause. */
 function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
   const told = said.kind === decided.kind ? said.parts?.[0]?.data : undefined;
   const [cause, ...words] = decided.parts ?? [];
@@ -99,7 +99,7 @@ function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
 }
 
 /**
- * How a run comes to be stopped.
+ * How a run is stopped.
  *
  * - **running**: no stop was requested.
  * - **stopping**: `onAbort` was called; the agent has the grace time to end by itself.

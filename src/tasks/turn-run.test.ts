@@ -35,7 +35,7 @@ function taskOf(outcome: SendOutcome): Task {
   return outcome.task.value;
 }
 
-/** Goes on until it is told to end, and does not listen to its signal. */
+/** Continues until it is told to end, and does not listen to its signal. */
 function deaf(): { agent: Agent; taken: string[]; end: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const taken: string[] = [];

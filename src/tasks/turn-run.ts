@@ -45,7 +45,7 @@ import { supersede } from './append-end.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 import { TurnView } from './turn-view.ts';
 
-/** What a turn came to. `next`: the turn of the same key that this replica now has to run. */
+/** The outcome of a turn. `next`: the turn of the same key that this replica now has to run. */
 export type TurnOutcome =
   | {
       readonly kind: 'task';
@@ -76,7 +76,7 @@ export interface Run {
   readonly attempt: number;
   /** What was asked for, in log lines: `message`, or the name of a command. */
   readonly what: string;
-  /** Whom the turn belongs to, and who asked for it. */
+  /** The owner of the turn, and its caller. */
   readonly owner: string;
   readonly caller: Caller;
   /** W3C trace context of the caller. */
@@ -405,7 +405,7 @@ export class TurnRun implements Run {
       await this.#store.release({ id: turn.id, replica, started: this.#hasStarted });
       return { kind: 'released' };
     }
-    // Now, while the last piece of a text may still wait to be written. A question's answer may go on.
+    // Now, while the last piece of a text may still wait to be written. A question's answer may continue.
     if (event.kind === 'completed' && this.#control.cause === undefined) {
       for (const artifactId of this.#check.open) this.#writer.seal(artifactId);
     }

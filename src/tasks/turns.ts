@@ -43,7 +43,7 @@ export class Turns {
   #isDraining = false;
   #isClosed = false;
   readonly #meter: TurnMeter;
-  /** Turns that ran here and were given up because the store was away for too long, and their attempt. */
+  /** Turns that ran here and were abandoned because the store was away for too long, and their attempt. */
   #givenUp = new Map<number, number>();
 
   constructor(settings: EngineSettings, hub: Hub, replica: string) {
@@ -347,7 +347,7 @@ export class Turns {
   }
 }
 
-/** The same turn, to be given up instead of being run. */
+/** The same turn, to be abandoned instead of being run. */
 function abandoning(request: TurnRequest): TurnRequest {
   const { message: _, ...rest } = request;
   return { ...rest, cancel: true };

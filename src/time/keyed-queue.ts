@@ -8,7 +8,7 @@ export interface KeyedQueueOptions {
 }
 
 export interface QueuedOptions {
-  /** Ends the wait; work that has started goes on. */
+  /** Ends the wait; work that has started continues. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -68,7 +68,7 @@ export class KeyedQueue {
     try {
       await until(started, signal);
     } catch (error) {
-      // Started and aborted in the same moment: the place is taken and has to be given up.
+      // Started and aborted in the same moment: the place is taken and has to be released.
       if (key.waiting.delete(start)) this.#leave(key);
       else this.#release(key);
       throw error;

@@ -1,6 +1,6 @@
 /**
  * Waits for work that may not heed the signal, or that others wait for too: an abort ends the wait
- * with the signal's reason, and the work goes on unheard.
+ * with the signal's reason, and the work continues unheard.
  */
 export function until<T>(
   work: T | PromiseLike<T>,

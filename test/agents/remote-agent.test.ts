@@ -232,7 +232,7 @@ for (const [onInterrupted, state] of [
 
 test('consent that was given elsewhere is found when our caller comes back', async () => {
   const { promise: consent, resolve: consents } = Promise.withResolvers<void>();
-  // A peer whose task goes on by itself, as the specification lets tasks that wait for consent do.
+  // A peer whose task continues by itself, as the specification lets tasks that wait for consent do.
   const state = { status: 'TASK_STATE_AUTH_REQUIRED' };
   const sent: string[] = [];
   const peer = createServer((request, response) => {

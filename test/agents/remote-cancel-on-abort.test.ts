@@ -175,7 +175,7 @@ test('a shutdown leaves the task to the replica that runs the turn again', async
   await expectCanceled(url);
 });
 
-test('a cancel over two hops finds the task that neither of them was told of', async () => {
+test('a cancel over two hops finds the task that neither of them knew', async () => {
   const { made, entered } = silent();
   const inner = await start(made);
   const outer = await start(remoteAgent(inner.url, { name: 'relay' }));

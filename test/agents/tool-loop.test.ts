@@ -130,7 +130,7 @@ describe.each([
     expect([most, runs]).toEqual([8, 12]);
   });
 
-  test('a tool that takes too long is given up, and its signal aborts', async () => {
+  test('a tool that takes too long is abandoned, and its signal aborts', async () => {
     const aborted = Promise.withResolvers<void>();
     const endless = work('endless', (_, { signal }) => {
       signal.addEventListener('abort', () => aborted.resolve());

@@ -55,7 +55,7 @@ describe('the list of conversations', () => {
     await page.locator('.turn .bubble.agent').first().waitFor();
     expect(await page.evaluate(() => location.hash)).toBe('#/talk/kiosk-7');
 
-    // It goes on where the other channel left it.
+    // It continues where the other channel left it.
     await open.say('freeze my card');
     await expect.poll(() => said(page)).toEqual(['what is my balance', 'freeze my card']);
   });

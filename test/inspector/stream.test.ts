@@ -36,7 +36,7 @@ interface Traced {
 }
 
 /**
- * How much of the processor the page took at a stretch while something went on, in milliseconds: as
+ * How much of the processor the page took at a stretch while something continued, in milliseconds: as
  * long as one lasts, nothing is drawn and no key is answered.
  */
 async function stretchesDuring(page: Page, work: () => Promise<void>): Promise<readonly number[]> {

@@ -133,7 +133,7 @@ test('webhooks: dead letters are retried, and the receiver shows its calls', pat
     await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeLessThan(count);
   }
   await page.getByText('No dead letters').waitFor();
-  // Every call is told of, what succeeded and what did not.
+  // Every call is reported, successful or not.
   await page.getByRole('tab', { name: 'Deliveries' }).click();
   await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
   await page.locator('.row .badge', { hasText: 'dead' }).first().waitFor();

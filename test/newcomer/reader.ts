@@ -13,7 +13,7 @@ export class Reader implements AsyncDisposable {
   /** Addresses of the page, and those that they are here. */
   readonly #addresses = new Map<string, string>();
   readonly #background: ChildProcess[] = [];
-  /** What the last command said; one that goes on may say more. */
+  /** What the last command said; one that continues may say more. */
   #said = (): string => '';
 
   constructor(directory: string, environment: NodeJS.ProcessEnv) {

@@ -222,7 +222,7 @@ test('a replica that was frozen beyond its lease cannot write for the turn that 
   const ended = await getTask(heir, task.id);
   const events = await Array.fromAsync(await subscribe(heir, task.id, 1));
   expect(events.at(-1)?.data).toContain('TASK_STATE_COMPLETED');
-  // Its agent goes on where it stood, and would say the same once more.
+  // Its agent continues where it stood, and would say the same again.
   cluster.open('x');
   thaw();
   expect(textOf((await send(frozen, 'say y', { contextId: 'c' })).task)).toBe('2');

@@ -99,7 +99,7 @@ test('a model that is put in place on one replica is served by all, also by thos
   const second = await one.model();
   expect(second).not.toBe(first);
   await expect.poll(() => two.model(), { timeout: 15_000 }).toBe(second);
-  // The conversation goes on where it was, whichever replica it comes to.
+  // The conversation continues where it was, whichever replica it comes to.
   expect(await one.say('Monstera', 'ada')).toBe('How many litres?');
 
   expect(await two.change('DELETE')).toBe(204);

@@ -14,7 +14,7 @@ async function start(
 ): Promise<{ url: string; said: object[]; kill: () => Promise<void> }> {
   const child = fork(join(import.meta.dirname, 'server.ts'), [path, policy], { execArgv: [] });
   children.push(child);
-  /** What the agent tells of its turns: that one begins, that it shall stop. */
+  /** What the agent reports of its turns: that one starts, that it is to stop. */
   const said: object[] = [];
   const { port } = await new Promise<{ port: number }>((resolve, reject) => {
     child.on('message', (message: object) => {

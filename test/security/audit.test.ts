@@ -55,7 +55,7 @@ describe.each(dialects)('$name', (dialect) => {
     expect(log.audited('denied').map((line) => line['what'])).toEqual([what, what]);
   });
 
-  test('a scope that is missing, a foreign tenant, a limit and a forbidden webhook are told of', async () => {
+  test('a scope that is missing, a foreign tenant, a limit and a forbidden webhook are logged', async () => {
     const url = await start({
       auth: await tokenAuthenticator({ tenants: true }),
       skillScopes: { act: ['act'] },
@@ -82,7 +82,7 @@ describe.each(dialects)('$name', (dialect) => {
   });
 });
 
-test('a tenant that is not the caller’s own is told of', async () => {
+test('a tenant that is not the caller’s own is logged', async () => {
   const url = await start({ auth: await tokenAuthenticator({ tenants: true }) });
   const [rpc] = dialects;
   if (rpc === undefined) throw new Error('no dialect');
@@ -93,7 +93,7 @@ test('a tenant that is not the caller’s own is told of', async () => {
   ]);
 });
 
-test('what operators do is told of: keys made and revoked, deliveries sent again, unauthenticated endpoints', async () => {
+test('what operators do is logged: keys made and revoked, deliveries sent again, unauthenticated endpoints', async () => {
   log = new MemoryLog();
   const store = openMemory();
   const keys = new ApiKeys({ records: store.records, logger: log });

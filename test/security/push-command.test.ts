@@ -1,4 +1,4 @@
-/** `legate push`: what was given up can be seen and sent again, also beside a server that runs. */
+/** `legate push`: what was abandoned can be seen and sent again, also beside a server that runs. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startPushServer } from './support/child.ts';

@@ -306,7 +306,7 @@ test('a new certificate is taken up, connections stay, and one that cannot be us
   await expect
     .poll(async () => (await get(`${url}/health`)).serverName, { timeout: 20_000, interval: 200 })
     .toBe('second');
-  // The old connection goes on under the certificate it was made with.
+  // The old connection continues under the certificate it was made with.
   const kept = await get(`${url}/health`, { agent });
   expect(kept.socket).toBe(before.socket);
   expect(kept.status).toBe(200);

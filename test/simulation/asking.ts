@@ -26,7 +26,7 @@ interface Reading {
   last: number;
 }
 
-/** The ways of a client to send a message and to learn what came of it. */
+/** The ways of a client to send a message and to learn the outcome. */
 export class Asking {
   readonly #options: AskingOptions;
   readonly #attempts: Attempts;
@@ -206,7 +206,7 @@ export class Asking {
     return this.#answers.settled(message, task.value);
   }
 
-  /** Sends the message over the bus, and again as long as nobody says what came of it. */
+  /** Sends the message over the bus, and again as long as the outcome is unknown. */
   async byBus(message: Message, from: string): Promise<Outcome> {
     const { busClient, random, history } = this.#options;
     if (busClient === undefined) throw new RangeError('a world without a bus');

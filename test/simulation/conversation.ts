@@ -105,7 +105,7 @@ export class Conversation {
       case 'ask and cancel': {
         const message = this.#message();
         const [outcome] = await Promise.all([this.#ask(message), this.#cancelSoon(message)]);
-        // A wish on the bus is not answered when its task was not known yet: it is put once more.
+        // A wish on the bus is not answered when its task was not known yet: it is put again.
         if (this.#busName !== undefined && outcome.kind === 'task' && !isTerminal(outcome.state)) {
           await this.#cancel(outcome.taskId);
         }

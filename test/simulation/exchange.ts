@@ -51,7 +51,7 @@ export class Exchange {
     });
   }
 
-  /** Sends the message over the bus, and again as long as nobody says what came of it. */
+  /** Sends the message over the bus, and again as long as the outcome is unknown. */
   askByBus(message: Message, from: string): Promise<Outcome> {
     return this.#wait(`the bus for ${message.messageId}`, () => this.#asking.byBus(message, from));
   }

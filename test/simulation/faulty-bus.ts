@@ -19,7 +19,7 @@ export interface FaultyBusOptions {
   readonly replica: string;
   /** The time of the process. */
   readonly lane: Lane;
-  /** The time of the broker, which goes on when the process does not. */
+  /** The time of the broker, which continues when the process does not. */
   readonly broker: Lane;
   readonly conditions: BusConditions;
   readonly history: History;

@@ -12,7 +12,7 @@ export interface FaultyStoreOptions {
   readonly replica: string;
   /** The time of the process that calls. */
   readonly lane: Lane;
-  /** The time of the database, which goes on when the process does not. */
+  /** The time of the database, which continues when the process does not. */
   readonly database: Lane;
   readonly conditions: StoreConditions;
   readonly ledger: Ledger;
@@ -294,7 +294,7 @@ function storeFailed(name: string): LegateError {
   return new LegateError('STORE_FAILED', `the simulated store failed: ${name}`);
 }
 
-/** Calls that go on all the time and tell nothing. */
+/** Calls that continue all the time and tell nothing. */
 function isUpkeep(name: string, result: unknown): boolean {
   const isNothing = Array.isArray(result) && result.length === 0;
   return isNothing || name === 'heartbeat' || name === 'push.nextDueMs' || name === 'sweep';

@@ -11,7 +11,7 @@ export interface Script {
   /** Milliseconds before each chunk and before the end. */
   readonly pause: number;
   readonly end: 'completed' | 'input-required' | 'failed' | 'throws' | 'hangs' | 'reply';
-  /** Goes on when it is told to stop. */
+  /** Continues when it is told to stop. */
   readonly isDeaf: boolean;
   /** Says that it is at work first. */
   readonly speaks: boolean;
@@ -91,7 +91,7 @@ async function* events(turn: Turn, run: number, { lane, traits }: ScriptedAgentO
   }
 }
 
-/** Puts the conversation in order: nothing was counted, and the log says what was given up. */
+/** Puts the conversation in order: nothing was counted, and the log says what was abandoned. */
 async function abandon(turn: Turn, { lane, traits }: ScriptedAgentOptions) {
   const before = traits.serialise === 'task' ? undefined : await tally(turn);
   await lane.sleep(1);

@@ -1,7 +1,7 @@
 import type { Plan } from './plan.ts';
 import { type Result, simulate, type SimulateOptions } from './simulate.ts';
 
-/** A plan that breaks the rule, and what came of it. */
+/** A plan that breaks the rule, and its outcome. */
 export interface Failure {
   readonly plan: Plan;
   readonly result: Result;

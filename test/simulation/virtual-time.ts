@@ -81,7 +81,7 @@ export class VirtualTime {
       this.#pop();
       entry.isQueued = false;
       if (!entry.isPending || entry.lane.isDead) continue;
-      // A restarted timer falls due later, a paused lane does everything once it goes on.
+      // A restarted timer falls due later, a paused lane does everything once it continues.
       const due = Math.max(entry.due, entry.lane.pausedUntil);
       if (due > entry.time) {
         entry.time = due;

@@ -286,7 +286,7 @@ test('after an interruption the open question is asked again, and nothing is sen
   expect(heard[1]?.metadata).toMatchObject({ resumed_after_interruption: true });
 });
 
-/** A conversation that was interrupted while the agent asked, and whose task goes on without it. */
+/** A conversation that was interrupted while the agent asked, and whose task continues without it. */
 async function goneOn(configuration: string, options: ServeOptions = {}) {
   const busy = agent({ name: 'busy' }, async function* (turn) {
     if (!turn.isContinuation) {

@@ -359,7 +359,7 @@ export const tools = [
   expect(one.hotels.metas).toEqual([{}]);
 });
 
-test('an agent started once more finds its slots empty, and one that is done already does not start', async () => {
+test('an agent started again finds its slots empty, and one that is done already does not start', async () => {
   await using one = await reactTalk([
     calls('set_slot_hotel', { slot_value: 'Ritz' }),
     calls('set_slot_hotel', { slot_value: 'Savoy' }),
@@ -408,7 +408,7 @@ test('a model that is restarted sees in brackets what belongs to the time before
     '[Rome]',
     '[Rome it is.]',
     '[Which city?]',
-    'once more',
+    'again',
   ]);
   expect(model.requests[2]?.promptText).toContain('The user wants to do this once more');
   await chat.say('Paris', continueAgent);

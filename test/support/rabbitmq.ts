@@ -26,7 +26,7 @@ export interface RabbitMq {
   closeConnections(): Promise<void>;
   /** Stops the process of the server, as a machine that hangs; connections stay open. */
   freeze(): void;
-  /** Lets a frozen server go on. */
+  /** Lets a frozen server continue. */
   thaw(): void;
   /** Raises or clears an alarm: the server blocks publishers while it stands. */
   alarm(kind: 'memory' | 'disk', isOn: boolean): Promise<void>;

@@ -202,7 +202,7 @@ test('contexts with unfinished tasks are shown against their limit, which holds'
   await expect.poll(() => read('legate_contexts_open', { agent: 'held' }), patient).toBe(0);
 });
 
-test('webhook deliveries are shown while they wait, and when they were given up', async () => {
+test('webhook deliveries are shown while they wait, and when they were abandoned', async () => {
   const held = Promise.withResolvers<void>();
   const webhook = createServer((request, response) => {
     request.resume();

@@ -204,7 +204,7 @@ export class History {
       this.#summarised(summary);
     } catch (error) {
       signal.throwIfAborted();
-      // The conversation goes on without what was to be summarised.
+      // The conversation continues without what was to be summarised.
       turn.logger.warn({ agent, error }, 'agents.compaction.failed');
       step?.end({ state: 'failed', detail: excerpt(errorMessage(error)) });
     }

@@ -114,8 +114,8 @@ export interface Consent {
 }
 
 /**
- * Reads "yes please", "go ahead", "that's correct" or "nope". A message that starts with a no and goes on
- * ("no, send it to Bob") is a no; one that starts with a yes and goes on ("yes, but only half") is
+ * Reads "yes please", "go ahead", "that's correct" or "nope". A message that starts with a no and continues
+ * ("no, send it to Bob") is a no; one that starts with a yes and continues ("yes, but only half") is
  * unclear, and so is a question ("is that right", "yes?"), with or without its mark.
  */
 export function readConsent(text: string): Consent {

@@ -134,7 +134,7 @@ test('what is wrong with a call is told to the model, which may do better', asyn
   expect(second).toContain('no such account');
 });
 
-test('a tool that takes too long is given up, and its signal aborts', async () => {
+test('a tool that takes too long is abandoned, and its signal aborts', async () => {
   let aborted = false;
   const slow = tool({
     name: 'slow',

@@ -50,7 +50,7 @@ type Next = TurnEnd | { readonly kind: 'transfer'; readonly target: string };
  * states:
  *
  * - **looping**: the model is asked and its calls run, until it answers without calls.
- * - **paused**: a call needs the caller. The turn ends, and everything that is needed to go on is
+ * - **paused**: a call needs the caller. The turn ends, and everything that is needed to continue is
  *   in the context's saved value; the message that continues the task leads back to the tools.
  * - **handed over**: a sub agent runs the turn, and this run forwards its events.
  */

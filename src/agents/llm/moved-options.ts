@@ -2,7 +2,7 @@ import { invalidConfiguration } from '../../protocol/index.ts';
 
 /**
  * What a callback is told, with the names that the AI SDK has for it: a callback written for the AI SDK
- * reads one of these and is told what to read instead, where it would go on with `undefined`.
+ * reads one of these and is told what to read instead, where it would continue with `undefined`.
  */
 export function movedOptions<T extends object>(
   owner: string,

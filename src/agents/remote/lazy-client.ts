@@ -16,7 +16,7 @@ export class LazyClient {
     return this.#current;
   }
 
-  /** The signal ends the wait only; the connection attempt goes on for other callers. */
+  /** The signal ends the wait only; the connection attempt continues for other callers. */
   get(signal?: AbortSignal): Promise<Client> {
     if (this.#connecting === undefined) {
       const connecting = this.#connect().then(
@@ -36,7 +36,7 @@ export class LazyClient {
   }
 
   /**
-   * Closes the connection; the next call makes another. Resolves when the messages that were given up
+   * Closes the connection; the next call makes another. Resolves when the messages that were abandoned
    * have been cancelled, which may take no longer than `graceMs`.
    */
   async close(options?: { readonly graceMs?: number }): Promise<void> {

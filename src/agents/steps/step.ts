@@ -64,7 +64,7 @@ export const step = z
     endedAt: z.number().exactOptional(),
     /** Its outcome was read from the journal of an earlier attempt. */
     isReplayed: z.boolean().exactOptional(),
-    /** Why it failed, or in what it came to. */
+    /** Why it failed, or its outcome. */
     detail: z.string().exactOptional(),
     /** The W3C trace and the span that it belongs to. */
     traceId: z.string().exactOptional(),

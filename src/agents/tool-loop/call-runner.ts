@@ -309,7 +309,7 @@ interface Attempt<Context> {
   readonly step: OpenStep | undefined;
 }
 
-/** What a call came to, as its step tells it. */
+/** The outcome of a call, for its step. */
 function changeOf(
   { output, ask: asking }: CallState,
   noted: { readonly callId: string; readonly input: JsonValue },

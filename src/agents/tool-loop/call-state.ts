@@ -24,7 +24,7 @@ const ask = z.discriminatedUnion('request', [
       question: z.array(part).readonly(),
       isAuthorization: z.boolean(),
       state: json,
-      /** Whether the tool goes on itself, or the answer is its result. */
+      /** Whether the tool continues itself, or the answer is its result. */
       resumes: z.boolean(),
     })
     .readonly(),

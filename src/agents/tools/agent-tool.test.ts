@@ -72,7 +72,7 @@ test('questions of called agents are asked one after the other, and each gets it
   expect(model.requests[1]?.promptText).toContain('B is two');
 });
 
-test('a called agent that needs consent makes the task need it, and is told of a cancel', async () => {
+test('a called agent that needs consent makes the task need it, and is notified of a cancel', async () => {
   const abandoned: unknown[] = [];
   const guarded = {
     ...agent({ name: 'guarded' }, async function* () {

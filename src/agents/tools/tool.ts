@@ -124,7 +124,7 @@ export interface Tool<Context = ToolContext> {
   parse(input: JsonValue): Promise<Parsed>;
   /** Anything that can be written as JSON, or a `ToolPause`. */
   run(input: unknown, context: Context): Promise<unknown>;
-  /** Goes on after a `ToolPause`. Without it, the answer is the result. */
+  /** Continues after a `ToolPause`. Without it, the answer is the result. */
   resume?(answer: ToolAnswer, context: Context): Promise<unknown>;
   /** The task was cancelled while the tool was paused. */
   abandon?(state: JsonValue | undefined, turn: Turn): Promise<void>;

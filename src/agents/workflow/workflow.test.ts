@@ -33,7 +33,7 @@ function wrapper(name: string): Agent & { turns: string[] } {
   };
 }
 
-/** An agent that asks before it goes on. */
+/** An agent that asks before it continues. */
 function asking(name: string): Agent & { abandoned: string[] } {
   const abandoned: string[] = [];
   return {

@@ -175,7 +175,7 @@ test('only a connection that does not come about is tried again', async () => {
   expect(posts).toBe(3);
 });
 
-test('a server that hangs is given up after the timeout', async () => {
+test('a server that hangs is abandoned after the timeout', async () => {
   const url = await serve(() => {});
   await expect(call(url, { timeoutMs: 20 })).rejects.toThrow('did not answer');
 });

@@ -15,7 +15,7 @@ async function restsOf(house: Served, id: string): Promise<number> {
   return (await names(house, id)).filter((name) => name === 'conversation_inactive').length;
 }
 
-/** The same, while time goes on: a look that took long is followed by another. */
+/** The same, while time passes: a look that took long is followed by another. */
 async function restsIn(scheduler: ManualScheduler, house: Served, id: string): Promise<number> {
   scheduler.advance(minute / 6);
   return restsOf(house, id);

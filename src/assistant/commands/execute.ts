@@ -53,13 +53,13 @@ function fillSlots(dialogue: Dialogue, commands: readonly Command[]): void {
   resumeByAnswer(dialogue, commands);
 }
 
-/** What the question whether to go on asks for. */
+/** What the question whether to continue asks for. */
 const continueSlots: readonly string[] = [
   'continue_interrupted_flow_confirmation',
   'interrupted_flow_to_continue',
 ];
 
-/** Asked whether to go on, the user answered the interrupted flow's question itself. */
+/** Asked whether to continue, the user answered the interrupted flow's question itself. */
 function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void {
   if (!isAskingToContinue(dialogue.tracker.stack)) return;
   const { tracker, flows } = dialogue;

@@ -112,7 +112,7 @@ export function judgeSetSlot(
   // An action may have stored the same value in another type: 5 in a text slot is "5" to the user.
   const held = coerceSlotValue(slot, before);
   if (isEqual(before, value) || (held.ok && isEqual(held.value, value))) return 'satisfied';
-  // An agent that waits sees every slot when it goes on: an orchestrator does not interrupt it.
+  // An agent that waits sees every slot when it continues: an orchestrator does not interrupt it.
   const isForAgent = by === 'orchestrator' && situation.agents.active !== undefined;
   const isCorrection = !isForAgent && !isAsked && before !== null && !companions.isCancelling;
   if (isCorrection && isCollected(name, situation)) {

@@ -115,7 +115,7 @@ export interface Understanding {
   readonly isPayload: boolean;
   /** When the message named one. */
   readonly intent?: Intent;
-  /** Ids of the flows that a model was told of. */
+  /** Ids of the flows in the prompt of a model. */
   readonly flowsInPrompt?: readonly string[];
   /** The flows that the message was compared with, best first. */
   readonly candidates?: readonly JsonObject[];

@@ -149,7 +149,7 @@ test('the nearest conftest.yml names the judge; one that endpoints.yml does not 
   ).rejects.toThrow(/conftest\.yml:1:\d+ .*there is no model group "jugde".*"?judge"?/s);
 });
 
-test('a judge that answers with rubbish is asked once more, then the assertion fails', async () => {
+test('a judge that answers with rubbish is asked a second time, then the assertion fails', async () => {
   const again = await run('generative_response_is_relevant: {}', ['I like it!', verdict(true)]);
   expect(again.failures).toEqual([]);
   const twice = await run('generative_response_is_relevant: {}', [

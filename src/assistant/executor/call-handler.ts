@@ -105,7 +105,7 @@ export type CallOutcome =
   | {
       readonly status: 'completed' | 'input-required';
       readonly messages: readonly BotMessage[];
-      /** Applied before the flow goes on; slot events of unknown slots are left out. */
+      /** Applied before the flow continues; slot events of unknown slots are left out. */
       readonly events: readonly EventDraft[];
       /** Kept with the frame and handed back at the next call. Keep it small. */
       readonly metadata: JsonObject;

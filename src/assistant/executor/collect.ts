@@ -110,7 +110,7 @@ function goBack(
 ): void {
   const agent = agentOf(segment);
   if (agent !== undefined) {
-    // An agent sees every slot when it is called: it goes on with the new values.
+    // An agent sees every slot when it is called: it continues with the new values.
     if (agent.state === 'waiting_for_input') dialogue.replace({ ...agent, state: 'resuming' });
     return;
   }

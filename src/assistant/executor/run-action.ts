@@ -168,7 +168,7 @@ function cancelFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<
   });
 }
 
-/** The user does not want to go on with what was interrupted. */
+/** The user does not want to continue with what was interrupted. */
 function cancelInterruptedFlows(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
   const ids = frame === undefined ? [] : textsOf(contextOf(frame)['interrupted_flow_ids']);
   return beneath(dialogue, frame, async () => {
@@ -203,7 +203,7 @@ function clarifyFlows(dialogue: Dialogue, frame: StackFrame | undefined): void {
 const CHOICE = 'interrupted_flow_to_continue';
 
 /**
- * Goes on with the flow that the user chose, or with the last one that was interrupted when there
+ * Continues with the flow that the user chose, or with the last one that was interrupted when there
  * is no choice. A choice that names none of them is forgotten, so that the pattern asks again.
  */
 function continueInterruptedFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
@@ -249,7 +249,7 @@ function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean
   tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
 }
 
-/** A new session; the pattern that asked for it goes on in it. */
+/** A new session; the pattern that asked for it continues in it. */
 export function sessionStart(dialogue: Dialogue, frame: StackFrame | undefined): void {
   if (dialogue.facts.sessionStarted) return;
   startSession(dialogue, { carryOver: dialogue.domain.session.carryOverSlotsToNewSession });

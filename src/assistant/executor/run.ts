@@ -64,7 +64,7 @@ async function runBetweenSteps(dialogue: Dialogue, action: string): Promise<void
   }
 }
 
-/** Runs an action that fills a slot in each turn. The conversation goes on without it when it fails. */
+/** Runs an action that fills a slot in each turn. The conversation continues without it when it fails. */
 export async function runEveryTurn(dialogue: Dialogue, action: string): Promise<void> {
   try {
     await runAction(dialogue, action, undefined);
@@ -213,7 +213,7 @@ export function advance(dialogue: Dialogue): Prediction {
   }
 }
 
-/** Everything that could go on for ever takes steps. */
+/** Everything that could continue forever takes steps. */
 export function countStep(dialogue: Dialogue): void {
   dialogue.facts.steps += 1;
   if (dialogue.facts.steps <= dialogue.options.maxSteps) return;
@@ -282,7 +282,7 @@ function enterCall(
   return { kind: 'call', handler: handlerOf(dialogue, step), step, frame };
 }
 
-/** Flows may call themselves, but not for ever: the stack travels with every turn. */
+/** Flows may call themselves, but not forever: the stack travels with every turn. */
 function checkDepth(dialogue: Dialogue, { target }: CallStep): void {
   const segment = activeSegment(dialogue.tracker.stack);
   if (segment === undefined || callChain(segment).length < MAX_CALL_DEPTH) return;

@@ -26,7 +26,7 @@ export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): v
   dialogue.pop();
   if (frame.type === 'pattern') return endPattern(dialogue, frame);
   dialogue.tracker.apply(flowEvent('flow_completed', frame.flowId, frame.stepId));
-  // A called flow shares its slots with its caller, which goes on.
+  // A called flow shares its slots with its caller, which continues.
   if (frame.frameType === 'call') return;
   dialogue.facts.abandoned.push(...waitingAgents(dialogue, [frame]));
   resetSlots(dialogue, frame.flowId);
@@ -210,7 +210,7 @@ export function startFlows(
   const wasAskingToContinue = isAskingToContinue(tracker.stack);
   tracker.setStack(withoutConversationPatterns(tracker.stack));
   const active = activeSegment(tracker.stack);
-  // The user goes on with what is on top anyway: nothing is interrupted.
+  // The user continues with what is on top anyway: nothing is interrupted.
   const isSame = flowIds.length === 1 && active?.root.flowId === flowIds[0];
   if (
     active !== undefined &&

@@ -15,6 +15,7 @@ import type { JsonObject } from '../../protocol/index.ts';
 import { readPushSection, readUrlRules } from '../../push/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readA2aServer } from './a2a-server.ts';
+import { readHttpApi } from './http-api.ts';
 import { type McpServer, readMcpServer } from './mcp-servers.ts';
 import { readFilePath, readModelGroupName } from './readers.ts';
 
@@ -209,12 +210,4 @@ function readNlg(field: Field | undefined, uses: Use[]) {
   };
   section.finishLeniently();
   return nlg;
-}
-
-/** `http_api:` of endpoints.yml: who may use the HTTP API. */
-function readHttpApi(section: Section) {
-  const auth = section.boolean('auth') ?? false;
-  const admins = section.names('admins');
-  if (!auth && admins.length > 0) section.get('admins')?.keyError('"admins" needs auth: true');
-  return { auth, admins };
 }

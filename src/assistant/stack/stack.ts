@@ -159,7 +159,7 @@ export function isSamePath(one: readonly string[], other: readonly string[]): bo
   return one.length === other.length && one.every((stepId, at) => stepId === other[at]);
 }
 
-/** Whether the user was asked to go on with a flow that was interrupted. */
+/** Whether the user was asked to continue with a flow that was interrupted. */
 export function isAskingToContinue(stack: readonly StackFrame[]): boolean {
   return stack.some((frame) => isPattern(frame, 'pattern_continue_interrupted'));
 }

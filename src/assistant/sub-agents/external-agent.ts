@@ -162,7 +162,7 @@ export class ExternalCaller {
 
   /**
    * Sends a message and follows its task. An agent that generates its own context ids refuses ours; the
-   * message is then sent once more without a context id.
+   * message is then sent again without a context id.
    */
   async #send(
     client: Client,
@@ -311,7 +311,7 @@ export interface ExternalParts {
   readonly policy?: UrlPolicy | undefined;
   /** Paths of keys and certificates are relative to it. @default the working directory */
   readonly directory?: string | undefined;
-  /** Told of files that were read again. */
+  /** Logs files that were read again. */
   readonly logger?: Logger | undefined;
 }
 

@@ -43,8 +43,8 @@ export interface AgentInput {
 
 /**
  * What an answer of a sub agent means for its flow.
- * - `input_required`: the agent asks, and goes on with the user's answer.
- * - `completed`: the flow goes on.
+ * - `input_required`: the agent asks, and continues with the user's answer.
+ * - `completed`: the flow continues.
  * - `recoverable_error`: it is called again, a few times; then it is fatal.
  * - `fatal_error`: the flow ends with an apology.
  * @example const status: AgentStatus = answer.status === 503 ? 'recoverable_error' : 'fatal_error';

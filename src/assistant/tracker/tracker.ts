@@ -137,7 +137,7 @@ export class Tracker {
     return `F${this.#state.frameCount}`;
   }
 
-  /** The conversation goes on under another session id, and nothing else changes. */
+  /** The conversation continues under another session id, and nothing else changes. */
   renewSession(sessionId: string): void {
     this.#state.sessionId = sessionId;
     this.#state.inactive = false;

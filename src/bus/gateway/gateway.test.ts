@@ -409,7 +409,7 @@ describeBuses('the gateway', (buses) => {
     expect(declared.size).toBe(0);
   });
 
-  test('webhooks are told of what the agent does', async () => {
+  test('webhooks are notified of what the agent does', async () => {
     const name = nameOf('echo');
     const told: string[] = [];
     const receiver = createServer((request, response) => {

@@ -112,7 +112,7 @@ test('whichever updates are lost or come twice, the artifacts are whole in the e
   );
 });
 
-test('a telling that starts again continues from its snapshot, wherever the first one broke off', async () => {
+test('a stream that starts again continues from its snapshot, wherever the first one was cut off', async () => {
   await fc.assert(
     fc.asyncProperty(chunks, fc.nat(), fc.nat(), async (order, heardCount, shown) => {
       const { updates, artifacts } = tellingOf(order);

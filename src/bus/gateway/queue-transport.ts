@@ -74,14 +74,14 @@ async function* framesOf(
     if (message === undefined) throw signal.reason;
     if (message === 'reopened') {
       await send().catch((error: unknown) => {
-        // The connection is lost once more, and reopened later.
+        // The connection is lost again, and reopened later.
         if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') throw error;
       });
       continue;
     }
     const { type, body, headers } = message;
     if (headers[headerNames.answers] !== undefined) {
-      // The task goes on at the agent: nothing more is to be waited for.
+      // The task continues at the agent: nothing more is to be waited for.
       if (type === 'error' && isCancelling() && isRefusal(readError(body))) throw readError(body);
       continue;
     }

@@ -92,7 +92,7 @@ describeBuses('tasks that take long', (buses) => {
     await eventually(() => kept(store)).toBe(0);
   });
 
-  test('that fail again and again in the store are given up after as many attempts as on the broker', async () => {
+  test('that fail again and again in the store are abandoned after as many attempts as on the broker', async () => {
     const bus = await buses.open();
     const [store] = two();
     const name = nameOf('slow');

@@ -217,7 +217,7 @@ export class AcceptedTasks {
       if (!isOwn && !(await this.#replica.dead([value.owner])).has(value.owner)) continue;
       if (!this.#isRoomy) {
         this.#hasMore = true;
-        // New deliveries must not keep out tasks of the dead for ever: the next slot is theirs.
+        // New deliveries must not keep out tasks of the dead forever: the next slot is theirs.
         if (this.#takenOver.size === 0) this.#awaited ??= slots.reserve();
         return;
       }

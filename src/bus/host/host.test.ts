@@ -81,7 +81,7 @@ describeBuses('an agent on the bus', (buses) => {
     expect(caller.updatesOf(none)).toEqual([]);
   });
 
-  test('that it is being worked on is told of a task that says nothing, however many there are', async () => {
+  test('tasks that say nothing are reported as working, however many there are', async () => {
     const bus = await buses.open();
     const name = nameOf('silent');
     const gate = Promise.withResolvers<void>();

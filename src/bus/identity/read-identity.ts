@@ -57,7 +57,7 @@ export async function readBusIdentity(
   options: {
     readonly directory: string;
     readonly issuer: string;
-    /** Told of keys that were read again. */
+    /** Logs keys that were read again. */
     readonly logger?: Logger;
   },
 ): Promise<BusIdentity> {

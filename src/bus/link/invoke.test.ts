@@ -415,7 +415,7 @@ describe('calling a peer over HTTP', () => {
     return network;
   }
 
-  test('a stream that breaks is taken up again, and the message is not sent twice', async () => {
+  test('a stream that breaks is resumed, and the message is not sent twice', async () => {
     let turns = 0;
     const gate = Promise.withResolvers<void>();
     const made = agent({ name: 'streamer' }, async function* () {
@@ -478,7 +478,7 @@ describe('calling a peer over HTTP', () => {
     expect((await called).outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'at last' });
   });
 
-  test('a task that is given up before the peer has named it is cancelled there too', async () => {
+  test('a task that is abandoned before the peer has named it is cancelled there too', async () => {
     let isAborted = false;
     const made = agent({ name: 'mute' }, async function* (turn) {
       yield working();
@@ -518,7 +518,7 @@ describe('calling a peer over HTTP', () => {
     await eventually(() => isAborted).toBe(true);
   });
 
-  test('a follow-up that a peer without streams never answers is given up in time', async () => {
+  test('a follow-up that a peer without streams never answers is abandoned in time', async () => {
     let isAborted = false;
     const made = agent({ name: 'staller' }, async function* (turn) {
       if (!turn.isContinuation) yield inputRequired('Which?');

@@ -126,7 +126,7 @@ export interface Queue {
   readonly topics: readonly string[];
   /** The most messages that wait; publishing to a full queue is refused. @default 100_000 */
   readonly maxMessages?: number;
-  /** How long a message waits before it is dead, in milliseconds. @default for ever */
+  /** How long a message waits before it is dead, in milliseconds. @default forever */
   readonly messageTtlMs?: number;
   /** Deletes the queue with its messages after so long without a consumer. @default never */
   readonly expiresAfterMs?: number;
@@ -327,7 +327,7 @@ export interface DeclaredObject {
 export interface AgentQueueOptions {
   /** Maximum number of waiting tasks; a full queue refuses further ones. @default 100_000 */
   readonly maxMessages?: number;
-  /** How long a task waits before it becomes a dead letter, in milliseconds. @default for ever */
+  /** How long a task waits before it becomes a dead letter, in milliseconds. @default forever */
   readonly messageTtlMs?: number;
   /** The pauses before each retry. @default [1_000, 5_000, 30_000] */
   readonly retryDelaysMs?: readonly number[];

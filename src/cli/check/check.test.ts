@@ -161,7 +161,7 @@ const carelessBinding: ClientBinding = {
   },
 };
 
-test('a gRPC interface that takes no care is told of', async () => {
+test('a gRPC interface that takes no care is reported', async () => {
   const offered = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '1.0' };
   await using agent = await rawAgent(({ response, url }) =>
     sendJson(response, rawCard(url, { supportedInterfaces: [offered] })),
@@ -191,7 +191,7 @@ test('a gRPC interface that takes no care is told of', async () => {
   ]);
 });
 
-test('a gRPC interface that is not there is told of', patient, async () => {
+test('a gRPC interface that is not there is reported', patient, async () => {
   const offered = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '1.0' };
   await using agent = await rawAgent(({ response, url }) =>
     sendJson(response, rawCard(url, { supportedInterfaces: [offered] })),

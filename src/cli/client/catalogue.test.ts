@@ -135,7 +135,7 @@ test(
     }
     const sent = await legate(['send', '-a', `${registry.url}#tried`, 'ask']);
     expect(fieldsOf(sent.out)['State']).toBe('TASK_STATE_INPUT_REQUIRED');
-    // The command to go on with names the entry, as a shell takes it.
+    // The command to continue with names the entry, as a shell takes it.
     expect(sent.out).toContain(`legate send -a '${registry.url}#tried' --task-id`);
     expect((await legate(['check', `${registry.url}#tried`, '--read-only'])).code).toBe(0);
   },

@@ -7,7 +7,7 @@ import { authorizationUrls } from './following.ts';
 const page = 'https://calendar.example/grant?task=1';
 
 /**
- * An agent that needs somebody's consent, which it gets elsewhere: it closes its stream, and goes on
+ * An agent that needs somebody's consent, which it gets elsewhere: it closes its stream, and continues
  * after it was looked at twice.
  */
 function consentingAgent({ streams = true, neverGoesOn = false } = {}): Promise<RawAgent> {

@@ -225,7 +225,7 @@ test('AUTH_009: files that do not do are wrong usage, and say which', patient, a
 });
 
 test(
-  'a key that others can read is told of; authorities of a folder are not trusted by themselves',
+  'a key that others can read is reported; authorities of a folder are not trusted by themselves',
   patient,
   async () => {
     writeFileSync(pathOf('open.key'), ali.key);

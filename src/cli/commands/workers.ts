@@ -105,7 +105,7 @@ const gatewayOptions = {
   work: values('agent', 'agents to run in this process as well, as with "legate work"'),
   connectTimeout: value(
     'seconds',
-    'how long to wait for a broker that is not up yet; the port is open meanwhile (default: for ever)',
+    'how long to wait for a broker that is not up yet; the port is open meanwhile (default: forever)',
     { parse: positiveNumber },
   ),
   store,

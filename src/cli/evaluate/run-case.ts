@@ -38,7 +38,7 @@ const judgeName = 'judge';
 /** Milliseconds of one message. */
 const timeoutMs = 300_000;
 
-/** Holds the conversation of a case in a new session, and compares what came of it. */
+/** Runs the conversation of a case in a new session, and compares the result. */
 export async function runCase(
   agent: Agent,
   test: EvaluationCase,

@@ -110,7 +110,7 @@ describe.each(transports)('over %s', (_, transportOf) => {
     expect(end).toMatchObject({ kind: 'end' });
   });
 
-  test('a turn that is given up is cancelled, one that is handed over is not', async () => {
+  test('a turn that is abandoned is cancelled, one that is handed over is not', async () => {
     for (const isHandedOver of [false, true]) {
       const peer = new RemotePeer(statusOf('TASK_STATE_WORKING', 'w'));
       const turn = new AbortController();

@@ -71,7 +71,7 @@ export class RemoteTask {
   readonly #whole: Deadline;
   readonly #silence: Deadline;
   readonly #detach: Deadline;
-  /** The turn came to its end, or its failure is the agent's: there is nothing to cancel. */
+  /** The turn ended, or its failure is the agent's: there is nothing to cancel. */
   #isOver = false;
   #cancelling: Promise<void> | undefined;
 

@@ -65,7 +65,7 @@ test('details that are none leave the status, and ones without a reason do not h
   expect(ended(status.UNAVAILABLE, '', empty).code).toBe('PEER_UNREACHABLE');
 });
 
-test('a text says what was asked, where, and what came of it, within bounds', () => {
+test('a text says what was asked, where, and the outcome, within bounds', () => {
   const { message, metadata } = ended(status.UNAVAILABLE, 'connect ECONNREFUSED');
   expect(message).toBe('getTask at https://agent.example did not answer: connect ECONNREFUSED');
   expect(metadata).toEqual({ status: 'UNAVAILABLE' });

@@ -156,7 +156,7 @@ describe('credentials', () => {
     await expect(unknown.getTask('none')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  test('headers that were refused are made once more', async () => {
+  test('headers that were refused are made again', async () => {
     const getTask: Answer = ({ headers }) => {
       if (headers['authorization'] === 'Bearer fresh') return task('TASK_STATE_COMPLETED');
       throw new StatusError(status.UNAUTHENTICATED, 'too old');

@@ -33,7 +33,7 @@ export interface GrpcCallOptions {
 
 /**
  * Calls one of the two services with JSON, as the version's dialect has it (REST's for 0.3). An error
- * with details is thrown as the `LegateError` they tell of, any other as gRPC's own.
+ * with details is thrown as the `LegateError` they describe, any other as gRPC's own.
  */
 export class GrpcClient implements Disposable {
   readonly #client: Client;

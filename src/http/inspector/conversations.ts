@@ -42,7 +42,7 @@ const wholeLog = 5;
 const maxTasks = 200;
 
 const cursor = z.object({
-  /** After which task and which context to go on; null when there are no more. */
+  /** After which task and which context to continue; null when there are no more. */
   task: z.object({ statusTime: z.number(), id: z.string() }).nullable().optional(),
   context: z.object({ writtenUntil: z.number(), number: z.number() }).nullable().optional(),
 });

@@ -644,7 +644,7 @@ test('a result that does not fit into working memory is told in words', async ()
   );
 });
 
-/** A store that replicas share, with a clock that goes on when that of a replica stands still. */
+/** A store that replicas share, with a clock that continues when that of a replica stands still. */
 function sharedStore(clock: TestClock): Store {
   const [store] = openMemoryReplicas(1, { clock });
   if (store === undefined) throw new Error('no store');
@@ -820,7 +820,7 @@ test('what a peer said during a long outage of the store is fetched from its tas
   expect(told.notices).toEqual([]);
 });
 
-test('a wait that is given up looks at the store no more', async () => {
+test('a wait that is abandoned looks at the store no more', async () => {
   const { invoker, transport, clock, store, ask } = await start();
   const { id } = await ask();
   const looked = Promise.withResolvers<void>();

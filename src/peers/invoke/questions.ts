@@ -39,7 +39,7 @@ export class Questions {
     this.#options = options;
   }
 
-  /** A peer asks. A conversation that goes on for too long is ended. */
+  /** A peer asks. A conversation that continues for too long is ended. */
   async take(invocation: Invocation, content: AnswerContent): Promise<void> {
     const { calls, scheduler, maxInputRequiredRounds, askTimeoutMs } = this.#options;
     // A broker may deliver it twice.

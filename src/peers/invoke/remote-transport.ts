@@ -152,7 +152,7 @@ export class RemoteTransport implements PeerTransport {
         }
       } finally {
         this.#release(id, running);
-        // Where the listener failed, stream and timers end, and the peer's task goes on.
+        // Where the listener failed, stream and timers end, and the peer's task continues.
         running.controller.abort();
         await events.return(undefined);
       }

@@ -115,7 +115,7 @@ async function* act(
   if (outcome.end === undefined) await keepOutcome(turn, skill, outcome, options);
 }
 
-/** Asks the user, and goes on when the user approves. An approval holds for the whole task. */
+/** Asks the user, and continues when the user approves. An approval holds for the whole task. */
 async function* propose(
   agent: Agent,
   turn: Turn,

@@ -114,7 +114,7 @@ test("unknown senders that fill the list of requests don't keep others from bein
   for (const said of ['one', 'two', 'three']) {
     expect((await send(claimed, said)).metadata).toMatchObject({ error_type: 'not_trusted' });
   }
-  // The user is told of each, also where no note could be kept.
+  // The user is notified of each, also where no note could be kept.
   expect(notes.map(({ summary }) => summary)).toEqual(['one', 'two', 'three']);
   expect(notes.map(({ key }) => key !== undefined)).toEqual([true, true, false]);
   await grant('learn');

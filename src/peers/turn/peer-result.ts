@@ -11,7 +11,7 @@ const failedStates: Readonly<Partial<Record<InvocationEnd, FailedState>>> = {
   'timed-out': 'timed-out',
 };
 
-/** What an invocation came to, once it has ended or asks. `answer` continues one that asks. */
+/** The outcome of an invocation that has ended or asks. `answer` continues one that asks. */
 export function peerResult(
   invocation: Invocation,
   answer: (content: string | readonly Part[]) => Promise<PeerResult>,

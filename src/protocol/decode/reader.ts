@@ -45,7 +45,7 @@ export class Reader {
     if (this.#violations.length >= maxViolations) this.finish();
   }
 
-  /** Notes a violation that leaves nothing to go on with, and throws all of them. */
+  /** Notes a violation that leaves nothing to continue with, and throws all of them. */
   stop(field: string | number, description: string): never {
     this.#violations ??= [];
     this.#violations.push({ field: this.#pathOf(field), description });
@@ -102,7 +102,7 @@ export function optionalObject<T>(
   return result;
 }
 
-/** Reads an object that must be there; without it there is nothing to go on with, so reading stops. */
+/** Reads an object that must be there; without it there is nothing to continue with, so reading stops. */
 export function requiredObject<T>(
   reader: Reader,
   value: unknown,

@@ -32,7 +32,7 @@ export class AnswerText {
 
   #put(section: string, text: string, append: boolean): TextChange | undefined {
     const before = this.#sections.get(section) ?? '';
-    // An artifact that is sent whole again, longer than before, goes on.
+    // An artifact that is sent whole again, longer than before, continues.
     const isAdded = append || text.startsWith(before);
     const added = append ? text : text.slice(before.length);
     this.#sections.set(section, isAdded ? before + added : text);

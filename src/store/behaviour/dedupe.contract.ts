@@ -15,7 +15,7 @@ import {
 } from './fixtures.contract.ts';
 
 const dedupe: Dedupe = { key: 'message-1', digest: 'digest-1', expiresAt: 9000 };
-/** The same message once more: the engine has made up new ids by then. */
+/** The same message again: the engine has made up new ids by then. */
 const repeated = admission({ taskId: 'u', contextId: 'd', dedupe });
 const reply = Json.of<Message>({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] });
 

@@ -14,7 +14,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Between two tries, writers go on. */
+/** Between two tries, writers continue. */
 const triesEveryMs = 1_000;
 
 /**

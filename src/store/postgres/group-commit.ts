@@ -80,7 +80,7 @@ export class GroupCommit {
       readonly waitMs: number;
       readonly answerMs: number;
       readonly traffic: TrafficCount;
-      /** Told of every write that failed. */
+      /** Called with every write that failed. */
       readonly onFailure?: (failure: LegateError) => void;
     },
   ) {

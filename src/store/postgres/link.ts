@@ -116,7 +116,7 @@ export class Link {
         delays: (failures) => pauses[Math.min(failures, pauses.length) - 1],
         signal,
       }).finally(() => (this.#connecting = undefined));
-      // Only a close ends the attempts: whoever waits is told by the signal.
+      // Only a close ends the attempts: waiting callers get the reason of the signal.
       this.#connecting.catch(() => undefined);
     }
     return this.#connecting;

@@ -39,7 +39,7 @@ export function readMigrations(): Migration[] {
 
 /**
  * Brings the schema of a database up to date, step by step; a step that fails leaves the database at the
- * one before it. Replicas of the version before go on meanwhile. A schema that a newer version of the
+ * one before it. Replicas of the version before continue meanwhile. A schema that a newer version of the
  * program has written is refused and left alone.
  * @example await migrate('postgres://localhost/legate');
  */

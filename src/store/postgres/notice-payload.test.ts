@@ -34,7 +34,7 @@ test('what a store follows arrives, in payloads that PostgreSQL takes', () => {
   );
 });
 
-test('a greeting tells of no change', () => {
+test('a greeting reports no change', () => {
   expect(toPayloads('me', new Map()).map(fromPayload)).toEqual([
     { kind: 'changes', origin: 'me', changes: [] },
   ]);

@@ -114,7 +114,7 @@ export class Notices {
     };
   }
 
-  /** Tells of a change, if another store follows the task. */
+  /** Announces a change, if another store follows the task. */
   notify(taskId: string, version: number): void {
     if (this.#interest.isFollowed(taskId)) this.announce(taskId, version);
   }

@@ -81,12 +81,12 @@ const answerMargin = 5_000;
 /** The connections of one store, each kind for its own work, so that none holds up another. */
 export class Connections {
   readonly traffic = new TrafficCount();
-  /** Told of every write that failed. */
+  /** Called with every write that failed. */
   onFailure: (failure: unknown) => void = () => {};
   /** Changes made for callers: one connection, all of its writes in order and grouped. */
   readonly writes: GroupCommit;
   readonly reads: Pipeline;
-  /** What goes on beside the requests: notices, heartbeats, take-overs, webhooks, sweeping. */
+  /** Work beside the requests: notices, heartbeats, take-overs, webhooks, sweeping. */
   readonly upkeep: Pipeline;
   readonly #unobserve: readonly (() => void)[];
 

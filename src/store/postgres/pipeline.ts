@@ -28,7 +28,7 @@ export class Pipeline {
       readonly waitMs: number;
       readonly answerMs: number;
       readonly traffic: TrafficCount;
-      /** Told of every write that failed. */
+      /** Called with every write that failed. */
       readonly onFailure?: (failure: unknown) => void;
       /** Done with every new connection before it is used. */
       readonly prepare?: (client: Client) => Promise<void>;
@@ -49,7 +49,7 @@ export class Pipeline {
     await Promise.all(this.#links.map(({ link }) => link.client()));
   }
 
-  /** Reads; tried once more when the connection breaks meanwhile. */
+  /** Reads; tried again when the connection breaks meanwhile. */
   read(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     return this.#meter.measure('read', async () => {
       try {

@@ -40,7 +40,7 @@ import { batch, call, kindOf, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
 import { VectorTable } from './vector-table.ts';
 
-/** Milliseconds of a lease that is to last for ever: a century. */
+/** Milliseconds of a lease that is to last forever: a century. */
 const longestLeaseMs = 3_155_760_000_000;
 
 const statements = {

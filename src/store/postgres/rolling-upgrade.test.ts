@@ -105,7 +105,7 @@ test('replicas of the version before lose no call to a migration that keeps them
   const load = new AbortController();
   const { done, end } = traffic(load.signal);
   await expect.poll(() => done.length).toBeGreaterThan(50);
-  // Calls of every kind wait for the tables in the midst of a function, and find views.
+  // Calls of every kind wait for the tables during a function, and find views.
   const slow = steps.map((step, index) =>
     index === swap ? { ...step, sql: `${step.sql};\nSELECT pg_sleep(1.5)` } : step,
   );

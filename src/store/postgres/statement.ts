@@ -92,7 +92,7 @@ export function corked(client: Client, write: () => void): void {
   }
 }
 
-/** Does `late` unless ended within so many milliseconds: a network may swallow an answer for ever. */
+/** Does `late` unless ended within so many milliseconds: a network may swallow an answer forever. */
 export function deadline(milliseconds: number, late: () => void): { end(): void } {
   const timer = setTimeout(late, milliseconds).unref();
   return { end: () => clearTimeout(timer) };

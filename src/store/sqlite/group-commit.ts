@@ -25,7 +25,7 @@ export interface GroupCommitHooks {
   readonly beforeCommit: () => void;
   /** Called after a rollback: whatever is kept in memory may be ahead of the file. */
   readonly onRollback: () => void;
-  /** Told of every operation that failed. */
+  /** Called with every operation that failed. */
   readonly onFailure?: (failure: unknown) => void;
 }
 
@@ -163,7 +163,7 @@ export class GroupCommit {
       const failure = this.#start() ?? this.#run(alone) ?? this.#finish();
       if (failure === undefined) this.#end(alone, undefined);
       else if (failure.isBlocked) {
-        // A file that cannot be written now would make each of the others wait for it in vain.
+        // A file that cannot be written now would make each of the others wait for it, too.
         this.#reject(group.slice(index), failure);
         return;
       } else this.#reject(alone, failure);

@@ -45,7 +45,7 @@ export class SqliteTables implements Tables {
     options: {
       readonly path: string;
       readonly clock: StoreClock;
-      /** Told of every write that failed. */
+      /** Called with every write that failed. */
       readonly onFailure?: (failure: unknown) => void;
     },
   ) {

@@ -29,7 +29,7 @@ import { until } from '../../time/index.ts';
 import { endKindOf } from '../agent-events.ts';
 
 /**
- * What an invocation came to: an answer, or a question to its user.
+ * The outcome of an invocation: an answer, or a question to its user.
  * @example
  * let result: InvocationResult = await runner.run({ message: 'Order two pizzas', userId: 'ada' });
  * while (result.isQuestion) result = await result.answer(prompt(result.text) ?? 'no');
@@ -88,7 +88,7 @@ export interface InvocationPlan<Output> {
   /** Has the engine run the turn; `onAdmitted` is called once the task exists. */
   readonly run: (invocation: Invocation<Output>, onAdmitted: () => void) => Promise<Task>;
   readonly cancel: () => void;
-  /** Goes on with an answer to the question of the invocation. */
+  /** Continues with an answer to the question of the invocation. */
   readonly answer: InvocationQuestion<Output>['answer'];
 }
 
@@ -150,7 +150,7 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
     return { isQuestion: true, needsAuthorization, ...result, answer: this.#plan.answer };
   }
 
-  /** The changes of its text while it runs; rejects unless it comes to an answer or a question. */
+  /** The changes of its text while it runs; rejects unless it ends with an answer or a question. */
   async *changes(): AsyncGenerator<TextChange, InvocationResult<Output>> {
     const shown = new AnswerText();
     for await (const event of this.#events) {

@@ -155,7 +155,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     this.sessions = new SessionStore(agent.name, store, scheduler);
   }
 
-  /** Begins a run, which goes on as its events are taken. */
+  /** Starts a run, which continues as its events are taken. */
   start(request: RunRequest): Invocation<Output> {
     checkRequest(request);
     const { metadata, signal, sessionId = crypto.randomUUID() } = request;
@@ -179,7 +179,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
   }
 
   /**
-   * Goes on with an invocation: with the answer to its question, or, without a message, where its
+   * Continues with an invocation: with the answer to its question, or, without a message, where its
    * process died. One that has gone on or ended since is followed to its end.
    */
   async resume(

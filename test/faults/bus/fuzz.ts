@@ -89,7 +89,7 @@ export async function fuzzBus(options: {
   return { injected: injected.values, checked: checked.values, violations };
 }
 
-/** Nothing may be left in the hands of a consumer that does not go on. */
+/** Nothing may be left in the hands of a consumer that does not continue. */
 async function drained(
   { bus, queue }: Participants,
   violations: string[],

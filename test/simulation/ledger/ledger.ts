@@ -69,7 +69,7 @@ export class Ledger {
     this.runs.append(append, turn);
     if (task.isGone) this.deliveries.forget(task.id);
     else if (this.deliveries.owe(task.id, append.events) !== outcome.deliveries) {
-      this.#report('an append tells of deliveries', task.id);
+      this.#report('an append reports deliveries', task.id);
     }
   }
 

@@ -97,7 +97,7 @@ export class Logs {
       );
     }
     if (outcome.cancelRequested !== task.cancelRequested) {
-      this.#report('an append tells of a cancel request', task.id);
+      this.#report('an append reports a cancel request', task.id);
     }
     task.changedAt = this.#now();
     if (append.reply !== undefined) {

@@ -34,7 +34,7 @@ export function cancelled(turn: Turn): readonly Command[] | undefined {
   const isStory = turn.asked?.kind === 'free' && !opensWithCancel(message);
   if (isStory) return undefined;
   const corrections = findCorrections(turn);
-  // "I changed my mind, make it 50" goes on.
+  // "I changed my mind, make it 50" continues.
   if (corrections !== undefined && /\bchanged (?:my|our) minds?\b/.test(message.folded)) {
     return corrections;
   }

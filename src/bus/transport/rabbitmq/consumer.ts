@@ -164,7 +164,7 @@ export class RabbitConsumer {
   }
 
   /**
-   * Acknowledges a delivery whose handler goes on. Its consumer is stopped first: the broker would
+   * Acknowledges a delivery whose handler continues. Its consumer is stopped first: the broker would
    * send another message, which would wait here, unacknowledged, for as long as the handler runs.
    */
   async #acknowledge(held: Held): Promise<void> {
