@@ -51,9 +51,12 @@ export class MemoryTables implements Tables {
   }
 }
 
+interface MemoryTurn extends OpenTurn {
+  readonly request: Json<JsonValue>;
+}
+
 class MemoryTurns {
-  readonly open = new TurnQueue();
-  readonly #requests = new Map<number, Json<JsonValue>>();
+  readonly open = new TurnQueue<MemoryTurn>();
   #last = 0;
 
   nextId(): number {
@@ -61,15 +64,14 @@ class MemoryTurns {
   }
 
   insert(turn: OpenTurn, request: Json<JsonValue>): void {
-    this.open.add(turn);
-    this.#requests.set(turn.id, request);
+    this.open.add({ ...turn, request });
   }
 
-  run(turn: OpenTurn, replica: string, attempt: number): TurnRecord {
+  run(turn: MemoryTurn, replica: string, attempt: number): TurnRecord {
     turn.replica = replica;
     turn.attempt = attempt;
-    const { id, key, taskId } = turn;
-    return { id, key, taskId, attempt, request: this.#requests.get(id) ?? Json.of(null) };
+    const { id, key, taskId, request } = turn;
+    return { id, key, taskId, attempt, request };
   }
 
   release(turn: OpenTurn, attempt: number): void {
@@ -77,9 +79,8 @@ class MemoryTurns {
     turn.attempt = attempt;
   }
 
-  end(turn: OpenTurn): void {
+  end(turn: MemoryTurn): void {
     this.open.end(turn);
-    this.#requests.delete(turn.id);
   }
 }
 
