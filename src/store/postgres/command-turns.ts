@@ -1,10 +1,11 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { CommandStore, TurnRecord } from '../contract.ts';
 import type { Connections } from './open-postgres.ts';
+import { batch } from './batch.ts';
 import { contextTypes, contextValues } from './context-table.ts';
 import type { Notices } from './notices.ts';
 import { recordTypes, recordValues } from './record-table.ts';
-import { batch, call, kindOf, type Row, textsOf } from './statement.ts';
+import { call, kindOf, type Row, textsOf } from './statement.ts';
 
 const statements = {
   queue: batch('queue_command', 'text, text, text, text, text'),

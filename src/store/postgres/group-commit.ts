@@ -5,16 +5,8 @@ import { retry } from '../../time/index.ts';
 import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
 import { StoreMeter } from '../store-meter.ts';
 import { Link, type Place } from './link.ts';
-import {
-  argumentsOf,
-  type Batch,
-  corked,
-  deadline,
-  type Row,
-  send,
-  type Statement,
-  type Value,
-} from './statement.ts';
+import { type Batch, type Call, type Operation, toCalls } from './batch.ts';
+import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
 import type { TrafficCount } from './open-postgres.ts';
 
 /** What an operation is going to lock, so that operations that share a transaction never deadlock. */
@@ -26,9 +18,7 @@ export interface Locks {
   readonly taskId?: string;
 }
 
-interface Waiting {
-  readonly statement: Statement | Batch;
-  readonly values: readonly Value[];
+interface Waiting extends Operation {
   readonly locks: Locks;
   readonly resolve: (rows: readonly Row[]) => void;
   readonly reject: (error: Error) => void;
@@ -36,8 +26,6 @@ interface Waiting {
 
 /** Operations of one transaction: their locks are held until it commits. */
 const groupLimit = 64;
-/** Characters of the arguments of calls that share a statement. */
-const batchLimit = 500_000;
 /** Operations that may wait; further ones are refused. */
 const waitingLimit = 10_000;
 /** How often an operation is tried that loses to others. */
@@ -197,6 +185,7 @@ export class GroupCommit {
     client: Client,
     group: readonly Waiting[],
   ): Promise<{ results: (readonly Row[])[]; failure: unknown; isBroken: boolean }> {
+    const calls = toCalls(group);
     this.#traffic.roundTrips += 1;
     this.#traffic.transactions += 1;
     return new Promise((resolve) => {
@@ -214,7 +203,6 @@ export class GroupCommit {
         resolve({ results, failure, isBroken: error !== undefined && isBreak(error) });
       };
       corked(client, () => {
-        const calls = toCalls(group);
         const write = ({ statement, values, isBatch }: Call, done: (error?: Error) => void): void =>
           send(client, statement, values, this.#place, (error, rows) => {
             results.push(...(isBatch ? rows.map((row) => [row]) : [rows]));
@@ -233,40 +221,6 @@ export class GroupCommit {
       });
     });
   }
-}
-
-/** One statement with its values. */
-interface Call {
-  readonly statement: Statement;
-  readonly values: readonly Value[];
-  /** Whether each row is the result of an operation of its own. */
-  readonly isBatch: boolean;
-}
-
-function toCalls(group: readonly Waiting[]): Call[] {
-  const calls: Call[] = [];
-  let shared: { readonly statement: Batch; readonly items: string[]; length: number } | undefined;
-  const endBatch = (): void => {
-    if (shared === undefined) return;
-    const { statement, items } = shared;
-    calls.push({ statement, values: [`[${items.join(',')}]`], isBatch: true });
-    shared = undefined;
-  };
-  for (const { statement, values } of group) {
-    if (!('parameters' in statement)) {
-      endBatch();
-      calls.push({ statement, values, isBatch: false });
-      continue;
-    }
-    const item = argumentsOf(statement, values);
-    const fits = shared !== undefined && shared.length + item.length <= batchLimit;
-    if (shared?.statement !== statement || !fits) endBatch();
-    shared ??= { statement, items: [], length: 0 };
-    shared.items.push(item);
-    shared.length += item.length;
-  }
-  endBatch();
-  return calls;
 }
 
 function toLockValues(group: readonly Waiting[]): Value[] {

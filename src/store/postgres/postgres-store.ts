@@ -28,6 +28,7 @@ import { probeRecords, WriteHealth } from '../store-health.ts';
 import { rowState, stateNumber } from '../encoding.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections, Traffic } from './open-postgres.ts';
+import { batch } from './batch.ts';
 import { ContextQuota } from './context-quota.ts';
 import { ContextTable, contextTypes, contextValues } from './context-table.ts';
 import { DatabaseClock } from './database-clock.ts';
@@ -36,7 +37,7 @@ import type { Notices } from './notices.ts';
 import { registrationValues } from '../delivery-row.ts';
 import { PushTable } from './push-table.ts';
 import { RecordTable, recordTypes, recordValues } from './record-table.ts';
-import { batch, call, kindOf, type Row, type Value } from './statement.ts';
+import { call, kindOf, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
 import { VectorTable } from './vector-table.ts';
 

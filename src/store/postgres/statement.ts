@@ -15,36 +15,6 @@ export function call(name: string, parameters: number): Statement {
   return { name, text: `SELECT * FROM legate.${name}(${list})` };
 }
 
-/**
- * A function of the database whose calls share a statement: its only parameter is a JSON array with the
- * arguments of each call, and each call gives one row, in order.
- */
-export interface Batch extends Statement {
-  readonly parameters: readonly string[];
-}
-
-/** Calls a function of the database once for each list of arguments; `types` are those of its parameters, in order. */
-export function batch(name: string, types: string): Batch {
-  const columns = types.split(',').map((type, index) => `p${index} ${type.trim()}`);
-  const parameters = columns.map((_, index) => `p${index}`);
-  const text = `SELECT outcome.*
-    FROM ROWS FROM (json_to_recordset($1) AS (${columns.join(', ')})) WITH ORDINALITY AS call
-      CROSS JOIN LATERAL legate.${name}(${parameters.join(', ')}) AS outcome
-    ORDER BY call.ordinality`;
-  return { name: `${name}_batch`, text, parameters };
-}
-
-/** The arguments of one call, as an element of the parameter of a batch. */
-export function argumentsOf({ parameters }: Batch, values: readonly Value[]): string {
-  const json = JSON.stringify(Object.fromEntries(parameters.map((name, at) => [name, values[at]])));
-  // PostgreSQL refuses the escape of a lone surrogate.
-  return json.includes(String.raw`\ud`) ? JSON.stringify(JSON.parse(json), wellFormed) : json;
-}
-
-function wellFormed(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed() : value;
-}
-
 export type Value =
   | string
   | number

@@ -1,0 +1,75 @@
+import type { Statement, Value } from './statement.ts';
+
+/** Characters of the arguments of calls that share a statement. */
+const batchLimit = 500_000;
+
+/**
+ * A function of the database whose calls share a statement: its only parameter is a JSON array with the
+ * arguments of each call, and each call gives one row, in order.
+ */
+export interface Batch extends Statement {
+  readonly parameters: readonly string[];
+}
+
+/** Calls a function of the database once for each list of arguments; `types` are those of its parameters, in order. */
+export function batch(name: string, types: string): Batch {
+  const columns = types.split(',').map((type, index) => `p${index} ${type.trim()}`);
+  const parameters = columns.map((_, index) => `p${index}`);
+  const text = `SELECT outcome.*
+    FROM ROWS FROM (json_to_recordset($1) AS (${columns.join(', ')})) WITH ORDINALITY AS call
+      CROSS JOIN LATERAL legate.${name}(${parameters.join(', ')}) AS outcome
+    ORDER BY call.ordinality`;
+  return { name: `${name}_batch`, text, parameters };
+}
+
+/** A statement with its values; of a batch, those of one call. */
+export interface Operation {
+  readonly statement: Statement | Batch;
+  readonly values: readonly Value[];
+}
+
+/** One statement with its values. */
+export interface Call {
+  readonly statement: Statement;
+  readonly values: readonly Value[];
+  /** Whether each row is the result of an operation of its own. */
+  readonly isBatch: boolean;
+}
+
+/** Operations in their order, as few statements: calls of one function that follow each other share one. */
+export function toCalls(group: readonly Operation[]): Call[] {
+  const calls: Call[] = [];
+  let shared: { readonly statement: Batch; readonly items: string[]; length: number } | undefined;
+  const endBatch = (): void => {
+    if (shared === undefined) return;
+    const { statement, items } = shared;
+    calls.push({ statement, values: [`[${items.join(',')}]`], isBatch: true });
+    shared = undefined;
+  };
+  for (const { statement, values } of group) {
+    if (!('parameters' in statement)) {
+      endBatch();
+      calls.push({ statement, values, isBatch: false });
+      continue;
+    }
+    const item = argumentsOf(statement, values);
+    const fits = shared !== undefined && shared.length + item.length <= batchLimit;
+    if (shared?.statement !== statement || !fits) endBatch();
+    shared ??= { statement, items: [], length: 0 };
+    shared.items.push(item);
+    shared.length += item.length;
+  }
+  endBatch();
+  return calls;
+}
+
+/** The arguments of one call, as an element of the parameter of a batch. */
+function argumentsOf({ parameters }: Batch, values: readonly Value[]): string {
+  const json = JSON.stringify(Object.fromEntries(parameters.map((name, at) => [name, values[at]])));
+  // PostgreSQL refuses the escape of a lone surrogate.
+  return json.includes(String.raw`\ud`) ? JSON.stringify(JSON.parse(json), wellFormed) : json;
+}
+
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value;
+}
