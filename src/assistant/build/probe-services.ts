@@ -109,7 +109,7 @@ export async function* probeServices(
   );
   for (const agent of agents) {
     const bindings = (tls?: ClientTls) => options.bindings?.(policy, tls) ?? [];
-    const fix = 'start it, or fix agent_card and auth of its config.yml';
+    const fix = 'start it, or fix agent_card, auth and tls of its config.yml';
     yield await attempt(`Sub agent ${agent.name}`, fix, async (signal) => {
       const caller = new ExternalCaller({
         agent,
