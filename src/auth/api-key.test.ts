@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { temporaryDirectory } from '../../test/support/stores.ts';
 import { openMemory } from '../store/index.ts';
 import { ApiKeys, apiKeyVerifier } from './api-keys.ts';
 import { CredentialRefused } from './credentials.ts';
@@ -124,6 +127,25 @@ test.each([
 ])('%s is refused', async (_what, headers) => {
   const verifier = apiKeyVerifier({ keys: [{ key: 'my-key', subject: 'fixed' }] });
   await expect(verifier.verify({ headers })).rejects.toBeInstanceOf(CredentialRefused);
+});
+
+const bob = { subject: 'bob', key: 'k'.repeat(20) };
+
+test.each([
+  ['no JSON', '{', 'is not JSON'],
+  ['no list', '{}', 'is no list of keys; write ['],
+  ['empty', '[]', 'is no list of keys; write ['],
+  ['without a key', JSON.stringify([bob, { subject: 'eve' }]), 'is no list of keys, see 1.key;'],
+  ['with a key that has spaces', JSON.stringify([{ ...bob, key: 'a b' }]), 'see 0.key;'],
+  ['with a key of two callers', JSON.stringify([bob, { ...bob, subject: 'eve' }]), 'see 1;'],
+])('a file that is %s is refused by its path, without its content', async (_, content, reason) => {
+  await using folder = await temporaryDirectory();
+  const file = join(folder.path, 'keys.json');
+  await writeFile(file, content);
+  const opening = () => apiKeyVerifier({ file });
+  expect(opening).toThrow(`the API key file ${file} `);
+  expect(opening).toThrow(reason);
+  expect(opening).not.toThrow(bob.key);
 });
 
 test('a request without a key is not for this verifier', async () => {

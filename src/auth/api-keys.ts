@@ -110,7 +110,8 @@ function callersByDigest(keys: readonly KeyOfIdentity[]): ReadonlyMap<string, Ca
 const keyFile = z
   .array(
     z.strictObject({
-      key: z.string().min(1),
+      // Others would never match: no client can send them in a header.
+      key: z.string().regex(/^[\x21-\x7e]{1,512}$/),
       subject: z.string(),
       tenant: z.string().exactOptional(),
       displayName: z.string().exactOptional(),
@@ -132,9 +133,15 @@ function readKeyFile(path: string): readonly KeyOfIdentity[] {
     throw invalid('is not JSON');
   }
   const parsed = keyFile.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const where = parsed.error.issues[0]?.path.join('.') ?? '';
-  throw invalid(`${where}: write [{"subject": "bob", "key": "..."}]`);
+  if (parsed.success) {
+    const seen = new Set<string>();
+    const twice = parsed.data.findIndex(({ key }) => seen.size === seen.add(key).size);
+    if (twice < 0) return parsed.data;
+    throw invalid(`has a key twice, see ${twice}; which caller would it stand for?`);
+  }
+  const { path: place = [] } = parsed.error.issues[0] ?? {};
+  const where = place.length === 0 ? '' : `, see ${place.join('.')}`;
+  throw invalid(`is no list of keys${where}; write [{"subject": "bob", "key": "..."}]`);
 }
 
 /**
