@@ -1,4 +1,4 @@
-import MiniSearch, { type Query, type SearchResult } from 'minisearch';
+import { kinWeight, WordIndex } from './word-index.ts';
 
 /**
  * A document that a search found.
@@ -19,8 +19,6 @@ export interface Ranked<T> {
 
 /** Of a query. */
 const maxWords = 64;
-/** A word with another ending, or with a letter wrong, counts less than the word itself. */
-const kinWeight = 0.6;
 const shortestStem = 4;
 const maxEndingLength = 3;
 /** Documents that a query may look at by its words; the most frequent words beyond it are left out. */
@@ -32,12 +30,6 @@ const phraseWeight = 2;
 /** Documents in which words side by side are looked for: the best by their words alone. */
 const maxPhraseLooks = 50;
 
-/** The words of a document, which stand between spaces; `id` is its place among the documents. */
-interface Indexed {
-  readonly id: number;
-  readonly words: string;
-}
-
 /**
  * Documents, found by their words (BM25) in any script.
  * @example
@@ -48,27 +40,14 @@ interface Indexed {
 export class SearchIndex<T> {
   readonly #textOf: (document: T) => string;
   readonly #documents: T[] = [];
-  /** How many documents have each word. */
-  readonly #having = new Map<string, number>();
-  readonly #search = new MiniSearch<Indexed>({
-    fields: ['words'],
-    tokenize: (words) => words.split(' ').slice(1, -1),
-    processTerm: (term) => term,
-    searchOptions: {
-      bm25: { k: 1.5, b: 0.75, d: 0 },
-      // A word without its ending is found twice: as a stem, and as one with a letter less.
-      weights: { prefix: kinWeight, fuzzy: kinWeight / 2 },
-    },
-  });
+  readonly #words = new WordIndex();
 
   constructor(textOf: (document: T) => string) {
     this.#textOf = textOf;
   }
 
   add(document: T): void {
-    const said = wordsOf(this.#textOf(document));
-    for (const word of new Set(said)) this.#having.set(word, (this.#having.get(word) ?? 0) + 1);
-    this.#search.add({ id: this.#documents.length, words: spaced(said) });
+    this.#words.add(wordsOf(this.#textOf(document)));
     this.#documents.push(document);
   }
 
@@ -77,29 +56,56 @@ export class SearchIndex<T> {
     const said = wordsOf(query).slice(0, maxWords);
     const words = this.#rarest([...new Set(said)]);
     if (words.length === 0) return [];
-    const stems = new Map(words.flatMap((word) => stemsOf(word).map((stem) => [stem, word])));
+    const found = this.#match(words);
+    const best = found.places
+      .toSorted((one, other) => found.scoreOf(other) - found.scoreOf(one))
+      .slice(0, maxRanked);
     const rare = new Set(words);
     const phrases = said
       .slice(1)
       .map((word, at) => [said[at] ?? '', word])
       .filter((pair) => pair.every((word) => rare.has(word)))
       .map(spaced);
-    const boostDocument = this.#isEverywhere(words) ? firstOf(maxLooks) : undefined;
-    const found = this.#search.search(queryOf(words, [...stems.keys()]), {
-      ...(boostDocument !== undefined && { boostDocument }),
-    });
-    const fitOf = fits(words, stems, { found, documents: this.#documents.length });
-    const ranked = found.slice(0, maxRanked).flatMap((result, at) => {
-      const { id, score, queryTerms } = result;
-      const document = this.#documents[Number(id)];
+    const fitOf = fits(words.length, found, this.#documents.length);
+    const ranked = best.flatMap((place, at) => {
+      const document = this.#documents[place];
       if (document === undefined) return [];
-      // The library multiplies by the number of words, among which stems would count again.
-      const plain = score / Math.max(1, queryTerms.length);
       const bonus = at < maxPhraseLooks ? this.#phraseBonus(document, phrases) : 1;
-      return [{ document, score: plain * bonus, fit: fitOf(result) }];
+      return [{ document, score: found.scoreOf(place) * bonus, fit: fitOf(place) }];
     });
     const sorted = ranked.toSorted((one, other) => other.score - one.score);
     return sorted.map((each) => ({ ...each, relative: each.score / (sorted[0]?.score ?? 1) }));
+  }
+
+  /** The documents with at least one of the words, with another ending, or with a letter wrong. */
+  #match(words: readonly string[]): Found {
+    const count = this.#documents.length;
+    const most = this.#isEverywhere(words) ? maxLooks : count;
+    const scores = new Float64Array(count);
+    const shares = new Uint8Array(count * words.length);
+    const places: number[] = [];
+    const match = (word: string, at: number, weight: number, share: number): void =>
+      this.#words.score(word, (place, score) => {
+        if (scores[place] === 0) {
+          if (places.length >= most) return;
+          places.push(place);
+        }
+        scores[place] = (scores[place] ?? 0) + score * weight;
+        const key = place * words.length + at;
+        if ((shares[key] ?? 0) < share) shares[key] = share;
+      });
+    for (const [at, word] of words.entries()) {
+      match(word, at, 1, whole);
+      for (const [other, weight] of this.#words.similarTo(word)) match(other, at, weight, kin);
+    }
+    // A word without its ending is found twice: as a stem, and as one with a letter less.
+    const stems = new Map(words.flatMap((word, at) => stemsOf(word).map((stem) => [stem, at])));
+    for (const [stem, at] of stems) match(stem, at, kinWeight / 2, kin);
+    return {
+      places,
+      scoreOf: (place) => scores[place] ?? 0,
+      shareOf: (place, at) => shareWeights[shares[place * words.length + at] ?? 0] ?? 0,
+    };
   }
 
   /** How many times more a document scores for the phrases that it has. */
@@ -130,17 +136,8 @@ export class SearchIndex<T> {
   }
 
   #countOf(word: string): number {
-    return this.#having.get(word) ?? 0;
+    return this.#words.countOf(word);
   }
-}
-
-/** Weighs the first documents that are met by 1, and all others by 0: they are left out. */
-function firstOf(most: number): (id: unknown) => number {
-  const met = new Set<unknown>();
-  return (id) => {
-    if (met.size < most) met.add(id);
-    return met.has(id) ? 1 : 0;
-  };
 }
 
 function spaced(words: readonly string[]): string {
@@ -168,36 +165,29 @@ function stemsOf(word: string): readonly string[] {
   );
 }
 
-function queryOf(words: readonly string[], stems: readonly string[]): Query {
-  const own = {
-    queries: [spaced(words)],
-    prefix: (term: string) => term.length >= shortestStem,
-    fuzzy: (term: string) => (term.length > 5 ? 1 : false),
-  };
-  if (stems.length === 0) return { combineWith: 'OR', queries: [own] };
-  const withoutEnding = { queries: [spaced(stems)], boostTerm: () => kinWeight / 2 };
-  return { combineWith: 'OR', queries: [own, withoutEnding] };
+/** How a document has a word: not, another form of it, or the word itself. */
+const kin = 1;
+const whole = 2;
+const shareWeights = [0, kinWeight, 1];
+
+/** What a query has found, by the places of documents in the index. */
+interface Found {
+  readonly places: readonly number[];
+  scoreOf(place: number): number;
+  /** How much of the word of the query at an index a document has, from 0 to 1. */
+  shareOf(place: number, at: number): number;
 }
 
 /** How much of the query a result covers. Rare words weigh more, and words that no document has the most. */
-function fits(
-  words: readonly string[],
-  stems: ReadonlyMap<string, string>,
-  { found, documents }: { readonly found: readonly SearchResult[]; readonly documents: number },
-): (result: SearchResult) => number {
-  const shareOf = ({ terms, queryTerms }: SearchResult, word: string): number => {
-    if (terms.includes(word)) return 1;
-    return queryTerms.some((term) => (stems.get(term) ?? term) === word) ? kinWeight : 0;
-  };
-  const weights = words.map((word) => {
+function fits(words: number, found: Found, documents: number): (place: number) => number {
+  const weights = Array.from({ length: words }, (_, at) => {
     let having = 0;
-    for (const result of found) if (shareOf(result, word) > 0) having += 1;
+    for (const place of found.places) if (found.shareOf(place, at) > 0) having += 1;
     return Math.log((documents - having + 0.5) / (having + 0.5) + 1);
   });
-  const sum = (numbers: readonly number[]): number => numbers.reduce((one, two) => one + two, 0);
-  const whole = sum(weights);
-  return (result) =>
-    sum(words.map((word, at) => shareOf(result, word) * (weights[at] ?? 0))) / whole;
+  const all = weights.reduce((one, two) => one + two, 0);
+  return (place) =>
+    weights.reduce((sum, weight, at) => sum + weight * found.shareOf(place, at), 0) / all;
 }
 
 /** Scripts that put no spaces between words: their texts are known by pairs of characters. */
