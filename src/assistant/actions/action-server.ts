@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
@@ -183,12 +185,16 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   }
 
   async #warnOfMissing(origin: string, signal: AbortSignal): Promise<void> {
-    const { expected, logger, module } = this.#options;
+    const { expected, logger, module, directory } = this.#options;
     const names = await actionsAt(origin, signal);
     this.#missing = expected.filter((name) => names?.includes(name) === false);
-    if (this.#missing.length > 0) {
-      logger.warn({ server: module, actions: this.#missing }, 'action.server.actions_missing');
-    }
+    if (this.#missing.length === 0) return;
+    const folders = unseenFolders(join(directory, module.replaceAll('.', '/')));
+    const hint = `rasa_sdk passes over folders without __init__.py: ${folders.join(', ')}`;
+    logger.warn(
+      { server: module, actions: this.#missing, ...(folders.length > 0 && { hint }) },
+      'action.server.actions_missing',
+    );
   }
 
   async #stop(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
@@ -220,6 +226,14 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     }
     return { reason: () => last };
   }
+}
+
+/** Folders of a package whose modules Python does not look for. */
+function unseenFolders(folder: string): readonly string[] {
+  const files = globSync('*/**/*.py', { cwd: folder });
+  return [...new Set(files.map((file) => dirname(file)))].filter(
+    (each) => !existsSync(join(folder, each, '__init__.py')),
+  );
 }
 
 interface Ended {

@@ -134,7 +134,7 @@ test.each([
 );
 
 test('a Python action server is started, serves the project, and is stopped with it', async () => {
-  await using folder = await shop(python, stub);
+  await using folder = await shop({ ...python, 'actions/rates/rate.py': '' }, stub);
   const { lines, ...given } = options();
   const actions = await actionsOf(folder.project, given);
   expect(await text(actions?.run(call('action_rate')))).toBe('action_rate of start 1');
@@ -151,7 +151,11 @@ test('a Python action server is started, serves the project, and is stopped with
     fields: { server: 'actions', line: 'INFO rasa_sdk.endpoint - starting' },
   });
   const missing = lines.find(({ event }) => event === 'action.server.actions_missing');
-  expect(missing?.fields).toEqual({ server: 'actions', actions: ['action_rate'] });
+  expect(missing?.fields).toEqual({
+    server: 'actions',
+    actions: ['action_rate'],
+    hint: 'rasa_sdk passes over folders without __init__.py: rates',
+  });
   await actions?.close?.();
   expect(isAlive(Number.parseInt(start, 10))).toBe(false);
   expect(lines.some(({ event }) => event === 'action.server.exited')).toBe(false);

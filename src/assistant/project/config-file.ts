@@ -84,8 +84,8 @@ export function readConfig(
 const topLevel = new Set(['recipe', 'language', 'additional_languages', 'assistant_id']);
 
 /**
- * What a variable that is not set is: an error in what is read, a warning in what is left out. Without the
- * key of a model a project runs without the model, except in production.
+ * What a variable that is not set is in production: an error in what is read, a warning in what is left out.
+ * Elsewhere defaults take its place, and without the key of a model a project runs without the model.
  */
 function severityAt(
   path: Parameters<OnUnset>[0],
@@ -93,11 +93,10 @@ function severityAt(
   isProduction: boolean,
 ): 'error' | 'warning' {
   const [key, index, option, inner] = path;
+  if (!isProduction) return 'warning';
   if (topLevel.has(String(key))) return 'error';
   if (!read.includes(`${String(key)}[${String(index)}]`)) return 'warning';
-  if (option === 'flow_retrieval' && inner === 'embeddings') return 'warning';
-  const isModel = option === 'llm' || option === 'embeddings';
-  return isModel && !isProduction ? 'warning' : 'error';
+  return option === 'flow_retrieval' && inner === 'embeddings' ? 'warning' : 'error';
 }
 
 /** `- name: Component` with options, or just its name; the name may be the path of a Python class. */

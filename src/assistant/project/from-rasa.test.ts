@@ -262,7 +262,7 @@ test.each([
   [
     'what the generator reads',
     '[{name: CompactLLMCommandGenerator, user_input: {max_characters: "${KEY}"}}]',
-    'error',
+    'warning',
   ],
 ])('a variable that is not set in %s', async (_, pipeline, severity) => {
   const config = `assistant_id: shop\npipeline: ${pipeline}\n`;
@@ -457,4 +457,13 @@ test('only the groups that something asks are needed', async () => {
       'model_groups:\n  - {id: spare, models: [{provider: self-hosted, model: m, api_base: "http://127.0.0.1:1/v1"}]}\n',
   });
   expect([...usedModelGroups(project)]).toEqual([]);
+});
+
+test('a file of flows that is no YAML is left out, except in production', async () => {
+  const files = { 'data/broken.yml': 'flows:\n<<<<<<< HEAD\n  x: [\n' };
+  const { project, isBuilt, problems } = await load(files);
+  expect(isBuilt).toBe(true);
+  expect(project.flows.has('hi')).toBe(true);
+  expect(problems.filter((one) => one.startsWith('data/broken.yml')).length).toBeGreaterThan(0);
+  expect((await load(files, { NODE_ENV: 'production' })).isBuilt).toBe(false);
 });
