@@ -104,8 +104,12 @@ test('a chat is one conversation, and a message after a question is its answer',
   const clerk = agent({ name: 'clerk' }, async function* (turn) {
     const count = Number((await turn.session.get('count')) ?? 0) + 1;
     turn.session.set('count', count);
-    if (turn.isContinuation) return yield artifact(`${textOf(turn.message)} it is, ${count}`);
-    yield artifact('Hm.');
+    // As an LLM agent separates its answers in one artifact.
+    if (turn.isContinuation) {
+      const said = `\n\n${textOf(turn.message)} it is, ${count}`;
+      return yield chunk('answer', said, { append: true });
+    }
+    yield chunk('answer', 'Hm.');
     return yield inputRequired('Which colour?');
   });
   const chat = await chatWith(clerk);

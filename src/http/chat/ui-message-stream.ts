@@ -93,8 +93,10 @@ export class UiMessageStream {
     }
   }
 
-  *#text(artifactId: string, delta: string): Generator<Chunk> {
+  *#text(artifactId: string, given: string): Generator<Chunk> {
     let id = this.#open.get(artifactId);
+    // Empty lines separate a text from the one that an earlier message of the page has.
+    const delta = id === undefined ? given.replace(/^\n+/, '') : given;
     if (id === undefined && delta === '') return;
     if (id === undefined) {
       this.#texts += 1;
