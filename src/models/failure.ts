@@ -3,7 +3,11 @@ import { type ErrorCode, LegateError, shortened } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 import { packageKeyHint } from './providers.ts';
 
-/** What went wrong with a model call, and whether asking again can help. */
+/**
+ * What went wrong with a model call, and whether asking again can help.
+ * @example
+ * const { error, isRetryable }: ModelFailure = describeFailure(thrown, 'gpt-5', Date.now());
+ */
 export interface ModelFailure {
   readonly error: LegateError;
   readonly isRetryable: boolean;
@@ -22,6 +26,9 @@ interface FailedModel {
 /**
  * Any error of a model as ours. The text of the service is kept short and without the request,
  * which may hold what users said; keys never are part of either.
+ * @example
+ * const { error } = describeFailure(thrown, 'gpt-5', Date.now());
+ * console.error(error.code, error.message); // RATE_LIMITED model gpt-5 answered 429: ...
  */
 export function describeFailure(
   thrown: unknown,

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { connect } from '../../src/client/index.ts';
 import { fromAiSdk } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
+import { Runner } from '../../src/tasks/index.ts';
+import { silentLogger } from '../../src/telemetry/index.ts';
 import { type Script, scriptedModel } from '../../src/models/index.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -80,7 +82,33 @@ test('a tool that is not approved does not run, and the model learns why', async
   expect(model.requests.at(-1)?.promptText).toContain('did not confirm');
 });
 
-test('a model that fails ends the task as failed', async () => {
+test('the texts of two steps are paragraphs', async () => {
+  const { client } = await served([{ text: 'Let me look.', ...call }, 'It is 21 degrees.']);
+  expect((await client.ask('Rome?')).text).toBe('Let me look.\n\nIt is 21 degrees.');
+});
+
+test('a model that fails ends the task as failed, with the code of its failure', async () => {
   const { client } = await served([{ error: { status: 401, message: 'wrong key' } }]);
-  await expect(client.ask('Rome?')).rejects.toMatchObject({ name: 'LegateError' });
+  await expect(client.ask('Rome?')).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    metadata: { errorType: 'model_unavailable' },
+  });
+  const source = new ToolLoopAgent({
+    id: 'busy',
+    model: scriptedModel([{ error: { status: 429, message: 'slow down' } }]),
+    maxRetries: 0,
+    onError: () => undefined,
+  });
+  await using runner = new Runner({ agent: fromAiSdk(source), logger: silentLogger });
+  const { error } = await runner.run({ message: 'Hello' });
+  expect(error).toMatchObject({ code: 'RATE_LIMITED' });
+  expect(error?.message).toBe('model of agent busy answered 429: slow down');
+});
+
+test.each([
+  [{}, 'fromAiSdk takes an agent of the AI SDK: fromAiSdk(new ToolLoopAgent({ model }))'],
+  [null, 'fromAiSdk takes an agent of the AI SDK: '],
+  [Promise.resolve({}), 'fromAiSdk takes an agent of the AI SDK, not a promise of one: '],
+])('anything else than an agent of the AI SDK is refused: %o', (source, said) => {
+  expect(() => fromAiSdk(source as never)).toThrow(said);
 });

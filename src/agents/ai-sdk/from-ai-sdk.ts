@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import {
   artifact,
+  invalidConfiguration,
   isJsonObject,
   type JsonObject,
-  LegateError,
   type Part,
 } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, completed, working } from '../define.ts';
+import { ModelCallError, modelFailure } from '../llm/model-caller.ts';
 import { askingEnd, readAnswers } from '../llm/questions.ts';
 import { jsonObject, SavedTasks } from '../stored.ts';
 import { callState, type CallState, isAsking } from '../tool-loop/call-state.ts';
@@ -59,6 +60,7 @@ const modelMessages = z.array(
  * await serve(fromAiSdk(clerk));
  */
 export function fromAiSdk(source: AiSdkAgent, options: Partial<AgentOptions> = {}): Agent {
+  checkSource(source);
   const { name = source.id ?? 'agent', ...rest } = options;
   const made = agent({ name, ...rest }, (turn) => run(source, turn));
   return {
@@ -69,6 +71,15 @@ export function fromAiSdk(source: AiSdkAgent, options: Partial<AgentOptions> = {
       return { context: { value: saved.toValue('tasks') } };
     },
   };
+}
+
+function checkSource(source: unknown): void {
+  const isAgent = typeof source === 'object' && source !== null && 'stream' in source;
+  if (isAgent && typeof source.stream === 'function') return;
+  const hint = source instanceof Promise ? ', not a promise of one' : '';
+  throw invalidConfiguration(
+    `fromAiSdk takes an agent of the AI SDK${hint}: fromAiSdk(new ToolLoopAgent({ model }))`,
+  );
 }
 
 async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | string> {
@@ -91,11 +102,17 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
   });
   const asked: CallState[] = [];
   let usage = noUsage;
+  const text = new StepText();
   for await (const each of result.fullStream) {
     const part = streamPart.parse(each);
     if (part.type === 'tool-approval-request' && !part.isAutomatic) asked.push(toCall(part));
     else if (part.type === 'finish') usage = part.totalUsage;
-    else yield* eventsOf(part);
+    else if (part.type === 'start-step') text.startStep();
+    else if (part.type === 'text-delta') yield text.add(part.text);
+    else if (part.type === 'error' && !turn.signal.aborted) {
+      yield modelFailure(await failedCall(part.error, source, turn), turn.logger);
+      return;
+    } else yield* eventsOf(part);
   }
   turn.signal.throwIfAborted();
   own.push(...(await responseMessages(result)));
@@ -110,9 +127,6 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
 
 function* eventsOf(part: StreamPart): Generator<TurnEvent | string> {
   switch (part.type) {
-    case 'text-delta':
-      yield part.text;
-      return;
     case 'file': {
       const { base64: raw, mediaType } = part.file;
       yield artifact([{ raw, mediaType }]);
@@ -126,12 +140,35 @@ function* eventsOf(part: StreamPart): Generator<TurnEvent | string> {
     case 'tool-call':
       yield working(undefined, { tool: part.toolName });
       return;
-    case 'error':
-      throw part.error instanceof Error
-        ? part.error
-        : new LegateError('UNAVAILABLE', 'the model failed', { cause: part.error });
     default:
   }
+}
+
+/** Text of one step follows that of the step before in a paragraph of its own. */
+class StepText {
+  #needsBreak = false;
+  #text = '';
+
+  startStep(): void {
+    this.#needsBreak = /\S$/.test(this.#text);
+  }
+
+  add(delta: string): string {
+    if (delta === '') return '';
+    const shown = this.#needsBreak ? `\n\n${delta.trimStart()}` : delta;
+    this.#needsBreak = false;
+    this.#text = shown;
+    return shown;
+  }
+}
+
+async function failedCall(
+  error: unknown,
+  { id = 'agent' }: AiSdkAgent,
+  { clock }: Turn,
+): Promise<ModelCallError> {
+  const { describeFailure } = await import('../../models/index.ts');
+  return new ModelCallError(describeFailure(error, `of agent ${id}`, clock.now()).error);
 }
 
 function toCall({ approvalId, toolCall }: Extract<StreamPart, { approvalId: string }>): CallState {

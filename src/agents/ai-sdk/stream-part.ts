@@ -17,6 +17,7 @@ const totalUsage = z
 
 /** The parts of `fullStream` that matter to callers; of all others only the type is kept. */
 export const streamPart = z.union([
+  z.object({ type: z.literal('start-step') }),
   z.object({ type: z.literal('text-delta'), text: z.string() }),
   z.object({
     type: z.literal('file'),

@@ -26,7 +26,7 @@ import { addUsage, noUsage, usageMetadata, usageOf } from '../usage.ts';
 import { History } from './compaction.ts';
 import { delegationOf, handOver, transferName, transferTool } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
-import { isTooLong, ModelCaller, ModelCallError } from './model-caller.ts';
+import { isTooLong, ModelCaller, ModelCallError, modelFailure } from './model-caller.ts';
 import { movedOptions } from './moved-options.ts';
 import type { LlmSettings } from './options.ts';
 import { askingEnd, readAnswers } from './questions.ts';
@@ -86,10 +86,7 @@ export class LlmRun {
     } catch (error) {
       isSettled = true;
       if (!(error instanceof ModelCallError)) throw error;
-      const { cause, errorType, details } = error;
-      this.#turn.logger.error({ error: cause }, 'agents.model.failed');
-      const end = this.#failed(errorType, 'The language model could not answer.', details);
-      yield await this.#finish({ ...end, error: cause });
+      yield await this.#finish(this.#failed(modelFailure(error, this.#turn.logger)));
     } finally {
       // A consumer that leaves early aborts the model call.
       if (!isSettled) this.#deadline.abort();
@@ -394,13 +391,13 @@ export class LlmRun {
   #gaveUp(errorType: string, text: string): TurnEnd {
     const { name: agent } = this.#settings;
     this.#turn.logger.warn({ agent, errorType, reason: text }, 'agents.turn.failed');
-    return { ...this.#failed(errorType, text), error: new LegateError('INTERNAL', text) };
+    return this.#failed({ ...failure(errorType, text), error: new LegateError('INTERNAL', text) });
   }
 
   /** A failed turn adds nothing to the log, but clears its pause. */
-  #failed(errorType: string, text: string, details?: JsonObject): TurnEnd {
+  #failed(given: TurnEnd): TurnEnd {
     const value = this.#saved.value();
-    const end = this.#withUsage(failure(errorType, text, details));
+    const end = this.#withUsage(given);
     return value === undefined ? end : { ...end, context: { value } };
   }
 

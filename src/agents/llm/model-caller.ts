@@ -6,8 +6,10 @@ import type {
 import { generateText, type OnText } from '../../models/index.ts';
 import { errorMessage, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
-import type { ArtifactChunk, Turn } from '../agent.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { ArtifactChunk, Turn, TurnEnd } from '../agent.ts';
 import { chunk } from '../define.ts';
+import { failure } from '../drive.ts';
 import {
   type ModelAnswer,
   modelAnswer,
@@ -261,6 +263,16 @@ export class ModelCallError extends Error {
     const seconds = this.cause instanceof LegateError ? this.cause.retryAfter : undefined;
     return seconds === undefined ? {} : { retry_after: seconds };
   }
+}
+
+/** The end of a turn whose model failed. The caller learns of what kind, the developer why. */
+export function modelFailure(
+  { cause, errorType, details }: ModelCallError,
+  logger: Logger,
+): TurnEnd {
+  logger.error({ error: cause }, 'agents.model.failed');
+  const end = failure(errorType, 'The language model could not answer.', details);
+  return { ...end, error: cause };
 }
 
 /** Whether a model was asked more than it can read at once. */
