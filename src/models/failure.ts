@@ -6,7 +6,7 @@ import { packageKeyHint } from './providers.ts';
 /**
  * What went wrong with a model call, and whether asking again can help.
  * @example
- * const { error, isRetryable }: ModelFailure = describeFailure(thrown, 'gpt-5', Date.now());
+ * const { error, isRetryable }: ModelFailure = describeModelFailure(thrown, 'gpt-5', Date.now());
  */
 export interface ModelFailure {
   readonly error: LegateError;
@@ -27,10 +27,10 @@ interface FailedModel {
  * Any error of a model as ours. The text of the service is kept short and without the request,
  * which may hold what users said; keys never are part of either.
  * @example
- * const { error } = describeFailure(thrown, 'gpt-5', Date.now());
+ * const { error } = describeModelFailure(thrown, 'gpt-5', Date.now());
  * console.error(error.code, error.message); // RATE_LIMITED model gpt-5 answered 429: ...
  */
-export function describeFailure(
+export function describeModelFailure(
   thrown: unknown,
   model: string | FailedModel,
   now: number,

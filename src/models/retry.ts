@@ -1,7 +1,7 @@
 import { backoff, retry } from '../time/index.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { counter, type Logger, traced } from '../telemetry/index.ts';
-import { describeFailure } from './failure.ts';
+import { describeModelFailure } from './failure.ts';
 
 /** How often a model is asked again, and for how long. */
 export interface ModelRetryOptions {
@@ -101,7 +101,7 @@ async function attempts<Answer>(
 ): Promise<Answer> {
   const { retries, signal, logger, now, random, deadline, sleep } = options;
   const delayAfter = (failures: number, thrown: unknown): number | undefined => {
-    const { isRetryable, retryAfterMs } = describeFailure(thrown, model, now());
+    const { isRetryable, retryAfterMs } = describeModelFailure(thrown, model, now());
     if (!isRetryable || failures > retries) return undefined;
     const waitMs = retryAfterMs ?? backoff(failures, { ...policy, random });
     // A wait beyond the deadline would fail anyway: fail now.
@@ -115,12 +115,12 @@ async function attempts<Answer>(
       signal,
       sleep,
       onRetry({ attempt, delayMs: waitMs, error }) {
-        const { code, message: reason } = describeFailure(error, model, now()).error;
+        const { code, message: reason } = describeModelFailure(error, model, now()).error;
         logger.warn({ model: model.modelId, attempt, waitMs, code, reason }, 'model.retry');
       },
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    throw describeFailure(thrown, model, now()).error;
+    throw describeModelFailure(thrown, model, now()).error;
   }
 }

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { describeFailure } from './failure.ts';
+import { describeModelFailure } from './failure.ts';
 
 /** Routing strategy and cooldown of a model group. */
 export interface RoutedModelOptions {
@@ -89,7 +89,7 @@ export class RoutedModel implements LanguageModelV4 {
         last = thrown;
         member.consecutiveFailures += 1;
         if (member.consecutiveFailures >= allowedFails) member.cooldownUntil = now() + cooldownMs;
-        const { error } = describeFailure(thrown, member.model, now());
+        const { error } = describeModelFailure(thrown, member.model, now());
         logger.warn(
           {
             group: this.modelId,

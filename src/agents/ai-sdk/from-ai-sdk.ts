@@ -167,8 +167,8 @@ async function failedCall(
   { id = 'agent' }: AiSdkAgent,
   { clock }: Turn,
 ): Promise<ModelCallError> {
-  const { describeFailure } = await import('../../models/index.ts');
-  return new ModelCallError(describeFailure(error, `of agent ${id}`, clock.now()).error);
+  const { describeModelFailure } = await import('../../models/index.ts');
+  return new ModelCallError(describeModelFailure(error, `of agent ${id}`, clock.now()).error);
 }
 
 function toCall({ approvalId, toolCall }: Extract<StreamPart, { approvalId: string }>): CallState {
