@@ -13,6 +13,7 @@ export { ContentMark } from './fold/content-mark.ts';
 export { appendParts, isPlainText } from './fold/parts.ts';
 export { taskBefore, TaskFold } from './fold/task-fold.ts';
 export {
+  codeOfErrorType,
   type ErrorCode,
   errorCode,
   errorMessage,

@@ -276,18 +276,25 @@ test('structured output is a data part; a model without schemas is told, and cor
     '{"city": "Oslo", "days": 3}',
   ]);
   const agent = llmAgent({ name: 'a', model, output });
-  const said = await new Conversation(agent).say('Plan');
-  expect(said.artifacts).toEqual([
+  const { artifacts } = await new Conversation(agent).say('Plan');
+  expect(artifacts).toEqual([
     { artifactId: 'answer', parts: [{ data: { city: 'Oslo', days: 3 } }] },
   ]);
   expect(model.requests[0]?.messages[0]?.text).toContain('JSON Schema');
   expect(model.requests[2]?.lastUserText).toContain('days: Invalid input: expected int');
 
-  const stubborn = llmAgent({ name: 'a', model: scriptedModel(() => 'no'), output });
-  expect((await new Conversation(stubborn).say('Plan')).end).toMatchObject({
-    kind: 'failed',
-    metadata: { error_type: 'invalid_output' },
-  });
+  const cut = { text: '{"city":', finishReason: 'length' } as const;
+  for (const [answer, said] of [
+    ['no', 'it is not JSON'],
+    [cut, 'it is not whole (finish_reason: length)'],
+  ] as const) {
+    const stubborn = llmAgent({ name: 'a', model: scriptedModel(() => answer), output });
+    expect((await new Conversation(stubborn).say('Plan')).end).toMatchObject({
+      kind: 'failed',
+      metadata: { error_type: 'invalid_output' },
+      error: { code: 'INVALID_AGENT_RESPONSE', message: expect.stringContaining(said) },
+    });
+  }
 });
 
 test('a model with schemas gets the schema as response format', async () => {

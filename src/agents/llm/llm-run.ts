@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { artifact, data, isJsonObject } from '../../protocol/index.ts';
 import {
+  codeOfErrorType,
   invalidConfiguration,
   LegateError,
   type JsonObject,
@@ -373,7 +374,9 @@ export class LlmRun {
     }
     this.#repairs += 1;
     if (this.#repairs > maxRepairs) {
-      return this.#gaveUp('invalid_output', `The model's answer is not valid: ${output.problem}`);
+      const cut = isCut ? `; it is not whole (finish_reason: ${finishReason})` : '';
+      const problem = `The model's answer is not valid: ${output.problem}${cut}`;
+      return this.#gaveUp('invalid_output', problem);
     }
     const complaint = `Your answer is not valid: ${output.problem}. ${formatInstruction(this.#schema)}`;
     this.#state.entries.push({ role: 'user', parts: [{ text: complaint }] });
@@ -391,7 +394,10 @@ export class LlmRun {
   #gaveUp(errorType: string, text: string): TurnEnd {
     const { name: agent } = this.#settings;
     this.#turn.logger.warn({ agent, errorType, reason: text }, 'agents.turn.failed');
-    return this.#failed({ ...failure(errorType, text), error: new LegateError('INTERNAL', text) });
+    return this.#failed({
+      ...failure(errorType, text),
+      error: new LegateError(codeOfErrorType(errorType), text),
+    });
   }
 
   /** A failed turn adds nothing to the log, but clears its pause. */
