@@ -1,11 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { type Client, connect } from '../../src/client/index.ts';
 import { type ScriptedRequest, startScriptedModelServer } from '../../src/models/index.ts';
 import { message, type Task } from '../../src/protocol/index.ts';
 import { temporaryDirectory } from '../support/stores.ts';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const children: ChildProcess[] = [];
 afterEach(() => {
