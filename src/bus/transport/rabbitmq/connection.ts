@@ -2,7 +2,12 @@ import type { TcpNetConnectOpts } from 'node:net';
 import { hostname } from 'node:os';
 import { Connection } from 'rabbitmq-client';
 import { present } from '../../../config/index.ts';
-import { invalidConfiguration, LegateError, toError } from '../../../protocol/index.ts';
+import {
+  errorMessage,
+  invalidConfiguration,
+  LegateError,
+  toError,
+} from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry } from '../../../time/index.ts';
@@ -156,8 +161,10 @@ async function attemptOnce(
       signal?.addEventListener('abort', onAbort, { once: true });
       connection.once('connection', resolve);
       connection.on('error', (error: unknown) => {
-        if (isOpen) logger.warn({ host: where, purpose, error }, 'bus.connection.lost');
-        else reject(toError(error));
+        if (isOpen) {
+          const lost = { host: where, purpose, reason: errorMessage(error) };
+          logger.warn(lost, 'bus.connection.lost');
+        } else reject(toError(error));
       });
     });
   } catch (error) {

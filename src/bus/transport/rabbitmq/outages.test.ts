@@ -17,10 +17,17 @@ import { taskQueueName } from '../topics.ts';
 const consumerTimeoutMs = 1_500;
 
 /** A logger, and what it was told as "level event". */
-function recorder(): { logger: Logger; of: (event: string) => readonly string[] } {
+function recorder(): {
+  readonly logger: Logger;
+  readonly of: (event: string) => readonly string[];
+  readonly fieldsOf: (event: string) => readonly object[];
+} {
   const events: string[] = [];
-  const at = (level: string) => (_fields: object, event: string) =>
-    void events.push(`${level} ${event}`);
+  const logged: { readonly event: string; readonly fields: object }[] = [];
+  const at = (level: string) => (fields: object, event: string) => {
+    events.push(`${level} ${event}`);
+    logged.push({ event, fields });
+  };
   const logger: Logger = {
     debug: at('debug'),
     info: at('info'),
@@ -28,7 +35,11 @@ function recorder(): { logger: Logger; of: (event: string) => readonly string[] 
     error: at('error'),
     child: () => logger,
   };
-  return { logger, of: (event) => events.filter((each) => each.endsWith(` ${event}`)) };
+  return {
+    logger,
+    of: (event) => events.filter((each) => each.endsWith(` ${event}`)),
+    fieldsOf: (event) => logged.filter((each) => each.event === event).map(({ fields }) => fields),
+  };
 }
 
 describe('a broker with a short consumer_timeout', { timeout: 180_000 }, () => {
@@ -119,7 +130,7 @@ describe('a broker with a short consumer_timeout', { timeout: 180_000 }, () => {
   });
 
   test('an alarm, a full queue and an outage are logged at their levels, the outage once', async () => {
-    const { logger, of } = recorder();
+    const { logger, of, fieldsOf } = recorder();
     const exchange = nameOf('levels');
     const bus = await openBus({ type: 'rabbitmq', url: broker.url, exchange, logger });
     const [topic, other] = [`test.${nameOf('topic')}`, `test.${nameOf('topic')}`];
@@ -148,6 +159,14 @@ describe('a broker with a short consumer_timeout', { timeout: 180_000 }, () => {
     await eventually(() => of('bus.consumer.reopened').length, { timeout: 60_000 }).toBe(3);
     expect(of('bus.connection.open').length).toBeGreaterThan(before);
     expect(new Set(of('bus.connection.lost'))).toEqual(new Set(['warn bus.connection.lost']));
+    // In one line: an outage is no defect of the program, whose stack would help.
+    for (const fields of fieldsOf('bus.connection.lost')) {
+      expect(fields).toEqual({
+        host: expect.any(String) as unknown,
+        purpose: expect.stringMatching(/^(consume|publish)$/) as unknown,
+        reason: expect.any(String) as unknown,
+      });
+    }
     expect(of('bus.consumer.reopen_failed').length).toBeLessThan(2);
     await bus.close();
   });

@@ -81,7 +81,8 @@ export class RabbitPublisher {
         delays: () => pauseMs,
         isRetryable: (error) => !(error instanceof LegateError),
         onRetry: ({ error }) => {
-          this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.retry');
+          const failed = { topic: envelope.routingKey, reason: errorMessage(error) };
+          this.#logger.warn(failed, 'bus.publish.retry');
         },
       });
       await until(sending, signal);

@@ -1,5 +1,5 @@
 import type { Connection, SyncMessage } from 'rabbitmq-client';
-import { LegateError } from '../../../protocol/index.ts';
+import { errorMessage, LegateError } from '../../../protocol/index.ts';
 import { type Scheduler, systemScheduler } from '../../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../../telemetry/index.ts';
 import { backoff, retry, sleep } from '../../../time/index.ts';
@@ -177,10 +177,10 @@ export class RabbitBroker implements Broker {
   }
 
   /** All consumers fail together, again and again: once for each outage. */
-  #reopenFailed(failed: { readonly queue: string; readonly error: unknown }): void {
+  #reopenFailed({ queue, error }: { readonly queue: string; readonly error: unknown }): void {
     if (this.#isOutageLogged) return;
     this.#isOutageLogged = true;
-    this.#logger.warn(failed, 'bus.consumer.reopen_failed');
+    this.#logger.warn({ queue, reason: errorMessage(error) }, 'bus.consumer.reopen_failed');
   }
 
   /**
