@@ -319,7 +319,8 @@ describe('RabbitMQ as its operators set it up', { timeout: 120_000 }, () => {
     );
     expect(await listed()).toMatch(new RegExp(`legate\\.task\\.${name}\\.dead\\s+\\S*quorum`));
     await cleanups.pop()?.();
-    await eventually(listed).not.toContain(`legate.status.${name}`);
+    // The command itself takes seconds on a busy machine.
+    await eventually(listed, { timeout: 60_000 }).not.toContain(`legate.status.${name}`);
   });
 });
 
