@@ -186,12 +186,14 @@ function StepRow({ step, axis, onAnswer }: StepRowProps) {
           <span>
             {name} waits for approval: <code>{JSON.stringify(tool.input)}</code>
           </span>
-          <Button kind="primary" icon="check" onClick={() => onAnswer(`yes ${tool.callId}`)}>
-            Approve
-          </Button>
-          <Button kind="danger" icon="close" onClick={() => onAnswer(`no ${tool.callId}`)}>
-            Deny
-          </Button>
+          <span class="step-answers">
+            <Button kind="primary" icon="check" onClick={() => onAnswer(`yes ${tool.callId}`)}>
+              Approve
+            </Button>
+            <Button kind="danger" icon="close" onClick={() => onAnswer(`no ${tool.callId}`)}>
+              Deny
+            </Button>
+          </span>
         </div>
       )}
     </>
