@@ -133,7 +133,7 @@ export function remoteKeys(
   };
 }
 
-/** Throws for an invalid key set, and for one without keys: no caller could be verified any more. */
+/** Throws for an invalid key set, and for one without keys, which would refuse every caller. */
 function keySetIn(text: string): JSONWebKeySet {
   const value: unknown = parseJson(text);
   const keys = isJsonObject(value) && Array.isArray(value['keys']) ? value['keys'] : [];
