@@ -24,7 +24,10 @@ export function checkCard(json: unknown): CheckedCard {
     text: `${path || 'the card'} ${problem}: ${fix}`,
   }));
   if (isJsonObject(json) && json['signatures'] === undefined) {
-    findings.push({ level: 'warning', text: 'signatures is missing: sign the card' });
+    findings.push({
+      level: 'warning',
+      text: 'the card is not signed: sign it, so that clients can detect forged cards',
+    });
   }
   let card: AgentCard | undefined;
   const { problems } = checkedBy(() => {
