@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
 import { checkFiles, FileSource } from './index.ts';
 
-async function source() {
+async function source({ settleMs = 5 } = {}) {
   const folder = await temporaryDirectory();
   const path = join(folder.path, 'key.txt');
   await writeFile(path, 'one');
@@ -27,7 +27,7 @@ async function source() {
     paths: [path],
     load,
     logger,
-    settleMs: 5,
+    settleMs,
     now: () => now,
   });
   return {
@@ -90,7 +90,8 @@ test('files that a machine could not read for a while are read later, without an
 });
 
 test('a file that is being written is read when it is complete', async () => {
-  await using one = await source();
+  // Longer than a busy machine takes for the write below.
+  await using one = await source({ settleMs: 1_000 });
   await writeFile(one.path, 'half');
   one.later();
   const reading = one.files.current();
