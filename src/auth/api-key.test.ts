@@ -133,9 +133,9 @@ const bob = { subject: 'bob', key: 'k'.repeat(20) };
 
 test.each([
   ['no JSON', '{', 'is not JSON'],
-  ['no list', '{}', 'is no list of keys; write ['],
-  ['empty', '[]', 'is no list of keys; write ['],
-  ['without a key', JSON.stringify([bob, { subject: 'eve' }]), 'is no list of keys, see 1.key;'],
+  ['no list', '{}', 'is not a list of keys; write ['],
+  ['empty', '[]', 'is not a list of keys; write ['],
+  ['without a key', JSON.stringify([bob, { subject: 'eve' }]), 'is not a list of keys, see 1.key;'],
   ['with a key that has spaces', JSON.stringify([{ ...bob, key: 'a b' }]), 'see 0.key;'],
   ['with a key of two callers', JSON.stringify([bob, { ...bob, subject: 'eve' }]), 'see 1;'],
 ])('a file that is %s is refused by its path, without its content', async (_, content, reason) => {

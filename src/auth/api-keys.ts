@@ -141,7 +141,7 @@ function readKeyFile(path: string): readonly KeyOfIdentity[] {
   }
   const { path: place = [] } = parsed.error.issues[0] ?? {};
   const where = place.length === 0 ? '' : `, see ${place.join('.')}`;
-  throw invalid(`is no list of keys${where}; write [{"subject": "bob", "key": "..."}]`);
+  throw invalid(`is not a list of keys${where}; write [{"subject": "bob", "key": "..."}]`);
 }
 
 /**
