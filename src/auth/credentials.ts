@@ -71,7 +71,10 @@ export function authHeaders({ headers, rawHeaders }: IncomingMessage): AuthReque
 /** Longest credential that is looked at, in characters. */
 export const maxCredentialLength = 16_384;
 
-/** The token of an `Authorization` header of the scheme Bearer. */
+/**
+ * The token of an `Authorization` header of the scheme Bearer.
+ * @example bearerIn('Bearer s3cret'); // 's3cret'
+ */
 export function bearerIn(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
