@@ -49,7 +49,7 @@ const root = join(import.meta.dirname, '../..');
 const furtherTests: Readonly<Record<string, readonly string[]>> = {
   tasks: ['test/agents/**', 'src/http/**', 'test/restart/**'],
   store: ['src/tasks/**'],
-  auth: ['test/security/**', 'src/http/**'],
+  auth: ['src/bus/identity/**', 'test/security/**', 'src/http/**'],
   push: ['src/http/**'],
 };
 
