@@ -453,8 +453,12 @@ test('a question is put to the user, who has time, and the answer goes back as a
   });
   expect(second?.message.messageId).not.toBe(first?.message.messageId);
   await expect(invoker.answer(id, 'again')).rejects.toThrow(/does not wait for an answer/);
+  // The peer has its whole time again, however long the user took.
+  clock.advance(4 * 60_000);
+  expect(told.notices).toEqual([]);
   await transport.answer(id, 'TASK_STATE_COMPLETED', [text('booked')]);
   expect(told.notices).toHaveLength(1);
+  expect((await invoker.find(id))?.outcome).toMatchObject({ text: 'booked' });
 });
 
 test('a model answers only where the peer may act and the skill is approved', async () => {

@@ -120,6 +120,12 @@ test('the work for a chunk does not grow with the chunks before it', () => {
   expect(fold.partsOf('a')?.[0]?.text).toBe('word '.repeat(chunks));
 });
 
+test('one event may have more parts than a call can have arguments', () => {
+  const many = Array.from({ length: 150_000 }, (_, index): Part => ({ text: String(index) }));
+  const fold = foldOf(started, [chunk('a', [{ data: 'first' }], false), chunk('a', many)]);
+  expect(fold.partsOf('a')).toHaveLength(150_001);
+});
+
 test('a status message moves to the history with the next status or message', () => {
   const status = (messageId?: string): StreamResponse => ({
     statusUpdate: {
