@@ -48,9 +48,14 @@ test('closing a stream ends a pull that waits for the next event', async () => {
     call,
   );
   if (!('task' in outcome)) throw new Error('expected a task');
-  const stream = await engine.subscribe({ id: outcome.task.value.id }, call);
-  expect((await stream.next())?.sequence).toBe(1);
+  const { id } = outcome.task.value;
+  const state = async () => (await engine.getTask({ id }, call)).value.status.state;
+  await expect.poll(state).toBe('TASK_STATE_WORKING');
+  const stream = await engine.subscribe({ id }, call);
+  expect((await stream.next())?.sequence).toBe(2);
   const next = stream.next();
+  // By then the reader has caught up with the store, and waits for news.
+  await new Promise((done) => void setImmediate(done));
   stream.close();
   expect(await next).toBeUndefined();
   resolve();
