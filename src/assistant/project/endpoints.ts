@@ -99,7 +99,8 @@ export function readEndpoints(
     /** Sections that their owners read themselves. */
     sections,
   };
-  refuseTls(section);
+  section.get('tls');
+  refuseTls(own);
   for (const key of replaced) {
     section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'configure "store" instead' });
   }

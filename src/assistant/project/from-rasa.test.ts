@@ -458,12 +458,3 @@ test('only the groups that something asks are needed', async () => {
   });
   expect([...usedModelGroups(project)]).toEqual([]);
 });
-
-test('a file of flows that is no YAML is left out, except in production', async () => {
-  const files = { 'data/broken.yml': 'flows:\n<<<<<<< HEAD\n  x: [\n' };
-  const { project, isBuilt, problems } = await load(files);
-  expect(isBuilt).toBe(true);
-  expect(project.flows.has('hi')).toBe(true);
-  expect(problems.filter((one) => one.startsWith('data/broken.yml')).length).toBeGreaterThan(0);
-  expect((await load(files, { NODE_ENV: 'production' })).isBuilt).toBe(false);
-});

@@ -81,8 +81,8 @@ export async function assemble(
     parse(parts.config, (...one) => unsetInConfig.push(one)),
     { problems: shared, uses, unset: unsetInConfig, isProduction },
   );
-  const loadedDomain = loadDomain(parts.domain, shared, { defaults: [defaultResponses] });
-  const loadedFlows = loadFlows(parts.data, shared, { defaults: [defaultFlows] });
+  const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
+  const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
   const {
     agents,
     leftOut,
