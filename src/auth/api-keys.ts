@@ -167,7 +167,7 @@ export interface ApiKeysOptions {
  * for (const { id } of (await keys.list()).filter(isStale)) await keys.revoke(id);
  */
 export interface ApiKeyRecord extends Identity {
-  /** The beginning of the key's digest: names the key and helps nobody to guess it. */
+  /** The beginning of the key's digest: names the key and does not help to guess it. */
   readonly id: string;
   readonly tenant: string;
   /** Milliseconds since 1970. */

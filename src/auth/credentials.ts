@@ -158,7 +158,7 @@ export function toCaller(method: string, identity: Identity): Caller {
   };
 }
 
-/** A subject that can own things: not empty (that is nobody), not endless, nothing that hides. */
+/** A subject that can own things: not empty (the anonymous caller), bounded, without invisible characters. */
 export function isSubject(value: unknown): value is string {
   return typeof value === 'string' && /^[^\p{Cc}]{1,512}$/u.test(value);
 }
@@ -253,7 +253,7 @@ function valuesOf(value: string | readonly string[] | undefined): readonly strin
 
 /**
  * The SHA-256 of a secret, in hexadecimal. Secrets are looked up by it: how long that takes depends on
- * the digest, which nobody can choose.
+ * the digest, which a caller can't choose.
  */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'hex');

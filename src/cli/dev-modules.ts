@@ -15,7 +15,7 @@ function tell(url: string | undefined): void {
   const isForeign = file.split(sep).includes('node_modules') || file.startsWith(ownFolder);
   if (isForeign || told.has(file)) return;
   told.add(file);
-  // Without the parent, there is nobody to tell.
+  // Without the parent, there is no process to notify.
   if (process.connected) process.send?.({ module: file }, undefined, undefined, () => undefined);
 }
 

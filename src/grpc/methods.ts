@@ -119,7 +119,7 @@ interface SendJson {
   readonly configuration?: LengthJson & { readonly blocking?: boolean };
 }
 
-/** Without a configuration nobody asked for an answer at once; with one, `false` is not written. */
+/** Without a configuration the caller did not ask for an answer at once; with one, `false` is not written. */
 function readSend(json: SendJson): SendJson {
   const { configuration } = json;
   if (configuration === undefined) return json;

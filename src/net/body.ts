@@ -49,7 +49,7 @@ export interface BodyReading extends Disposable {
 /**
  * Counts the bytes of all unfinished request bodies of the process.
  *
- * A client may use the whole budget while nobody else needs it. When the budget is used up, the
+ * A client may use the whole budget while no other client needs it. When the budget is used up, the
  * client that holds the most loses its largest body, so a client always gets its share, whatever the
  * others hold. Clients are told apart by network (`networkOf`).
  */

@@ -84,7 +84,7 @@ class WebRequest extends Readable {
     this.socket = { remoteAddress: address, destroy: () => this.destroy() };
     this.#body = request.body?.getReader();
     this.complete = this.#body === undefined;
-    // Errors reach those who read the body; nobody else needs them.
+    // Errors reach the readers of the body, the only ones who need them.
     this.on('error', () => undefined);
   }
 

@@ -16,7 +16,7 @@ export interface LoadOptions {
 
 /**
  * How much work that can wait may be done beside the requests of callers. A process that is busy
- * without any has nobody to make way for.
+ * without any has no other caller to make way for.
  */
 export class Load {
   readonly #now: () => number;

@@ -144,7 +144,7 @@ export class CommandRun implements Run {
   async #handle(span: Span | undefined): Promise<CommandOutcome> {
     const { settings, contextId } = { settings: this.#settings, contextId: this.contextId };
     this.#control.throwIfStopped();
-    // Its caller is gone with the process that ran it, and nobody knows what it has done.
+    // Its caller is gone with the process that ran it, and what it has done is unknown.
     if (this.attempt > 1) throw dropped();
     const handler = handlerOf(settings, this.#request.command);
     if (handler.command.supersedes === true) await this.#supersede();

@@ -26,7 +26,7 @@ import { timeOf } from './agent-events.ts';
 const pendingLimit = 256;
 
 export interface FinalWrite {
-  /** The event that ends the turn: given here, nobody can write it apart from the rest. */
+  /** The event that ends the turn: given here, it can't be written apart from the rest. */
   readonly event?: StreamResponse;
   readonly context?: ContextWrite;
   readonly records?: readonly RecordWrite[];

@@ -102,7 +102,7 @@ export interface TurnRunOptions {
   readonly message: Message;
   readonly task: LiveTask;
   readonly snapshotVersion: number;
-  /** A plain message may still take the place of the task: nobody has been shown it. */
+  /** A plain message may still take the place of the task: no caller has seen it. */
   readonly mayReply: boolean;
   /** The turn ends like this without the agent being asked. */
   readonly insteadOfAgent?: TurnEnd;
@@ -259,7 +259,7 @@ export class TurnRun implements Run {
     let isDone = false;
     try {
       if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
-      // A turn that was stopped while it waited its place does not begin.
+      // A turn that was stopped in the queue does not start.
       this.#control.throwIfStopped();
       this.#hasStarted = true;
       if (this.#options.request.cancel === true) {
@@ -268,7 +268,7 @@ export class TurnRun implements Run {
         );
         return { ...end, kind: 'canceled' };
       }
-      // A task that a plain message may still replace is shown to nobody.
+      // A task that a plain message may still replace is not shown to callers.
       if (!this.#mayReply) this.#markWorking();
       if (this.#takesOver && this.#agent.supersedes === true) await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
@@ -299,7 +299,7 @@ export class TurnRun implements Run {
     } catch (error) {
       return this.#endOf(error);
     } finally {
-      // Lets the agent clean up; it had its grace time, so nobody waits for it.
+      // Lets the agent clean up; it had its grace time, so the turn does not wait for it.
       if (!isDone) {
         iterator?.return?.().catch((error: unknown) => {
           this.#view.logger.warn({ error }, 'tasks.agent.cleanup_failed');
@@ -337,7 +337,7 @@ export class TurnRun implements Run {
     return this.#span === undefined ? iterator.next() : inSpan(this.#span, () => iterator.next());
   }
 
-  /** Says that the task is being worked on, unless it says so already. */
+  /** Sets the task to working, unless it is. */
   #markWorking(): void {
     if (this.#writer.task.status.state !== 'TASK_STATE_WORKING') {
       this.#status('TASK_STATE_WORKING', {});
@@ -345,7 +345,7 @@ export class TurnRun implements Run {
     this.#writer.schedule();
   }
 
-  /** Sends a step to callers, who asked for them. */
+  /** Sends a step to callers that requested steps. */
   #tell(step: Step): void {
     this.#emit({ kind: 'working', metadata: { [stepsExtension]: step } });
   }
@@ -396,7 +396,7 @@ export class TurnRun implements Run {
   async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
     const { settings, turn, replica } = this.#options;
     if (this.#control.cause === 'lost') {
-      // Where the store was away for too long, nobody else has ended the turn.
+      // Where the store was away for too long, no other replica has ended the turn.
       throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
     }
     const isCutOff = this.#control.cause === 'shutdown' && this.#broke;
@@ -440,7 +440,7 @@ export class TurnRun implements Run {
   }
 }
 
-/** Says nothing but that the agent works, which the start of its turn has said. */
+/** Carries nothing besides the state, which the start of the turn has set. */
 function isBare({ parts, metadata }: Pick<TurnEnd, 'parts' | 'metadata'>): boolean {
   return parts === undefined && metadata === undefined;
 }

@@ -10,7 +10,7 @@ export function until<T>(
     const onAbort = (): void => reject(signal?.reason);
     if (signal?.aborted === true) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
-    // Also after an abort: a late rejection has to be handled by somebody.
+    // Also after an abort: a late rejection must be handled, too.
     Promise.resolve(work)
       .finally(() => signal?.removeEventListener('abort', onAbort))
       .then(resolve, reject);

@@ -208,7 +208,7 @@ function fromPackage<Source, Model>(
     return async () => kind.fromGroup(await import('../../models/index.ts'), group);
   }
   const hint = known === undefined ? suggest(provider, Object.keys(packages), '') : '';
-  // A misspelt provider must not lead to the package of somebody else.
+  // A misspelt provider must not lead to a package of another author.
   throw invalidConfiguration(
     hint === '' || hint === undefined
       ? `${owner}: the model "${provider}/${modelId}" needs the package ${wanted.package}: npm install ${wanted.package}`

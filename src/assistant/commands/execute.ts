@@ -182,7 +182,7 @@ function unlockingFlow(dialogue: Dialogue, guarded: string): Flow | undefined {
         ),
       ),
   );
-  // One that asks for more does something else, too: nobody logs in by sending a parcel.
+  // One that asks for more does something else, too: sending a parcel is no way to log in.
   return branching.find((flow) => questions(flow) === 0);
 }
 

@@ -59,7 +59,7 @@ export class AgentHandler implements CallHandler {
 
   /**
    * A remote task is found again by the ids of its message and context, and tools of a model are journaled.
-   * What a module does by itself nobody knows.
+   * Legate does not know what a module does by itself.
    */
   isRepeatable(): boolean {
     return this.#parts.module.run === undefined;

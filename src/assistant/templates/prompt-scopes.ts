@@ -36,7 +36,7 @@ export function rephraserScope(facts: {
   };
 }
 
-/** `de` is `German`; a code that nobody knows stays as it is. */
+/** `de` is `German`; an unknown code stays as it is. */
 function languageName(code: string): string {
   try {
     return new Intl.DisplayNames(['en'], { type: 'language' }).of(code) ?? code;

@@ -149,7 +149,7 @@ export class Connection {
       callOptions(call),
     );
     sent.on('metadata', onStart);
-    // Cancelling makes an error that nobody is there to read any more.
+    // Cancelling makes an error after the last reader has left.
     sent.on('error', () => undefined);
     const cancel = (): void => sent.cancel();
     signal?.addEventListener('abort', cancel, { once: true });

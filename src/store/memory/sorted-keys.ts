@@ -12,7 +12,7 @@ export function positionOf(keys: readonly string[], key: string): number {
 }
 
 /**
- * Keys in the order of lists, which are put in order when somebody lists them: most spaces of records are
+ * Keys in the order of lists, which are put in order when they are listed: most spaces of records are
  * written with every turn and never listed, and one insertion into a long list moves all that follow.
  *
  * Removed keys stay until there are as many as others: `has` says which are left.

@@ -47,8 +47,8 @@ const lockAll: Statement = { name: 'lock_all', text: 'SELECT legate.lock_all($1,
  * - **closed**: what waited was written; new operations are refused.
  *
  * When an operation fails, the transaction is rolled back and every operation runs again in one of
- * its own, so that only the guilty one fails. When the connection breaks, all of them fail: nobody
- * knows whether they were committed.
+ * its own, so that only the guilty one fails. When the connection breaks, all of them fail:
+ * whether they were committed is unknown.
  */
 export class GroupCommit {
   readonly #place: Place;
