@@ -141,7 +141,7 @@ export const run = async ({ id }, { say }) => {
 `);
   const said = await one.chat.say('advice', start('chat'));
   expect(said).toHaveLength(202);
-  expect(said[200]).toHaveLength(32_001);
+  expect(said[200]).toHaveLength(32_000);
   expect(one.logged.filter(({ event }) => event === 'sub_agent.progress_dropped')).toHaveLength(1);
 });
 
