@@ -7,6 +7,7 @@ import {
   type Tokens,
 } from 'marked';
 import { type ComponentChildren, h } from 'preact';
+import { safeUrl } from './safe-url.ts';
 
 /** Line breaks are kept, as in a chat. */
 const options: MarkedOptions = { gfm: true, breaks: true };
@@ -163,14 +164,6 @@ function table({ header, rows }: Tokens.Table, depth: number): ComponentChildren
       ),
     ]),
   );
-}
-
-/** Allows only links to other pages: no scripts, no data, no links within this page. */
-export function safeUrl(address: string): string | undefined {
-  const url = URL.parse(address);
-  return url !== null && ['http:', 'https:', 'mailto:'].includes(url.protocol)
-    ? url.href
-    : undefined;
 }
 
 const named: Readonly<Record<string, string>> = {

@@ -1,10 +1,20 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { isJsonObject, type JsonValue, type Part } from '../../../src/protocol/index.ts';
-import { safeUrl } from '../markdown/elements.ts';
-import { Markdown } from '../markdown/markdown.tsx';
+import { safeUrl } from '../markdown/safe-url.ts';
 import { Icon } from '../ui/icon.tsx';
 import { JsonView } from '../ui/json-view.tsx';
+import { lazy } from '../ui/lazy.tsx';
 import { sizeOf } from '../ui/text.ts';
+
+/** A text is legible before the parser of Markdown is loaded. */
+const Markdown = lazy(
+  async () => (await import('../markdown/markdown.tsx')).Markdown,
+  ({ text }) => (
+    <div class="markdown">
+      <p>{text}</p>
+    </div>
+  ),
+);
 
 interface PartListProps {
   readonly parts: readonly Part[];

@@ -3,9 +3,13 @@ import type { FunctionComponent } from 'preact';
 import { reasonOf } from '../api/api.ts';
 import { Problem } from './notice.tsx';
 
-/** A component that is loaded when it is first shown, so that the page starts small. */
+/**
+ * A component that is loaded when it is first shown, so that the page starts small. `Placeholder` stands in
+ * for it until then.
+ */
 export function lazy<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
+  Placeholder?: FunctionComponent<Props>,
 ): FunctionComponent<Props> {
   const loaded = signal<FunctionComponent<Props> | undefined>(undefined);
   const problem = signal('');
@@ -25,6 +29,10 @@ export function lazy<Props extends object>(
     const Component = loaded.value;
     if (Component !== undefined) return <Component {...props} />;
     if (!isLoading) void start();
-    return <Problem text={problem.value} />;
+    return Placeholder === undefined ? (
+      <Problem text={problem.value} />
+    ) : (
+      <Placeholder {...props} />
+    );
   };
 }

@@ -100,7 +100,7 @@ test('built files are sent in the best coding that the browser accepts', async (
   }
 });
 
-test('the page starts with at most 88 kB on the wire', async () => {
+test('the page starts with at most 76 kB on the wire', async () => {
   await using server = await inspectedServer();
   const html = await (await fetch(`${server.url}/inspect/`)).text();
   let size = 0;
@@ -111,5 +111,5 @@ test('the page starts with at most 88 kB on the wire', async () => {
     size += Number(asset.headers.get('content-length'));
     await asset.arrayBuffer();
   }
-  expect(size).toBeLessThan(88_000);
+  expect(size).toBeLessThan(76_000);
 });
