@@ -332,7 +332,7 @@ export class Section {
     const unknown = this.#unknown();
     for (const key of unknown) {
       if (didYouMean(key, this.#known) !== undefined) this.#refuse(key);
-      else this.field.at(key).keyWarn(`"${key}" is left out, nothing here would read it`);
+      else this.field.at(key).keyWarn(`"${key}" has no effect and is ignored`);
     }
     for (const key of unknown) this.#known.add(key);
   }

@@ -25,7 +25,7 @@ test('in sections with foreign keys, only misspelt keys are errors', () => {
   section.finishLeniently();
   expect(list()).toEqual([
     'a.yml:1:1 nmae: unknown key "nmae"; did you mean "name"?',
-    'a.yml:2:1 webview_height: warning: "webview_height" is left out, nothing here would read it',
+    'a.yml:2:1 webview_height: warning: "webview_height" has no effect and is ignored',
   ]);
 });
 

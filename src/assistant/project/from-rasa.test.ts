@@ -364,8 +364,8 @@ test('keys that only other engines know, and steps after a link, are warnings', 
   expect(isBuilt).toBe(true);
   expect(problems).toEqual([
     'data/flows.yml:6:9 flows.hi: warning: step "1_action_utter_hi" is never reached; lead to it by next, or remove it',
-    'data/flows.yml:7:9 flows.hi.steps[1].ask_confirm_digressions: warning: "ask_confirm_digressions" is left out, nothing here would read it',
-    'data/flows.yml:9:5 flows.hi.block_digressions: warning: "block_digressions" is left out, nothing here would read it',
+    'data/flows.yml:7:9 flows.hi.steps[1].ask_confirm_digressions: warning: "ask_confirm_digressions" has no effect and is ignored',
+    'data/flows.yml:9:5 flows.hi.block_digressions: warning: "block_digressions" has no effect and is ignored',
   ]);
 });
 
