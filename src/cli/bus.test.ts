@@ -119,7 +119,7 @@ test('dead letters that no sender of ours writes are listed as well', slow, asyn
   expect(code).toBe(0);
   const withoutTime = out.replaceAll(/ {2}\S+Z {2}/g, '  ');
   expect(withoutTime.trim().split('\n').toSorted()).toEqual([
-    'a\\u001b[2J  \\u0007  attempts 1  message: is required',
+    'a [2J     attempts 1  message: is required',
     'x    attempts 1  headers nest deeper than 8',
     'x    attempts 1  headers of 100009 bytes: at most 32768',
     'x    attempts 1  the JSON nests deeper than 64 levels',

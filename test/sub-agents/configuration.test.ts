@@ -38,13 +38,14 @@ connections:
     'endpoints.yml': 'mcp_servers: [{name: hotels, url: "http://127.0.0.1:1/mcp"}]',
   });
   expect(found).toEqual([
+    `${config}:3:9 agent.name: warning: sub agent "finder" is left out: calls of it fail; fix its errors`,
     `${config}:4:3 agent.protcol: unknown key "protcol"; did you mean "protocol"?`,
     `${config}:7:13 configuration.timezone: is not a time zone; write one like Europe/Berlin`,
     `${config}:8:18 configuration.startup_check: must be one of fail, warn, lazy, but is "never"`,
     `${config}:9:17 configuration.tool_timeout: must be a number that is not less than 0.001, but is 0`,
     `${config}:10:3 configuration.max_iteration: unknown key "max_iteration"; did you mean "max_iterations"?`,
     `${config}:13:13 connections.mcp_servers[0].name: no MCP server named "hotel"; did you mean "hotels"?`,
-    `${config}:15:7 connections.mcp_servers[0].exclude_tools: "include_tools" is there already; keep one of them`,
+    `${config}:15:7 connections.mcp_servers[0].exclude_tools: warning: "include_tools" is there already: both count; keep one of them`,
   ]);
 });
 
@@ -125,7 +126,7 @@ for (const [what, files, expected] of [
       'endpoints.yml':
         'mcp_servers: [{name: hotels, type: stdio, command: node, url: "http://127.0.0.1"}]\n',
     },
-    /unknown key "url"/,
+    /mcp_servers\[0\].url: warning: "url" has no effect and is ignored/,
   ],
   [
     'a secret for a program in plain text',
@@ -137,7 +138,7 @@ for (const [what, files, expected] of [
     /env\.API_KEY: .*\$\{/,
   ],
 ] as const) {
-  test(`${what} is an error`, async () => {
+  test(`${what} is reported`, async () => {
     const found = await problemsOf(files);
     expect(found.join('\n')).toMatch(expected);
     expect(found.join('\n')).not.toContain('hunter2');

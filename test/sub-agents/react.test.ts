@@ -408,7 +408,7 @@ test('a model that is restarted sees in brackets what belongs to the time before
     '[Rome]',
     '[Rome it is.]',
     '[Which city?]',
-    'again',
+    'once more',
   ]);
   expect(model.requests[2]?.promptText).toContain('The user wants to do this once more');
   await chat.say('Paris', continueAgent);
