@@ -144,11 +144,20 @@ test('every line is bounded and valid JSON', () => {
   expect(JSON.stringify(redact(polluting))).toContain('polluted');
 });
 
+test('a pretty line shows what the problem is as a sentence, and no control characters', () => {
+  const written: string[] = [];
+  const logger = createLogger({ format: 'pretty', write: (line) => written.push(line) });
+  logger.warn({ file: 'a.yml', problem: 'a.yml:1:2 "b" is missing' }, 'project.warning');
+  logger.warn({ reason: 'gone \u001B[2J' }, 'bus.connection.waiting');
+  expect(written[0]).toContain('project.warning: a.yml:1:2 "b" is missing file="a.yml"\n');
+  expect(written[1]).toContain('bus.connection.waiting reason="gone \\u001b[2J"\n');
+});
+
 test('a pretty line starts with the time, the level and the event', async () => {
   const written: string[] = [];
   const logger = createLogger({ format: 'pretty', write: (line) => written.push(line) });
-  logger.warn({ problem: 'a "b"' }, 'project.warning');
+  logger.warn({ name: 'a "b"' }, 'project.warning');
   expect(written.join('')).toMatch(
-    /^\S*\d\d:\d\d:\d\d\S* \S*warn\s+\S*\s?project\.warning problem="a \\"b\\""\n$/,
+    /^\S*\d\d:\d\d:\d\d\S* \S*warn\s+\S*\s?project\.warning name="a \\"b\\""\n$/,
   );
 });

@@ -77,9 +77,13 @@ const colours: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
   error: 'red',
 };
 
-/** A line for people: `12:30:01 warn  project.warning problem="..."`, and the stack of an error below. */
+/**
+ * A line for people: `12:30:01 warn  project.warning: data/flows.yml:3:5 ... key=value`, with the stack of an
+ * error below. `problem` or `reason` is the sentence of the line.
+ */
 function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
-  const { level = '', time = '', event = '', error, ...rest } = line;
+  const { level = '', time = '', event = '', error, ...others } = line;
+  const { sentence, rest } = sentenceOf(others);
   const stack =
     typeof error === 'object' && error !== null && 'stack' in error ? String(error.stack) : '';
   const fields = { ...rest, ...(stack === '' && error !== undefined && { error }) };
@@ -87,8 +91,17 @@ function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
   const clock = new Date(String(time)).toTimeString().slice(0, 8);
   const name = String(level);
   const title = styleText(colours[name] ?? 'gray', name.padEnd(5), { stream });
-  const head = `${styleText('gray', clock, { stream })} ${title} ${String(event)}`;
+  const head = `${styleText('gray', clock, { stream })} ${title} ${String(event)}${sentence}`;
   return `${head}${shown.join('')}\n${stack === '' ? '' : `${stack}\n`}`;
+}
+
+function sentenceOf(fields: Fields): { readonly sentence: string; readonly rest: Fields } {
+  for (const key of ['problem', 'reason']) {
+    const { [key]: text, ...rest } = fields;
+    // A terminal would obey control characters.
+    if (typeof text === 'string' && !/\p{Cc}/u.test(text)) return { sentence: `: ${text}`, rest };
+  }
+  return { sentence: '', rest: fields };
 }
 
 /**
