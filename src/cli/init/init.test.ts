@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { legate, start, patient } from '../testing/legate-process.ts';
+import { Typist } from '../testing/typist.ts';
 import { askPlan } from './questions.ts';
 import { templateOf } from './template.ts';
 import { environment } from '../testing/environment.ts';
@@ -162,6 +163,19 @@ test('nothing that is there is replaced, unless it is to be', patient, async () 
   expect(readFileSync(join(directory, 'README.md'), 'utf8')).toBe('mine');
   expect((await legate(['init', '--yes', '--force'], { directory })).code).toBe(0);
   expect(readFileSync(join(directory, 'README.md'), 'utf8')).not.toBe('mine');
+});
+
+test('in a folder with a project, a person is asked for another folder', patient, async () => {
+  using folder = temporary();
+  const { directory } = folder;
+  writeFileSync(join(directory, 'package.json'), '{}');
+  const typist = new Typist(['init', '-n', 'bistro', '-k', 'assistant', '-d', 'Cooks.'], directory);
+  await typist.says('already contains package.json. Folder of the project');
+  await typist.type('.\r', 'already contains package.json');
+  await typist.type('\u0015\r', 'cd bistro');
+  expect(await typist.ended).toBe(0);
+  expect(readFileSync(join(directory, 'package.json'), 'utf8')).toBe('{}');
+  expect(readFileSync(join(directory, 'bistro/README.md'), 'utf8')).toContain('Cooks.');
 });
 
 test('wrong names and kinds are wrong usage', patient, async () => {

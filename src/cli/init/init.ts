@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { present } from '../../config/index.ts';
 import { quoted } from '../client/choices.ts';
 import type { InitCommandOptions } from '../commands/assistants.ts';
-import { askPlan, isName, nameRule, type Plan, defaultPlan } from './questions.ts';
+import { askFolder, askPlan, isName, nameRule, type Plan, defaultPlan } from './questions.ts';
 import { installCommands, templateOf } from './template.ts';
 import { usage } from '../usage.ts';
 
@@ -13,16 +13,28 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   if (name !== undefined && !isName(name)) {
     throw usage(`--name ${JSON.stringify(name)}: ${nameRule}`);
   }
-  const directory = resolve(folder);
-  const given: Partial<Plan> = {
-    ...present({ kind, name, description }),
-  };
+  const streams = { input: process.stdin, output: process.stderr };
   const isInteractive = yes !== true && process.stdin.isTTY && process.stderr.isTTY;
-  const plan = isInteractive
-    ? await askPlan(given, basename(directory), { input: process.stdin, output: process.stderr })
-    : defaultPlan(given, basename(directory));
+  const given: Partial<Plan> = present({ kind, name, description });
+  const base = basename(resolve(folder));
+  const plan = isInteractive ? await askPlan(given, base, streams) : defaultPlan(given, base);
   const { files, commands } = templateOf({ ...plan, description: oneLine(plan.description) });
-  if (!force) refuseLoss(directory, Object.keys(files));
+  const lossIn = (place: string): string | undefined =>
+    force ? undefined : loss(resolve(place), Object.keys(files));
+  const problem = lossIn(folder);
+  if (problem !== undefined && !isInteractive) {
+    throw usage(`${problem}; choose another folder, or overwrite with --force`);
+  }
+  const directory = resolve(
+    problem === undefined
+      ? folder
+      : await askFolder(
+          `${problem}. Folder of the project`,
+          join(folder, plan.name),
+          lossIn,
+          streams,
+        ),
+  );
   for (const [path, text] of Object.entries(files)) {
     const file = join(directory, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -37,13 +49,11 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   console.error(`\nCreated the ${plan.kind} "${plan.name}". Next steps:\n${steps.join('\n')}`);
 }
 
-/** Checks all files before it writes the first: half a project is worse than none. */
-function refuseLoss(directory: string, paths: readonly string[]): void {
+/** What the project would replace; half a project is worse than none. */
+function loss(directory: string, paths: readonly string[]): string | undefined {
   const taken = paths.filter((path) => existsSync(join(directory, path)));
-  if (taken.length === 0) return;
-  throw usage(
-    `${directory} already contains ${taken.join(', ')}; choose another folder, or overwrite with --force`,
-  );
+  if (taken.length === 0) return undefined;
+  return `${directory} already contains ${taken.join(', ')}`;
 }
 
 function oneLine(text: string): string {

@@ -31,11 +31,49 @@ export function defaultPlan(given: Partial<Plan>, folder: string): Plan {
 }
 
 /** Asks for the choices that the command line lacks: at most three questions, each with a default. */
-export async function askPlan(
+export function askPlan(
   given: Partial<Plan>,
   folder: string,
-  { input, output }: QuestionStreams,
+  streams: QuestionStreams,
 ): Promise<Plan> {
+  return withQuestions(streams, async ({ choose, ask }) => {
+    const kind = given.kind ?? (await choose('What do you want to create?', projectKinds));
+    const standard = defaultPlan({ ...given, kind }, folder);
+    const invalidName = (typed: string) => (isName(typed) ? undefined : nameRule);
+    const name = given.name ?? (await ask('Name', standard.name, invalidName));
+    const description =
+      given.description ?? (await ask('Description, in one sentence', standard.description));
+    return { kind, name, description };
+  });
+}
+
+/** Asks for a folder where the project replaces nothing; `problem` says what one would replace. */
+export function askFolder(
+  message: string,
+  standard: string,
+  problem: (folder: string) => string | undefined,
+  streams: QuestionStreams,
+): Promise<string> {
+  return withQuestions(streams, ({ ask }) => ask(message, standard, problem));
+}
+
+interface Questions {
+  readonly choose: <T extends string>(
+    message: string,
+    choices: Readonly<Record<T, string>>,
+  ) => Promise<T>;
+  /** `problem` checks the default too. */
+  readonly ask: (
+    message: string,
+    standard: string,
+    problem?: (typed: string) => string | undefined,
+  ) => Promise<string>;
+}
+
+async function withQuestions<R>(
+  { input, output }: QuestionStreams,
+  work: (questions: Questions) => Promise<R>,
+): Promise<R> {
   // Loaded on demand: only people at a terminal are asked.
   const { select, text } = await import('@clack/prompts');
   const ended = new AbortController();
@@ -51,38 +89,21 @@ export async function askPlan(
     return answer;
   };
   try {
-    const kind =
-      given.kind ??
-      answered<ProjectKind>(
-        await select({
-          ...streams,
-          message: 'What do you want to create?',
-          options: Object.entries(projectKinds).map(([value, hint]) => ({
-            // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a key of projectKinds
-            value: value as ProjectKind,
-            label: `${value}: ${hint}`,
-          })),
-        }),
-      );
-    const standard = defaultPlan({ ...given, kind }, folder);
-    const ask = async (
-      message: string,
-      value: string,
-      isValid: (typed: string) => boolean = () => true,
-    ) =>
-      answered(
-        await text({
-          ...streams,
-          message,
-          placeholder: value,
-          defaultValue: value,
-          validate: (typed = '') => (typed === '' || isValid(typed) ? undefined : nameRule),
-        }),
-      ).trim() || value;
-    const name = given.name ?? (await ask('Name', standard.name, isName));
-    const description =
-      given.description ?? (await ask('Description, in one sentence', standard.description));
-    return { kind, name, description };
+    return await work({
+      choose: async <T extends string>(message: string, choices: Readonly<Record<T, string>>) => {
+        const options = Object.entries<string>(choices).map(([value, hint]) => ({
+          value,
+          label: `${value}: ${hint}`,
+        }));
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a key of the choices
+        return answered(await select({ ...streams, message, options })) as T;
+      },
+      ask: async (message, standard, problem = () => undefined) => {
+        const validate = (typed = '') => problem(typed.trim() || standard);
+        const options = { message, placeholder: standard, defaultValue: standard, validate };
+        return answered(await text({ ...streams, ...options })).trim() || standard;
+      },
+    });
   } finally {
     input.removeListener('end', end);
   }
