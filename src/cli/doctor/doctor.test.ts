@@ -168,8 +168,19 @@ test(
     await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
     await using agent = await serve(triedAgent);
     const used = await examined(folder.directory, ['--port', String(agent.port)]);
-    expect(used.of('Port')).toMatchObject({ outcome: 'passed' });
+    expect(used.code).toBe(0);
+    expect(used.of('Port')).toMatchObject({
+      outcome: 'warning',
+      found: `${agent.port} is used by another agent, "${triedAgent.name}"`,
+      fix: expect.stringContaining('--port'),
+    });
     expect(used.of('Card')).toMatchObject({ outcome: 'passed' });
+    await using own = await serve({ ...triedAgent, name: 'greenhouse' });
+    const again = await examined(folder.directory, ['--port', String(own.port)]);
+    expect(again.of('Port')).toMatchObject({
+      outcome: 'passed',
+      found: `${own.port} is used by an agent, "greenhouse"`,
+    });
     const other = createNetServer((socket) => void socket.resume().end('220 hello\r\n'));
     const wrongCard = createServer((_, response) => response.end('{"name":"x"}'));
     try {

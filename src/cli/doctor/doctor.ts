@@ -40,8 +40,10 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
   const project = isModule ? undefined : await loadedProject(directory, options);
   const module = isModule ? source : join(directory, 'agent.ts');
   add(examineNode());
-  if (project === undefined && (isModule || existsSync(module))) add(await examineAgent(module));
-  else for (const diagnosis of configuration(project)) add(diagnosis);
+  const names = project === undefined ? [] : namesOf(project);
+  if (project === undefined && (isModule || existsSync(module))) {
+    add(await examineAgent(module, names));
+  } else for (const diagnosis of configuration(project)) add(diagnosis);
   const endpoints = await examinedEndpoints(directory, {
     ...options,
     isModule: project === undefined,
@@ -64,7 +66,7 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
   const models = await services;
   for (const { diagnosis } of models) add(diagnosis);
   for await (const diagnosis of examinePeers(endpoints, directory)) add(diagnosis);
-  for (const diagnosis of await examinePort(options.port)) add(diagnosis);
+  for (const diagnosis of await examinePort(options.port, names)) add(diagnosis);
   const seen = models.flatMap(({ server, skewMs }) =>
     server === undefined || skewMs === undefined ? [] : [{ server, skewMs }],
   );
@@ -75,10 +77,17 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
   if (all.some(({ outcome }) => outcome === 'failed')) process.exitCode = 1;
 }
 
-/** Imports the module of an agent in code. */
-async function examineAgent(file: string): Promise<Diagnosis> {
+/** The names that the card of an assistant may have; any name if its card is a file. */
+function namesOf({ project }: LoadedProject): string[] {
+  if (project.endpoints.a2aServer?.agentCardPath !== undefined) return [];
+  return [project.name, ...Object.values(present({ id: project.config.assistantId }))];
+}
+
+/** Imports the module of an agent in code, and adds the agent's name. */
+async function examineAgent(file: string, names: string[]): Promise<Diagnosis> {
   try {
     const { agent } = await loadAgent(file, { logger: silentLogger });
+    names.push(agent.name);
     return passed('Agent', `${file} exports ${agent.name}`);
   } catch (error) {
     return failed('Agent', reasonOf(error), `fix ${file}: it must export an agent`);

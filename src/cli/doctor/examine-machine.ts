@@ -21,8 +21,14 @@ export function examineNode(version = process.versions.node): Diagnosis {
       );
 }
 
-/** Whether a server could listen on the port; if one already does, whether it is an agent with a valid card. */
-export async function examinePort(port: number): Promise<readonly Diagnosis[]> {
+/**
+ * Whether a server could listen on the port; if one already does, whether it is the agent to serve, by the
+ * names that its card may have, and whether its card is valid.
+ */
+export async function examinePort(
+  port: number,
+  names: readonly string[] = [],
+): Promise<readonly Diagnosis[]> {
   const problem = await portProblem(port);
   if (problem === undefined) {
     return [
@@ -37,12 +43,16 @@ export async function examinePort(port: number): Promise<readonly Diagnosis[]> {
         : 'choose another port with --port';
     return [failed('Port', `${port} cannot be opened: ${problem}`, fix)];
   }
-  const card = await cardAt(port);
-  if (card === undefined) {
-    const fix = `stop the process that uses it (see "lsof -i :${port}"), or choose another port with --port`;
+  const fix = `stop the process that uses it (see "lsof -i :${port}"), or choose another port with --port`;
+  const found = await cardAt(port);
+  if (found === undefined) {
     return [failed('Port', `${port} is used by a process that is not an A2A agent`, fix)];
   }
-  return [passed('Port', `${port} is used by an agent`), card];
+  const { name, card } = found;
+  const isOther = name !== undefined && names.length > 0 && !names.includes(name);
+  const used = `${port} is used by ${isOther ? 'another' : 'an'} agent`;
+  const described = name === undefined ? used : `${used}, "${name}"`;
+  return [isOther ? warning('Port', described, fix) : passed('Port', described), card];
 }
 
 function portProblem(port: number): Promise<string | undefined> {
@@ -53,18 +63,24 @@ function portProblem(port: number): Promise<string | undefined> {
   });
 }
 
+interface FoundCard {
+  /** Unless the card is withheld, or has none. */
+  readonly name?: string;
+  readonly card: Diagnosis;
+}
+
 /** The card that a server on this machine shows, over HTTP or HTTPS. */
-async function cardAt(port: number): Promise<Diagnosis | undefined> {
+async function cardAt(port: number): Promise<FoundCard | undefined> {
   for (const scheme of ['http', 'https'] as const) {
     const url = `${scheme}://localhost:${port}/.well-known/agent-card.json`;
     try {
       const { status, body } = await get(url);
-      if (status === 401) return skipped('Card', 'the card requires authentication');
+      if (status === 401) return { card: skipped('Card', 'the card requires authentication') };
       // HTTP to a port with TLS has other answers, or none.
-      if (status === 200) return diagnosisOf(url, JSON.parse(body));
+      if (status === 200) return examineCard(url, JSON.parse(body));
     } catch (error) {
       if (scheme === 'https' && needsCertificate(error)) {
-        return skipped('Card', 'the server requires a client certificate');
+        return { card: skipped('Card', 'the server requires a client certificate') };
       }
       // The listener does not speak this protocol, or JSON.
     }
@@ -100,6 +116,14 @@ function get(url: string): Promise<{ readonly status: number; readonly body: str
     });
     request.on('error', reject);
   });
+}
+
+function examineCard(url: string, card: unknown): FoundCard {
+  const isNamed = typeof card === 'object' && card !== null && 'name' in card;
+  return {
+    ...(isNamed && typeof card.name === 'string' && { name: card.name }),
+    card: diagnosisOf(url, card),
+  };
 }
 
 function diagnosisOf(url: string, card: unknown): Diagnosis {

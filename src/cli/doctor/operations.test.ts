@@ -34,8 +34,8 @@ test('a port with TLS is an agent, whose card is looked at', patient, async () =
   await using agent = await serve(triedAgent, { tls });
   const { of } = await examined(folder.path('agent.ts'), ['--port', String(agent.port)]);
   expect(of('Port')).toMatchObject({
-    outcome: 'passed',
-    found: `${agent.port} is used by an agent`,
+    outcome: 'warning',
+    found: `${agent.port} is used by another agent, "${triedAgent.name}"`,
   });
   expect(of('Card')).toMatchObject({
     outcome: 'passed',
