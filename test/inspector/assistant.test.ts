@@ -21,11 +21,14 @@ test(
       'transfer_confirmed',
     );
     expect(await diagram.locator('.edge.taken').count()).toBe(3);
+    const flow = page.getByLabel('Flow', { exact: true }).locator('option').first();
+    expect(await flow.textContent()).toBe('money transfer (active)');
 
     await page.getByRole('button', { name: 'Send it' }).click();
     await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
     await expect.poll(() => diagram.locator('.edge.taken').count()).toBe(7);
     expect(await diagram.locator('.node.active').count()).toBe(0);
+    expect(await flow.textContent()).toBe('money transfer (ended)');
 
     // Back to the first turn, and on again.
     await page.keyboard.press('Escape');

@@ -18,7 +18,8 @@ export function FlowTab({ flows, turns, at }: FlowTabProps) {
   const [chosen, setChosen] = useState<string | undefined>(undefined);
   const turn = turns[at];
   const stack = turn?.stack ?? [];
-  const shown = chosen ?? activeFlow(flows, turns, at);
+  const latest = latestFlow(flows, turns, at);
+  const shown = chosen ?? latest?.id;
   const flow = flows.find(({ id }) => id === shown);
   const events = turns.slice(0, at + 1).flatMap((one) => one.events);
   return (
@@ -30,7 +31,7 @@ export function FlowTab({ flows, turns, at }: FlowTabProps) {
           value={chosen ?? ''}
           onChange={({ currentTarget }) => setChosen(currentTarget.value || undefined)}
         >
-          <option value="">{flow === undefined ? 'Active flow' : `${flow.name} (active)`}</option>
+          <option value="">{latest === undefined ? 'Active flow' : labelOf(latest, flows)}</option>
           <FlowOptions flows={flows} isPattern={false} />
           <FlowOptions flows={flows} isPattern />
         </select>
@@ -61,21 +62,31 @@ function FlowOptions(props: { readonly flows: readonly FlowView[]; readonly isPa
   );
 }
 
+interface LatestFlow {
+  readonly id: string;
+  readonly isActive: boolean;
+}
+
+function labelOf({ id, isActive }: LatestFlow, flows: readonly FlowView[]): string {
+  const name = flows.find((flow) => flow.id === id)?.name ?? id;
+  return `${name} (${isActive ? 'active' : 'ended'})`;
+}
+
 /** The user flow nearest to the top; without one, the flow that ended last. */
-function activeFlow(
+function latestFlow(
   flows: readonly FlowView[],
   turns: readonly ConversationTurn[],
   at: number,
-): string | undefined {
+): LatestFlow | undefined {
   const isUserFlow = (id: string): boolean =>
     flows.some((flow) => flow.id === id && !flow.isPattern);
   const frame = turns[at]?.stack.findLast(({ flowId }) => isUserFlow(flowId));
-  if (frame !== undefined) return frame.flowId;
-  const ended = turns
+  if (frame !== undefined) return { id: frame.flowId, isActive: true };
+  const started = turns
     .slice(0, at + 1)
     .flatMap(({ events }) => events)
     .findLast(({ event, flow_id: id }) => event === 'flow_started' && isUserFlow(textIn(id)));
-  return ended === undefined ? undefined : textIn(ended['flow_id']);
+  return started === undefined ? undefined : { id: textIn(started['flow_id']), isActive: false };
 }
 
 interface StackListProps {
