@@ -140,7 +140,7 @@ function bind(
     server.bindAsync(`${address}:${port}`, credentials, (cause, bound) => {
       if (cause === null) return resolve(bound);
       const why = /EADDRINUSE/.test(cause.message)
-        ? `port ${port} is in use; choose another or stop the other program`
+        ? `port ${port} is in use: stop the program that uses it, or set another port (--port)`
         : `${address}:${port} can't be opened: ${cause.message}`;
       return reject(invalidConfiguration(why, cause));
     });

@@ -249,7 +249,7 @@ function listen(server: Server | SecureServer, port: number, host: string): Prom
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why =
         cause.code === 'EADDRINUSE'
-          ? `port ${port} is in use; choose another or stop the other program`
+          ? `port ${port} is in use: stop the program that uses it, or set another port (--port)`
           : `${host}:${port} can't be opened: ${cause.message}`;
       reject(invalidConfiguration(why, cause));
     });
