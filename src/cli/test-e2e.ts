@@ -1,14 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { styleText } from 'node:util';
 import {
-  type CaseResult,
   checkNames,
   coverageCsv,
   coverageTable,
-  describeFailure,
-  failureKinds,
   findTests,
   junitFile,
   resultsFile,
@@ -23,6 +18,7 @@ import type { TestCommandOptions } from './commands/assistants.ts';
 import type { LogLevel } from './commands/options.ts';
 import { createLogger } from './logger.ts';
 import { callBindings, loadFrom } from './project-files.ts';
+import { printResult, printSummary, testJson, writeReport } from './test-results.ts';
 import { usage } from './usage.ts';
 
 /** Runs end-to-end conversation tests and prints the failed ones. */
@@ -47,29 +43,24 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
     build: { logger: logs.logger, bindings: callBindings },
   });
   const failed = results.filter(({ failures }) => failures.length > 0);
-  const left = cases.length - results.length;
   if (isJson) {
-    console.log(JSON.stringify(results.map(jsonOf), undefined, 2));
+    console.log(JSON.stringify(results.map(testJson), undefined, 2));
   } else {
-    for (const result of failed) console.log(`\n${describeFailure(result)}`);
-    console.log(
-      `\n${results.length - failed.length} passed, ${failed.length} failed${left === 0 ? '' : `, ${left} not run`}`,
-    );
-    if (failed.length > 0) console.log(`failed by: ${failureKinds(failed)}`);
+    printSummary(results, cases.length);
     if (options.coverageReport === true) console.log(`\n${coverageTable(coverage)}`);
   }
   if (options.coverageOutputPath !== undefined) {
-    await write(join(options.coverageOutputPath, 'coverage.csv'), coverageCsv(coverage));
+    await writeReport(join(options.coverageOutputPath, 'coverage.csv'), coverageCsv(coverage));
   }
-  if (options.junit !== undefined) await write(options.junit, junitFile(results));
+  if (options.junit !== undefined) await writeReport(options.junit, junitFile(results));
   if (options.failedResults !== undefined) {
-    await write(options.failedResults, resultsFile(failed));
+    await writeReport(options.failedResults, resultsFile(failed));
   }
   if (options.outputResults !== undefined) {
     const passed = results.filter(({ failures }) => failures.length === 0);
     const { outputResults: folder, resultsPrefix: prefix } = options;
-    await write(join(folder, `${prefix}passed.yml`), resultsFile(passed));
-    await write(join(folder, `${prefix}failed.yml`), resultsFile(failed));
+    await writeReport(join(folder, `${prefix}passed.yml`), resultsFile(passed));
+    await writeReport(join(folder, `${prefix}failed.yml`), resultsFile(failed));
   }
   if (failed.length > 0) process.exitCode = 1;
 }
@@ -113,20 +104,6 @@ function shortLine(line: unknown): string {
   return plain(words.filter(isText).join(' '));
 }
 
-function jsonOf(result: CaseResult): object {
-  const { test, failures, durationMs } = result;
-  const { file, line } = test.position;
-  const passed = failures.length === 0;
-  const more = passed ? {} : { kinds: failureKinds([result]), reason: describeFailure(result) };
-  return { file: relative('.', file), line, name: test.name, passed, durationMs, ...more };
-}
-
-function printResult({ test, failures }: CaseResult): void {
-  const isGood = failures.length === 0;
-  const mark = isGood ? styleText('green', 'pass') : styleText('red', 'FAIL');
-  console.log(`${mark}  ${relative('.', test.position.file)} ${test.name}`);
-}
-
 /** The nearest project folder, from the tests upwards. */
 function projectAbove(path: string): string {
   const tests = resolve(path.split('::', 1)[0] ?? path);
@@ -138,10 +115,4 @@ function projectAbove(path: string): string {
   throw usage(
     `no project in or above ${path}: neither config.yml nor domain.yml; name its folder with --project`,
   );
-}
-
-async function write(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, text);
-  console.error(`written: ${file}`);
 }

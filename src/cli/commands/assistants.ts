@@ -283,7 +283,7 @@ const evaluateOptions = {
     { default: 'auto', choices: ['auto', 'live', 'record', 'replay'] },
   ),
   failFast: flag('stop at the first failure'),
-  json: value('file', 'write the results as JSON'),
+  json: flag('print the results as a JSON list'),
   junit: value('file', 'write a JUnit report'),
   logLevel: logLevel('error'),
 };
