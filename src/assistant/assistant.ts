@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../agents/index.ts';
 import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { defaultLogger, type Logger, traced } from '../telemetry/index.ts';
+import { waitAtMost } from '../time/index.ts';
 import type { ActionRunner } from './actions/runner.ts';
 import type { AssistantOptions, TurnRequest } from './assistant-options.ts';
 import { executeCommands } from './commands/execute.ts';
@@ -245,10 +246,7 @@ export class Assistant implements AsyncDisposable {
    * not end within `graceMs` lose their connections. @default graceMs 600_000
    */
   async close({ graceMs = 600_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    const { promise: isLate, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, graceMs).unref();
-    await Promise.race([Promise.allSettled(this.#turns), isLate]);
-    clearTimeout(timer);
+    await waitAtMost(graceMs, Promise.allSettled(this.#turns));
     const { callHandlers = [], actions } = this.#options;
     const closing = [...callHandlers, ...(actions === undefined ? [] : [actions])];
     this.#closed ??= Promise.allSettled(closing.map(async (one) => one.close?.()));

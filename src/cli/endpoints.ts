@@ -11,6 +11,7 @@ import {
   type Telemetry,
   telemetryOptionsOf,
 } from '../telemetry/index.ts';
+import { waitAtMost } from '../time/index.ts';
 import { type BusOptions, defaultStore } from './commands/options.ts';
 import { readSections, type Sections } from './endpoints-file.ts';
 import { Progress } from './progress.ts';
@@ -94,12 +95,7 @@ export async function openConfiguredBusLater(
   const waiting = Promise.withResolvers<void>();
   const bus = await configuredBus(endpoints, options, { onWait: waiting.resolve });
   const late = new LateBus(bus.type === 'memory' ? bus : { connectTimeoutMs: Infinity, ...bus });
-  const timer = setTimeout(waiting.resolve, headStartMs);
-  try {
-    await Promise.race([late.opened, waiting.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  await waitAtMost(headStartMs, Promise.race([late.opened, waiting.promise]));
   return late;
 }
 

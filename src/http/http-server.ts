@@ -1,10 +1,10 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
-import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
 import { invalidConfiguration, type OptionNames, toRestError } from '../protocol/index.ts';
 import { AuditLog, readTls, type TlsFiles, watchTls } from '../service/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
+import { sleep } from '../time/index.ts';
 import type { Handler } from './handler.ts';
 import { answerMalformed, refuseBeforeStart } from './malformed-request.ts';
 import { normalizeTarget, refuseAmbiguousHost, refuseForeignNames } from './request-guard.ts';
@@ -185,7 +185,7 @@ export async function openServer(
       responses.closeConnections();
       const isWatched = performance.now() - readyAsked[1] < watchedMs;
       const notice = noticeMs ?? (isWatched ? defaultNoticeMs : 0);
-      if (notice > 0) await wait(notice);
+      if (notice > 0) await sleep(notice);
     },
     async close(drain) {
       responses.closeConnections();

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as loopTurn } from 'node:timers/promises';
-import { waitAtMost } from '../time/index.ts';
+import { sleep, waitAtMost } from '../time/index.ts';
 
 /** Lets turns end by themselves for `graceMs`, hands over the others, and ends streams. */
 export type Drain = (options: { readonly graceMs: number }) => Promise<void>;
@@ -70,7 +70,7 @@ async function accepted(server: Server | SecureServer, responses: OpenResponses)
   await loopTurn();
   for (let round = 0; !isQuiet && round < acceptRounds; round += 1) {
     isQuiet = true;
-    await new Promise((resolve) => setTimeout(resolve, acceptMs));
+    await sleep(acceptMs);
     await loopTurn();
   }
   server.removeListener('connection', onConnection);

@@ -7,6 +7,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { present } from '../config/index.ts';
 import type { ClientTls, TlsMaterial } from '../net/index.ts';
 import type { ErrorCode } from '../protocol/index.ts';
+import { type TimeLimit, within } from '../time/index.ts';
 import {
   addressKind,
   literalAddress,
@@ -203,7 +204,7 @@ export async function resolveChecked(
   const literal = literalAddress(host);
   const addresses =
     literal === undefined
-      ? await withTimeout(options.resolver(host), options.dnsTimeout, host)
+      ? await within(lookupLimit(host, options.dnsTimeout), () => options.resolver(host))
       : [literal];
   if (addresses.length === 0) throw new Error(`host ${host} has no address`);
   for (const address of addresses) {
@@ -216,15 +217,7 @@ export async function resolveChecked(
   return addresses;
 }
 
-async function withTimeout<T>(work: Promise<T>, milliseconds: number, host: string): Promise<T> {
-  const timeout = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => timeout.reject(new Error(`looking up ${host} took longer than ${milliseconds} ms`)),
-    milliseconds,
-  );
-  try {
-    return await Promise.race([work, timeout.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+function lookupLimit(host: string, milliseconds: number): TimeLimit {
+  const reason = () => new Error(`looking up ${host} took longer than ${milliseconds} ms`);
+  return { milliseconds, reason };
 }

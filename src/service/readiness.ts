@@ -1,6 +1,7 @@
 import { Json, LegateError } from '../protocol/index.ts';
 import { smallSkewMs, type Store } from '../store/index.ts';
 import type { Scheduler } from '../tasks/index.ts';
+import { within } from '../time/index.ts';
 
 /** How long one look at the store is believed, in milliseconds: anybody may ask. */
 const believedMs = 1_000;
@@ -93,18 +94,17 @@ export class Readiness {
   }
 
   async #ask(now: number): Promise<boolean> {
-    const expired = Promise.withResolvers<never>();
-    const timer = this.#scheduler.after(timeoutMs, () =>
-      expired.reject(new LegateError('STORE_FAILED', 'the store does not answer')),
-    );
+    const limit = {
+      milliseconds: timeoutMs,
+      reason: () => new LegateError('STORE_FAILED', 'the store does not answer'),
+      timers: this.#scheduler,
+    };
     try {
-      await Promise.race([this.#look(now), expired.promise]);
+      await within(limit, () => this.#look(now));
       return true;
     } catch {
       // The store reports its own failures; here only yes and no are asked for.
       return false;
-    } finally {
-      timer.cancel();
     }
   }
 }

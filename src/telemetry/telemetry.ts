@@ -8,6 +8,7 @@ import {
   type NestedOptions,
   type OptionNames,
 } from '../protocol/index.ts';
+import { waitAtMost } from '../time/index.ts';
 import { observeCounter, observeGauge, registerObservations } from './instruments.ts';
 import { type Logger, loggerOption, silentLogger } from './logger.ts';
 import type { Sdk } from './sdk.ts';
@@ -150,10 +151,7 @@ async function start(options: TelemetryOptions, logger: Logger): Promise<Sdk> {
     ...sdk,
     async shutdown() {
       for (const stop of stops) stop();
-      const timeout = Promise.withResolvers<void>();
-      const timer = setTimeout(timeout.resolve, shutdownMs);
-      await Promise.race([sdk.shutdown(), timeout.promise]);
-      clearTimeout(timer);
+      await waitAtMost(shutdownMs, sdk.shutdown());
     },
   };
 }

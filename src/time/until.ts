@@ -30,12 +30,15 @@ export async function within<T>(
   }
 }
 
-/** Waits for work that never rejects, but no longer than so many milliseconds. */
+/** Waits for work, but no longer than so many milliseconds; the work continues unheard. */
 export async function waitAtMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
+  const timer = systemTimers.after(milliseconds, resolve);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** Waits; an abort ends the wait at once with the signal's reason. */

@@ -4,6 +4,7 @@ import { LegateError } from '../../protocol/index.ts';
 import { outcomeText, type Service, serviceOperations } from '../../service/index.ts';
 import { digestOf, RecordSpace, type Store } from '../../store/index.ts';
 import type { Call, Scheduler } from '../../tasks/index.ts';
+import { sleep } from '../../time/index.ts';
 import { type Identification, identify, readCancel } from '../exchange.ts';
 import {
   type Bus,
@@ -117,7 +118,7 @@ export class CancelConsumer {
       const isIdle = this.#started === this.#settled;
       // Another process may have taken them.
       if (look > 3 && isIdle && (await bus.inspect(queue.name))?.messages === 0) break;
-      await new Promise<void>((resolve) => void scheduler.after(25, resolve));
+      await sleep(25, undefined, scheduler);
     }
     return [own, shared];
   }
