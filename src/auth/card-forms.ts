@@ -14,7 +14,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index
 export const cardForms = ['specification', 'sdk', 'raw'] as const;
 /**
  * How a card is written where a signature covers it.
- * @example const forms: readonly CardForm[] = ['specification']; // one signature for each key, never two
+ * @example const isLiteral = (form: CardForm) => form === 'raw';
  */
 export type CardForm = (typeof cardForms)[number];
 

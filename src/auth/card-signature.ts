@@ -26,13 +26,13 @@ import { localKeySet, type PublicKeySet, type SigningKey } from '../push/index.t
 export interface SignCardOptions {
   /** One signature is made with each. */
   readonly keys: readonly SigningKey[];
-  /**
-   * Where the readings of the specification differ for this card, a further signature is made for
-   * each of these forms, so that verifiers of either reading find one that holds.
-   * @default ['specification', 'sdk']
-   */
-  readonly forms?: readonly CardForm[];
 }
+
+/**
+ * Where these readings of the specification differ for a card, each key makes a signature of both, so
+ * that verifiers of either reading find one that is valid.
+ */
+const signedForms: readonly CardForm[] = ['specification', 'sdk'];
 
 /**
  * The card with signatures of our own (specification 8.4). Removes existing signatures: the last
@@ -40,10 +40,10 @@ export interface SignCardOptions {
  * @example const signed = await signCard(card, { keys: [readSigningKey(pem)] })
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
-  const { keys, forms = ['specification', 'sdk'] } = options;
+  const { keys } = options;
   const { signatures: _former, ...unsigned } = card;
   const wire: JsonObject = JSON.parse(JSON.stringify(unsigned));
-  const payloads = new Set(forms.map((form) => canonicalJson(cardForm(wire, form))));
+  const payloads = new Set(signedForms.map((form) => canonicalJson(cardForm(wire, form))));
   const signatures: AgentCardSignature[] = [];
   for (const key of keys) {
     for (const payload of payloads) {

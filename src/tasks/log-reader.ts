@@ -66,10 +66,6 @@ export class Hub {
       for (const follower of followers) follower.wake();
     }
   }
-
-  get size(): number {
-    return this.#followers.size;
-  }
 }
 
 /** Events kept for a reader that is a little slow; a slower one reads the store again. */

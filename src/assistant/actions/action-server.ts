@@ -25,13 +25,13 @@ export interface ActionServerOptions {
   /** Actions of the domain that this server has to have; the others are missing with a warning. */
   readonly expected: readonly string[];
   readonly logger: Logger;
-  /** Milliseconds until a started server must answer. @default 60_000 */
-  readonly startMs?: number;
-  /** Milliseconds before the first restart; doubled with each failure up to 30 s. @default 1_000 */
-  readonly restartMs?: number;
 }
 
 const isPosix = process.platform !== 'win32';
+/** Milliseconds until a started server must answer. */
+const startMs = 60_000;
+/** Before a restart. */
+const restarts = { initialMs: 1_000, maximumMs: 30_000 };
 /** Milliseconds. */
 const stopGraceMs = 3_000;
 const pollMs = 100;
@@ -97,10 +97,9 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
 
   async run(call: ActionCall): Promise<ActionResult> {
     if (this.#failure !== undefined) throw new Error(this.#failure);
-    const { startMs: milliseconds = 60_000 } = this.#options;
     const reason = (): Error => new Error('the Python action server is not ready');
     const runner = await within(
-      { signal: call.signal, milliseconds, reason },
+      { signal: call.signal, milliseconds: startMs, reason },
       () => this.#available.promise,
     );
     return runner.run(call);
@@ -117,14 +116,14 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   }
 
   async #supervise(): Promise<void> {
-    const { logger, module, restartMs: initialMs = 1_000 } = this.#options;
+    const { logger, module } = this.#options;
     const { signal } = this.#closing;
     for (let failures = 1; !signal.aborted; failures += 1) {
       const begin = Date.now();
       const ended = await this.#serveOnce();
       if (signal.aborted) break;
       if (Date.now() - begin > stableMs) failures = 1;
-      const delayMs = backoff(failures, { initialMs, maximumMs: 30_000 });
+      const delayMs = backoff(failures, restarts);
       if (!ended.wasReady) this.#failure = notRunning(module, ended);
       const { code, reason } = ended;
       logger.error({ server: module, code, reason, retryInMs: delayMs }, 'action.server.exited');
@@ -172,9 +171,9 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   }
 
   async #whenReady(origin: string, isOver: AbortSignal): Promise<void> {
-    const { startMs: milliseconds = 60_000, connect, logger, module } = this.#options;
-    const reason = (): Error => new Error(`did not answer within ${milliseconds} ms`);
-    await within({ signal: isOver, milliseconds, reason }, async (signal) => {
+    const { connect, logger, module } = this.#options;
+    const reason = (): Error => new Error(`did not answer within ${startMs} ms`);
+    await within({ signal: isOver, milliseconds: startMs, reason }, async (signal) => {
       while (!(await isHealthy(origin, signal))) await sleep(pollMs, signal);
     });
     this.#failure = undefined;

@@ -36,18 +36,11 @@ export interface BuildOptions {
    */
   readonly callHandlers?: readonly CallHandler[];
   /**
-   * For calls to agents and MCP servers.
-   * @default the platform's own, kept to where `outbound` of endpoints.yml lets it go
-   */
-  readonly fetch?: typeof globalThis.fetch;
-  /**
    * Bindings to call agents by, beside the two over HTTP; they get the network policy of `outbound` in
    * endpoints.yml, and the TLS files of the agent. @default none
    * @example bindings: (policy, tls) => [grpcBinding({ policy, tls })]
    */
   readonly bindings?: (policy: UrlPolicy | undefined, tls?: ClientTls) => readonly ClientBinding[];
-  /** Between two attempts to call an agent. @default a timer */
-  readonly sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   /**
    * The agents of `peers:` in endpoints.yml, for `call:` steps that name one. A function, because they
    * may be opened after the assistant is built. @default none
@@ -55,7 +48,6 @@ export interface BuildOptions {
   readonly peers?: () => PeerNetwork;
   readonly clock?: Clock;
   readonly random?: () => number;
-  readonly newId?: () => string;
   /** @default process.env */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Replaces the actions of the project, for tests. */
@@ -95,12 +87,12 @@ export async function buildAssistant(
     createGenerator(config.generator, { models, files, logger, language: config.language });
   const knowledge = await createKnowledge(project, { models, environment, logger });
   const policy = outboundPolicy(endpoints.outbound);
-  const { fetch = policy && guardedFetch(policy), sleep } = options;
+  const fetch = policy && guardedFetch(policy);
   const bindings = options.bindings && ((tls?: ClientTls) => options.bindings?.(policy, tls) ?? []);
   const actions = options.actions ?? (await actionsOf(project, { environment, logger }));
   const callHandlers =
     options.callHandlers ??
-    (await createHandlers(project, { models, logger, fetch, bindings, policy, sleep }).catch(
+    (await createHandlers(project, { models, logger, fetch, bindings, policy }).catch(
       async (error: unknown) => {
         await actions?.close?.();
         throw error;
@@ -129,7 +121,6 @@ export async function buildAssistant(
     eventMetadata: { model_id: project.modelId, assistant_id: project.name },
     ...(options.clock !== undefined && { clock: options.clock }),
     ...(options.random !== undefined && { random: options.random }),
-    ...(options.newId !== undefined && { newId: options.newId }),
     logger,
   });
 }

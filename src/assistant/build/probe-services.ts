@@ -37,12 +37,11 @@ export interface Probe {
  * How services are tried.
  * @example const options: ProbeOptions = { environment: process.env };
  */
-export interface ProbeOptions extends Pick<BuildOptions, 'fetch' | 'bindings'> {
+export interface ProbeOptions extends Pick<BuildOptions, 'bindings'> {
   /** @default process.env */
   readonly environment?: Environment;
   /** Milliseconds for each. @default 10_000 */
   readonly timeoutMs?: number;
-  readonly logger?: Logger;
 }
 
 /**
@@ -56,9 +55,10 @@ export async function* probeServices(
   project: Project,
   options: ProbeOptions = {},
 ): AsyncGenerator<Probe> {
-  const { environment = process.env, logger = silentLogger, timeoutMs = 10_000 } = options;
+  const { environment = process.env, timeoutMs = 10_000 } = options;
+  const logger = silentLogger;
   const policy = outboundPolicy(project.endpoints.outbound);
-  const { fetch = policy && guardedFetch(policy) } = options;
+  const fetch = policy && guardedFetch(policy);
   const attempt = async (
     what: string,
     fix: string,

@@ -11,10 +11,10 @@ import { loadState } from '../tracker/state.ts';
 import { inactivityCommand, type InactivityTimerFactory } from './conversations.ts';
 
 /**
- * Which conversations have timers, and how often due timers are polled.
+ * Which conversations have timers.
  * @example
  * const options: InactivityTimersOptions = {
- *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger, pollMs: 30_000,
+ *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger,
  * };
  */
 export interface InactivityTimersOptions {
@@ -24,11 +24,11 @@ export interface InactivityTimersOptions {
   readonly assistant: () => Assistant | undefined;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
-  /** Milliseconds between two polls for due timers. @default 10_000 */
-  readonly pollMs?: number;
 }
 
 const space = 'assistant-inactivity';
+/** Milliseconds between two polls for due timers. */
+const pollMs = 10_000;
 /** Timers read per poll. */
 const batch = 100;
 /** Maximum number of concurrent commands of timers. */
@@ -81,7 +81,7 @@ export class InactivityTimers implements InactivityTimerFactory {
 
   start(served: { readonly engine: Engine; readonly store: Store }): void {
     this.#served = served;
-    const { scheduler, logger, pollMs = 10_000 } = this.#options;
+    const { scheduler, logger } = this.#options;
     const poll = (): Promise<void> => (this.#currentPoll = this.#poll());
     this.#polling = repeat(pollMs, poll, {
       timers: scheduler,

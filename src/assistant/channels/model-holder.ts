@@ -157,11 +157,11 @@ export interface SharedModelOptions {
   readonly serve: (wanted: ModelSource) => Promise<void>;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
-  /** Milliseconds between two polls of the store. @default 1_000 */
-  readonly pollMs?: number;
 }
 
 const space = 'assistant-model';
+/** Milliseconds between two polls of the store. */
+const pollMs = 1_000;
 /** Milliseconds until a failed change is retried. */
 const retryMs = 30_000;
 
@@ -188,7 +188,7 @@ export class SharedModel {
 
   /** Polls at once, so that a new replica serves the same model as the others. */
   async start(): Promise<void> {
-    const { scheduler, pollMs = 1_000, logger } = this.#options;
+    const { scheduler, logger } = this.#options;
     const poll = (): Promise<void> => this.#queue.run('model', () => this.#poll());
     // Keep serving the current model; the next poll retries.
     const onError = (error: unknown): void =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatNames, renderEach, renderFormat } from './template.ts';
+import { renderEach, renderFormat } from './template.ts';
 
 const scope = { name: 'Ann', amount: 50, missing: null, ok: true };
 
@@ -18,8 +18,4 @@ test('every text of a payload is rendered, and only its texts', () => {
     title: 'For Ann',
     rows: ['50', 1, null, { deep: 'True' }],
   });
-});
-
-test('the names of a format string are known', () => {
-  expect(formatNames('{a} {b} {a} {not this}')).toEqual(['a', 'b']);
 });

@@ -72,11 +72,6 @@ export function renderFormat(text: string, scope: TemplateScope): string {
   });
 }
 
-/** The names that `renderFormat` would look for. */
-export function formatNames(text: string): readonly string[] {
-  return [...new Set([...text.matchAll(/\{([A-Za-z_][\w-]*)\}/g)].map((match) => match[1] ?? ''))];
-}
-
 /** A JSON value with every text in it rendered: the payloads of buttons, `custom` and the like. */
 export function renderEach(value: JsonValue, render: (text: string) => string): JsonValue {
   if (typeof value === 'string') return render(value);

@@ -56,10 +56,6 @@ export class Probe {
     this.#auth = auth;
   }
 
-  get hasCredentials(): boolean {
-    return this.#auth !== undefined;
-  }
-
   /** Headers of every request. */
   get limits(): Pick<ProbeOptions, 'timeoutMs' | 'signal'> {
     return this.#options;

@@ -27,13 +27,11 @@ export interface CardFetcherOptions {
   readonly strangerPolicy?: UrlPolicy;
   /** Certificates for peers that the operator named; others never see them. */
   readonly tls?: ClientTls;
-  /** Milliseconds. @default 10_000 */
-  readonly timeoutMs?: number;
-  /** @default guarded by the policies */
-  readonly fetch?: typeof fetch;
 }
 
 const maxCardSize = 256 * 1024;
+/** Milliseconds. */
+const timeoutMs = 10_000;
 
 /** Fetches agent cards within the URL policies. */
 export class CardFetcher {
@@ -52,7 +50,7 @@ export class CardFetcher {
 
   /** The `fetch` for a peer: peers of the operator may have private addresses. */
   fetchFor(origin: Peer['origin']): typeof fetch {
-    return this.#options.fetch ?? (origin === 'well-known' ? this.#operator : this.#stranger);
+    return origin === 'well-known' ? this.#operator : this.#stranger;
   }
 
   /** The same policy, for transports other than HTTP. */
@@ -85,7 +83,6 @@ export class CardFetcher {
       readonly signal?: AbortSignal;
     },
   ): Promise<AgentCard> {
-    const { timeoutMs = 10_000 } = this.#options;
     using deadline = new Deadline({
       signal,
       milliseconds: timeoutMs,

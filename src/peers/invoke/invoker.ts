@@ -126,10 +126,6 @@ export class Invoker {
     });
   }
 
-  get name(): string {
-    return this.#options.name;
-  }
-
   /** Starts the transports, and takes over the calls of dead processes. */
   async start(): Promise<void> {
     for (const transport of this.#options.transports) {

@@ -37,10 +37,10 @@ export interface ProposalsOptions {
    * @default no task is known to have ended
    */
   readonly isOver?: (taskId: string) => Promise<boolean>;
-  /** How often to look for a decision that another process took, in milliseconds. @default 1_000 */
-  readonly pollIntervalMs?: number;
 }
 
+/** How often to look for a decision that another process took, in milliseconds. */
+const pollIntervalMs = 1_000;
 /** A decision outlives its proposal, for later turns of the same task. */
 const decisionMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -54,7 +54,6 @@ const decisionMs = 7 * 24 * 60 * 60 * 1000;
 export class Proposals {
   readonly #proposals: RecordSpace<Proposal>;
   readonly #scheduler: Scheduler;
-  readonly #pollIntervalMs: number;
   readonly #isOver: (taskId: string) => Promise<boolean>;
   readonly #audit: TrustAudit;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -64,7 +63,6 @@ export class Proposals {
     this.#proposals = new RecordSpace({ records, space: 'trust-proposals', schema, clock });
     this.#scheduler = clock;
     this.#isOver = options.isOver ?? (async () => false);
-    this.#pollIntervalMs = options.pollIntervalMs ?? 1_000;
     this.#audit = new TrustAudit(records, clock);
   }
 
@@ -114,7 +112,7 @@ export class Proposals {
       if (proposal.state !== 'open') return proposal.state;
       const left = proposal.expiresAt - this.#scheduler.now();
       if (left <= 0) return undefined;
-      await this.#sleep(id, Math.min(left, this.#pollIntervalMs), signal);
+      await this.#sleep(id, Math.min(left, pollIntervalMs), signal);
     }
   }
 

@@ -44,6 +44,9 @@ export type SlotFacts = {
   readonly allowed_values: readonly JsonValue[] | null;
 };
 
+/** Entries of the conversation that the model sees. */
+const maxTranscript = 20;
+
 export function gatherFacts(
   input: GeneratorInput,
   flows: readonly Flow[],
@@ -56,7 +59,7 @@ export function gatherFacts(
   const questions = running === undefined ? [] : fillable(input, running);
   return {
     available_flows: flows.map((flow) => flowFacts(input, flow)),
-    current_conversation: conversation(input, options.maxTranscript ?? 20, maxCharacters),
+    current_conversation: conversation(input, maxTranscript, maxCharacters),
     flow_slots: questions.map((question) => ({
       ...slotFacts(question),
       value: input.slots[question.slot.name] ?? null,

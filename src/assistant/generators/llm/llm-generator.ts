@@ -47,8 +47,6 @@ export interface LlmGeneratorOptions {
   readonly retries?: number;
   /** Ask for JSON by a schema: always, never, or where the model offers it. @default 'auto' */
   readonly structuredOutput?: boolean | 'auto';
-  /** Entries of the conversation that the model sees. @default 20 */
-  readonly maxTranscript?: number;
   readonly logger?: Logger;
 }
 
