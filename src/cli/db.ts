@@ -1,11 +1,12 @@
 import { migrateStore, storeStatus } from '../store/index.ts';
 import type { DbOptions } from './commands/operations.ts';
+import { storeHere } from './endpoints.ts';
 import { printReport } from './print.ts';
 import { Progress } from './progress.ts';
 import { usage } from './usage.ts';
 
 export async function showStatus(url: string | undefined, options: DbOptions): Promise<void> {
-  const address = addressOf(url);
+  const address = await addressOf(url);
   using progress = new Progress('Reading the schema version');
   const { current, latest, pending } = await storeStatus(address);
   progress.clear();
@@ -17,7 +18,7 @@ export async function showStatus(url: string | undefined, options: DbOptions): P
 }
 
 export async function migrateDatabase(url: string | undefined, options: DbOptions): Promise<void> {
-  const address = addressOf(url);
+  const address = await addressOf(url);
   using progress = new Progress('Migrating the schema');
   const { pending } = await storeStatus(address);
   const { latest } = await migrateStore(address);
@@ -29,10 +30,13 @@ export async function migrateDatabase(url: string | undefined, options: DbOption
   printReport({ current: latest, latest, applied: pending }, lines.join('\n'), options);
 }
 
-function addressOf(url: string | undefined): string {
-  const address = url ?? process.env['DATABASE_URL'];
-  if (address !== undefined && address !== '') return address;
+async function addressOf(given: string | undefined): Promise<string> {
+  const url = given ?? process.env['DATABASE_URL'];
+  if (url !== undefined && url !== '') return url;
+  const store = await storeHere();
+  // Migrations need a session of their own, which a pooler does not give.
+  if (store.type === 'postgres') return store.listenUrl ?? store.url;
   throw usage(
-    'which database? Set DATABASE_URL, or name it: legate db status postgres://host/name',
+    'which database? Set DATABASE_URL, store: of endpoints.yml, or name it: legate db status postgres://host/name',
   );
 }

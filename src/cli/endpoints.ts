@@ -179,8 +179,10 @@ export function configuredStore(
   return { type: 'sqlite', path: resolve(directory, standard) };
 }
 
+type DurableStore = Exclude<StoreOptions, { type: 'memory' }>;
+
 /** A file, or the URL of a database. */
-function namedStore(name: string): Exclude<StoreOptions, { type: 'memory' }> {
+function namedStore(name: string): DurableStore {
   return /^postgres(?:ql)?:\/\//.test(name)
     ? { type: 'postgres', url: name }
     : { type: 'sqlite', path: resolve(name) };
@@ -208,23 +210,38 @@ function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A store that exists. Without `--store`, the only one of the folder may have the name of its agent. */
-async function existingStore(name: string): Promise<ReturnType<typeof namedStore>> {
-  const named = namedStore(name);
-  if (named.type !== 'sqlite' || existsSync(named.path)) return named;
+/**
+ * The store that commands on an existing one open: of the command line, else of the endpoints.yml in this
+ * folder, else `.legate/store.db`, or the only one beside it, which has the name of its agent.
+ */
+export async function storeHere(given?: string): Promise<DurableStore> {
+  if (given !== undefined) return namedStore(given);
+  const endpoints = await examineEndpoints('.', { ignoresBus: true });
+  const errors = endpoints.errors.filter(({ path }) => /^(?:$|store\b)/.test(path));
+  if (errors.length > 0) throw usage(errors.map(formatProblem).join('\n'));
+  const configured = configuredStore(endpoints, undefined, defaultStore);
+  if (configured.type === 'memory') {
+    throw usage('store.type: a store in memory ends with its server; set --store or LEGATE_STORE');
+  }
+  if (endpoints.store !== undefined || configured.type !== 'sqlite') return configured;
+  if (existsSync(configured.path)) return configured;
   const found = await Array.fromAsync(glob('.legate/*.db'));
   const [only] = found;
-  if (name === defaultStore && only !== undefined && found.length === 1) return namedStore(only);
-  const known = found.length === 0 ? 'the store of the agent' : found.toSorted().join(' or ');
-  throw usage(`there is no store ${name}; set --store or LEGATE_STORE to ${known}`);
+  return only !== undefined && found.length === 1 ? namedStore(only) : configured;
 }
 
 /** Opens a store that an agent may have open, too. */
 export async function inStore(
-  name: string,
+  given: string | undefined,
   action: (store: Store) => Promise<void>,
 ): Promise<void> {
-  const named = await existingStore(name);
+  const named = await storeHere(given);
+  if (named.type === 'sqlite' && !existsSync(named.path)) {
+    const found = await Array.fromAsync(glob('.legate/*.db'));
+    const known = found.length === 0 ? 'the store of the agent' : found.toSorted().join(' or ');
+    const name = relative('', named.path);
+    throw usage(`there is no store ${name}; set --store or LEGATE_STORE to ${known}`);
+  }
   using progress = new Progress('Opening the store');
   const store = await openStore(
     named.type === 'sqlite' ? { ...named, guest: true } : { ...named, migrates: false },

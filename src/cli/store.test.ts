@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { postgres } from '../../test/support/postgres.ts';
 import { temporaryDirectory } from '../../test/support/stores.ts';
 import { Json } from '../protocol/index.ts';
 import { openStore } from '../store/index.ts';
@@ -158,5 +159,47 @@ test(
     expect(readFileSync(path).equals(content)).toBe(true);
     expect(run('migrate').stdout).toMatch(/^schema version \d+: migrated from 5\n$/);
     expect(run('migrate', '--dry-run').stdout).toContain('up to date');
+  },
+);
+
+test(
+  'commands use the store of the endpoints.yml in their folder',
+  { timeout: 60_000 },
+  async () => {
+    await using directory = await temporaryDirectory();
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [bin, ...args], {
+        encoding: 'utf8',
+        cwd: directory.path,
+        env: { ...process.env, DATABASE_URL: '' },
+      });
+    const configure = (store: string): void =>
+      // A variable of another section is none of their business.
+      writeFileSync(
+        join(directory.path, 'endpoints.yml'),
+        `store: ${store}\nbus: {type: rabbitmq, url: "\${NO_SUCH_VARIABLE}"}\n`,
+      );
+    configure('{type: sqlite, path: data/bank.db}');
+    const path = join(directory.path, 'data', 'bank.db');
+    await (await openStore({ type: 'sqlite', path })).close();
+    expect(JSON.parse(run('store', 'check', '--json').stdout)).toMatchObject({ file: path });
+    expect(run('store', 'backup', 'copy.db').status).toBe(0);
+    expect(run('store', 'restore', 'copy.db', '--replace').stdout).toContain(path);
+    expect(run('store', 'migrate', '--dry-run').stdout).toContain('up to date');
+    expect(run('push', 'list')).toMatchObject({ status: 0, stderr: 'No deliveries match.\n' });
+    expect(run('db', 'status')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('which database?') as string,
+    });
+
+    configure('{type: memory}');
+    expect(run('store', 'check').stderr).toContain('a store in memory ends with its server');
+    configure('{type: sqlite, file: data/bank.db}');
+    expect(run('store', 'check').stderr).toContain('endpoints.yml:1');
+
+    const url = await (await postgres()).database();
+    configure(`{type: postgres, url: "${url}"}`);
+    expect(run('db', 'status').stdout).toContain('schema version 0 of');
+    expect(run('store', 'check').stderr).toContain('pg_dump');
   },
 );

@@ -6,6 +6,7 @@ import type {
   StoreOptions,
   StoreRestoreOptions,
 } from './commands/operations.ts';
+import { storeHere } from './endpoints.ts';
 import { printReport } from './print.ts';
 import { Progress } from './progress.ts';
 import { usage } from './usage.ts';
@@ -16,30 +17,31 @@ const migratedPerSecond = 20 * 1024 * 1024;
 export async function backupStore(file: string, { store, json }: StoreOptions): Promise<void> {
   using progress = new Progress('Copying');
   const { backupSqlite } = await maintainSqlite();
-  const report = await backupSqlite(sqlitePath(store), resolve(file));
+  const report = await backupSqlite(await sqlitePath(store), resolve(file));
   progress.clear();
   print(file, report, json);
 }
 
 export async function restoreStore(file: string, options: StoreRestoreOptions): Promise<void> {
   const { restoreSqlite } = await maintainSqlite();
-  const replaces = options.replace === true;
-  const report = restoreSqlite(resolve(file), sqlitePath(options.store), { replaces });
-  print(options.store, report, options.json);
+  const path = await sqlitePath(options.store);
+  const report = restoreSqlite(resolve(file), path, { replaces: options.replace === true });
+  print(path, report, options.json);
 }
 
 export async function checkStore({ store, json }: StoreOptions): Promise<void> {
   using progress = new Progress('Checking');
   const { checkSqlite } = await maintainSqlite();
-  const report = checkSqlite(sqlitePath(store));
+  const path = await sqlitePath(store);
+  const report = checkSqlite(path);
   progress.clear();
-  print(store, report, json);
+  print(path, report, json);
   if (report.problems.length > 0) process.exitCode = 1;
 }
 
 export async function migrateStoreFile(options: StoreMigrateOptions): Promise<void> {
   const { checkSqlite, migrateSqlite } = await maintainSqlite();
-  const path = sqlitePath(options.store);
+  const path = await sqlitePath(options.store);
   const { version, latest, bytes, shrinks, problems } = checkSqlite(path);
   const [problem] = problems;
   if (problem !== undefined) {
@@ -49,7 +51,7 @@ export async function migrateStoreFile(options: StoreMigrateOptions): Promise<vo
     );
   }
   const say = (isMigrated: boolean, text: string, seconds = 0): void => {
-    const facts = { store: options.store, version, latest, migrated: isMigrated, seconds };
+    const facts = { store: path, version, latest, migrated: isMigrated, seconds };
     printReport(facts, text, options);
   };
   if (version >= latest && shrinks) return say(false, `schema version ${version}: up to date`);
@@ -70,8 +72,9 @@ function print(file: string, report: SqliteReport, json = false): void {
   printReport(facts, [`${file}: ${describe(report)}`, ...damage].join('\n'), { json });
 }
 
-function sqlitePath(store: string): string {
-  if (!/^postgres(?:ql)?:\/\//.test(store)) return resolve(store);
+async function sqlitePath(given: string | undefined): Promise<string> {
+  const store = await storeHere(given);
+  if (store.type === 'sqlite') return resolve(store.path);
   throw usage(
     'this command is for SQLite files; for PostgreSQL use pg_dump, pg_restore and "legate db", see docs/deploy.md',
   );

@@ -95,7 +95,9 @@ export type DbOptions = OptionsOf<typeof dbOptions>;
 /** `legate db`: the schema of a PostgreSQL database. */
 export function dbCommand(): Command {
   const load = () => import('../db.ts');
-  const operands = [operand('[url]', 'PostgreSQL URL (default: DATABASE_URL)')];
+  const operands = [
+    operand('[url]', 'PostgreSQL URL (default: DATABASE_URL, else store: of endpoints.yml)'),
+  ];
   return command('db', {
     summary: 'show and migrate the schema of a PostgreSQL store',
     commands: [

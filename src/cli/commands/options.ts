@@ -118,10 +118,11 @@ const storeText = 'SQLite file or PostgreSQL URL of the store';
 export const store = value('store', storeText, { env: 'LEGATE_STORE' });
 export const defaultStore = '.legate/store.db';
 /** For commands that open the store of an agent. */
-export const existingStore = value('store', storeText, {
-  default: defaultStore,
-  env: 'LEGATE_STORE',
-});
+export const existingStore = value(
+  'store',
+  `${storeText} (default: store: of endpoints.yml, else "${defaultStore}")`,
+  { env: 'LEGATE_STORE' },
+);
 
 /** How to reach agents. */
 export const connection = {
