@@ -1,12 +1,8 @@
 import { assert, property, string } from 'fast-check';
 import { isValidElement, type ComponentChildren, type VNode } from 'preact';
 import { expect, test } from 'vitest';
-import {
-  elementsOf,
-  readBlock,
-  readDocument,
-  safeUrl,
-} from '../../inspector/src/markdown/elements.ts';
+import { elementsOf, readBlock, readDocument } from '../../inspector/src/markdown/elements.ts';
+import { safeUrl } from '../../inspector/src/markdown/safe-url.ts';
 
 /** What the page would hold, without the attributes that do not concern the text. */
 function html(children: ComponentChildren): string {
