@@ -1,4 +1,5 @@
-import type { Caller, ContextPatch, ContextState } from './agent.ts';
+import type { Caller, Clock, ContextPatch, ContextState } from './agent.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 /** Reads a value that comes from the store or from an untyped caller; a zod schema is one. */
 interface Decoder<T> {
@@ -39,6 +40,8 @@ export interface CommandTurn {
   readonly state: ContextState;
   /** Aborts on timeout, shutdown and when the command is cancelled. */
   readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
   /** Reports progress to the caller. Lost when the caller waits in another process. */
   report(progress: unknown): void;
 }

@@ -18,6 +18,10 @@ export interface CreateModelOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Makes the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
+  /** The clock, in milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** From 0 up to 1, for the spread of waits. @default Math.random */
+  readonly random?: () => number;
   /** Where log lines go. */
   readonly logger?: Logger;
   /** Paths of `tls` are relative to it. @default the working directory */
@@ -54,6 +58,8 @@ export function createModel(config: unknown, options: CreateModelOptions = {}): 
     logger,
     ...(router?.allowed_fails !== undefined && { allowedFails: router.allowed_fails }),
     ...(router?.cooldown_time !== undefined && { cooldownMs: router.cooldown_time * 1000 }),
+    ...(options.now !== undefined && { now: options.now }),
+    ...(options.random !== undefined && { random: options.random }),
   });
 }
 

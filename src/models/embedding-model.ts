@@ -89,9 +89,9 @@ export function toEmbedder(
 function embedderOf(
   modelId: string,
   load: () => Promise<AnyEmbeddingModel>,
-  options: Pick<CreateModelOptions, 'logger'>,
+  options: Pick<CreateModelOptions, 'logger' | 'now' | 'random'>,
 ): Embedder {
-  const { logger: own = defaultLogger } = options;
+  const { logger: own = defaultLogger, now = Date.now, random = Math.random } = options;
   return {
     modelId,
     async embed(texts, { signal = new AbortController().signal, logger = own } = {}) {
@@ -109,7 +109,7 @@ function embedderOf(
           });
           return { embeddings, usage: { input: usage?.tokens ?? 0, output: 0 } };
         };
-        const retrying = { retries: 2, signal, logger, now: Date.now, random: Math.random };
+        const retrying = { retries: 2, signal, logger, now, random };
         const { embeddings } = await retryModel(model, retrying, ask, 'embeddings');
         if (embeddings.length !== values.length) {
           throw new LegateError(

@@ -154,6 +154,8 @@ export class CommandRun implements Run {
       caller: this.caller,
       state: contextState(settings, this.owner, contextId),
       signal: this.#abort.signal,
+      clock: settings.scheduler,
+      logger: settings.logger.child({ contextId, turnId: this.turnId }),
       report: (progress: unknown) => {
         this.#control.restartSilence();
         this.#waiting()?.report(progress);

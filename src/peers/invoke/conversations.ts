@@ -43,6 +43,7 @@ export interface PeerNote {
 export interface EngineConversationsOptions {
   /** A function, because the engine is created after the invoker. */
   readonly engine: () => Engine;
+  readonly progress?: Conversations['progress'];
   /** Whether the agent answers questions of peers that are trusted to act. @default true */
   readonly answers?: boolean;
 }
@@ -56,7 +57,7 @@ export interface EngineConversationsOptions {
  * await using network = await joinPeers({ name: 'me', store, conversations });
  */
 export function engineConversations(options: EngineConversationsOptions): Conversations {
-  const { engine, answers = true } = options;
+  const { engine, progress, answers = true } = options;
   const send = async (
     { id, agent, session }: Invocation,
     note: {
@@ -87,6 +88,7 @@ export function engineConversations(options: EngineConversationsOptions): Conver
     return answerParts(await engine().send({ message: prompt }, call));
   };
   return {
+    ...(progress !== undefined && { progress }),
     ended: (invocation, { id, text }) => send(invocation, { id, kind: 'result', content: text }),
     ask: (invocation, question) =>
       send(invocation, {
