@@ -34,6 +34,7 @@ const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
   ['StatusBroadcaster', /\b[Oo]nlookers?\b/],
   ['OutgoingMessage', /\bParcel\b/],
   ['Accumulator', /\bGathering\b/],
+  ['defer', /\bsoon(?:\?)?\(|\bsoon:/],
   ['wake', /\bnudge(?:s|d|All)?\b/],
   ['InvokerContext', /\bWorkings\b/],
   ['ConsumerPool', /\bIntake\b/],

@@ -76,7 +76,7 @@ export class TestClock implements Scheduler {
     };
   }
 
-  soon(callback: () => void): void {
+  defer(callback: () => void): void {
     setImmediate(callback);
   }
 

@@ -25,6 +25,10 @@ class ManualScheduler {
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
+  defer(run: () => void): void {
+    setImmediate(run);
+  }
+
   advance(milliseconds: number): void {
     this.#now += milliseconds;
     for (const timer of this.#timers) {
@@ -342,7 +346,7 @@ test('a call without an answer is abandoned and tried again', async () => {
 
 test('another network and another time can take the place of the real ones', async () => {
   const calls: string[] = [];
-  const soon: (() => void)[] = [];
+  const deferred: (() => void)[] = [];
   const answers = [{ status: 503, retryAfter: '7' }, new Error('lost'), { status: 204 }];
   const scheduler = new ManualScheduler();
   const dispatcher = new PushDispatcher({
@@ -354,7 +358,7 @@ test('another network and another time can take the place of the real ones', asy
     scheduler: {
       now: () => scheduler.now(),
       after: (delay, run) => scheduler.after(delay, run),
-      soon: (callback) => void soon.push(callback),
+      defer: (callback) => void deferred.push(callback),
     },
     transport: {
       async send(url, request) {
@@ -369,8 +373,8 @@ test('another network and another time can take the place of the real ones', asy
   dispatcher.start();
   for (const wait of [0, 7_000, 4_000, 0]) {
     scheduler.advance(wait);
-    while (soon.length > 0) {
-      soon.shift()?.();
+    while (deferred.length > 0) {
+      deferred.shift()?.();
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -425,6 +429,7 @@ function immediate(): PushScheduler {
       const timer = setTimeout(run, delay);
       return { cancel: () => clearTimeout(timer) };
     },
+    defer: (run) => void setImmediate(run),
   };
 }
 

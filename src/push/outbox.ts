@@ -61,8 +61,8 @@ export interface PushScheduler {
   now(): number;
   /** Runs `callback` once after `delay` milliseconds. */
   after(delay: number, callback: () => void): { cancel(): void };
-  /** Defers `callback`. @default at the end of the event loop's turn */
-  soon?(callback: () => void): void;
+  /** Runs `callback` after the current work. */
+  defer(callback: () => void): void;
 }
 
 interface Claim {
@@ -226,7 +226,7 @@ export class PushDispatcher {
 
   /** Calls that end in the same turn of the event loop share a round; a busy process has fewer. */
   async #pause(): Promise<void> {
-    await new Promise<void>((resolve) => this.#soon(resolve));
+    await new Promise<void>((resolve) => this.#scheduler.defer(resolve));
     this.#allowance = this.#options.allowance?.() ?? Infinity;
     if (this.#allowance === Infinity || this.#state !== 'running') return;
     await new Promise<void>((resolve) => {
@@ -275,11 +275,6 @@ export class PushDispatcher {
     this.#wakeIn(Math.min(wait, interval));
   }
 
-  #soon(callback: () => void): void {
-    if (this.#scheduler.soon === undefined) setImmediate(callback);
-    else this.#scheduler.soon(callback);
-  }
-
   #wakeIn(milliseconds: number): void {
     this.#timer?.cancel();
     if (this.#state !== 'running') return;
@@ -311,6 +306,7 @@ const systemScheduler: PushScheduler = {
     const timer = setTimeout(callback, delay).unref();
     return { cancel: () => clearTimeout(timer) };
   },
+  defer: (callback) => void setImmediate(callback),
 };
 
 function hostOf(delivery: Delivery): string {

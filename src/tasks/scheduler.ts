@@ -10,7 +10,7 @@ export interface Scheduler extends Clock {
   /** Runs `callback` once after `delay` milliseconds. A timer alone keeps no process alive. */
   after(delay: number, callback: () => void): Timer;
   /** Runs `callback` after the current work, before the next timer. */
-  soon(callback: () => void): void;
+  defer(callback: () => void): void;
   /** A new id; later ones sort after earlier ones, which keeps the store's indexes compact. */
   uuid(): string;
 }
@@ -31,7 +31,7 @@ export const systemScheduler: Scheduler = {
     const timer = setTimeout(callback, delay).unref();
     return { cancel: () => clearTimeout(timer), restart: () => void timer.refresh() };
   },
-  soon: (callback) => void setImmediate(callback),
+  defer: (callback) => void setImmediate(callback),
   uuid: () => timeOrderedUuid(Date.now()),
 };
 

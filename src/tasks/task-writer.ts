@@ -155,7 +155,7 @@ export class TaskWriter {
     if (this.#scheduled || this.#writing !== undefined || this.#ending !== undefined) return;
     if (this.#failure !== undefined) return;
     this.#scheduled = true;
-    this.#scheduler.soon(() => {
+    this.#scheduler.defer(() => {
       this.#scheduled = false;
       const isBusy = this.#writing !== undefined || this.#ending !== undefined;
       if (!isBusy && this.#pending.length > 0) void this.#start();

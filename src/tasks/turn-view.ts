@@ -115,7 +115,7 @@ export class TurnView implements Turn {
       clock: scheduler,
       logger: this.logger,
       keepMs: Math.min(retentionMs > 0 ? retentionMs : maxStepAgeMs, maxStepAgeMs),
-      soon: (callback) => scheduler.soon(callback),
+      defer: (callback) => scheduler.defer(callback),
       onStep: this.#onStep,
     });
     return this.#steps;

@@ -159,7 +159,7 @@ export class Lane implements Scheduler {
     return entry;
   }
 
-  soon(callback: () => void): void {
+  defer(callback: () => void): void {
     this.after(this.#time.moment(), callback);
   }
 

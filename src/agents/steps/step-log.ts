@@ -53,7 +53,7 @@ export interface StepLogOptions {
   /** How long steps are kept, in milliseconds. */
   readonly keepMs: number;
   /** Runs a callback after the current work. */
-  readonly soon: (callback: () => void) => void;
+  readonly defer: (callback: () => void) => void;
   /** A step has started or ended. */
   readonly onStep?: ((step: Step) => void) | undefined;
 }
@@ -141,7 +141,7 @@ export class StepLog implements Steps {
     this.#changed.set(step.id, step);
     if (this.#isDue || this.#isOver) return;
     this.#isDue = true;
-    this.#options.soon(() => {
+    this.#options.defer(() => {
       this.#isDue = false;
       if (this.#writing === undefined && !this.#isOver) this.#writing = this.#write();
     });

@@ -205,7 +205,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
       if (!once) return;
       outcome = { kind: 'answered', isSuccess: isSuccess(answer), answer };
       // The delivery is settled right after this; closing waits for that.
-      scheduler.soon(() => void close());
+      scheduler.defer(() => void close());
     },
   });
   const cancels = new CancelConsumer({ ...common, tasks, bus, closing: closing.signal });

@@ -28,7 +28,7 @@ export class ManualScheduler implements Scheduler {
     };
   }
 
-  soon(callback: () => void): void {
+  defer(callback: () => void): void {
     setImmediate(callback);
   }
 
