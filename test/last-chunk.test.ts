@@ -67,8 +67,8 @@ function updatesOf(events: readonly Event[]): readonly Update[] {
   return events.flatMap((event) => ('artifactUpdate' in event ? [event.artifactUpdate] : []));
 }
 
-/** Sealed once, by its last event, and no event is without parts. */
-function expectSealed(updates: readonly Update[]): void {
+/** Completed once, by its last event, and no event is without parts. */
+function expectComplete(updates: readonly Update[]): void {
   const ends = updates.map(({ lastChunk }) => lastChunk === true);
   expect(ends.lastIndexOf(true)).toBe(ends.length - 1);
   expect(ends.filter(Boolean)).toHaveLength(1);
@@ -93,7 +93,7 @@ for (const binding of ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const) {
             if ('task' in response) fold ??= new TaskFold(response.task);
             else fold?.apply(response);
           }
-          expectSealed(updatesOf(events));
+          expectComplete(updatesOf(events));
           // The end adds no part to what is kept.
           const parts = [{ text: 'one two three' }];
           expect(fold?.toTask().artifacts).toMatchObject([{ parts }]);
@@ -112,7 +112,7 @@ async function updatesFor(asked: string): Promise<readonly Update[]> {
   return updatesOf(events);
 }
 
-test('a text whose end is known in time is sealed by its last piece', async () => {
+test('a text whose end is known in time is completed by its last piece', async () => {
   for (const asked of ['fast', 'at once']) {
     expect((await updatesFor(asked)).map(({ artifact }) => textOf(artifact))).not.toContain('');
   }

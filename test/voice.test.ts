@@ -34,6 +34,8 @@ const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
   ['StatusBroadcaster', /\b[Oo]nlookers?\b/],
   ['OutgoingMessage', /\bParcel\b/],
   ['Accumulator', /\bGathering\b/],
+  ['retentionBucket', /\b[wW]rittenUntil\b/],
+  ['complete', /\b(?:[uU]n)?[sS]eal(?:ed|ing|s)\b/],
   ['defer', /\bsoon(?:\?)?\(|\bsoon:/],
   ['wake', /\bnudge(?:s|d|All)?\b/],
   ['InvokerContext', /\bWorkings\b/],

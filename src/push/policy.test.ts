@@ -111,7 +111,7 @@ test.each([
   ['zone id', 'http://[fe80::1%25eth0]/'],
   ['empty', ''],
   ['too long', `https://example.com/${'a'.repeat(2_048)}`],
-])('the sealed policy refuses %s', (_what, url) => {
+])('the public policy refuses %s', (_what, url) => {
   expect(problem(url, publicPolicy)).toMatch(/^url: /);
 });
 

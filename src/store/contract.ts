@@ -241,7 +241,7 @@ export interface ContextRecord {
 /** A position in the list of contexts: whole hours, then the order of their first writes. */
 export interface ContextPosition {
   /** The end of the hour in which it was last written, in milliseconds since 1970. */
-  readonly writtenUntil: number;
+  readonly retentionBucket: number;
   readonly number: number;
 }
 

@@ -84,7 +84,7 @@ export function engineEnd(
 export class EventCheck {
   readonly #maxSize: number;
   /** Artifacts whose last chunk has come; unset while there is none. */
-  #sealed: Set<string> | undefined;
+  #completed: Set<string> | undefined;
   /** Artifacts that came in chunks, of which the last has not come; unset while there is none. */
   #open: Set<string> | undefined;
   /** Artifacts of this turn; undefined where there can be no others. */
@@ -96,7 +96,7 @@ export class EventCheck {
   }
 
   /**
-   * Returns the artifact of an earlier turn to which the event adds: it must not have been sealed
+   * Returns the artifact of an earlier turn to which the event adds: it must not have been completed
    * there. Replacing it is fine, for a further turn may come to another result.
    */
   check(event: TurnEvent, task: LiveTask): string | undefined {
@@ -105,7 +105,7 @@ export class EventCheck {
     const artifact = isChunk ? event.artifact : 'artifactId' in event ? event : undefined;
     if (artifact !== undefined) {
       const { artifactId } = artifact;
-      if (this.#sealed?.has(artifactId) === true) throw wasClosed(artifactId);
+      if (this.#completed?.has(artifactId) === true) throw wasClosed(artifactId);
       if (isChunk && event.append && !task.hasArtifact(artifactId)) {
         throw broken(`there is no artifact ${artifactId} to append to`);
       }
@@ -139,7 +139,7 @@ export class EventCheck {
     if (!('kind' in event) || event.kind !== 'chunk') return;
     const { artifactId } = event.artifact;
     if (!event.lastChunk) return void (this.#open ??= new Set()).add(artifactId);
-    (this.#sealed ??= new Set()).add(artifactId);
+    (this.#completed ??= new Set()).add(artifactId);
     this.#open?.delete(artifactId);
   }
 
@@ -176,7 +176,7 @@ export class EventCheck {
 }
 
 export function wasClosed(artifactId: string): LegateError {
-  return broken(`artifact ${artifactId} was sealed by its last chunk`);
+  return broken(`artifact ${artifactId} was completed by its last chunk`);
 }
 
 function broken(what: string): LegateError {

@@ -55,7 +55,7 @@ export async function closedArtifacts(
   taskId: string,
   until: number,
 ): Promise<ReadonlySet<string>> {
-  const sealed = new Set<string>();
+  const completed = new Set<string>();
   for (let after = 0; after < until;) {
     const events = await store.readEvents(taskId, after, Math.min(pageSize, until - after));
     if (events.length === 0) break;
@@ -63,9 +63,9 @@ export async function closedArtifacts(
       after = sequence;
       if (!('artifactUpdate' in body.value)) continue;
       const { artifact, lastChunk } = body.value.artifactUpdate;
-      if (lastChunk === true) sealed.add(artifact.artifactId);
-      else sealed.delete(artifact.artifactId);
+      if (lastChunk === true) completed.add(artifact.artifactId);
+      else completed.delete(artifact.artifactId);
     }
   }
-  return sealed;
+  return completed;
 }

@@ -131,7 +131,7 @@ export class TaskWriter {
    * Says that nothing more comes of a text: with its last piece, unless that is written already, else
    * with an empty one, because readers are not to wait for a piece that may be the last.
    */
-  seal(artifactId: string): void {
+  complete(artifactId: string): void {
     const { id: taskId, contextId } = this.task;
     const last = this.task.partsOf(artifactId)?.at(-1);
     for (let index = this.#pending.length - 1; index >= 0; index -= 1) {
@@ -140,8 +140,8 @@ export class TaskWriter {
         continue;
       const update = body.value.artifactUpdate;
       if (update.artifact.artifactId !== artifactId) continue;
-      const sealed = Json.of<StreamResponse>({ artifactUpdate: { ...update, lastChunk: true } });
-      this.#pending[index] = { sequence, body: sealed };
+      const completed = Json.of<StreamResponse>({ artifactUpdate: { ...update, lastChunk: true } });
+      this.#pending[index] = { sequence, body: completed };
       return;
     }
     // Data and files stay as they are.

@@ -310,10 +310,10 @@ export class TurnRun implements Run {
 
   async #refuseClosed(artifactId: string): Promise<void> {
     const { scheduler } = this.#options.settings;
-    const sealed = await retryWhileUnavailable(scheduler, () =>
+    const completed = await retryWhileUnavailable(scheduler, () =>
       closedArtifacts(this.#store, this.taskId, this.#before),
     );
-    if (sealed.has(artifactId)) throw wasClosed(artifactId);
+    if (completed.has(artifactId)) throw wasClosed(artifactId);
   }
 
   /** The turn answers what other tasks of its conversation asked. */
@@ -407,7 +407,7 @@ export class TurnRun implements Run {
     }
     // Now, while the last piece of a text may still wait to be written. A question's answer may continue.
     if (event.kind === 'completed' && this.#control.cause === undefined) {
-      for (const artifactId of this.#check.open) this.#writer.seal(artifactId);
+      for (const artifactId of this.#check.open) this.#writer.complete(artifactId);
     }
     const kept = await this.#view.writes();
     const isReply = 'kind' in event && event.kind === 'message';

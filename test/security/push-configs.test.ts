@@ -437,7 +437,7 @@ describe('the default policy, by who can reach the server', () => {
     expect(receiver.calls).toEqual([]);
   });
 
-  test('a mounted router does not know who can reach it, so it is sealed; a policy opens it', async () => {
+  test('a mounted router does not know who can reach it, so the public policy applies; a policy opens it', async () => {
     await using mounted = await router(actor, { push: {} });
     const check = (made: typeof mounted, url: string) =>
       made.push?.validate({ taskId: 't', url }, { isLocal: () => true });

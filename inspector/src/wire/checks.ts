@@ -176,7 +176,7 @@ export class SequenceCheck {
   #contextId: string | undefined;
   #hasStarted = false;
   #hasEnded = false;
-  readonly #artifacts = new Map<string, 'open' | 'sealed'>();
+  readonly #artifacts = new Map<string, 'open' | 'complete'>();
 
   /** The problems of this event, given all previous ones. */
   add(event: StreamResponse): readonly string[] {
@@ -218,10 +218,10 @@ export class SequenceCheck {
     if (append === true && known === undefined) {
       problems.push(`artifactUpdate.append: there is no artifact ${artifact.artifactId} to extend`);
     }
-    if (append === true && known === 'sealed') {
+    if (append === true && known === 'complete') {
       problems.push('artifactUpdate.append: its last chunk came before');
     }
-    this.#artifacts.set(artifact.artifactId, lastChunk === true ? 'sealed' : 'open');
+    this.#artifacts.set(artifact.artifactId, lastChunk === true ? 'complete' : 'open');
   }
 
   #checkIds(taskId: string, contextId: string, problems: string[]): void {

@@ -35,7 +35,7 @@ export async function* turnEvents(
 
 /**
  * The end of an artifact there is not its end here: another agent of the same turn may have one of the
- * same id. Our own turn seals what it has streamed.
+ * same id. Our own turn completes what it has streamed.
  */
 function relayed(chunk: ArtifactChunk): Artifact | ArtifactChunk {
   if (!chunk.lastChunk) return chunk;

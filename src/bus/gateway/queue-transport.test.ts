@@ -16,18 +16,18 @@ const ids = { taskId: 't', contextId: 'c' };
 /** What a reader of the events has in the end; throws for what an engine would refuse. */
 class Reader {
   readonly artifacts = new Map<string, Part[]>();
-  readonly #sealed = new Set<string>();
+  readonly #completed = new Set<string>();
 
   take(events: Iterable<RemoteEvent>): void {
     for (const event of events) {
       if (event.kind !== 'chunk') continue;
       const { artifact, append, lastChunk } = event;
       const { artifactId } = artifact;
-      if (this.#sealed.has(artifactId)) throw new Error(`${artifactId} was sealed`);
+      if (this.#completed.has(artifactId)) throw new Error(`${artifactId} was complete`);
       if (append && !this.artifacts.has(artifactId)) throw new Error(`nothing to append to`);
       const before = append ? (this.artifacts.get(artifactId) ?? []) : [];
       this.artifacts.set(artifactId, [...before, ...artifact.parts]);
-      if (lastChunk) this.#sealed.add(artifactId);
+      if (lastChunk) this.#completed.add(artifactId);
     }
   }
 }
@@ -168,7 +168,7 @@ test('a result that joins the text of its chunks repeats none of it', async () =
   const { updates } = tellingOf(['a', 'a', 'a']);
   const told = updates.map((update, sequence) => {
     const { artifactUpdate } = update as Extract<StreamResponse, { artifactUpdate: unknown }>;
-    // Unsealed, so that the result might add to it.
+    // Incomplete, so that the result might add to it.
     return { response: { artifactUpdate: { ...artifactUpdate, lastChunk: false } }, sequence };
   });
   const chunksOf = async (text: string) => {

@@ -13,7 +13,7 @@ function delivered(events: RemoteEvents, ...responses: StreamResponse[]) {
     .flatMap((event) => ('artifact' in event ? [[event.artifact.artifactId, event.append]] : []));
 }
 
-test('what a peer adds to an artifact that it had sealed goes into another one, in later turns too', () => {
+test('what a peer adds to an artifact that it had completed goes into another one, in later turns too', () => {
   const first = new RemoteEvents();
   const seen = delivered(first, update('one '), update('two', { append: true, lastChunk: true }));
   expect(seen).toEqual([
@@ -22,9 +22,9 @@ test('what a peer adds to an artifact that it had sealed goes into another one, 
   ]);
   expect(delivered(first, update('three', { append: true }))).toEqual([['a~2', false]]);
 
-  const sealed = new RemoteEvents();
-  delivered(sealed, update('one', { lastChunk: true }));
-  const later = new RemoteEvents({ delivered: sealed.delivered });
+  const completed = new RemoteEvents();
+  delivered(completed, update('one', { lastChunk: true }));
+  const later = new RemoteEvents({ delivered: completed.delivered });
   expect(delivered(later, update('two', { append: true }))).toEqual([['a~2', false]]);
   expect(delivered(later, update('three', { append: true }))).toEqual([['a~2', true]]);
 });
@@ -35,16 +35,16 @@ test('an artifact of an earlier turn is gone on with, or replaced, under its own
   expect(
     delivered(new RemoteEvents({ delivered: open.delivered }), update('two', { append: true })),
   ).toEqual([['a', true]]);
-  const sealed = new RemoteEvents();
-  delivered(sealed, update('one', { lastChunk: true }));
-  const later = new RemoteEvents({ delivered: sealed.delivered });
+  const completed = new RemoteEvents();
+  delivered(completed, update('one', { lastChunk: true }));
+  const later = new RemoteEvents({ delivered: completed.delivered });
   expect(delivered(later, update('new '), update('version', { append: true }))).toEqual([
     ['a', false],
     ['a', true],
   ]);
 });
 
-test('what is known already is not delivered again, sealed or not', () => {
+test('what is known already is not delivered again, complete or not', () => {
   const first = new RemoteEvents();
   delivered(first, update('one', { lastChunk: true }));
   const later = new RemoteEvents({ delivered: first.delivered });

@@ -44,7 +44,7 @@ const maxTasks = 200;
 const cursor = z.object({
   /** After which task and which context to continue; null when there are no more. */
   task: z.object({ statusTime: z.number(), id: z.string() }).nullable().optional(),
-  context: z.object({ writtenUntil: z.number(), number: z.number() }).nullable().optional(),
+  context: z.object({ retentionBucket: z.number(), number: z.number() }).nullable().optional(),
 });
 type Cursor = z.infer<typeof cursor>;
 
@@ -151,7 +151,7 @@ async function readPage(
     for (const { owner, contextId } of contexts) of(owner, contextId);
     const last = contexts.at(-1);
     if (contexts.length === contextPage && last !== undefined) {
-      context = { writtenUntil: last.writtenUntil, number: last.number };
+      context = { retentionBucket: last.retentionBucket, number: last.number };
     }
   }
   return { found: [...found.values()], next: { task, context } };

@@ -107,7 +107,7 @@ export function contextsBehaviour(current: CurrentStore): void {
       ];
       expect(await listed({ limit: 10 })).toEqual(all);
       const [, second] = await store.listContexts({ limit: 2 });
-      expect(second).toMatchObject({ owner: bob, writtenUntil: 6 * hour });
+      expect(second).toMatchObject({ owner: bob, retentionBucket: 6 * hour });
       expect(await listed({ limit: 10, ...(second && { after: second }) })).toEqual(all.slice(2));
       expect(await listed({ limit: 10, contextId: 'c' })).toEqual(all.slice(1));
       expect(await listed({ limit: 10, contextId: 'none' })).toEqual([]);

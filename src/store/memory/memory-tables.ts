@@ -167,10 +167,10 @@ class MemoryContexts {
   list({ contextId: wanted, after, limit }: ContextQuery): readonly ListedContext[] {
     return this.#contexts
       .values()
-      .flatMap(({ owner, contextId, number, retentionBucket: writtenUntil }) =>
-        writtenUntil === undefined || (wanted !== undefined && contextId !== wanted)
+      .flatMap(({ owner, contextId, number, retentionBucket }) =>
+        retentionBucket === undefined || (wanted !== undefined && contextId !== wanted)
           ? []
-          : [{ owner, contextId, number, writtenUntil }],
+          : [{ owner, contextId, number, retentionBucket }],
       )
       .filter((listed) => after === undefined || latestFirst(after, listed) < 0)
       .toArray()
@@ -210,5 +210,5 @@ class MemoryContexts {
 }
 
 function latestFirst(one: ContextPosition, other: ContextPosition): number {
-  return other.writtenUntil - one.writtenUntil || other.number - one.number;
+  return other.retentionBucket - one.retentionBucket || other.number - one.number;
 }

@@ -60,12 +60,17 @@ export class ContextTable {
   }
 
   async list({ contextId, after, limit }: ContextQuery): Promise<readonly ListedContext[]> {
-    const values = [contextId ?? null, after?.writtenUntil ?? null, after?.number ?? null, limit];
+    const values = [
+      contextId ?? null,
+      after?.retentionBucket ?? null,
+      after?.number ?? null,
+      limit,
+    ];
     const rows = await this.#connections.reads.read(statements.list, values);
     return rows.map((row) => ({
       owner: String(row['owner']),
       contextId: String(row['context_id']),
-      writtenUntil: Number(row['written_until']),
+      retentionBucket: Number(row['written_until']),
       number: Number(row['number']),
     }));
   }

@@ -217,7 +217,7 @@ class ContextTable {
   readonly #listOfId: StatementSync;
 
   constructor(database: DatabaseSync) {
-    const listed = `SELECT number, owner, context_id AS contextId, written_until AS writtenUntil FROM contexts
+    const listed = `SELECT number, owner, context_id AS contextId, written_until AS retentionBucket FROM contexts
        WHERE (written_until, number) < (?, ?)`;
     const inOrder = 'ORDER BY written_until DESC, number DESC LIMIT ?';
     this.#list = database.prepare(`${listed} ${inOrder}`);
@@ -283,15 +283,18 @@ class ContextTable {
   }
 
   list({ contextId, after, limit }: ContextQuery): ListedContext[] {
-    const { writtenUntil, number } = after ?? { writtenUntil: Number.MAX_SAFE_INTEGER, number: 0 };
+    const { retentionBucket, number } = after ?? {
+      retentionBucket: Number.MAX_SAFE_INTEGER,
+      number: 0,
+    };
     const rows =
       contextId === undefined
-        ? this.#list.all(writtenUntil, number, limit)
-        : this.#listOfId.all(writtenUntil, number, contextId, limit);
+        ? this.#list.all(retentionBucket, number, limit)
+        : this.#listOfId.all(retentionBucket, number, contextId, limit);
     return rows.map((row) => ({
       owner: String(row['owner']),
       contextId: String(row['contextId']),
-      writtenUntil: Number(row['writtenUntil']),
+      retentionBucket: Number(row['retentionBucket']),
       number: Number(row['number']),
     }));
   }
