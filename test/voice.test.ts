@@ -53,7 +53,12 @@ const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
   ['Endpoints', /\bBusPlace\w*/],
   ['redirect listener', /\bopenInlet\b/],
   ['authMethod', /\bsecretPlace\b/],
-  ['hasStarted', /\b(?:has|is)Begun\b/],
+  [
+    'start',
+    /\b(?:has|is)Begun\b|\bisBeginning\b|\b(?:begins(?!: ')|began|begun)\b|\b(?:to|may|can|will) begin\b/,
+  ],
+  ['working, running or busy', /\b(?:is|was|isn't|are) at work\b/],
+  ['all agents, all callers', /\beverybody\b/],
   ['toleratedUntil', /\bpatientUntil\b/],
   ['publicPolicy', /\bsealedPolicy\b/],
   ['proceed', /\bgoOn\b/],

@@ -120,7 +120,7 @@ async function replays(orchestrator: Orchestrator, counter: Counter): Promise<vo
   assert.equal(counter.transfers, before + 1);
 }
 
-/** The same message again, while the first one is at work. */
+/** The same message again, while the first one runs. */
 async function refusesRepeats(
   orchestrator: Orchestrator,
   counter: Counter,

@@ -1,5 +1,5 @@
 /**
- * Files of Rasa projects with every key of interest. Names that authors choose begin with `my_` or
+ * Files of Rasa projects with every key of interest. Names that authors choose start with `my_` or
  * `utter_my_`, so that they are told from keys.
  */
 export interface RasaSample {

@@ -36,7 +36,7 @@ import {
 export interface RunChildOptions {
   /** The message to the child. @default the message that started the task */
   readonly message?: string | Part | readonly Part[];
-  /** Whether the caller sees the child's artifacts, under ids that begin with its name. @default true */
+  /** Whether the caller sees the child's artifacts, under ids that start with its name. @default true */
   readonly shows?: boolean;
   /**
    * Tells the runs of a turn apart. The same in every attempt of the turn, and after an answer.

@@ -7,7 +7,7 @@ export function readUrl(field: Field | undefined): string | undefined {
   if (field === undefined || text === undefined || field.isUnset) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    field.error('must be a URL that begins with http:// or https://');
+    field.error('must be a URL that starts with http:// or https://');
     return undefined;
   }
   if (url.username === '' && url.password === '') return text;

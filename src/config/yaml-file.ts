@@ -156,8 +156,8 @@ export class YamlFile {
     if (text === undefined) return 0;
     const quote = /['"]/.test(this.#text.charAt(start)) ? 1 : 0;
     const from = start + quote;
-    const begin = text.slice(0, characters);
-    return this.#text.startsWith(begin, from) ? quote + characters : 0;
+    const head = text.slice(0, characters);
+    return this.#text.startsWith(head, from) ? quote + characters : 0;
   }
 
   #position(offset: number): Position {

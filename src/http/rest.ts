@@ -58,7 +58,7 @@ interface Resource {
   readonly methods: Readonly<Record<string, Operation>>;
   readonly version?: ProtocolVersion;
   readonly direct: RegExp;
-  /** Every path may begin with a tenant. */
+  /** Every path may start with a tenant. */
   readonly tenanted: RegExp;
 }
 

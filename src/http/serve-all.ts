@@ -83,7 +83,7 @@ export interface ServingAll extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Safe in a path, a URN and a log; begins with a letter or digit, so that no well-known path fits. */
+/** Safe in a path, a URN and a log; starts with a letter or digit, so that no well-known path fits. */
 const usableName = /^[a-z0-9][a-z0-9._~-]{0,62}$/i;
 const reserved = new Set(['health', 'ready', 'metrics', 'v1']);
 

@@ -120,9 +120,9 @@ export class PushDispatcher {
   readonly #maxClaims: number;
   readonly #abort = new AbortController();
   #state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
-  /** Set while the pump is at work. */
+  /** Set while the pump runs. */
   #pumping: Promise<void> | undefined;
-  /** Something happened while the pump was at work. */
+  /** Something happened while the pump ran. */
   #isWoken = false;
   #timer: { cancel(): void } | undefined;
   /** Calls that ended since the last round. */
@@ -159,14 +159,14 @@ export class PushDispatcher {
     return redactPushConfig(config);
   }
 
-  /** Begins with what earlier processes left behind. */
+  /** Starts with what earlier processes left behind. */
   start(): void {
     if (this.#state !== 'idle') return;
     this.#state = 'running';
     this.wake();
   }
 
-  /** Says that deliveries were written. Costs next to nothing when the pump is at work already. */
+  /** Says that deliveries were written. Costs next to nothing while the pump runs. */
   wake(): void {
     if (this.#state !== 'running') return;
     if (this.#pumping === undefined) this.#pumping = this.#pump();

@@ -8,7 +8,7 @@ const shortestStem = 4;
 /** Shorter words with a letter wrong are other words. */
 const leastForEdits = 6;
 const keyLength = 3;
-/** A word that begins with another one is closer to it than one with a letter wrong. */
+/** A word that starts with another one is closer to it than one with a letter wrong. */
 const endingCost = 0.3;
 
 /**
@@ -74,7 +74,7 @@ export class WordIndex {
   }
 
   /**
-   * Other words of the documents that begin with a word, or have one letter more, less or wrong, with their
+   * Other words of the documents that start with a word, or have one letter more, less or wrong, with their
    * weights. None for short words.
    */
   similarTo(word: string): ReadonlyMap<string, number> {

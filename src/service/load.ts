@@ -10,7 +10,7 @@ const requestsPerPiece = 20;
 export interface LoadOptions {
   /** Milliseconds. @default the process's own */
   readonly now?: () => number;
-  /** The part of the time since the last call in which the process was at work, from 0 to 1. */
+  /** The part of the time since the last call in which the process was busy, from 0 to 1. */
   readonly utilization?: () => number;
 }
 
@@ -37,7 +37,7 @@ export class Load {
   }
 
   /**
-   * Pieces of work that may begin now; `Infinity` while the process is not busy. What was allowed and
+   * Pieces of work that may start now; `Infinity` while the process is not busy. What was allowed and
    * not used does not add up.
    */
   allowance(): number {

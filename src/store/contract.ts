@@ -373,7 +373,7 @@ export interface Store {
   }): Promise<readonly TurnRecord[]>;
   /**
    * Puts a running turn of this replica back at the head of its queue, for others to take over. With
-   * `started`, it has begun to run and its attempt goes up by one.
+   * `started`, it has started and its attempt goes up by one.
    */
   release(turn: {
     readonly id: number;

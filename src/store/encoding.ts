@@ -44,7 +44,7 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** The first text, in the order above, after all that begin with `prefix`; undefined for no bound. */
+/** The first text, in the order above, after all that start with `prefix`; undefined for no bound. */
 export function prefixEnd(prefix: string): string | undefined {
   const points = Array.from(prefix);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

@@ -10,7 +10,7 @@ export interface Outage {
   readonly reason: string;
   readonly error: LegateError;
   readonly failedWrites: number;
-  /** When it began, in milliseconds of the monotonic clock (`performance.now()`). */
+  /** When it started, in milliseconds of the monotonic clock (`performance.now()`). */
   readonly since: number;
 }
 

@@ -31,7 +31,7 @@ interface AdmittedTurn {
   readonly turn: TurnRecord;
   readonly message: Message;
   readonly isContinuation: boolean;
-  /** The task before the turn began, and its version. */
+  /** The task before the turn started, and its version. */
   readonly before: Json<Task>;
   readonly version: number;
 }
@@ -60,7 +60,7 @@ export interface RunningTurn {
   readonly taskId: string;
 }
 
-/** A message that begins a task, ready for the store. */
+/** A message that starts a task, ready for the store. */
 interface Draft {
   readonly message: Message & { readonly taskId: string; readonly contextId: string };
   readonly task: Json<Task>;
@@ -129,10 +129,10 @@ export class Admissions {
     if (outcome.kind !== 'admitted') {
       return await this.#refuse(outcome, owner, draft.message, follow);
     }
-    return this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
+    return this.#admitted(draft, outcome, { request, owner, follow, isOverLimit });
   }
 
-  /** What a message that begins a task asks of the store. */
+  /** What a message that starts a task asks of the store. */
   #draft(
     request: SendMessageRequest,
     call: Call,
@@ -168,7 +168,7 @@ export class Admissions {
     return { message, task, turnRequest, admission };
   }
 
-  #begun(
+  #admitted(
     { message, task, turnRequest }: Draft,
     outcome: Extract<AdmitOutcome, { kind: 'admitted' }>,
     {
@@ -252,7 +252,7 @@ export class Admissions {
     if (push !== undefined) await store.push.put(taskId, push);
     const record = (await store.load(taskId)) ?? known;
     const before = taskOf(record);
-    // The end of the task has ended the turn too, before it began or after it ran elsewhere.
+    // The end of the task has ended the turn too, before it started or after it ran elsewhere.
     if (isTerminal(record.state)) return answered(before, message);
     const admitted = {
       turn: outcome.turn,
@@ -360,7 +360,7 @@ export function hasMessage({ history }: Task, messageId: string): boolean {
 export function taskEnded(taskId: string): LegateError {
   return new LegateError(
     'UNSUPPORTED_OPERATION',
-    `task ${taskId} has ended and takes no more messages; send one without taskId to begin a new task`,
+    `task ${taskId} has ended and takes no more messages; send one without taskId to start a new task`,
     { metadata: { taskId } },
   );
 }
@@ -372,7 +372,7 @@ const unavailableRetrySeconds = 5;
 export function stopping(): LegateError {
   return new LegateError(
     'UNAVAILABLE',
-    'this process is stopping and begins nothing more; ask again, another one will answer',
+    'this process is stopping and starts nothing more; ask again, another one will answer',
     { retryAfter: 1 },
   );
 }

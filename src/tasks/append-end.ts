@@ -46,7 +46,7 @@ export async function appendEnd(options: {
 }
 
 /**
- * A conversation with one state has one open question: a message that begins a new task answers it
+ * A conversation with one state has one open question: a message that starts a new task answers it
  * as well. The older input-required tasks of the context stay so, with one last status that names their
  * successor: their streams close, and they count as ended for limits and retention. A message to one of
  * them continues with the conversation in that task.

@@ -37,9 +37,9 @@ export interface Call {
    * machine where the server is for this machine only. @default no
    */
   readonly isLocal?: () => boolean;
-  /** The id of the task that the message begins. @default a new one */
+  /** The id of the task that the message starts. @default a new one */
   readonly newTaskId?: string;
-  /** Told which task a message that is sent begins or continues, once it is let in. */
+  /** Told which task a message that is sent starts or continues, once it is let in. */
   readonly onAdmitted?: (ids: { readonly taskId: string; readonly contextId: string }) => void;
   /** The caller has gone. This ends waiting and streaming, never the turn. */
   readonly signal?: AbortSignal | undefined;

@@ -91,7 +91,7 @@ export class Maintenance {
   }
 
   async #takeOver(): Promise<void> {
-    // What cannot be written to its end is not begun: the first look after the outage finds it.
+    // What cannot be written to its end is not started: the first look after the outage finds it.
     if (this.#settings.store.health.outage !== undefined) return;
     for (;;) {
       const { sparesExpired } = this.#replica;

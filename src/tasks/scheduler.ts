@@ -71,9 +71,9 @@ export function timeOrderedUuid(now: number): string {
     used = 0;
   }
   const isOfLastTime = now <= time && now > time - maxRegression;
-  if (!isOfLastTime) begin(now);
+  if (!isOfLastTime) startMillisecond(now);
   // The counter of this millisecond is full: continue in the next one.
-  else if (count === lastCount) begin(time + 1);
+  else if (count === lastCount) startMillisecond(time + 1);
   else count += 1;
   write(14, 0x70 | (count >> 8));
   write(16, count & 0xff);
@@ -83,8 +83,8 @@ export function timeOrderedUuid(now: number): string {
   return id.toString('latin1');
 }
 
-/** Begins a millisecond, in the lower half of its places. */
-function begin(at: number): void {
+/** Starts a millisecond, in the lower half of its places. */
+function startMillisecond(at: number): void {
   time = at;
   count = ((random() & 0x07) << 8) | random();
   const text = at.toString(16).padStart(12, '0');

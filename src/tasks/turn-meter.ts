@@ -40,7 +40,7 @@ export class TurnMeter {
         'legate.attempt': run.attempt,
       },
     });
-    const begun = scheduler.now();
+    const startedAt = scheduler.now();
     const before = run.version;
     const labels = { agent: name };
     this.#running.add(1, labels);
@@ -52,12 +52,12 @@ export class TurnMeter {
       end = endOf(outcome);
       this.#turns.add(1, { agent: name, outcome: end });
       span.setAttribute('legate.outcome', end);
-      this.#log(run, outcome, scheduler.now() - begun);
+      this.#log(run, outcome, scheduler.now() - startedAt);
       return outcome;
     } finally {
       this.#running.add(-1, labels);
       this.#events.add(run.version - before, labels);
-      this.#seconds.record((scheduler.now() - begun) / 1000, { ...labels, outcome: end });
+      this.#seconds.record((scheduler.now() - startedAt) / 1000, { ...labels, outcome: end });
       endSpan(span);
     }
   }

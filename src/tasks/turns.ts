@@ -31,7 +31,7 @@ export class Turns {
   /** By task: a task has at most one running turn. */
   readonly #running = new Map<string, Run>();
   readonly #byKey = new Map<string, Run>();
-  /** Turns that wait until one of those that run has ended, in their order; each begins by a call. */
+  /** Turns that wait until one of those that run has ended, in their order; each starts by a call. */
   readonly #waiting = new Set<() => void>();
   /** Turns that run or wait. */
   #active = 0;
@@ -58,7 +58,7 @@ export class Turns {
     return this.#active;
   }
 
-  /** Nothing begins here any more. */
+  /** Nothing starts here any more. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -169,7 +169,7 @@ export class Turns {
     const { run, outcome } = this.start({
       turn,
       owner: record.owner,
-      // What the process had begun elsewhere when it died, only the agent can end.
+      // What the process had started elsewhere when it died, only the agent can end.
       request: isTakenOver && record.cancelRequested ? abandoning(request) : request,
       message,
       task,
@@ -194,7 +194,7 @@ export class Turns {
 
   /**
    * Takes nothing from others any more. Lets running turns end by themselves for `graceMs`, then stops
-   * them and lets nothing begin. Resolves once no turn is left here, nor on its way here.
+   * them and lets nothing start. Resolves once no turn is left here, nor on its way here.
    */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
@@ -257,10 +257,10 @@ export class Turns {
   /** Waits for a slot. False: the turn is to stop, for which it needs none. */
   #nextSlot(run: Run): Promise<boolean> {
     return new Promise((resolve) => {
-      const begin = (): void => resolve(true);
-      this.#waiting.add(begin);
+      const start = (): void => resolve(true);
+      this.#waiting.add(start);
       run.onStop(() => {
-        if (this.#waiting.delete(begin)) resolve(false);
+        if (this.#waiting.delete(start)) resolve(false);
       });
     });
   }

@@ -91,7 +91,7 @@ export interface HistoryOptions {
  * - **within**: all turns that are kept, after the summary of those before, if there is one.
  * - **compacted**: the older ones were left out or summarised, since they were too many or too long, or
  *   since the model refused to read them. A summary is journaled, and belongs into the log of the turn. So
- *   does where the history begins that the model could read: the next turn does not try a longer one.
+ *   does where the history starts that the model could read: the next turn does not try a longer one.
  */
 export class History {
   readonly #options: HistoryOptions;
@@ -102,7 +102,7 @@ export class History {
   #compactions = 0;
   /** What summaries cost. */
   usage: Usage = noUsage;
-  /** For the log of the conversation: where the history begins since this turn. */
+  /** For the log of the conversation: where the history starts since this turn. */
   readonly log: JsonObject[] = [];
 
   private constructor(options: HistoryOptions, loaded: Loaded) {

@@ -119,10 +119,10 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     const { logger, module } = this.#options;
     const { signal } = this.#closing;
     for (let failures = 1; !signal.aborted; failures += 1) {
-      const begin = Date.now();
+      const startedAt = Date.now();
       const ended = await this.#serveOnce();
       if (signal.aborted) break;
-      if (Date.now() - begin > stableMs) failures = 1;
+      if (Date.now() - startedAt > stableMs) failures = 1;
       const delayMs = backoff(failures, restarts);
       if (!ended.wasReady) this.#failure = notRunning(module, ended);
       const { code, reason } = ended;

@@ -140,7 +140,7 @@ async function* runTurn(
       // The end of a stream has no text: the final status, which has the whole text, ends the artifact.
       if (piece.kind !== 'chunk' || piece.text === '') return;
       const known = started.get(piece.streamId);
-      // A turn that runs again begins its streams anew: the same ids, so that no half of one is left.
+      // A turn that runs again starts its streams anew: the same ids, so that no half of one is left.
       const id = known ?? `stream-${turn.message.messageId}-${started.size + 1}`;
       started.set(piece.streamId, id);
       await shown.push(chunk(id, piece.text, { append: known !== undefined }));

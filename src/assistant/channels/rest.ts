@@ -78,17 +78,17 @@ async function answer(
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
   const { signal } = leaving;
-  const begin = (): void => {
+  const start = (): void => {
     if (response.headersSent) return;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   };
   await conversations.say(sender, message, { ...options, signal }, (said) => {
     const shown =
       'chunk' in said ? [{ recipient_id: sender, text: said.chunk }] : toRest(sender, said.message);
-    begin();
+    start();
     for (const one of shown) response.write(`${JSON.stringify(one)}\n`);
   });
-  begin();
+  start();
   response.end();
 }
 

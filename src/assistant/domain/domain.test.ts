@@ -187,7 +187,7 @@ test('mistakes in responses are reported where they stand', () => {
       metadata: {template: jinja}
 `).problems,
   ).toEqual([
-    'domain/0.yml:2:3 responses.greet: warning: the name of a response begins with "utter_"; write utter_greet',
+    'domain/0.yml:2:3 responses.greet: warning: the name of a response starts with "utter_"; write utter_greet',
     'domain/0.yml:3:3 responses.utter_a: has no variation; write - text: ...',
     'domain/0.yml:4:13 responses.utter_b[0]: says nothing; give it a text or custom',
     'domain/0.yml:4:14 responses.utter_b[0].txt: unknown key "txt"; did you mean "text"?',

@@ -134,7 +134,7 @@ class DomainReader {
   #readResponses(section: Section | undefined): void {
     for (const [name, field] of section?.entries() ?? []) {
       if (!name.startsWith('utter_')) {
-        field.keyWarn('the name of a response begins with "utter_"', {
+        field.keyWarn('the name of a response starts with "utter_"', {
           hint: `write utter_${name}`,
         });
       }

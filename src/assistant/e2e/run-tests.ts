@@ -68,10 +68,10 @@ export async function runTests(
   for (const test of cases) {
     signal.throwIfAborted();
     stubs.current = test.stubs;
-    const begin = clock.now();
+    const startedAt = clock.now();
     const judge = judges.get(test.judge?.modelGroup ?? '');
     const outcome = await runTest(test, assistant, { taken, signal, judge });
-    const result: CaseResult = { test, ...outcome, durationMs: clock.now() - begin };
+    const result: CaseResult = { test, ...outcome, durationMs: clock.now() - startedAt };
     results.push(result);
     options.onResult?.(result);
     if (options.failFast === true && result.failures.length > 0) break;

@@ -188,9 +188,9 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
 
 /** An agent with contexts starts in one that we name, so that the log can refer to it. */
 function withContext(dialogue: Dialogue, { handler, step, frame }: CallPrediction, run: Run): Run {
-  const isBeginning = run.mode === 'start' || run.mode === 'restart';
+  const isStart = run.mode === 'start' || run.mode === 'restart';
   const { context_id: known } = run.metadata;
-  if (handler.hasContexts !== true || !isBeginning || known !== undefined) return run;
+  if (handler.hasContexts !== true || !isStart || known !== undefined) return run;
   const context_id = newContextId(dialogue, [frame.flowId, step.id, step.target]);
   return { ...run, metadata: { ...run.metadata, context_id } };
 }

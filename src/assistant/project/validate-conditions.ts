@@ -43,7 +43,7 @@ function validate(scope: ValidationScope, field: Field, condition: Condition): v
   for (const { name, offset } of references.unprefixed) {
     const hint = slots.has(name)
       ? `write slots.${name}`
-      : `names begin with slots. or context.; for a text write "${name}"`;
+      : `names start with slots. or context.; for a text write "${name}"`;
     field.error(`"${name}" is always undefined`, hint, offset);
   }
   for (const comparison of references.comparisons) {

@@ -174,7 +174,7 @@ function mayWait(step: Step): boolean {
   );
 }
 
-/** Circles of a graph, each beginning with the flow that comes first; every edge is walked once. */
+/** Circles of a graph, each starting with the flow that comes first; every edge is walked once. */
 function circles(edges: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const found: (readonly string[])[] = [];
   const done = new Set<string>();

@@ -8,7 +8,7 @@ export function isFlowFrame(frame: StackFrame | undefined): frame is FlowFrame {
   return frame?.type === 'flow';
 }
 
-/** Whether the frame begins a user flow of its own, rather than one that another flow called. */
+/** Whether the frame starts a user flow of its own, rather than one that another flow called. */
 export function isRoot(frame: StackFrame | undefined): frame is FlowFrame {
   return isFlowFrame(frame) && frame.frameType !== 'call';
 }
@@ -40,7 +40,7 @@ export function atStep<Frame extends StackFrame>(frame: Frame, stepId: string): 
 export interface Segment {
   readonly root: FlowFrame;
   readonly frames: readonly StackFrame[];
-  /** Where it begins on the stack. */
+  /** Where it starts on the stack. */
   readonly start: number;
 }
 

@@ -84,11 +84,11 @@ function idOf(agent: SubAgent, call: Call, events: readonly TrackerEvent[]): str
 /** How many of the last entries of the transcript belong to the present run of the agent. */
 export function entriesOfRun(agent: string, input: AgentInput): number {
   const { events } = input;
-  const begin = events.findLastIndex(
+  const start = events.findLastIndex(
     ({ event, agent_id: id }) => event === 'agent_started' && id === agent,
   );
   // The message that led to the call was recorded before the agent started.
-  const from = events.slice(0, begin + 1).findLastIndex(({ event }) => event === 'user');
+  const from = events.slice(0, start + 1).findLastIndex(({ event }) => event === 'user');
   return events.slice(Math.max(0, from)).filter(isUtterance).length;
 }
 

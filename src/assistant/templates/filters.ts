@@ -287,7 +287,7 @@ function truncate(value: Value, call: Call): string {
   return cut.slice(0, space) + end;
 }
 
-/** Words begin behind white space, `-` and opening brackets only. */
+/** Words start behind white space, `-` and opening brackets only. */
 const title: Operation = (value) =>
   toText(value).replace(/[^-\s({[<]+/g, (word) => capitalize(word));
 

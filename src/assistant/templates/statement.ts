@@ -283,7 +283,7 @@ function silent(run: (variables: Variables) => void): Render {
 /** The variable that holds the rendered block while its filters run. */
 const blockName = '%block';
 
-/** `{% filter upper | trim %}` begins with a filter, `{% set x | upper %}` with its `|`. */
+/** `{% filter upper | trim %}` starts with a filter, `{% set x | upper %}` with its `|`. */
 function parseBlockFilters(tokens: Tokens, offset: number, isOpen: boolean): Expression {
   const block = { offset, evaluate: (variables: Variables) => textOf(variables) };
   return parseFilters(tokens, isOpen ? parseFilter(tokens, block, offset) : block);

@@ -71,7 +71,7 @@ export function busLink(options: BusLinkOptions): PeerLink {
         async discover() {
           const listener = ownName(name, scheduler);
           const listening = await listenForAgents(options, directory, listener, logger);
-          // Newcomers know everybody at once.
+          // Newcomers know all agents at once.
           const sender = new Sender({ bus: options.bus, name, signer: options.signer });
           await sendQuery(sender);
           return listening;

@@ -112,7 +112,7 @@ function cancel(_topic: string, message: OutgoingMessage): Encoded {
 }
 
 /**
- * Progress goes to everybody: the state Working, with a text or, as an agent starts, without one. RockBot
+ * Progress goes to all subscribers: the state Working, with a text or, as an agent starts, without one. RockBot
  * runs a turn of its model for every other state, and gets those from the result.
  */
 function status(topic: string, message: OutgoingMessage): Encoded | undefined {

@@ -25,7 +25,7 @@ export function checkBusName(name: string, what = 'the name'): string {
   throw new LegateError(
     'INVALID_PARAMS',
     `${what} ${JSON.stringify(String(name).slice(0, 100))} cannot be used on the bus: ` +
-      'use 1 to 100 letters, digits, "-" and "_", beginning with a letter or digit',
+      'use 1 to 100 letters, digits, "-" and "_", starting with a letter or digit',
   );
 }
 

@@ -237,7 +237,7 @@ export class RemoteTask {
 
   readonly #detachWhenKnown = (): void => {
     const { reason, aborted } = this.#detach.signal;
-    // A task that shows its question isn't at work, and can't be left to itself.
+    // A task that shows its question isn't working, and can't be left to itself.
     if (aborted && this.point.state === 'working') this.#silence.abort(reason);
   };
 

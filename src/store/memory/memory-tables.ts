@@ -84,7 +84,7 @@ class MemoryTurns {
   }
 }
 
-/** Messages by owner and key, and by the turn they began. */
+/** Messages by owner and key, and by the turn they started. */
 class MemoryMessages {
   readonly #turns: TurnQueue;
   readonly #byName = new Map<string, KnownMessage>();

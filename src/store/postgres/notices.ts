@@ -168,7 +168,7 @@ export class Notices {
     const notice = fromPayload(payload);
     if (notice === undefined || notice.origin === this.#origin) return;
     const { origin } = notice;
-    // It may have begun to listen after our own greeting.
+    // It may have started to listen after our own greeting.
     if (this.#interest.hear(origin)) this.#greet();
     if (notice.kind === 'changes') {
       for (const [taskId, version] of notice.changes) {

@@ -170,7 +170,7 @@ export class GroupCommit {
     }
   }
 
-  /** Begins a transaction. */
+  /** Opens a transaction. */
   #start(): Failure | undefined {
     try {
       this.#begin.run();

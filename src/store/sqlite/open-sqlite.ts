@@ -58,7 +58,7 @@ export function openSqlite(options: SqliteOptions): Store {
     const file = canonical(path);
     checkNames(file);
     const isThere = existsSync(file);
-    // Before the look: opening a file under a second name begins a second write-ahead log.
+    // Before the look: opening a file under a second name starts a second write-ahead log.
     if (!guest && isThere) locks.push(lockInode(file));
     if (guest || isThere) checkFile(file, guest);
     if (!guest) {

@@ -124,7 +124,7 @@ export function entryKey(number: number, sequence: number): number {
   if (sequence >= span) {
     throw new LegateError(
       'INTERNAL',
-      `a log is full: it cannot hold more than ${span - 1} entries; begin a new task or context`,
+      `a log is full: it cannot hold more than ${span - 1} entries; start a new task or context`,
     );
   }
   return number * span + sequence;

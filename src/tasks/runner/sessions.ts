@@ -63,17 +63,17 @@ export class SessionStore {
     this.#records = new RecordSpace({ records, space: 'runner-sessions', schema: kept, clock });
   }
 
-  /** Begins a session; one that exists already is refused. Sessions also begin with their first run. */
+  /** Starts a session; one that exists already is refused. Sessions also start with their first run. */
   async create(key: SessionKey, state: JsonObject = {}): Promise<SessionInfo> {
     const now = this.#clock.now();
     const values = this.#state(key);
     for (const [name, value] of Object.entries(state)) values.session.set(name, value);
-    const begun = { createdAt: now, updatedAt: now };
-    const write = this.#records.toWrite(this.#keyOf(key), begun, { ifVersion: 0 });
+    const started = { createdAt: now, updatedAt: now };
+    const write = this.#records.toWrite(this.#keyOf(key), started, { ifVersion: 0 });
     if (!(await this.#records.write(write, ...(await values.writes())))) {
       throw new LegateError('INVALID_PARAMS', `there is a session ${key.sessionId} already`);
     }
-    return { sessionId: key.sessionId, ...begun };
+    return { sessionId: key.sessionId, ...started };
   }
 
   async get(key: SessionKey): Promise<SessionInfo | undefined> {

@@ -84,7 +84,7 @@ export function parseCommands(answer: string, vocabulary: Vocabulary): Command[]
   return commands;
 }
 
-/** Several commands on one line, a spelt-out `\n` included: only where the next begins like one. */
+/** Several commands on one line, a spelt-out `\n` included: only where the next starts like one. */
 function splitLine(line: string): string[] {
   const next =
     /(?:\s*[;,]\s*|(?:\\n)+[-*\s]*)(?=(?:start|set|cancel|disambiguate|clarify|provide|search|offtopic|repeat|skip|hand|continue|restart)[\s_]*(?:flow|slot|info|and|reply|message|question|over|agent)s?\b)/i;
@@ -228,7 +228,7 @@ function readValue(slot: Slot, written: JsonValue): JsonValue {
   }
 }
 
-/** "savings (as the user said)": the longest declared value that the text begins with. */
+/** "savings (as the user said)": the longest declared value that the text starts with. */
 function longestPrefix(slot: Slot, text: string): JsonValue | undefined {
   const lower = text.toLowerCase();
   const fitting = (slot.values ?? []).filter((value) => {
