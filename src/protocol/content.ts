@@ -1,5 +1,4 @@
-import type { JsonValue, Message, Part, Task } from './model.ts';
-import { isInterrupted } from './task-state.ts';
+import { isInterrupted, type JsonValue, type Message, type Part, type Task } from './model.ts';
 
 /**
  * The text of a message or of a task. Text of one message or artifact is joined as it is; the
@@ -52,4 +51,14 @@ export function contentOf(text: string, parts: readonly Part[]): AnswerContent {
   const files = parts.filter(({ raw, url }) => raw !== undefined || url !== undefined);
   const [only = text] = data;
   return { text, data, files, output: data.length > 1 ? data : only };
+}
+
+/** A value as text: a string as it is, other values as JSON. */
+export function textOfValue(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The start of a text, with a mark where it is cut. */
+export function shortened(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }

@@ -1,11 +1,16 @@
 export * from './card-model.ts';
 export * from './model.ts';
 export * from './request-model.ts';
-export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
 export { AnswerStream } from './answer-stream.ts';
-export { type AnswerContent, answerOf, contentOf, textOf } from './content.ts';
-export { shortened, textOfValue } from './text.ts';
+export {
+  type AnswerContent,
+  answerOf,
+  contentOf,
+  shortened,
+  textOf,
+  textOfValue,
+} from './content.ts';
 export { taskFailure } from './task-failure.ts';
 export { isJsonObject, Json } from './json.ts';
 export { AnswerText, type TextChange } from './fold/answer-text.ts';
@@ -41,12 +46,11 @@ export { parseJson, parseJsonOr } from './decode/parse-json.ts';
 export { idProblem } from './decode/scalars.ts';
 export type { Codec, Dialect } from './dialects/dialect.ts';
 export { v03 } from './dialects/v03/index.ts';
-export type { FileBytes } from './dialects/v03/part.ts';
+export type { FileBytes } from './dialects/v03/shape.ts';
 export { v03Rest, v03RestTwice } from './dialects/v03-rest/index.ts';
 export { v1 } from './dialects/v1/index.ts';
 export { cardProblems, isLegacyCard } from './card/card-problems.ts';
-export { cardPaths, cardUrls } from './card/card-urls.ts';
-export { readAgentCard } from './card/read.ts';
+export { cardPaths, cardUrls, readAgentCard } from './card/read.ts';
 export { supersetCard } from './card/superset.ts';
 export { errorDetails, type ErrorProfile, statusOf, toPublicError } from './error-details.ts';
 export { fromRestError, toRestError } from './rest-error.ts';

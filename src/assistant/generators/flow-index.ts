@@ -15,8 +15,7 @@ import {
   weights,
 } from './candidate.ts';
 import { isThing, kindOf, roleOf } from './word-roles.ts';
-import { english } from './words/languages.ts';
-import { addGroup, type Language } from './words/language.ts';
+import { addGroup, english, type Language } from './words/language.ts';
 import { Spelling } from './words/spelling.ts';
 import { type Message, overlaps, readMessage, type Span, wordsOf } from './words/words.ts';
 

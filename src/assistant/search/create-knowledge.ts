@@ -6,7 +6,7 @@ import { createEmbedder } from '../../models/index.ts';
 import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import { PassageIndex, passagesOf, wordsOf } from '../../search/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { languageFor } from '../generators/words/languages.ts';
+import { languageFor } from '../generators/words/language.ts';
 import type { Project } from '../project/load-project.ts';
 import { findModule } from '../project/project-folder.ts';
 import { defaultSearch } from '../project/search-policy.ts';

@@ -2,7 +2,7 @@ import type { Entry } from '../../agents/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { Call } from '../executor/call-handler.ts';
 import { dateTimeLine } from '../generators/llm/facts.ts';
-import { presentMoment } from '../generators/present-moment.ts';
+import { presentMoment } from '../commands/generator.ts';
 import type { ReactAgent } from '../project/sub-agents.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { agentScope } from '../templates/prompt-scopes.ts';

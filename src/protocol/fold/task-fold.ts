@@ -1,5 +1,13 @@
-import type { Artifact, Message, Part, StreamResponse, Task, TaskStatus } from '../model.ts';
-import { MergedMetadata } from './merged-metadata.ts';
+import type {
+  Artifact,
+  JsonObject,
+  JsonValue,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskStatus,
+} from '../model.ts';
 import { appendParts } from './parts.ts';
 
 interface FoldedArtifact {
@@ -138,4 +146,34 @@ export function taskBefore(
   const { taskId, contextId } =
     'statusUpdate' in update ? update.statusUpdate : update.artifactUpdate;
   return { id: taskId, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' } };
+}
+
+/** Metadata that events add to. Adding costs by what is added, not by what is there already. */
+class MergedMetadata {
+  /** Absent after an addition, until it is read. */
+  #value: JsonObject | undefined;
+  /** Absent until something is added to the value. */
+  #members: Map<string, JsonValue> | undefined;
+
+  constructor(value: JsonObject | undefined) {
+    this.#value = value;
+  }
+
+  /** As it is now; later additions don't change what was returned. */
+  get value(): JsonObject | undefined {
+    if (this.#members !== undefined) this.#value ??= Object.fromEntries(this.#members);
+    return this.#value;
+  }
+
+  /** Adds members; of one that is known already, the new value wins. */
+  add(more: JsonObject | undefined): void {
+    if (more === undefined) return;
+    if (this.#members === undefined && this.#value === undefined) {
+      this.#value = more;
+      return;
+    }
+    this.#members ??= new Map(Object.entries(this.#value ?? {}));
+    for (const [name, value] of Object.entries(more)) this.#members.set(name, value);
+    this.#value = undefined;
+  }
 }

@@ -1,8 +1,7 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { GeneratorInput } from '../../commands/generator.ts';
+import { type GeneratorInput, presentMoment } from '../../commands/generator.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
 import type { Flow, Slot } from '../../model.ts';
-import { presentMoment } from '../present-moment.ts';
 import type { LlmGeneratorOptions } from './llm-generator.ts';
 
 /**

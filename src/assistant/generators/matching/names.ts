@@ -1,4 +1,4 @@
-import { english } from '../words/languages.ts';
+import { english } from '../words/language.ts';
 import { fold, type Message, overlaps, type Span, type Token } from '../words/words.ts';
 import type { Found } from './values/found.ts';
 

@@ -2,7 +2,7 @@ import { compilePatternInText, PatternError, type PatternInText } from '../../..
 import { oncePer } from '../../once-per.ts';
 import { describedPattern, requiredPattern } from '../../conditions/condition.ts';
 import type { FlowQuestion } from '../../flows/flow-slots.ts';
-import { english } from '../words/languages.ts';
+import { english } from '../words/language.ts';
 import { fold, messageOf } from '../words/words.ts';
 import { wordsOf } from './values/categories.ts';
 import { type TimeUnit, unitIn } from './values/units.ts';

@@ -1,13 +1,12 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../conversation.ts';
-import type { GeneratorInput } from '../../commands/generator.ts';
+import { type GeneratorInput, presentMoment } from '../../commands/generator.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
 import { oncePer } from '../../once-per.ts';
 import type { Domain, Flow } from '../../model.ts';
 import { type FlowIndex, flowIndexOf } from '../flow-index.ts';
 import { smallTalkTopic } from '../../small-talk/small-talk.ts';
-import { presentMoment } from '../present-moment.ts';
-import { languageFor } from '../words/languages.ts';
+import { languageFor } from '../words/language.ts';
 import { type Message, messageOf, readMessage } from '../words/words.ts';
 import { withoutOpeners } from './phrases.ts';
 import { type Fill, fillUnasked } from './fill.ts';

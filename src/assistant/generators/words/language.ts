@@ -91,7 +91,7 @@ export interface Compound {
 }
 
 /** Reads the file of a language beside this one. */
-export function readLanguage(file: string): Language {
+function readLanguage(file: string): Language {
   const text = readFileSync(new URL(file, import.meta.url), 'utf8');
   const own = dataSchema.parse(parse(text));
   const base = own.base === undefined ? undefined : readLanguage(own.base);
@@ -211,4 +211,21 @@ function lines(text: string): string[] {
 
 function wordsIn(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
+}
+
+/** British and American English. */
+export const english = readLanguage('english.yml');
+
+/** The files of the languages beside English, by code. A further language is a further file. */
+const files: Readonly<Record<string, string>> = { de: 'german.yml' };
+const read = new Map<string, Language>();
+
+/** The language of a code such as `de` or `de-AT`; English for those that have no file. */
+export function languageFor(code: string | undefined): Language {
+  const short = (code ?? 'en').toLowerCase().slice(0, 2);
+  const file = files[short];
+  if (file === undefined) return english;
+  const known = read.get(short) ?? readLanguage(file);
+  read.set(short, known);
+  return known;
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { editDistance } from '../../../config/index.ts';
-import { english } from './languages.ts';
+import { english } from './language.ts';
 import { isNearly, maximumCharacters, readMessage, without } from './words.ts';
 
 const stem = (word: string): string => english.stem(word);

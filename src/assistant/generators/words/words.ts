@@ -1,6 +1,5 @@
 import { editDistance } from '../../../config/index.ts';
-import { english } from './languages.ts';
-import type { Compound, Language } from './language.ts';
+import { type Compound, english, type Language } from './language.ts';
 
 /** Lower case without accents. */
 export function fold(text: string): string {

@@ -12,8 +12,7 @@
 import { codec } from '../codec.ts';
 import type { Dialect } from '../dialect.ts';
 import { codecsOf } from '../v03/codecs.ts';
-import type { FileBytes } from '../v03/part.ts';
-import { restShape } from '../v03/shape.ts';
+import { type FileBytes, restShape } from '../v03/shape.ts';
 import { encodePart } from './part.ts';
 import * as push from './push.ts';
 import { readTaskId, taskName } from './resource-name.ts';

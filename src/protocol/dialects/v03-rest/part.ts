@@ -1,5 +1,5 @@
 import type { Part } from '../../model.ts';
-import { type FileBytes, legacyData } from '../v03/part.ts';
+import { type FileBytes, legacyData } from '../v03/shape.ts';
 
 export function encodePart(part: Part, fileBytes: FileBytes): object {
   if (part.data !== undefined) {

@@ -21,9 +21,8 @@ import { codec } from '../codec.ts';
 import type { Dialect } from '../dialect.ts';
 import { codecsOf } from './codecs.ts';
 import { roleName, stateName } from './names.ts';
-import { encodePart } from './part.ts';
 import * as push from './push.ts';
-import { shape } from './shape.ts';
+import { encodePart, shape } from './shape.ts';
 
 /** The 0.3 dialect of JSON-RPC. */
 export const v03: Dialect = {
