@@ -120,7 +120,9 @@ function readBus(
   yaml: YamlFile,
   root: Section | undefined,
 ): Pick<Sections, 'bus' | 'isBusWritten'> {
-  const url = root?.section('bus')?.get('url');
+  const section = root?.section('bus');
+  section?.secret('passphrase');
+  const url = section?.get('url');
   const hasPassword = typeof url?.value === 'string' && /:\/\/[^/@]*:[^/@]+@/.test(url.value);
   if (hasPassword && !yaml.isInterpolated(['bus', 'url'])) {
     url?.error("don't write secrets into files", 'write "${AMQP_URL}"');

@@ -111,7 +111,7 @@ async function configuredBus(
     );
   }
   const { readBusOptions } = await import('../bus/index.ts');
-  const options = readBusOptions(bus, { directory });
+  const options = readBusOptions(bus, { directory, logger });
   if (options.type === 'memory') {
     if (allowsMemory) return { ...options, logger };
     throw usage(

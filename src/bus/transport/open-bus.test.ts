@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeCertificate } from '../../../test/certificate.ts';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
 import { readBusOptions } from './open-bus.ts';
 
@@ -27,7 +28,8 @@ test('what is wrong is said with its place, and without its value', () => {
 
 test('certificates are read from files beside the configuration, and limits of queues are taken on', async () => {
   await using directory = await temporaryDirectory();
-  await writeFile(join(directory.path, 'ca.pem'), 'PEM');
+  const { certificate } = makeCertificate({ commonName: 'Authority', isAuthority: true });
+  await writeFile(join(directory.path, 'ca.pem'), certificate);
   const section = {
     type: 'rabbitmq',
     url: 'amqps://h',
@@ -39,12 +41,13 @@ test('certificates are read from files beside the configuration, and limits of q
     declare: false,
     queues: { max_messages: 5, retry_delays: [100], dead_letter_ttl: 1_000, reply_expiry: 9 },
   };
-  expect(readBusOptions(section, { directory: directory.path })).toEqual({
+  const options = readBusOptions(section, { directory: directory.path });
+  expect(options).toEqual({
     type: 'rabbitmq',
     url: 'amqps://h',
     hosts: ['one:5671', 'two'],
     vhost: 'agents',
-    tls: { ca: 'PEM' },
+    tls: expect.objectContaining({ last: { ca: certificate } }) as object,
     heartbeat: 20,
     frameMax: 131_072,
     declares: false,
@@ -56,5 +59,6 @@ test('certificates are read from files beside the configuration, and limits of q
     },
   });
   expect(() => readBusOptions({ ...section, ca: 'no.pem' })).toThrow(/bus\.ca.*no\.pem/);
+  expect(() => readBusOptions({ ...section, key: 'own.key' })).toThrow(/bus\.key.*set bus\.cert/);
   expect(() => readBusOptions({ ...section, auth: 'magic' })).toThrow(/bus\.auth/);
 });

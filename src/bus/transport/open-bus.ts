@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { z } from 'zod';
-import { present } from '../../config/index.ts';
+import { type ClientTlsFiles, present } from '../../config/index.ts';
+import { clientTls } from '../../net/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
 import { systemScheduler } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { type Broker, BrokerBus } from './broker-bus.ts';
 import type { Bus, BusQueueOptions } from './bus.ts';
 import type { MemoryBusOptions } from './memory-broker.ts';
@@ -82,6 +82,7 @@ const schema = z.discriminatedUnion('type', [
     ca: z.string().min(1).optional(),
     cert: z.string().min(1).optional(),
     key: z.string().min(1).optional(),
+    passphrase: z.string().min(1).optional(),
     auth: z.enum(['plain', 'external']).optional(),
     /** Seconds. */
     heartbeat: z.number().int().min(0).max(3_600).optional(),
@@ -103,7 +104,7 @@ const schema = z.discriminatedUnion('type', [
 
 /**
  * Reads the section `bus` of a configuration: `{ type: rabbitmq, url: ${AMQP_URL} }` or
- * `{ type: memory }`. Files are relative to `directory`. Throws `CONFIGURATION_INVALID` with the
+ * `{ type: memory }`. Files are relative to `directory`, and read again when they change. Throws `CONFIGURATION_INVALID` with the
  * invalid key, never with its value.
  * @example
  * const options = readBusOptions({ type: 'rabbitmq', url: 'amqp://localhost' });
@@ -111,7 +112,7 @@ const schema = z.discriminatedUnion('type', [
  */
 export function readBusOptions(
   section: unknown,
-  { directory = '.' }: { readonly directory?: string } = {},
+  { directory = '.', logger }: { readonly directory?: string; readonly logger?: Logger } = {},
 ): BusOptions {
   const parsed = schema.safeParse(section);
   if (!parsed.success) {
@@ -127,21 +128,14 @@ export function readBusOptions(
     queues: queueOptions(data.queues),
   });
   if (data.type === 'memory') return { type: 'memory', ...common };
-  const read = (name: 'ca' | 'cert' | 'key'): string | undefined => {
-    const file = data[name];
-    if (file === undefined) return undefined;
-    try {
-      return readFileSync(resolve(directory, file), 'utf8');
-    } catch (cause) {
-      throw invalidConfiguration(`bus.${name}: the file ${file} can't be read`, cause);
-    }
-  };
-  const tls = present({ ca: read('ca'), cert: read('cert'), key: read('key') });
+  const files = busTlsFiles(data);
   return {
     type: 'rabbitmq',
     url: data.url,
     ...common,
-    ...(Object.keys(tls).length > 0 && { tls }),
+    ...(files !== undefined && {
+      tls: clientTls(files, { what: 'the message broker', keyNames, directory, logger }),
+    }),
     ...present({
       hosts: data.hosts,
       vhost: data.vhost,
@@ -157,6 +151,29 @@ export function readBusOptions(
       publishTimeoutMs: data.publish_timeout,
     }),
   };
+}
+
+const keyNames = {
+  ca: 'bus.ca',
+  cert: 'bus.cert',
+  key: 'bus.key',
+  passphrase: 'bus.passphrase',
+};
+
+/**
+ * The files of certificates that the section `bus` names; undefined where it names none.
+ * @example const files = busTlsFiles({ ca: 'ca.pem' });
+ */
+export function busTlsFiles({
+  ca,
+  cert,
+  key,
+  passphrase,
+}: Readonly<Record<string, unknown>>): ClientTlsFiles | undefined {
+  const text = (value: unknown): string | undefined =>
+    typeof value === 'string' ? value : undefined;
+  if ([ca, cert, key].every((value) => text(value) === undefined)) return undefined;
+  return { ca: text(ca), cert: text(cert), key: text(key), passphrase: text(passphrase) };
 }
 
 function queueOptions(section: z.infer<typeof queueLimits>): BusQueueOptions | undefined {

@@ -8,10 +8,12 @@ import {
   LegateError,
   toError,
 } from '../../../protocol/index.ts';
+import type { ClientTls } from '../../../net/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry } from '../../../time/index.ts';
 import { defaultMaxBodyBytes } from '../bus.ts';
+import { type BrokerTls, currentTls, rotatingTls } from './broker-tls.ts';
 import { connectError, isPermanent } from './connect-error.ts';
 import { guardedReads } from './content-guard.ts';
 import type { ServerProperties } from './handshake.ts';
@@ -24,8 +26,11 @@ export interface RabbitConnectionOptions {
   readonly hosts?: readonly string[];
   /** @default that of the URL, or "/" */
   readonly vhost?: string;
-  /** Certificates as PEM: trusted CAs, and our own. @default those that Node trusts, and none */
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /**
+   * Certificates as PEM: trusted CAs, and our own; or `clientTls` for files, which each new connection reads
+   * as they are then. @default those that Node trusts, and none
+   */
+  readonly tls?: BrokerTls | ClientTls;
   /** How to authenticate: with user and password, or with the certificate. @default 'plain' */
   readonly auth?: 'plain' | 'external';
   /**
@@ -74,7 +79,7 @@ export const connectPauses = { initialMs: 200, maximumMs: 5_000 };
  */
 export async function connect(options: ConnectOptions): Promise<OpenConnection> {
   const { scheduler, connectTimeoutMs = defaultConnectTimeoutMs, onWait, signal } = options;
-  const url = readUrl(options);
+  const url = readUrl({ ...options, tls: await currentTls(options.tls) });
   const { hosts = [] } = options;
   const deadline = scheduler.now() + connectTimeoutMs;
   return retry(
@@ -96,7 +101,11 @@ export async function connect(options: ConnectOptions): Promise<OpenConnection> 
   );
 }
 
-function readUrl({ url: given, tls, auth }: ConnectOptions): URL {
+function readUrl({
+  url: given,
+  tls,
+  auth,
+}: Pick<ConnectOptions, 'url' | 'auth'> & { readonly tls: BrokerTls | undefined }): URL {
   const url = URL.parse(given);
   if (url === null || !['amqp:', 'amqps:'].includes(url.protocol)) {
     throw invalidConfiguration(
@@ -134,6 +143,7 @@ async function attemptOnce(
   const { logger, purpose, hosts = [], vhost, signal } = options;
   const { maxBodyBytes = defaultMaxBodyBytes } = options;
   let server: ServerProperties | undefined;
+  const tls = options.tls === undefined ? undefined : await rotatingTls(options.tls, logger);
   const connection = new Connection({
     // The library takes the virtual host from the URL only.
     url: withVhost(url, vhost),
@@ -150,7 +160,7 @@ async function attemptOnce(
     retryHigh: 5_000,
     acquireTimeout: 10_000,
     heartbeat: options.heartbeat ?? defaultHeartbeat,
-    ...present({ tls: options.tls, frameMax: options.frameMax }),
+    ...present({ tls: tls?.options, frameMax: options.frameMax }),
   });
   const where = hosts.length === 0 ? url.host : hosts.join(', ');
   let isOpen = false;
@@ -161,6 +171,7 @@ async function attemptOnce(
       signal?.addEventListener('abort', onAbort, { once: true });
       connection.once('connection', resolve);
       connection.on('error', (error: unknown) => {
+        void tls?.refresh();
         if (isOpen) {
           const lost = { host: where, purpose, reason: errorMessage(error) };
           logger.warn(lost, 'bus.connection.lost');

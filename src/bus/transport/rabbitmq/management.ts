@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { z } from 'zod';
 import { LegateError, parseJson } from '../../../protocol/index.ts';
 import { within } from '../../../time/index.ts';
+import { type BrokerTls, currentTls } from './broker-tls.ts';
 import type { RabbitConnectionOptions } from './connection.ts';
 
 /**
@@ -56,7 +57,7 @@ export async function brokerQueues(
   target.username = '';
   target.password = '';
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  const { status, body } = await get(target, { authorization, tls });
+  const { status, body } = await get(target, { authorization, tls: await currentTls(tls) });
   if (status === 401 || status === 403) {
     throw unavailable(
       target,
@@ -78,7 +79,7 @@ export async function brokerQueues(
 
 function get(
   url: URL,
-  { authorization, tls = {} }: { authorization: string; tls: RabbitConnectionOptions['tls'] },
+  { authorization, tls = {} }: { authorization: string; tls: BrokerTls | undefined },
 ): Promise<{ readonly status: number; readonly body: string }> {
   const reason = (): Error => unavailable(url, `no answer within ${timeoutMs} ms`);
   const ask = (signal: AbortSignal) =>

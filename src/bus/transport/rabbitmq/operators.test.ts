@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
@@ -10,21 +10,34 @@ import { LegateError } from '../../../protocol/index.ts';
 import { declareAgentQueue } from '../../host/host.ts';
 import { codeOf, eventually, nameOf } from '../bus.contract.ts';
 import { type Bus, done } from '../bus.ts';
-import { openBus } from '../open-bus.ts';
+import { openBus, readBusOptions } from '../open-bus.ts';
 import { discoveryQueue, taskQueue, taskQueueName, topics } from '../topics.ts';
 import type { RabbitBusOptions } from './rabbit-broker.ts';
 
+const newKey = [
+  '-newkey',
+  'ec',
+  '-pkeyopt',
+  'ec_paramgen_curve:prime256v1',
+  '-nodes',
+  '-days',
+  '2',
+];
+
 /** Makes an authority, and certificates of the broker and of a user. */
 function makeCertificates(directory: string): void {
-  const openssl = (...args: string[]) =>
-    execFileSync('openssl', args, { cwd: directory, stdio: 'ignore' });
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=test-ca');
-  for (const name of ['localhost', 'researcher']) {
-    const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-addext', `subjectAltName=DNS:${name}`];
-    const files = ['-keyout', `${name}.key`, '-out', `${name}.pem`];
-    openssl('req', '-x509', ...key, ...signed, ...files, '-subj', `/CN=${name}`);
-  }
+  const files = ['-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=test-ca'];
+  const args = ['req', '-x509', ...newKey, ...files];
+  execFileSync('openssl', args, { cwd: directory, stdio: 'ignore' });
+  for (const name of ['localhost', 'researcher']) makeCertificate(directory, name);
+}
+
+/** Makes a certificate of the authority. */
+function makeCertificate(directory: string, name: string): void {
+  const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-addext', `subjectAltName=DNS:${name}`];
+  const files = ['-keyout', `${name}.key`, '-out', `${name}.pem`];
+  const args = ['req', '-x509', ...newKey, ...signed, ...files, '-subj', `/CN=${name}`];
+  execFileSync('openssl', args, { cwd: directory, stdio: 'ignore' });
 }
 
 describe('RabbitMQ as its operators set it up', { timeout: 120_000 }, () => {
@@ -125,6 +138,40 @@ describe('RabbitMQ as its operators set it up', { timeout: 120_000 }, () => {
     expect(refused.message).toMatch(/refused the certificate/);
     const without = await failure({ url, auth: 'external', tls });
     expect(without.message).toMatch(/set cert and key/);
+  });
+
+  test('a client certificate that was replaced is presented with the next connection', async () => {
+    for (const user of ['first', 'second']) {
+      await broker.control('add_user', user, 'unused');
+      await broker.control('set_permissions', user, '.*', '.*', '.*');
+      makeCertificate(directory, user);
+    }
+    const use = (user: string): void => {
+      copyFileSync(join(directory, `${user}.pem`), join(directory, 'own.pem'));
+      copyFileSync(join(directory, `${user}.key`), join(directory, 'own.key'));
+    };
+    use('first');
+    const files = { ca: 'ca.pem', cert: 'own.pem', key: 'own.key' };
+    const url = `amqps://localhost:${tlsPort}`;
+    const section = { type: 'rabbitmq', url, auth: 'external', ...files };
+    const bus = await openBus(readBusOptions(section, { directory }));
+    cleanups.push(() => bus.close());
+    const connected = async (user: string): Promise<number> =>
+      (await broker.control('list_connections', 'user'))
+        .split('\n')
+        .filter((line) => line.trim() === user).length;
+    expect(await connected('first')).toBe(2);
+    use('second');
+    // The files are looked at every two seconds at most.
+    await expect
+      .poll(
+        async () => {
+          if ((await connected('first')) > 0) await broker.closeConnections();
+          return connected('second');
+        },
+        { timeout: 60_000, interval: 500 },
+      )
+      .toBe(2);
   });
 
   test('the next host is tried, and connections are named by what they are for', async () => {
