@@ -1,5 +1,6 @@
+import { STATUS_CODES } from 'node:http';
 import { APICallError } from '@ai-sdk/provider';
-import { type ErrorCode, LegateError, shortened } from '../protocol/index.ts';
+import { type ErrorCode, isJsonObject, LegateError, shortened } from '../protocol/index.ts';
 import { retryAfterMs } from '../time/index.ts';
 import { packageKeyHint } from './providers.ts';
 
@@ -46,7 +47,7 @@ export function describeModelFailure(
   }
   const api = apiError(thrown);
   if (api === undefined) {
-    const text = messageIn(thrown);
+    const text = messageIn(thrown) ?? 'unknown failure';
     const error = new LegateError('UNAVAILABLE', `${named(asked)} failed: ${shorten(text)}`, {
       cause: thrown,
     });
@@ -60,7 +61,8 @@ export function describeModelFailure(
   });
   return {
     error,
-    isRetryable: api.isRetryable,
+    // An account without credit stays without credit.
+    isRetryable: api.isRetryable && !/insufficient_quota/.test(api.responseBody ?? ''),
     ...(askedMs !== undefined && { retryAfterMs: askedMs }),
   };
 }
@@ -72,22 +74,41 @@ const tooLong =
 /** Google answers 400 to a wrong key. */
 const badKey = /api[ _-]?key (?:not valid|invalid|expired)|invalid api[ _-]?key/i;
 
-function codeOf({ statusCode, message, responseBody = '' }: APICallError): ErrorCode {
+function codeOf(error: APICallError): ErrorCode {
+  const { statusCode, responseBody = '' } = error;
   if (statusCode === 429) return 'RATE_LIMITED';
-  const isRequest = statusCode === 400 || statusCode === 413 || statusCode === 422;
+  if (statusCode === 413) return 'CONTEXT_TOO_LONG';
+  const isRequest = statusCode === 400 || statusCode === 422;
   const isLong =
-    isRequest && (tooLong.test(message) || /context_length_exceeded/.test(responseBody));
+    isRequest && (tooLong.test(wordsOf(error)) || /context_length_exceeded/.test(responseBody));
   return isLong ? 'CONTEXT_TOO_LONG' : 'UNAVAILABLE';
 }
 
-function toMessage({ statusCode, message }: APICallError, model: FailedModel): string {
+/**
+ * What the service said. An adapter that does not know the form of its answer, as of a proxy in front of
+ * it, has the name of the status only.
+ */
+function wordsOf({ statusCode = 0, message, responseBody = '' }: APICallError): string {
+  if (message !== '' && message !== STATUS_CODES[statusCode]) return message;
+  try {
+    const body: unknown = JSON.parse(responseBody);
+    const said = isJsonObject(body) ? (body['error'] ?? body['detail'] ?? body) : body;
+    return messageIn(said) ?? message;
+  } catch {
+    return message;
+  }
+}
+
+function toMessage(error: APICallError, model: FailedModel): string {
   const { keyHint = packageKeyHint(model.provider ?? '') ?? 'check its API key' } = model;
-  const why = shorten(message);
+  const { statusCode } = error;
+  const words = wordsOf(error);
+  const why = shorten(words);
   if (statusCode === undefined) return `${named(model)} could not be reached: ${why}`;
   // The status came before the connection broke, or before something that is not an answer.
   if (statusCode < 300) return `${named(model)} broke off its answer: ${why}`;
   const answered = `${named(model)} answered ${statusCode}: ${why}`;
-  const isRefused = statusCode === 401 || statusCode === 403 || badKey.test(message);
+  const isRefused = statusCode === 401 || statusCode === 403 || badKey.test(words);
   if (isRefused) return `${answered}; ${keyHint}`;
   return statusCode === 404 ? `${answered}; check the name of the model and the URL` : answered;
 }
@@ -113,19 +134,19 @@ function retryAfter(error: APICallError, now: number): number | undefined {
 }
 
 /** The words of an error of any form: error parts of streams may be strings or plain objects. */
-function messageIn(thrown: unknown): string {
+function messageIn(thrown: unknown): string | undefined {
   if (typeof thrown === 'string') return thrown;
   if (typeof thrown === 'object' && thrown !== null) {
     if ('message' in thrown && typeof thrown.message === 'string') return thrown.message;
     if ('error' in thrown) return messageIn(thrown.error);
   }
-  return 'unknown failure';
+  return undefined;
 }
 
 /** A provider reported a failure during its answer: it is transient like a broken connection. */
 export function failedMidway(thrown: unknown, model: string): unknown {
   if (thrown instanceof LegateError || apiError(thrown) !== undefined) return thrown;
-  const message = `model ${model} failed in its answer: ${shorten(messageIn(thrown))}`;
+  const message = `model ${model} failed in its answer: ${shorten(messageIn(thrown) ?? 'unknown failure')}`;
   const code = tooLong.test(message) ? 'CONTEXT_TOO_LONG' : 'UNAVAILABLE';
   return new LegateError(code, message, { cause: thrown });
 }

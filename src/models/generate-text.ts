@@ -9,6 +9,7 @@ import type {
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
 import { present } from '../config/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import { Deadline, until } from '../time/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { timedOut } from './failure.ts';
@@ -129,7 +130,12 @@ export async function generateText(
         onText === undefined
           ? model.doGenerate(call)
           : streamText(model, call, { signal, silenceMs, onText });
-      return toGeneratedText(await until(asking, signal), attempt);
+      const result = await until(asking, signal);
+      const { unified, raw = 'no reason given' } = result.finishReason;
+      // Such as a call of a tool that the provider cannot read: another attempt may succeed.
+      if (unified === 'error')
+        throw new LegateError('UNAVAILABLE', `model ${model.modelId} failed in its answer: ${raw}`);
+      return toGeneratedText(result, attempt);
     },
   );
 }

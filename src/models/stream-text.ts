@@ -157,9 +157,10 @@ class StreamedAnswer {
   }
 
   result(): LanguageModelV4GenerateResult {
-    // Adapters make up a finish without a reason where the provider closed the stream without one.
+    // Adapters make up a finish where the provider closed the stream without one.
     const { unified, raw } = this.#end?.finishReason ?? {};
-    if (this.#end === undefined || (unified === 'other' && raw === undefined)) {
+    const isMadeUp = unified === 'interrupted' || (unified === 'other' && raw === undefined);
+    if (this.#end === undefined || isMadeUp) {
       throw new LegateError('UNAVAILABLE', `model ${this.#model} broke off its answer`);
     }
     const text: LanguageModelV4Content[] =

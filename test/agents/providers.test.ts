@@ -118,6 +118,13 @@ test.each([
     'model claude-opus-5 of anthropic.messages answered 401: invalid x-api-key; check ANTHROPIC_API_KEY in the environment',
   ],
   [
+    'Anthropic behind a proxy with errors of another form',
+    401,
+    { error: { message: keyWords, code: 401 } },
+    (baseURL: string) => createAnthropic({ baseURL, apiKey: 'wrong' })('claude-opus-5'),
+    'answered 401: Incorrect API key provided: sk-wro...; check ANTHROPIC_API_KEY',
+  ],
+  [
     'Google',
     400,
     { error: { code: 400, message: 'API key not valid. Pass one.', status: 'INVALID_ARGUMENT' } },
@@ -258,6 +265,56 @@ test.each([
   expect([result.text, endpoint.calls.length]).toEqual(['A whole answer.', 2]);
 });
 
+test.each([
+  [
+    'OpenAI',
+    openAiResponses,
+    (url: string) => createOpenAI({ baseURL: url, apiKey: 'k' })('gpt-5'),
+  ],
+  [
+    'Anthropic',
+    anthropicMessages,
+    (url: string) => createAnthropic({ baseURL: url, apiKey: 'k' })('claude'),
+  ],
+  [
+    'Google',
+    googleContent,
+    (url: string) => createGoogleGenerativeAI({ baseURL: url, apiKey: 'k' })('gemini'),
+  ],
+])('%s: a stream that is closed without a finish is retried', async (_name, whole, modelAt) => {
+  let calls = 0;
+  const wire: Wire = (said) => {
+    const events = whole(said);
+    calls += 1;
+    // Neither the last text, nor what says that it is the last.
+    return calls === 1 ? events.slice(0, Math.max(1, events.length - 3)) : events;
+  };
+  await using endpoint = await startProvider(wire, ['A broken answer.', 'A whole answer.']);
+  const agent = llmAgent({ name: 'a', model: modelAt(endpoint.url), random: () => 0 });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  const { text, state } = await runner.run({ message: 'Go' });
+  expect([state, text, calls]).toEqual(['completed', 'A whole answer.', 2]);
+});
+
+test('an answer that the provider ends with an error is retried, and fails the task in the end', async () => {
+  const malformed = { candidates: [{ content: {}, finishReason: 'MALFORMED_FUNCTION_CALL' }] };
+  const wires: Wire[] = [() => [malformed], googleContent];
+  await using endpoint = await startProvider(
+    (said) => wires.shift()?.(said) ?? [malformed],
+    ['x', 'A whole answer.', 'x', 'x'],
+  );
+  const google = createGoogleGenerativeAI({ baseURL: endpoint.url, apiKey: 'k' });
+  const model = google('gemini-3-pro');
+  const agent = llmAgent({ name: 'a', model, modelRetries: 1, random: () => 0 });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  expect((await runner.run({ message: 'Go' })).text).toBe('A whole answer.');
+  const { state, error } = await runner.run({ message: 'Go on' });
+  expect([state, String(error)]).toEqual([
+    'failed',
+    expect.stringContaining('failed in its answer: MALFORMED_FUNCTION_CALL'),
+  ]);
+});
+
 test('the words of a provider that fails in its answer are kept', async () => {
   const failed = { error: { message: 'the cluster is on fire' } };
   await using endpoint = await startProvider(() => [half, failed], ['unused']);
@@ -267,6 +324,28 @@ test('the words of a provider that fails in its answer are kept', async () => {
   const { state, error } = await runner.start({ message: 'Go' }).result();
   expect(state).toBe('failed');
   expect(String(error)).toContain('the cluster is on fire');
+});
+
+test.each([
+  [
+    'a request that is too large',
+    413,
+    { type: 'error', error: { type: 'request_too_large', message: 'Request exceeds 32 MB' } },
+    'CONTEXT_TOO_LONG',
+  ],
+  [
+    'an account without credit',
+    429,
+    { error: { message: 'You exceeded your quota.', code: 'insufficient_quota' } },
+    'RATE_LIMITED',
+  ],
+])('%s is not sent again', async (_name, status, body, code) => {
+  await using endpoint = await startRefusing(status, body);
+  const model = createOpenAI({ baseURL: endpoint.url, apiKey: 'k' })('gpt-5');
+  const agent = llmAgent({ name: 'a', model, random: () => 0 });
+  await using runner = new Runner({ agent, logger: silentLogger });
+  expect((await runner.run({ message: 'Go' })).error).toMatchObject({ code });
+  expect(endpoint.calls).toHaveLength(1);
 });
 
 test('a prompt that is too long fails with a code of its own', async () => {

@@ -39,7 +39,7 @@ const maxCalls = 128;
 const maxTransfers = 8;
 const maxRepairs = 2;
 /** Why a model stopped whose answer is not whole. */
-const cutReasons: ReadonlySet<string> = new Set(['length', 'content-filter', 'error']);
+const cutReasons: ReadonlySet<string> = new Set(['length', 'content-filter']);
 /** An estimate that holds for most languages and models. */
 const charactersPerToken = 4;
 
