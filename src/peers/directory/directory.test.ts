@@ -129,6 +129,11 @@ test('our own announcement is ignored, and an invalid card is refused', async ()
   await expect(directory.announced(here(null))).rejects.toMatchObject({ code: 'INVALID_PARAMS' });
 });
 
+test('a shared list of well-known peers may contain the agent itself', async () => {
+  const { directory } = await start({ self: 'Me', wellKnown: [{ name: 'me' }, { name: 'bob' }] });
+  expect((await directory.list()).map(({ name }) => name)).toEqual(['bob']);
+});
+
 test('the number of announced agents is bounded', async () => {
   const { directory } = await start({ maxAnnounced: 2 });
   await directory.announced(here(card('a')));

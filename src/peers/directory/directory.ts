@@ -69,6 +69,7 @@ export class Directory {
   #refreshing: { stop(): void } | undefined;
 
   constructor(options: DirectoryOptions) {
+    const self = keyOf(options.self ?? '');
     this.#options = options;
     this.#scheduler = options.scheduler ?? systemScheduler;
     this.#logger = options.logger ?? silentLogger;
@@ -87,7 +88,10 @@ export class Directory {
         'requireSignedCards needs a way to verify signatures: set verifyCard',
       );
     }
-    for (const peer of options.wellKnown ?? []) this.#wellKnown.set(keyOf(peer.name), peer);
+    for (const peer of options.wellKnown ?? []) {
+      // Agents that share a configuration list each other and themselves.
+      if (keyOf(peer.name) !== self) this.#wellKnown.set(keyOf(peer.name), peer);
+    }
   }
 
   /** Registers the well-known peers, fetches their cards, and refreshes them periodically. */
