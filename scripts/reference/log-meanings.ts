@@ -126,6 +126,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'bus.message.redelivered': 'The broker delivered a message again; the engine deduplicates it',
   'bus.queue.bind_refused': 'The user may not bind queues; the existing bindings are used',
   'bus.queue.compare_refused': 'The user may not compare the arguments of queues',
+  'bus.queue.delete_failed':
+    'The queue of answers was not deleted at shutdown; it expires (`queues.reply_expiry`)',
   'bus.queue.full': 'A queue has reached its limit; messages to it are refused',
   'bus.queue.migrated': 'A queue was replaced by one with the configured arguments',
   'bus.task.accept_failed':

@@ -93,9 +93,18 @@ describe('with the management API', slow, () => {
     const { bus, name } = folder;
     await folder.run(['bus', 'declare', name]);
     const real = `rockbot.${name}.agent-task-${name}`;
-    const network = await joinPeers({ name, store: openMemory(), links: [busLink({ bus })] });
-    await network.started;
+    const network = await joinPeers({
+      name,
+      store: openMemory(),
+      links: [busLink({ bus })],
+      wellKnown: [{ name: 'somebody' }],
+    });
+    // An open call keeps the queue of answers.
+    await bus.declare({ name: `held-${name}`, topics: [topics.task('somebody')] });
+    const session = { id: 'c', caller: { tenant: '', subject: 'user', method: 'test' } };
+    await network.invoker.invoke({ agent: 'somebody', message: 'x' }, session);
     await network.close();
+    await bus.delete(`held-${name}`);
     const body = JSON.stringify({ message: message('hello') });
     await bus.publish(topics.task(name), { type: 'task', body });
     const kept = await onTerminal(folder, ['bus', 'purge', name], 'n');

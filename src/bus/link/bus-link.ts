@@ -174,7 +174,8 @@ export interface BusTransportOptions extends Identification {
 
 /**
  * A transport to peers on the bus. Replies wait in a durable queue, so that none is lost while this
- * process is down.
+ * process is down. The queue is there only while answers may come: from the first call until a process
+ * that owns its store shuts down without open calls.
  */
 export class BusTransport implements PeerTransport {
   readonly transportKind = 'bus';
@@ -186,7 +187,7 @@ export class BusTransport implements PeerTransport {
   /** Handles the replies of each task in order. */
   readonly #queue = new KeyedQueue();
   #listener: PeerListener | undefined;
-  #consumption: Consumption | undefined;
+  #consumption: Promise<Consumption> | undefined;
 
   constructor(options: BusTransportOptions) {
     this.#options = options;
@@ -203,11 +204,16 @@ export class BusTransport implements PeerTransport {
   async start(listener: PeerListener): Promise<void> {
     const { bus } = this.#options;
     this.#listener = listener;
-    const take = (delivery: Delivery): Promise<AckDecision> => this.#enqueue(delivery);
-    this.#consumption = await bus.consume(this.#replies, take, { prefetch: 50 });
+    // While it can't be inspected it may have answers.
+    const isThere = await bus.inspect(this.#replies.name).then(
+      (state) => state !== undefined,
+      () => true,
+    );
+    if (isThere) await this.#consume();
   }
 
   async send(invocation: Invocation): Promise<void> {
+    await this.#consume();
     const { message } = invocation;
     const { metadata } = message;
     const request = { message, ...(metadata !== undefined && { metadata }) };
@@ -216,8 +222,10 @@ export class BusTransport implements PeerTransport {
     await sendTask(this.#sender, await this.#nameOf(invocation), request, exchange);
   }
 
-  /** Nothing to do: the replies wait in the queue. */
-  async resume(): Promise<void> {}
+  /** The replies wait in the queue. */
+  async resume(): Promise<void> {
+    await this.#consume();
+  }
 
   async cancel(invocation: Invocation): Promise<void> {
     const id = invocation.remote?.taskId ?? invocation.id;
@@ -225,8 +233,37 @@ export class BusTransport implements PeerTransport {
     await sendCancel(this.#sender, agent, id, this.#exchange(invocation));
   }
 
-  async stop(): Promise<void> {
-    await this.#consumption?.close();
+  async stop({ expectsAnswers }: { readonly expectsAnswers: boolean }): Promise<void> {
+    const consumption = await this.#consumption?.catch(() => undefined);
+    if (consumption === undefined) return;
+    await consumption.close();
+    if (!expectsAnswers) await this.#deleteReplies();
+  }
+
+  /** What a later start makes again; a broker that is away expires the queue. */
+  async #deleteReplies(): Promise<void> {
+    const { bus, logger } = this.#options;
+    const { name } = this.#replies;
+    try {
+      const { messages = 1, consumers = 1, deadLetters = 1 } = (await bus.inspect(name)) ?? {};
+      if (messages + consumers + deadLetters === 0) await bus.delete(name);
+    } catch (error) {
+      logger?.debug({ queue: name, error }, 'bus.queue.delete_failed');
+    }
+  }
+
+  /** Declares the reply queue and takes its messages, once; a failure is retried by the next call. */
+  async #consume(): Promise<void> {
+    const take = (delivery: Delivery): Promise<AckDecision> => this.#enqueue(delivery);
+    const consuming = (this.#consumption ??= this.#options.bus.consume(this.#replies, take, {
+      prefetch: 50,
+    }));
+    try {
+      await consuming;
+    } catch (error) {
+      if (this.#consumption === consuming) this.#consumption = undefined;
+      throw error;
+    }
   }
 
   #exchange({ id }: Invocation): {

@@ -12,7 +12,7 @@ import type { Bus } from '../transport/bus.ts';
 import { isBusName } from '../transport/checks.ts';
 import { topics } from '../transport/topics.ts';
 import { busLink, replyName } from './bus-link.ts';
-import { joinPeers } from '../../peers/index.ts';
+import { joinPeers, type PeerNetwork } from '../../peers/index.ts';
 
 const caller: Caller = { tenant: '', subject: 'user', method: 'test' };
 const session = { id: 'c1', caller };
@@ -83,6 +83,29 @@ describeBuses('answers', (buses) => {
     await eventually(async () => (await after.invoker.find(id))?.outcome?.text).toBe('heard x');
   });
 
+  test('have a queue from the first call until their process shuts down without open calls', async () => {
+    const bus = await buses.open();
+    const peer = await slowAgent(bus);
+    const name = nameOf('me');
+    const store = openMemory();
+    const queue = `legate.response.${await replyName(name, store.records, systemScheduler)}`;
+    const isThere = async () => (await bus.inspect(queue)) !== undefined;
+    const call = ({ invoker }: PeerNetwork) =>
+      invoker.invoke({ agent: peer.name, skill: 'echo', message: 'x' }, session, { mode: 'wait' });
+    const first = await joinNetwork(bus, name, store, peer.name);
+    expect(await isThere()).toBe(false);
+    const { id } = await call(first);
+    expect(await isThere()).toBe(true);
+    await first.close();
+    expect(await isThere()).toBe(true);
+    peer.proceed();
+    const second = await joinNetwork(bus, name, store, peer.name);
+    await eventually(async () => (await second.invoker.find(id))?.outcome?.text).toBe('heard x');
+    await second.invoker.wait((await call(second)).id);
+    await second.close();
+    expect(await isThere()).toBe(false);
+  });
+
   test('unexpected replies are logged as a warning', async () => {
     const bus = await buses.open();
     const warnings: string[] = [];
@@ -96,8 +119,10 @@ describeBuses('answers', (buses) => {
     };
     const store = openMemory();
     const name = nameOf('me');
-    const network = await joinNetwork(bus, name, store, 'nobody', logger);
+    const peer = await slowAgent(bus);
+    const network = await joinNetwork(bus, name, store, peer.name, logger);
     buses.after(() => network.close());
+    await network.invoker.invoke({ agent: peer.name, skill: 'echo', message: 'x' }, session);
     const topic = topics.response(await replyName(name, store.records, systemScheduler));
     const body = '{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}}';
     await bus.publish(topic, { type: 'result', body, correlationId: 'unknown' });

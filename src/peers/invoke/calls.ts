@@ -68,6 +68,8 @@ export class Calls {
   readonly #watchers = new Map<string, Set<Watcher>>();
   /** The status messages of open invocations: what was passed on, and what waits for a waiter. */
   readonly #progress = new Map<string, { seen: Set<string>; unheard: string[] }>();
+  /** A call has timed out, whose peer may still answer. */
+  hasTimedOut = false;
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -294,6 +296,7 @@ export class Calls {
       if (invocation === undefined || invocation.state === 'ended') return;
       if (invocation.deadline > scheduler.now()) return this.#time(invocation);
       const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
+      this.hasTimedOut = true;
       await this.abandon(id, { end: 'timed-out', text, data: [] });
     };
     expire().catch((error: unknown) => {

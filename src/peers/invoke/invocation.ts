@@ -214,7 +214,8 @@ export interface PeerTransport {
   resume(invocation: Invocation): Promise<void>;
   /** Cancels the task at the peer, and stops following it. */
   cancel(invocation: Invocation): Promise<void>;
-  stop(): Promise<void>;
+  /** `expectsAnswers`: a later process may get answers to calls of this one. */
+  stop(options: { readonly expectsAnswers: boolean }): Promise<void>;
 }
 
 const day = 24 * 60 * 60 * 1000;
@@ -306,8 +307,8 @@ export class InvocationStore {
   }
 
   /** The unfinished invocations of all conversations, with the replica that claimed each. */
-  unfinished(): Promise<readonly Entry[]> {
-    return this.#entries(this.#prefix);
+  unfinished(limit?: number): Promise<readonly Entry[]> {
+    return this.#entries(this.#prefix, limit);
   }
 
   /** All invocations, ended ones included. */

@@ -138,7 +138,8 @@ export class Invoker {
   async stop(): Promise<void> {
     this.#closing.abort(shuttingDown());
     this.#calls.stop();
-    for (const transport of this.#options.transports) await transport.stop();
+    const expectsAnswers = await this.#expectsAnswers();
+    for (const transport of this.#options.transports) await transport.stop({ expectsAnswers });
     await this.#queue.idle();
     await this.#leave?.();
     this.telemetry.close();
@@ -289,6 +290,15 @@ export class Invoker {
   /** Stores what the turn that made a call has to know when it runs again. */
   async keepOrigin(id: string, origin: InvocationOrigin): Promise<void> {
     await this.#calls.change(id, (current) => ({ ...current, origin }));
+  }
+
+  /** Whether a later process, or another one on the same store, may get an answer. */
+  async #expectsAnswers(): Promise<boolean> {
+    if (this.#options.store.shared || this.#calls.hasTimedOut) return true;
+    return this.#store.unfinished(1).then(
+      (unfinished) => unfinished.length > 0,
+      () => true,
+    );
   }
 
   async #checkInFlight(session: InvocationSession): Promise<void> {
