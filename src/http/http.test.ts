@@ -143,6 +143,28 @@ describe('JSON-RPC', () => {
     expect(former).toHaveProperty('result.status.state', 'completed');
   });
 
+  test('RockBot gets the text of artifacts in the status message, clients of a stated version do not', async () => {
+    const writer = agent({ name: 'writer' }, async function* () {
+      yield chunk('a', 'One ');
+      yield chunk('a', 'two', { append: true, last: true });
+    });
+    const url = await start({ compatibility: 'rockbot' }, writer);
+    const headers = { 'content-type': 'application/json' };
+    const params = { message: { role: 'user', parts: [{ text: 'Count' }] } };
+    const { body } = await call(url, rpc('SendMessage', params), headers);
+    expect(body).toHaveProperty('result.task.status.message.parts', [{ text: 'One two' }]);
+    const { id } = (body as unknown as { result: { task: { id: string } } }).result.task;
+    const got = await call(url, rpc('GetTask', { id }), headers);
+    expect(got.body).toHaveProperty('result.status.message.parts', [{ text: 'One two' }]);
+    const streaming = rpc('message/sendStream', params);
+    const stream = await fetch(url, { method: 'POST', headers, body: streaming });
+    const last = (await stream.text()).trim().split('\n').at(-1) ?? '';
+    expect(last).toContain('"parts":[{"text":"One two"}]');
+    const stated = { ...headers, 'a2a-version': '1.0' };
+    const plain = await call(url, rpc('GetTask', { id }), stated);
+    expect(plain.body).not.toHaveProperty('result.status.message');
+  });
+
   test('a message in flight answers HTTP 409 with a JSON-RPC error', async () => {
     const gate = Promise.withResolvers<void>();
     const slow = agent({ name: 'slow' }, async function* () {

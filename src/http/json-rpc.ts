@@ -35,7 +35,7 @@ import {
   requireJson,
 } from './request.ts';
 import { reportError, sendJson, sendResult } from './respond.ts';
-import { asRockbotClient } from './rockbot-client.ts';
+import { answersWithTask, asRockbotClient, RockbotAnswers } from './rockbot-client.ts';
 import { sendEvent } from './sse.ts';
 
 const dialects = { '1.0': v1, '0.3': v03 } as const;
@@ -88,6 +88,11 @@ export async function handleJsonRpc(
       envelope: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'],
       empty: version === '1.0' ? '{}' : 'null',
       errorFrame: (error) => `data: ${errorText(error, id)}\n\n`,
+      // Clients that state a version read artifacts.
+      ...(isRockbot &&
+        stated === '' &&
+        version === '1.0' &&
+        answersWithTask.includes(operation) && { rewrite: new RockbotAnswers() }),
     });
   } catch (thrown) {
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);

@@ -1,5 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Dialect, LegateError, toLegateError } from '../protocol/index.ts';
+import {
+  type Dialect,
+  LegateError,
+  type StreamResponse,
+  toLegateError,
+} from '../protocol/index.ts';
 import {
   type DeniedRequest,
   extensionHeaders,
@@ -71,6 +76,11 @@ export interface ResultEncoding {
   /** The frame of an error within a stream. */
   readonly errorFrame: (error: LegateError) => string;
   readonly meter: RequestMeter;
+  /** Changes answers of 1.0 for clients that read them differently. @default none */
+  readonly rewrite?: {
+    answer(text: string): string;
+    event(event: StreamResponse): StreamResponse;
+  };
 }
 
 export async function sendResult(
@@ -79,7 +89,7 @@ export async function sendResult(
   result: OperationResult,
   encoding: ResultEncoding,
 ): Promise<void> {
-  const { dialect, call, closing, mediaType, empty } = encoding;
+  const { dialect, call, closing, mediaType, empty, rewrite } = encoding;
   const [before, after] = encoding.envelope;
   if (result.kind === 'stream') {
     encoding.meter.stream();
@@ -87,9 +97,11 @@ export async function sendResult(
       encode(event) {
         const { body, isLast } = event;
         const text =
-          dialect.version === '1.0'
-            ? body.text
-            : JSON.stringify(dialect.streamResponse.encode(body.value, isLast));
+          dialect.version !== '1.0'
+            ? JSON.stringify(dialect.streamResponse.encode(body.value, isLast))
+            : rewrite === undefined
+              ? body.text
+              : JSON.stringify(rewrite.event(body.value));
         return frame(event, `${before}${text}${after}`);
       },
       encodeError: encoding.errorFrame,
@@ -99,7 +111,8 @@ export async function sendResult(
       closing,
     });
   }
-  const text = result.kind === 'json' ? result.text : empty;
+  const stored = result.kind === 'json' ? result.text : empty;
+  const text = rewrite === undefined ? stored : rewrite.answer(stored);
   return sendJson(response, 200, `${before}${text}${after}`, {
     ...contextHints(service, result),
     ...extensionHeaders(service, call),

@@ -1,4 +1,17 @@
-import { isJsonObject, type JsonObject, parseJsonRpcRequest } from '../protocol/index.ts';
+import {
+  isJsonObject,
+  Json,
+  type JsonObject,
+  type Message,
+  type Operation,
+  parseJsonRpcRequest,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  TaskFold,
+  taskBefore,
+  textOf,
+} from '../protocol/index.ts';
 
 type JsonRpcRequest = ReturnType<typeof parseJsonRpcRequest>;
 
@@ -47,4 +60,57 @@ function withoutNesting(params: JsonRpcRequest['params']): JsonRpcRequest['param
 
 function hasKinds({ parts }: JsonObject): boolean {
   return Array.isArray(parts) && parts.some((part) => isJsonObject(part) && 'kind' in part);
+}
+
+/** Operations whose answers have a task. */
+export const answersWithTask: readonly Operation[] = [
+  'sendMessage',
+  'sendStreamingMessage',
+  'getTask',
+  'subscribeToTask',
+  'cancelTask',
+];
+
+/**
+ * Answers as clients of RockBot's gateway read them: of a completed task only its status message, which
+ * gets the text of the artifacts. One for each request: it remembers the artifacts of a stream.
+ */
+export class RockbotAnswers {
+  #fold: TaskFold | undefined;
+
+  /** The JSON text of an answer to `SendMessage`, or of a task. */
+  answer(text: string): string {
+    const { value } = Json.fromText<SendMessageResponse | Task>(text);
+    if ('message' in value) return text;
+    if ('task' in value) return JSON.stringify({ task: withText(value.task) });
+    return JSON.stringify(withText(value));
+  }
+
+  event(event: StreamResponse): StreamResponse {
+    if ('message' in event) return event;
+    this.#fold ??= new TaskFold('task' in event ? event.task : taskBefore(event));
+    this.#fold.apply(event);
+    if ('artifactUpdate' in event) return event;
+    const { status } = withText(this.#fold.toTask());
+    return 'task' in event
+      ? { task: { ...event.task, status } }
+      : { statusUpdate: { ...event.statusUpdate, status } };
+  }
+}
+
+function withText(task: Task): Task {
+  const { id, contextId, status, artifacts = [] } = task;
+  const { state, message } = status;
+  const text = textOf({ artifacts, status: { state } });
+  const hasSaid = message !== undefined && textOf(message) !== '';
+  if (state !== 'TASK_STATE_COMPLETED' || hasSaid || text === '') return task;
+  const said: Message = {
+    messageId: `${id}.text`,
+    contextId,
+    taskId: id,
+    role: 'ROLE_AGENT',
+    ...message,
+    parts: [{ text }, ...(message?.parts ?? [])],
+  };
+  return { ...task, status: { ...status, message: said } };
 }
