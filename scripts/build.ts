@@ -15,7 +15,7 @@ execFileSync(
   ['-p', join(root, 'tsconfig.build.json'), '--outDir', out],
   { stdio: 'inherit' },
 );
-for (const file of globSync('src/**/*.{sql,yml,json,html,proto,template}', { cwd: root })) {
+for (const file of globSync('src/**/*.{sql,yml,json,html,proto,py,template}', { cwd: root })) {
   if (/__fixtures__|\/testing\//.test(file)) continue;
   cpSync(join(root, file), join(out, relative('src', file)));
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const files = {
   'config.yml': 'recipe: default.v1\nlanguage: en\nassistant_id: bakery\npipeline: []\n',
   'domain.yml': `
-actions: [action_price, action_hours, action_fail]
+actions: [action_price, action_hours, action_fail, action_wrap]
 slots:
   loaves: {type: float}
   price: {type: float, mappings: [{type: controlled}]}
@@ -33,12 +33,18 @@ flows:
       - collect: loaves
       - action: action_price
       - action: action_hours
+  fail:
+    description: Fail.
+    nlu_trigger: [{intent: fail}]
+    steps:
+      - action: action_fail
 `,
   'endpoints.yml': 'action_endpoint: {actions_module: actions}\n',
   'actions/__init__.py': '',
   'actions/price.py': `
 from rasa_sdk import Action
 from rasa_sdk.events import SlotSet
+from .db import remember
 
 class ActionPrice(Action):
     def name(self):
@@ -47,9 +53,37 @@ class ActionPrice(Action):
     def run(self, dispatcher, tracker, domain):
         price = 2 * tracker.get_slot("loaves")
         assert "utter_price" in domain["responses"]
-        print("priced", price)
+        print("priced", remember(price))
         dispatcher.utter_message(response="utter_price", price=price)
         return [SlotSet("price", price)]
+`,
+  // As the template of `rasa init` does, without the package rasa.
+  'actions/db.py': `
+from rasa.nlu.utils import write_json_to_file
+from rasa.shared.utils.io import read_json_file
+
+def remember(price):
+    write_json_to_file("price.json", {"price": price})
+    return read_json_file("price.json")["price"]
+`,
+  'actions/agent.py': `
+from typing import List, Optional
+from rasa.agents.protocol.mcp.mcp_open_agent import MCPOpenAgent
+from rasa.agents.schemas import AgentInput, AgentOutput
+from rasa.engine.recipes.default_recipe import DefaultV1Recipe
+from rasa_sdk import Action
+
+@DefaultV1Recipe.register([DefaultV1Recipe.ComponentType.MESSAGE_TOKENIZER], is_trainable=False)
+class Agent(MCPOpenAgent):
+    async def run(self, given: Optional[AgentInput]) -> List[AgentOutput]:
+        return []
+
+class ActionFail(Action):
+    def name(self):
+        return "action_fail"
+
+    def run(self, dispatcher, tracker, domain):
+        return AgentInput(id="1").as_dict()
 `,
   'actions/index.ts': `
 export const hours = {
@@ -83,14 +117,18 @@ test(
     if (typeof sdk === 'string') return skip(sdk);
     await using folder = await bakery(sdk.path);
     const { directory } = folder;
-    const input = '/order_bread\n/SetSlots(loaves=3)\n';
+    const input = '/order_bread\n/SetSlots(loaves=3)\n/fail\n';
     const args = ['shell', '--log-level', 'info'];
     const { out, err, code } = await legate(args, { directory, input });
     expect({ out, code }, err).toMatchObject({ code: 0 });
     expect(out).toContain('3 loaves are 6 euros.\nReady at ten, for 6 euros.');
     expect(err).toContain('"line":"priced 6"');
     expect(err).toMatch(
-      /"actions":\["action_fail"\].*"action\.server\.actions_missing"|action\.server\.actions_missing.*action_fail/,
+      /"actions":\["action_wrap"\].*"action\.server\.actions_missing"|action\.server\.actions_missing.*action_wrap/,
+    );
+    expect(err).toContain('rasa.agents.schemas.AgentInput needs rasa, which is not installed');
+    expect(err).toContain(
+      'rasa.agents.schemas.AgentInput.as_dict needs the package rasa, which is not installed',
     );
     return undefined;
   },

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
@@ -144,7 +144,12 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
       // Of its own process group: Ctrl+C must not end it before the turns in flight, and stopping ends
       // what it has started, too. It listens on loopback only.
       detached: isPosix,
-      env: { ...environment, SANIC_HOST: '127.0.0.1', PYTHONUNBUFFERED: '1' },
+      env: {
+        ...environment,
+        ...(!python.hasRasa && { PYTHONPATH: withHelpers(environment['PYTHONPATH']) }),
+        SANIC_HOST: '127.0.0.1',
+        PYTHONUNBUFFERED: '1',
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;
@@ -227,6 +232,12 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   }
 }
 
+/** Adds the helpers of the package rasa that actions import. */
+function withHelpers(path = ''): string {
+  const helpers = join(import.meta.dirname, 'rasa-helpers');
+  return path === '' ? helpers : path + delimiter + helpers;
+}
+
 /** Folders of a package whose modules Python does not look for. */
 function unseenFolders(folder: string): readonly string[] {
   const files = globSync('*/**/*.py', { cwd: folder });
@@ -242,10 +253,30 @@ interface Ended {
   readonly reason: string | undefined;
 }
 
+/** Packages of which pip has another name than Python. */
+const packages = new Map(
+  Object.entries({
+    bs4: 'beautifulsoup4',
+    cv2: 'opencv-python',
+    dateutil: 'python-dateutil',
+    dotenv: 'python-dotenv',
+    fitz: 'pymupdf',
+    jwt: 'pyjwt',
+    MySQLdb: 'mysqlclient',
+    mysql: 'mysql-connector-python',
+    PIL: 'pillow',
+    psycopg2: 'psycopg2-binary',
+    sklearn: 'scikit-learn',
+    yaml: 'pyyaml',
+  }),
+);
+
 function notRunning(module: string, { code, reason }: Ended): string {
   const missing = /No module named '([^'.]+)/.exec(reason ?? '')?.[1];
   const hint =
-    missing === undefined ? '' : `; install it with pip, for example "pip install ${missing}"`;
+    missing === undefined
+      ? ''
+      : `; install it with pip, for example "pip install ${packages.get(missing) ?? missing}"`;
   const why = reason ?? `it ended with ${code ?? 'no exit code'}`;
   return `the Python action server of "${module}" does not run: ${why}${hint}`;
 }

@@ -10,6 +10,8 @@ export interface Python {
   readonly args: readonly string[];
   /** Installs rasa_sdk for this interpreter. */
   readonly install: string;
+  /** Whether it has the package rasa, whose helpers some actions import. */
+  readonly hasRasa: boolean;
 }
 
 /** Where to look for an interpreter. */
@@ -24,9 +26,15 @@ const isWindows = process.platform === 'win32';
 const probeMs = 30_000;
 const uvProbeMs = 300_000;
 
-/** Exits with 3 where there is no rasa_sdk. */
+/** Exits with 3 where there is no rasa_sdk, and with 4 where there is no rasa. */
 const probe =
-  'import importlib.util, sys; sys.exit(0 if importlib.util.find_spec("rasa_sdk") else 3)';
+  'import importlib.util as util, sys; rasa = util.find_spec("rasa"); ' +
+  // A folder of the project with this name is not the package.
+  'sys.exit(3 if not util.find_spec("rasa_sdk") else 0 if rasa and rasa.origin else 4)';
+
+/** What an interpreter has, by the exit code of the probe. */
+const states = { 0: 'rasa', 3: 'no rasa_sdk', 4: 'rasa_sdk' } as const;
+type State = (typeof states)[keyof typeof states];
 
 /**
  * The interpreter for a project's actions: the first of `.venv`, `VIRTUAL_ENV`, `uv` and the `PATH`
@@ -34,11 +42,11 @@ const probe =
  * @throws {LegateError} CONFIGURATION_INVALID with the command that installs what is missing
  */
 export async function findPython(places: PythonPlaces, signal?: AbortSignal): Promise<Python> {
-  const found: Python[] = [];
+  const found: Interpreter[] = [];
   for (const python of candidates(places)) {
     const state = await examine(python, places, signal);
-    if (state === 'ready') return python;
     if (state === 'no rasa_sdk') found.push(python);
+    else if (state !== undefined) return { ...python, hasRasa: state === 'rasa' };
   }
   const [first] = found;
   const remedy =
@@ -49,7 +57,9 @@ export async function findPython(places: PythonPlaces, signal?: AbortSignal): Pr
   throw invalidConfiguration(`the actions of this project are written in Python, and ${remedy}`);
 }
 
-function candidates({ directory, environment }: PythonPlaces): readonly Python[] {
+type Interpreter = Omit<Python, 'hasRasa'>;
+
+function candidates({ directory, environment }: PythonPlaces): readonly Interpreter[] {
   const environments = [join(directory, '.venv'), environment['VIRTUAL_ENV'] ?? ''];
   const inEnvironment = environments
     .filter((folder) => folder !== '')
@@ -60,7 +70,7 @@ function candidates({ directory, environment }: PythonPlaces): readonly Python[]
   return [...inEnvironment, uv, plain('python3'), plain('python')];
 }
 
-function plain(command: string): Python {
+function plain(command: string): Interpreter {
   return { command, args: [], install: `${command} -m pip install rasa-sdk` };
 }
 
@@ -68,11 +78,12 @@ function venvPython(folder: string): string {
   return isWindows ? join(folder, 'Scripts', 'python.exe') : join(folder, 'bin', 'python');
 }
 
+/** What an interpreter has; undefined where it can't be started. */
 function examine(
-  { command, args }: Python,
+  { command, args }: Interpreter,
   { directory, environment }: PythonPlaces,
   signal?: AbortSignal,
-): Promise<'ready' | 'no rasa_sdk' | 'absent'> {
+): Promise<State | undefined> {
   return new Promise((resolve) => {
     const timeout = command === 'uv' ? uvProbeMs : probeMs;
     execFile(
@@ -80,8 +91,8 @@ function examine(
       [...args, '-c', probe],
       { cwd: directory, env: environment, timeout, ...(signal !== undefined && { signal }) },
       (error) => {
-        if (error === null) resolve('ready');
-        else resolve(error.code === 3 ? 'no rasa_sdk' : 'absent');
+        const code = error === null ? 0 : error.code;
+        resolve(code === 0 || code === 3 || code === 4 ? states[code] : undefined);
       },
     );
   });

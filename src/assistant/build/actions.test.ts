@@ -70,6 +70,7 @@ createServer((request, response) => {
   request.on('end', () => {
     const { next_action: name } = JSON.parse(body);
     if (name === 'action_crash') process.exit(7);
+    if (name === 'action_path') return answer({ events: [], responses: [{ text: process.env.PYTHONPATH }] });
     answer({ events: [], responses: [{ text: name + ' of start ' + count }] });
   });
 }).listen(Number(args[args.indexOf('-p') + 1]), '127.0.0.1');
@@ -224,6 +225,17 @@ exit 1
       `'requests'; install it with pip, for example "pip install requests"`,
   );
   expect(lines.find(({ event }) => event === 'action.server.exited')?.level).toBe('error');
+  await actions?.close?.();
+});
+
+test.each([
+  { has: 'rasa', code: 0, path: 'given' },
+  { has: 'rasa_sdk alone', code: 4, path: expect.stringMatching(/^given[:;].*rasa-helpers$/) },
+])('helpers of rasa are on the path of Python with $has', async ({ code, path }) => {
+  const script = `#!/bin/sh\n[ "$1" = -c ] && exit ${code}\nexec ${process.execPath} server.mjs "$@"\n`;
+  await using folder = await shop(python, script);
+  const actions = await actionsOf(folder.project, options({ ...bare, PYTHONPATH: 'given' }));
+  expect(await text(actions?.run(call('action_path')))).toEqual(path);
   await actions?.close?.();
 });
 
