@@ -166,10 +166,14 @@ export class Field {
     return new Field(file, [...path, key], held ?? null, problems);
   }
 
-  /** What came from a variable is a text, whatever it is meant to be. */
+  /**
+   * What came from a variable is a text, whatever it is meant to be. In files that other engines also read, so
+   * may be what stands in quotes.
+   */
   #typed(): JsonValue {
-    const { value } = this;
-    if (typeof value !== 'string' || !this.file.isInterpolated(this.path)) return value;
+    const { value, problems } = this;
+    if (typeof value !== 'string') return value;
+    if (!problems.isTolerant && !this.file.isInterpolated(this.path)) return value;
     const text = value.trim();
     if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
     return text !== '' && Number.isFinite(Number(text)) ? Number(text) : value;
@@ -195,8 +199,8 @@ export class Field {
   }
 }
 
-/** Keys whose values are secrets, or may be. */
-const secretName = /secret|password|token|credential|api_?key|authorization|cookie/i;
+/** Keys whose values are secrets, or may be; `max_tokens` is none. */
+const secretName = /secret|password|(?<!max_\w*)token|credential|api_?key|authorization|cookie/i;
 
 /**
  * A mapping of a document, read key by key. The reader gets every key that exists and then

@@ -38,6 +38,8 @@ export interface YamlOptions {
    * @default it is an error
    */
   readonly onUnset?: OnUnset;
+  /** Whether a key that is there twice keeps a project from running; the first counts. @default true */
+  readonly areDuplicatesFatal?: boolean;
   readonly limits?: Partial<YamlLimits>;
 }
 
@@ -75,7 +77,8 @@ export class YamlFile {
     const report: Report = (offset, message, hint, path = [], severity = 'error') => {
       const place = { position: broken.#position(offset), path: formatPath(path) };
       if (severity === 'error') problems.error(place, message, { hint });
-      else problems.warn(place, message, { hint });
+      else if (severity === 'warning') problems.warn(place, message, { hint });
+      else problems.error(place, message, { hint, isFatal: false });
     };
     if (source.text.length > limits.length) {
       report(0, `longer than ${limits.length} characters`, 'split the file');
@@ -200,7 +203,7 @@ type Report = (
   message: string,
   hint?: string,
   path?: Path,
-  severity?: Problem['severity'],
+  severity?: Problem['severity'] | 'not fatal',
 ) => void;
 
 type MutableMapping = { [key: string]: JsonValue };
@@ -210,6 +213,7 @@ export class Values {
   readonly #document: Document;
   readonly #environment: Environment | undefined;
   readonly #onUnset: OnUnset;
+  readonly #areDuplicatesFatal: boolean;
   readonly #limits: YamlLimits;
   readonly #report: Report;
   readonly #spots = new Map<string, Spot>();
@@ -219,13 +223,18 @@ export class Values {
   /** Without an environment, `${NAME}` is text. */
   constructor(
     document: Document,
-    { environment, onUnset = (_, report) => report('error') }: YamlOptions,
+    {
+      environment,
+      onUnset = (_, report) => report('error'),
+      areDuplicatesFatal = true,
+    }: YamlOptions,
     limits: YamlLimits,
     report: Report,
   ) {
     this.#document = document;
     this.#environment = environment;
     this.#onUnset = onUnset;
+    this.#areDuplicatesFatal = areDuplicatesFatal;
     this.#limits = limits;
     this.#report = report;
   }
@@ -277,7 +286,9 @@ export class Values {
       else if (['__proto__', 'constructor', 'prototype'].includes(key)) {
         this.#report(at, `"${key}" cannot be a key`, undefined, path);
       } else if (keys.has(key)) {
-        this.#report(at, `"${key}" is there twice`, 'keep one of them', [...path, key]);
+        const severity = this.#areDuplicatesFatal ? 'error' : 'not fatal';
+        const hint = 'keep one of them';
+        this.#report(at, `"${key}" is there twice`, hint, [...path, key], severity);
       } else {
         keys.add(key);
         result[key] = this.#value(pair.value, [...path, key], at);

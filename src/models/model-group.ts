@@ -62,6 +62,33 @@ export type ModelGroup = z.infer<typeof modelGroup>;
 /** Keys that other engines read and that change nothing here; not worth a warning. */
 const silentKeys = new Set(['use_chat_completions_endpoint', 'num_retries', 'api_type']);
 
+/** What is wrong with a model of a group. */
+export interface ModelMistake {
+  readonly path: readonly (string | number)[];
+  /** Shows the value, unless it may be a secret. */
+  readonly reason: string;
+}
+
+/**
+ * The first mistake of each key of a model.
+ * @example modelMistakes({ provider: 'openai', timeout: 0 })[0]?.path // ['timeout']
+ */
+export function modelMistakes(value: unknown): readonly ModelMistake[] {
+  const issues = modelConfig.safeParse(value).error?.issues ?? [];
+  return issues.map((issue) => mistakeOf(issue, value));
+}
+
+function mistakeOf({ path: keys, message }: z.core.$ZodIssue, value: unknown): ModelMistake {
+  const path = keys.map((key) => (typeof key === 'number' ? key : String(key)));
+  const found = path.reduce<unknown>((of, key) => Reflect.get(Object(of), key), value);
+  if (found === undefined || found === '') {
+    return { path, reason: found === '' ? 'is empty' : 'is missing' };
+  }
+  const rule = message.replace(/^[A-Z][a-z ]+: /, '').replace(/, received .*$/, '');
+  const isShown = typeof found !== 'object' && !/key|secret|headers/.test(path.join('.'));
+  return { path, reason: isShown ? `${rule}, but is ${JSON.stringify(found)}` : rule };
+}
+
 /**
  * Validates one entry of `model_groups`; the error names the path of the invalid key.
  * @example readModelGroup({ id: 'commands', models: [{ provider: 'openai', model: 'gpt-4o' }] });
@@ -69,16 +96,15 @@ const silentKeys = new Set(['use_chat_completions_endpoint', 'num_retries', 'api
 export function readModelGroup(value: unknown): ModelGroup {
   const read = modelGroup.safeParse(value);
   if (read.success) return read.data;
-  const issue = read.error.issues[0];
-  const path = (issue?.path ?? [])
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-    .join('');
+  const [issue] = read.error.issues;
+  const { path, reason } = issue ? mistakeOf(issue, value) : { path: [], reason: 'invalid' };
+  const where = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
   const id = isJsonObject(value) ? value['id'] : undefined;
   const name = typeof id === 'string' ? ` "${id}"` : '';
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `model group${name}: ${path.replace(/^\./, '') || 'value'}: ${issue?.message ?? 'invalid'}`,
-    { metadata: { path } },
+    `model group${name}: ${where.replace(/^\./, '') || 'value'}: ${reason}`,
+    { metadata: { path: where } },
   );
 }
 

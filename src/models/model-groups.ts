@@ -1,6 +1,6 @@
 import { type Field, readClientTls, type Section } from '../config/index.ts';
 import { type JsonObject, type JsonValue, LegateError, isJsonObject } from '../protocol/index.ts';
-import { readModelGroup } from './model-group.ts';
+import { modelMistakes, readModelGroup } from './model-group.ts';
 import { isProvider } from './providers.ts';
 
 const secrets = ['api_key', 'aws_secret_access_key', 'aws_session_token'];
@@ -13,6 +13,8 @@ const numbers = [
   'max_completion_tokens',
   'seed',
 ];
+/** Keys without which a model can't be called as it is meant; the defaults of the others count. */
+const essential = new Set(['provider', 'model', 'deployment', 'api_base', 'api_key', 'tls']);
 /** Earlier names of keys. */
 const renamed: Readonly<Record<string, string>> = {
   type: 'provider',
@@ -72,7 +74,7 @@ export function readModel(section: Section | undefined): JsonObject | undefined 
   for (const [key, { value }] of section.entries()) {
     const name = renamed[key] ?? key;
     // Today's name wins over an earlier one.
-    if (name === key || !section.has(name)) model[name] = value;
+    if (value !== null && (name === key || !section.has(name))) model[name] = value;
   }
   model['provider'] ??= model['deployment'] === undefined ? 'openai' : 'azure';
   for (const key of secrets) section.secret(key);
@@ -80,7 +82,14 @@ export function readModel(section: Section | undefined): JsonObject | undefined 
   section.mapping('tls', readClientTls);
   for (const key of numbers) {
     const number = section.number(key);
-    if (number !== undefined) model[key] = number;
+    if (number === undefined) delete model[key];
+    else model[key] = number;
+  }
+  for (const { path, reason } of modelMistakes(model)) {
+    const [key = ''] = path;
+    if (essential.has(String(key))) continue;
+    path.reduce<Field>((of, part) => of.at(part), section.field).error(reason);
+    delete model[key];
   }
   return model;
 }
@@ -102,9 +111,8 @@ function check(section: Section, group: JsonObject): void {
     readModelGroup(group);
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
-    const isKnown = section.field.problems.errors.some(({ path }) =>
-      path.startsWith(section.field.place.path),
-    );
-    if (!isKnown) section.field.error(error.message);
+    const { field } = section;
+    const isKnown = field.problems.all.some(({ path }) => path.startsWith(field.place.path));
+    if (!isKnown) field.error(error.message);
   }
 }

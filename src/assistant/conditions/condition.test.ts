@@ -46,6 +46,10 @@ test.each([
   ['slots.unknown', false],
   ['slots.list', true],
   ['unprefixed', false],
+  // a slot without its prefix, as in Rasa 3.7
+  ['amount > 49 and not no', true],
+  ['method = "card"', true],
+  ['person.age = 30', true],
   ['true', true],
   ['FALSE', false],
   ['not slots.none', true],

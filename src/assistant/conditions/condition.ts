@@ -39,7 +39,7 @@ export interface ConditionReferences {
   readonly slots: readonly string[];
   /** Without the prefix `context.` */
   readonly context: readonly string[];
-  /** Names with neither prefix: always undefined. */
+  /** Names with neither prefix: slots in the way of Rasa 3.7, otherwise always undefined. */
   readonly unprefixed: readonly { readonly name: string; readonly offset: number }[];
   /** Where a slot is compared with something written out. */
   readonly comparisons: readonly SlotComparison[];
@@ -316,15 +316,12 @@ function operand(predicate: Predicate, scope: ConditionScope): Operand {
   }
 }
 
-/** `slots.a.b` and `context.a.b`; everything else is undefined. */
+/** `slots.a.b` and `context.a.b`; without a prefix, as before Rasa 3.8, a slot or undefined. */
 function resolve(name: string, scope: ConditionScope): Value {
-  const [root, first, ...rest] = name.split('.');
-  if (first === undefined) return undefined;
-  let value: Value;
-  if (root === 'slots') {
-    value = member(scope.slots, first);
-    if (value === undefined && scope.domain?.slots.has(first) === true) value = null;
-  } else if (root === 'context') value = member(scope.context, first);
+  const isContext = name.startsWith('context.');
+  const [first = '', ...rest] = name.replace(/^(?:slots|context)\./, '').split('.');
+  let value: Value = member(isContext ? scope.context : scope.slots, first);
+  if (value === undefined && !isContext && scope.domain?.slots.has(first) === true) value = null;
   return rest.reduce<Value>((of, key) => member(of, key), value);
 }
 
@@ -341,8 +338,8 @@ function isEmpty(value: Operand): boolean {
 }
 
 function isCategorical(predicate: Predicate, scope: ConditionScope): boolean {
-  if (predicate.kind !== 'identifier' || !predicate.name.startsWith('slots.')) return false;
-  return scope.domain?.slots.get(predicate.name.slice(6))?.type === 'categorical';
+  if (predicate.kind !== 'identifier') return false;
+  return scope.domain?.slots.get(predicate.name.replace(/^slots\./, ''))?.type === 'categorical';
 }
 
 function folded(value: Operand): Operand {

@@ -61,7 +61,7 @@ class DomainReader {
 
   read(source: Source): void {
     // Responses are for users: `${price}` is a dollar sign before a slot, not a variable.
-    const file = YamlFile.parse(source, this.#problems);
+    const file = YamlFile.parse(source, this.#problems, { areDuplicatesFatal: false });
     if (file.isBroken) this.#isComplete = false;
     const section = Field.document(file, this.#problems.tolerant());
     section.get('version');

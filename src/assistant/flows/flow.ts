@@ -55,7 +55,7 @@ function readAll(sources: readonly Source[], problems: Problems): Omit<LoadedFlo
   const uses: Use[] = [];
   let isComplete = true;
   for (const source of sources) {
-    const file = YamlFile.parse(source, problems);
+    const file = YamlFile.parse(source, problems, { areDuplicatesFatal: false });
     if (file.isBroken) isComplete = false;
     for (const [id, field] of flowEntries(Field.document(file, problems.tolerant()))) {
       const first = fields.get(id);

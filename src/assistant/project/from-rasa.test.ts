@@ -458,3 +458,42 @@ test('only the groups that something asks are needed', async () => {
   });
   expect([...usedModelGroups(project)]).toEqual([]);
 });
+
+test('a key that is written twice in the domain or in a flow keeps the project running with the first', async () => {
+  const { problems, project, isBuilt } = await load({
+    'domain.yml': 'responses: {utter_hi: [{text: Hi}], utter_hi: [{text: Hello}]}\n',
+    'data/flows.yml':
+      'flows:\n  hi:\n    description: Say hi.\n    description: Greet.\n    steps:\n      - action: utter_hi\n',
+  });
+  expect(isBuilt).toBe(true);
+  expect(problems).toEqual([
+    'data/flows.yml:4:5 flows.hi.description: "description" is there twice; keep one of them',
+    'domain.yml:1:37 responses.utter_hi: "utter_hi" is there twice; keep one of them',
+  ]);
+  expect(project.flows.get('hi')?.description).toBe('Say hi.');
+});
+
+test('settings of a model that cannot be read are named with their value, and the others count', async () => {
+  const { problems, project, isBuilt } = await load(
+    {
+      'endpoints.yml': `
+model_groups:
+  - id: main
+    models:
+      - {provider: openai, model: gpt-4o, timeout: "7", temperature: hot, max_completion_tokens: 0, api_key: null}
+  - {id: unset, models: [{provider: "\${PROVIDER}", model: "\${MODEL}"}]}
+`,
+    },
+    { OPENAI_API_KEY: 'key' },
+  );
+  expect(isBuilt).toBe(true);
+  expect(problems).toEqual([
+    'endpoints.yml:5:70 model_groups[0].models[0].temperature: must be a number, but is "hot"',
+    'endpoints.yml:5:98 model_groups[0].models[0].max_completion_tokens: expected number to be >0, but is 0',
+    'endpoints.yml:6:37 model_groups[1].models[0].provider: warning: environment variable PROVIDER is not set; set it, or write $${PROVIDER} for a dollar sign and braces',
+    'endpoints.yml:6:59 model_groups[1].models[0].model: warning: environment variable MODEL is not set; set it, or write $${MODEL} for a dollar sign and braces',
+  ]);
+  expect(project.endpoints.modelGroups.get('main')?.['models']).toEqual([
+    { provider: 'openai', model: 'gpt-4o', timeout: 7 },
+  ]);
+});

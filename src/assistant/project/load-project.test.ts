@@ -163,7 +163,7 @@ a2a_server: {description: Loans, future_key: 1}
   );
   expect(messages).toContain('warning : has no config.yml: it is not a sub agent');
   expect(messages).toContain(
-    'warning a2a_server.future_key: "future_key" has no effect and is ignored',
+    'warning a2a_server.future_key: "future_key" is left out, nothing here would read it',
   );
   expect(messages).toContain('warning action_endpoint.token: a secret is written into this file');
   const strict = await loadProject({ directory }, { ...environment, NODE_ENV: 'production' });
@@ -269,7 +269,7 @@ tls: {cert: x}
     'endpoints.yml:1:26 action_endpoint.token: warning: a secret is written into this file; write "${TOKEN}"',
     'endpoints.yml:4:52 model_groups[0].models[0].api_key: warning: a secret is written into this file; write "${API_KEY}"',
     'endpoints.yml:5:10 model_groups[1].id: a group named "main" is there already',
-    'endpoints.yml:6:5 model_groups[2]: model group "none": models: Too small: expected array to have >=1 items',
+    'endpoints.yml:6:5 model_groups[2]: model group "none": models: expected array to have >=1 items',
     'endpoints.yml:8:24 mcp_servers[0].url: must be a URL that starts with http:// or https://',
     'endpoints.yml:8:35 mcp_servers[0].token: "api_key" is there already; keep one of them',
     'endpoints.yml:9:12 mcp_servers[1].name: a server named "loans" is there already',

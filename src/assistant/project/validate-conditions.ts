@@ -41,9 +41,11 @@ function validate(scope: ValidationScope, field: Field, condition: Condition): v
     }
   }
   for (const { name, offset } of references.unprefixed) {
-    const hint = slots.has(name)
-      ? `write slots.${name}`
-      : `names start with slots. or context.; for a text write "${name}"`;
+    if (slots.has(name)) {
+      field.warn(`"${name}" is read as slots.${name}`, `write slots.${name}`, offset);
+      continue;
+    }
+    const hint = `names start with slots. or context.; for a text write "${name}"`;
     field.error(`"${name}" is always undefined`, hint, offset);
   }
   for (const comparison of references.comparisons) {

@@ -99,7 +99,7 @@ test('section 1.1: conditions parse, name slots with their prefix, and compare l
     '2:3 flows.f: warning: flow "f" is left out; fix its errors',
     '4:26 if: cannot be read as a condition: expected a value, found the end',
     '9:34 steps[0].rejections[0].if: cannot be read as a condition: expected a value, found the end',
-    '10:18 steps[0].rejections[1].if: "amount" is always undefined; write slots.amount',
+    '10:18 steps[0].rejections[1].if: warning: "amount" is read as slots.amount; write slots.amount',
     '10:37 steps[0].rejections[1].utter: no response named "utter_helo"; did you mean "utter_hello"?',
     '12:17 steps[0].next[0].if: no slot named "amout"; did you mean "amount"?',
     '12:49 steps[0].next[0].if: warning: "and" and "or" are mixed; they group from the right, so write parentheses',
