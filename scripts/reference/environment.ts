@@ -51,6 +51,7 @@ const variables: Readonly<Record<string, string>> = {
 const usual = new Set([
   'HOME',
   'PATH',
+  'PYTHONPATH',
   'DISPLAY',
   'WAYLAND_DISPLAY',
   'XDG_CONFIG_HOME',
