@@ -163,7 +163,7 @@ a2a_server: {description: Loans, future_key: 1}
   );
   expect(messages).toContain('warning : has no config.yml: it is not a sub agent');
   expect(messages).toContain(
-    'warning a2a_server.future_key: "future_key" is left out, nothing here would read it',
+    'warning a2a_server.future_key: "future_key" has no effect and is ignored',
   );
   expect(messages).toContain('warning action_endpoint.token: a secret is written into this file');
   const strict = await loadProject({ directory }, { ...environment, NODE_ENV: 'production' });
