@@ -1,17 +1,14 @@
-import { appendParts, type Artifact, LegateError, type Part } from '../protocol/index.ts';
+import { type Artifact, LegateError, type Part, TaskFold } from '../protocol/index.ts';
 import type { TurnEnd, TurnEvent } from './agent.ts';
-
-interface AccumulatedArtifact {
-  head: Artifact;
-  parts: Part[];
-}
 
 /** Largest output that one agent hands to another, in characters. */
 const maxOutputSize = 4 * 1024 * 1024;
+const ids = { taskId: '', contextId: '' };
 
 /** The output of a turn, accumulated from its events for another agent. */
 export class TurnOutput {
-  readonly #artifacts = new Map<string, AccumulatedArtifact>();
+  /** Only its artifacts count. */
+  readonly #fold = new TaskFold({ id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } });
   #size = 0;
   #endParts: readonly Part[] = [];
 
@@ -23,9 +20,7 @@ export class TurnOutput {
 
   /** The artifacts in the order of their first chunk, or of the branches that made them. */
   artifacts(): readonly Artifact[] {
-    return inBranchOrder(
-      [...this.#artifacts.values()].map(({ head, parts }) => ({ ...head, parts })),
-    );
+    return inBranchOrder(this.#fold.toTask().artifacts ?? []);
   }
 
   /** The parts of the artifacts, then the parts of the end. */
@@ -52,12 +47,7 @@ export class TurnOutput {
         `an agent made more than ${maxOutputSize} characters for another to use`,
       );
     }
-    const existing = append ? this.#artifacts.get(artifact.artifactId) : undefined;
-    if (existing === undefined) {
-      this.#artifacts.set(artifact.artifactId, { head: artifact, parts: [...artifact.parts] });
-    } else {
-      appendParts(existing.parts, artifact.parts);
-    }
+    this.#fold.apply({ artifactUpdate: { ...ids, artifact, append } });
   }
 }
 

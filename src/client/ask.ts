@@ -12,13 +12,13 @@ import {
   type Task,
   taskBefore,
   taskFailure,
+  TaskFold,
   textOf,
   type TextChange,
 } from '../protocol/index.ts';
 import type { Client } from './client.ts';
 import type { SendOptions, StreamOptions } from './options.ts';
 import type { Sendable } from './peer.ts';
-import { TaskView } from './task-view.ts';
 
 /**
  * What an agent answered.
@@ -70,22 +70,22 @@ export async function* askStreaming(
   options: StreamOptions & SendOptions = {},
 ): AsyncGenerator<TextChange, Answer> {
   const shown = new AnswerText();
-  let view: TaskView | undefined;
+  let fold: TaskFold | undefined;
   for await (const { response } of client.sendStreamingMessage(input, options)) {
     if ('message' in response) {
       const change = shown.message(response.message);
       if (change !== undefined) yield change;
       return toAnswer(client, response);
     }
-    const isFirst = view === undefined;
-    view ??= new TaskView('task' in response ? response.task : taskBefore(response));
-    if (!isFirst || !('task' in response)) view.apply(response);
+    const isFirst = fold === undefined;
+    fold ??= new TaskFold('task' in response ? response.task : taskBefore(response));
+    if (!isFirst || !('task' in response)) fold.apply(response);
     for (const change of changesBy(response, isFirst, shown)) yield change;
   }
-  if (view === undefined) {
+  if (fold === undefined) {
     throw new LegateError('PEER_INVALID', 'the stream ended without an answer');
   }
-  const task = view.toTask();
+  const task = fold.toTask();
   const answer = toAnswer(client, { task });
   // A snapshot that came last is all there is of the end.
   const change = task.status.message && shown.message(task.status.message);

@@ -1,10 +1,10 @@
 import {
-  appendParts,
   type Artifact,
   isInterrupted,
   type Message,
   type Part,
   type StreamResponse,
+  TaskFold,
   type TaskState,
 } from '../../../src/protocol/index.ts';
 
@@ -13,8 +13,8 @@ export interface Output {
   readonly kind: 'message' | 'artifact';
   readonly key: string;
   readonly name?: string | undefined;
-  /** Mutated in place while chunks arrive. */
-  readonly parts: Part[];
+  /** Grows in place while chunks arrive. */
+  parts: readonly Part[];
   isComplete: boolean;
 }
 
@@ -38,6 +38,8 @@ export class TalkTurn {
   readonly startedAt = Date.now();
   endedAt: number | undefined;
   readonly #byKey = new Map<string, Output>();
+  /** Only its artifacts count. */
+  readonly #fold = new TaskFold({ id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } });
 
   constructor(number: number, message: Message, shown?: string) {
     this.number = number;
@@ -105,12 +107,12 @@ export class TalkTurn {
 
   #addArtifact(artifact: Artifact, isMore: boolean, isLast: boolean): void {
     const { artifactId, name, parts } = artifact;
-    const isKnown = this.#byKey.has(`artifact ${artifactId}`);
+    this.#fold.apply({
+      artifactUpdate: { taskId: '', contextId: '', artifact, append: isMore },
+    });
     const output = this.#outputOf('artifact', artifactId, parts, name);
+    output.parts = this.#fold.partsOf(artifactId) ?? parts;
     output.isComplete = isLast;
-    if (!isKnown) return;
-    if (!isMore) output.parts.length = 0;
-    appendParts(output.parts, parts);
   }
 
   /** The output with this key, added if it is new. */
@@ -118,7 +120,7 @@ export class TalkTurn {
     const key = `${kind} ${id}`;
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
-    const output: Output = { kind, key, name, parts: [...parts], isComplete: true };
+    const output: Output = { kind, key, name, parts, isComplete: true };
     this.#byKey.set(key, output);
     this.outputs.push(output);
     return output;
