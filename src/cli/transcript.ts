@@ -1,6 +1,12 @@
 import { stringify } from 'yaml';
-import { isInterrupted, isTerminal, type Message, type Part } from '../protocol/index.ts';
-import type { StreamResponse, Task } from '../protocol/index.ts';
+import {
+  isTerminal,
+  isTurnEnd,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+} from '../protocol/index.ts';
 import {
   buttonsOf,
   isConversationState,
@@ -59,10 +65,10 @@ export class Transcript {
         for (const { artifactId, parts } of artifacts) this.#pieces(artifactId, parts, false);
       }
       const { state, message } = status;
-      return isTerminal(state) || isInterrupted(state) ? this.#showMessage(message) : undefined;
+      return isTurnEnd(state) ? this.#showMessage(message) : undefined;
     }
     const { state, message } = response.statusUpdate.status;
-    if (isTerminal(state) || isInterrupted(state)) return this.#showMessage(message);
+    if (isTurnEnd(state)) return this.#showMessage(message);
     if (message === undefined) return undefined;
     this.#shown.add(message.messageId);
     return message.parts.map(textOf).join(' ');

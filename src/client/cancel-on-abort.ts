@@ -1,5 +1,6 @@
 import {
   isTerminal,
+  taskIdsOf,
   LegateError,
   type Message,
   type SendMessageResponse,
@@ -166,8 +167,8 @@ export class InFlightMessage {
     try {
       const response = await this.#read?.();
       if (response === undefined) return 'unknown';
-      const taskId = taskIdOf(response);
-      return taskId === undefined ? 'none' : { taskId };
+      const ids = taskIdsOf(response);
+      return ids === undefined ? 'none' : { taskId: ids.taskId };
     } catch (error) {
       const taskId = taskInFlight(error);
       if (taskId !== undefined) return { taskId };
@@ -273,12 +274,6 @@ async function cancelTask(peer: Peer, id: string, call: TransportCall): Promise<
     // The task ended first.
     if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
   }
-}
-
-function taskIdOf(response: StreamResponse): string | undefined {
-  if ('task' in response) return response.task.id;
-  if ('statusUpdate' in response) return response.statusUpdate.taskId;
-  return 'artifactUpdate' in response ? response.artifactUpdate.taskId : undefined;
 }
 
 /** The task that the peer already runs for a duplicate message. */

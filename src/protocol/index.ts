@@ -16,7 +16,7 @@ export { isJsonObject, Json } from './json.ts';
 export { AnswerText, type TextChange } from './fold/answer-text.ts';
 export { ContentMark } from './fold/content-mark.ts';
 export { appendParts, isPlainText } from './fold/parts.ts';
-export { taskBefore, TaskFold } from './fold/task-fold.ts';
+export { endsTurn, taskBefore, TaskFold, taskIdsOf, taskStatusOf } from './fold/task-fold.ts';
 export {
   codeOfErrorType,
   type ErrorCode,

@@ -244,3 +244,11 @@ export function isTerminal(state: TaskState): boolean {
 export function isInterrupted(state: TaskState): boolean {
   return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
 }
+
+/**
+ * Whether a turn ends in a state: it is terminal or interrupted.
+ * @example isTurnEnd('TASK_STATE_WORKING') // false
+ */
+export function isTurnEnd(state: TaskState): boolean {
+  return isTerminal(state) || isInterrupted(state);
+}

@@ -1,5 +1,4 @@
-import { isInterrupted, isTerminal, type LegateError } from '../protocol/index.ts';
-import type { LogEvent } from '../store/index.ts';
+import { endsTurn, type LegateError } from '../protocol/index.ts';
 import type { Follower, Hub } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 
@@ -34,7 +33,7 @@ export async function waitForTurn<T>(
   };
   const follower: Follower = {
     offer(events) {
-      if (events.some(endsTurn)) touch();
+      if (events.some(({ body }) => endsTurn(body.value))) touch();
     },
     wake: touch,
   };
@@ -69,11 +68,4 @@ export async function waitForTurn<T>(
     timer.cancel();
     signal?.removeEventListener('abort', touch);
   }
-}
-
-function endsTurn(event: LogEvent): boolean {
-  const body = event.body.value;
-  if (!('statusUpdate' in body)) return false;
-  const { state } = body.statusUpdate.status;
-  return isTerminal(state) || isInterrupted(state);
 }

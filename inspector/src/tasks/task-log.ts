@@ -1,6 +1,6 @@
 import { signal, type Signal } from '@preact/signals';
 import type { EventsView } from '../../../src/http/inspector/model.ts';
-import { isTerminal, type StreamResponse, v1 } from '../../../src/protocol/index.ts';
+import { isTerminal, type StreamResponse, taskStatusOf, v1 } from '../../../src/protocol/index.ts';
 import { eventsOf, get, jsonOf, path, reasonOf, request } from '../api/api.ts';
 import { Changes, TimeSlice } from '../api/changes.ts';
 import { checkedBy, SequenceCheck } from '../wire/checks.ts';
@@ -55,9 +55,8 @@ export class TaskLog extends Changes {
 
   get #isOver(): boolean {
     const last = this.events.at(-1)?.body;
-    if (last === undefined) return false;
-    if ('task' in last) return isTerminal(last.task.status.state);
-    return 'statusUpdate' in last && isTerminal(last.statusUpdate.status.state);
+    const status = last && taskStatusOf(last);
+    return status !== undefined && isTerminal(status.state);
   }
 
   async #load(stopped: AbortSignal): Promise<void> {

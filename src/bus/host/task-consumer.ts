@@ -1,7 +1,6 @@
 import type { Caller } from '../../agents/index.ts';
 import {
-  isInterrupted,
-  isTerminal,
+  endsTurn,
   Json,
   LegateError,
   type SendMessageRequest,
@@ -326,12 +325,6 @@ function isFirst({ request }: Job): boolean {
 }
 
 const completed = { state: 'TASK_STATE_COMPLETED' } as const;
-
-function endsTurn(event: StreamResponse): boolean {
-  if (!('statusUpdate' in event) && !('task' in event)) return false;
-  const { state } = ('task' in event ? event.task : event.statusUpdate).status;
-  return isTerminal(state) || isInterrupted(state);
-}
 
 /** Errors that a retry may resolve. */
 function isRetryable({ code }: LegateError): boolean {

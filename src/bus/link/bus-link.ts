@@ -14,6 +14,8 @@ import {
   type JsonValue,
   LegateError,
   parseJson,
+  taskIdsOf,
+  taskStatusOf,
 } from '../../protocol/index.ts';
 import type { RecordStore, Store } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
@@ -315,12 +317,7 @@ function eventsOf({ type, body }: Delivery): readonly PeerEvent[] {
     throw new LegateError('INVALID_REQUEST', `unexpected message type "${type}"`);
   const update = readUpdate(body);
   // A task without an event is a worker's that took it over, or that got its message again.
-  const ids =
-    'task' in update
-      ? { taskId: update.task.id, contextId: update.task.contextId }
-      : 'statusUpdate' in update
-        ? { taskId: update.statusUpdate.taskId, contextId: update.statusUpdate.contextId }
-        : undefined;
+  const ids = taskStatusOf(update) && taskIdsOf(update);
   if (ids === undefined) return [];
   const progress = progressOf(update).map((each) => ({ kind: 'progress', ...each }) as const);
   return [{ kind: 'known', ...ids }, ...progress];

@@ -2,6 +2,9 @@ import {
   type AgentCard,
   isJsonObject,
   isTerminal,
+  taskIdsOf,
+  type TaskState,
+  taskStatusOf,
   type JsonObject,
   LegateError,
   message,
@@ -198,8 +201,10 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     title: 'all events are of one task and context',
     fix: 'give every event the ids of the task that the stream started with',
     run: ({ events }) => {
-      const places = (events ?? skip('there are no events to check')).map(placeOf);
-      const tasks = new Set(places.filter((place) => place !== ''));
+      const ids = (events ?? skip('there are no events to check')).map(taskIdsOf);
+      const tasks = new Set(
+        ids.flatMap((each) => (each === undefined ? [] : [`${each.taskId} ${each.contextId}`])),
+      );
       return tasks.size <= 1 ? undefined : `there are events of ${tasks.size} tasks or contexts`;
     },
   },
@@ -340,15 +345,6 @@ export async function endedTask(subject: InterfaceSubject): Promise<Task> {
   return now;
 }
 
-function stateOf(event: StreamResponse): Task['status']['state'] | undefined {
-  if ('task' in event) return event.task.status.state;
-  return 'statusUpdate' in event ? event.statusUpdate.status.state : undefined;
-}
-
-function placeOf(event: StreamResponse): string {
-  if ('task' in event) return `${event.task.id} ${event.task.contextId}`;
-  if ('statusUpdate' in event)
-    return `${event.statusUpdate.taskId} ${event.statusUpdate.contextId}`;
-  if ('message' in event) return '';
-  return `${event.artifactUpdate.taskId} ${event.artifactUpdate.contextId}`;
+function stateOf(event: StreamResponse): TaskState | undefined {
+  return taskStatusOf(event)?.state;
 }

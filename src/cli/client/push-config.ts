@@ -3,6 +3,7 @@ import { isSameSecret } from '../../auth/index.ts';
 import { present } from '../../config/index.ts';
 import {
   isTerminal,
+  taskStatusOf,
   LegateError,
   parseJson,
   type StreamResponse,
@@ -148,6 +149,6 @@ async function readEvent(request: IncomingMessage): Promise<StreamResponse | und
 }
 
 function hasEnded(event: StreamResponse): boolean {
-  if ('task' in event) return isTerminal(event.task.status.state);
-  return 'statusUpdate' in event && isTerminal(event.statusUpdate.status.state);
+  const status = taskStatusOf(event);
+  return status !== undefined && isTerminal(status.state);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import {
   invalidParams,
   isInterrupted,
-  isTerminal,
+  isTurnEnd,
   type JsonValue,
   type LegateError,
   toPublicError,
@@ -67,7 +67,7 @@ export function chatChannel(path: string): Channel {
       host.route('GET', `${path}/{id}/stream`, (call) =>
         answer(host, call, { isResumed: true }, async (known) => {
           const last = await lastTask(host, call.params['id'] ?? '', known);
-          if (last === undefined || isTerminal(last.state) || isInterrupted(last.state)) {
+          if (last === undefined || isTurnEnd(last.state)) {
             return undefined;
           }
           return host.engine.subscribe({ id: last.id }, known);

@@ -1,6 +1,6 @@
 import {
   isInterrupted,
-  isTerminal,
+  isTurnEnd,
   type JsonObject,
   type JsonValue,
   type Message,
@@ -69,7 +69,7 @@ export class UiMessageStream {
       if (lastChunk) yield* this.#close(artifact.artifactId);
     } else {
       const { state, message } = event.statusUpdate.status;
-      if (isTerminal(state) || isInterrupted(state)) yield* this.#end(state, message);
+      if (isTurnEnd(state)) yield* this.#end(state, message);
       else if (message !== undefined) {
         const data = { text: textOf(message) };
         yield { type: 'data-progress', data, transient: true };

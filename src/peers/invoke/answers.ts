@@ -2,9 +2,9 @@
 import { questionIdOf } from '../../client/index.ts';
 import {
   type Artifact,
-  isInterrupted,
   isJsonObject,
-  isTerminal,
+  isTurnEnd,
+  taskStatusOf,
   type JsonObject,
   type Part,
   type SendMessageResponse,
@@ -104,12 +104,10 @@ export interface Progress {
  * }
  */
 export function progressOf(event: StreamResponse): readonly Progress[] {
-  const task =
-    'task' in event ? event.task : 'statusUpdate' in event ? event.statusUpdate : undefined;
-  if (task === undefined) return [];
-  const { state, message } = task.status;
-  if (isTerminal(state) || isInterrupted(state)) return [];
-  const history = 'history' in task ? (task.history ?? []) : [];
+  const status = taskStatusOf(event);
+  if (status === undefined || isTurnEnd(status.state)) return [];
+  const { message } = status;
+  const { history = [] } = 'task' in event ? event.task : {};
   // Questions come before the message that answers them.
   const since = history.slice(history.findLastIndex(({ role }) => role === 'ROLE_USER') + 1);
   return [...since, ...(message === undefined ? [] : [message])]

@@ -8,6 +8,7 @@ import {
   clientTransport,
   type RemoteFrame,
 } from '../../client/index.ts';
+import { taskIdsOf } from '../../protocol/index.ts';
 import type { ClientTls, UrlPolicy } from '../../push/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import type { Directory } from '../directory/directory.ts';
@@ -71,7 +72,7 @@ export function httpTransport(options: HttpTransportOptions): PeerTransport {
       for await (const frame of frames) {
         count += 1;
         telemetry.streamed(invocation);
-        const remote = remotes.has(invocation.id) ? undefined : remoteIn(frame);
+        const remote = remotes.has(invocation.id) ? undefined : taskIdsOf(frame.response);
         if (remote !== undefined) {
           remotes.set(invocation.id, remote);
           span.setAttributes(remoteTags(remote));
@@ -134,12 +135,4 @@ export function httpTransport(options: HttpTransportOptions): PeerTransport {
     },
     close: () => clients.close(),
   });
-}
-
-function remoteIn({ response }: RemoteFrame): RemoteIds | undefined {
-  if ('task' in response) return { taskId: response.task.id, contextId: response.task.contextId };
-  if ('message' in response) return undefined;
-  const { taskId, contextId } =
-    'statusUpdate' in response ? response.statusUpdate : response.artifactUpdate;
-  return { taskId, contextId };
 }

@@ -1,12 +1,13 @@
-import type {
-  Artifact,
-  JsonObject,
-  JsonValue,
-  Message,
-  Part,
-  StreamResponse,
-  Task,
-  TaskStatus,
+import {
+  type Artifact,
+  isTurnEnd,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+  type TaskStatus,
 } from '../model.ts';
 import { appendParts } from './parts.ts';
 
@@ -146,6 +147,27 @@ export function taskBefore(
   const { taskId, contextId } =
     'statusUpdate' in update ? update.statusUpdate : update.artifactUpdate;
   return { id: taskId, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' } };
+}
+
+/** The ids of the task that an event belongs to; undefined for a plain message. */
+export function taskIdsOf(
+  event: StreamResponse,
+): { readonly taskId: string; readonly contextId: string } | undefined {
+  if ('message' in event) return undefined;
+  const { id: taskId, contextId } = 'task' in event ? event.task : taskBefore(event);
+  return { taskId, contextId };
+}
+
+/** The status that an event states; undefined for artifacts and plain messages. */
+export function taskStatusOf(event: StreamResponse): TaskStatus | undefined {
+  if ('task' in event) return event.task.status;
+  return 'statusUpdate' in event ? event.statusUpdate.status : undefined;
+}
+
+/** Whether a turn has ended with an event. A plain message is another matter. */
+export function endsTurn(event: StreamResponse): boolean {
+  const status = taskStatusOf(event);
+  return status !== undefined && isTurnEnd(status.state);
 }
 
 /** Metadata that events add to. Adding costs by what is added, not by what is there already. */

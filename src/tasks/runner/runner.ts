@@ -10,6 +10,7 @@ import {
 import {
   AnswerStream,
   checkOptions,
+  endsTurn,
   invalidConfiguration,
   type JsonObject,
   LegateError,
@@ -350,10 +351,7 @@ async function follow(engine: Engine, id: string, call: Call): Promise<Task> {
   // 0.3: of a task that has ended, subscribers get the snapshot.
   const stream = await engine.subscribe({ id }, { ...call, version: '0.3' });
   for await (const { body } of stream) {
-    const task = 'task' in body.value ? body.value.task : undefined;
-    const statusUpdate = 'statusUpdate' in body.value ? body.value.statusUpdate : undefined;
-    const state = (task ?? statusUpdate)?.status.state;
-    if (state !== undefined && endKindOf(state) !== undefined) break;
+    if (endsTurn(body.value)) break;
   }
   return (await engine.getTask({ id }, call)).value;
 }
