@@ -171,6 +171,7 @@ export const keyTables: readonly KeyTable[] = [
       'src/assistant/project/a2a-server.ts',
       'src/http/server-section.ts',
       'src/auth/auth-section.ts',
+      'src/config/key-access-section.ts',
     ],
     keys: {
       description: ['required', 'Description of the agent in its card'],
@@ -382,7 +383,7 @@ export const keyTables: readonly KeyTable[] = [
   {
     title: '`tls` of servers that are called',
     intro:
-      'For sub agents, `peers`, `mcp_servers`, `action_endpoint`, `nlg` and models. Paths are relative to the project; the files are PEM and are read again when they change. They are for the server itself: a token server or key server uses the certificate authorities of Node (`NODE_EXTRA_CA_CERTS` adds some).',
+      'For sub agents, `peers`, `mcp_servers`, `action_endpoint`, `nlg` and models. Paths are relative to the project; the files are PEM and are read again when they change. They are for the server itself: a token server uses the certificate authorities of Node (`NODE_EXTRA_CA_CERTS` adds some), and a key server has a `tls` beside its address.',
     files: ['src/config/client-tls-section.ts'],
     keys: {
       ca: ["Node's", 'Trusted certificate authorities'],
@@ -394,13 +395,18 @@ export const keyTables: readonly KeyTable[] = [
   {
     title: '`verify_card` of sub agents and peers',
     intro: 'A card that none of these keys signed is refused, and the agent is not called.',
-    files: ['src/config/card-trust-section.ts'],
+    files: ['src/config/card-trust-section.ts', 'src/config/key-access-section.ts'],
     keys: {
       keys: [
         '',
         'Files of public keys or certificates (PEM) or key sets (JWKS), read again when they change',
       ],
       jwks_url: ['', 'An address of a key set, beside the files or instead'],
+      allowed_names: [
+        'none: https only',
+        'Hosts from which keys may also be fetched over http, as in `auth.jwt`',
+      ],
+      tls: ['', 'Certificates with which keys are fetched, see `tls`'],
     },
   },
   {
@@ -508,6 +514,14 @@ export const keyTables: readonly KeyTable[] = [
       ],
       'trusted[].jwks_url': ['', 'A JWKS URL, also beside `keys`'],
       'trusted[].openid_issuer': ['', 'An OpenID Connect issuer, whose keys are discovered'],
+      'trusted[].allowed_names': [
+        'none: https only',
+        'Hosts from which keys may also be fetched over http, as in `auth.jwt`',
+      ],
+      'trusted[].tls': ['', 'Certificates with which keys are fetched: `ca`, `cert` and `key`'],
+      'trusted[].tls.ca': ['', 'See above'],
+      'trusted[].tls.cert': ['', 'See above'],
+      'trusted[].tls.key': ['', 'See above'],
       'trusted[].unsigned': [
         '`false`',
         'Whether the sender name is trusted without a signature, because the broker reserves it',

@@ -1,13 +1,7 @@
 import { resolve } from 'node:path';
-import { type ClientTlsFiles, type Field, readClientTls, type Section } from '../config/index.ts';
+import { type Field, type KeyAccess, readKeyAccess, type Section } from '../config/index.ts';
 import { invalidConfiguration } from '../protocol/index.ts';
-import {
-  checkUrl,
-  clientTls,
-  readAllowedNames,
-  type UrlPolicy,
-  UrlRefused,
-} from '../push/index.ts';
+import { checkUrl, clientTls, UrlRefused } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { apiKeyVerifier } from './api-keys.ts';
 import { Authenticator } from './authenticator.ts';
@@ -15,7 +9,7 @@ import type { Verifier } from './credentials.ts';
 import type { JwtKeySource } from './jwt-keys.ts';
 import { type JwtAlgorithm, jwtAlgorithms } from './public-keys.ts';
 import { jwtVerifier } from './jwt.ts';
-import { keyPolicy } from './remote-keys.ts';
+import { keyPolicyFor } from './remote-keys.ts';
 import { mtlsVerifier } from './mtls.ts';
 
 const methods = ['jwt', 'api_key', 'mtls'] as const;
@@ -39,14 +33,6 @@ interface JwtSettings extends KeyAccess {
   readonly keys: JwtKeySource | undefined;
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
-}
-
-/** How keys are fetched. */
-interface KeyAccess {
-  /** Authorities to trust, and a client certificate. */
-  readonly tls?: ClientTlsFiles | undefined;
-  /** Hosts from which keys may be fetched over http. */
-  readonly allowedNames?: readonly string[] | undefined;
 }
 
 /**
@@ -108,7 +94,7 @@ function readJwt(jwt: Section): JwtSettings {
   return {
     algorithms: known.length > 0 ? known : [isSymmetric ? 'HS256' : 'RS256'],
     keys: readKeySource(jwt, { isSymmetric, name }),
-    ...readKeyAccess(jwt),
+    ...checkedAccess(jwt),
     issuer: jwt.name('issuer'),
     audience: jwt.name('audience'),
   };
@@ -159,17 +145,14 @@ function readKeySource(
 }
 
 /** Keys over http could be replaced on their way: https only, unless the operator names the host. */
-function readKeyAccess(jwt: Section): KeyAccess {
-  const access = {
-    tls: jwt.mapping('tls', readClientTls),
-    allowedNames: readAllowedNames(jwt.get('allowed_names')),
-  };
+function checkedAccess(jwt: Section): KeyAccess {
+  const access = readKeyAccess(jwt);
   for (const key of ['jwks_url', 'openid_issuer'] as const) {
     const field = jwt.get(key);
     const url = field?.name();
     if (field === undefined || url === undefined) continue;
     try {
-      checkUrl(url, keyPolicyOf(access), { field: key });
+      checkUrl(url, keyPolicyFor(access), { field: key });
     } catch (error) {
       if (!(error instanceof UrlRefused)) throw error;
       const isScheme = error.message.includes('must be an https');
@@ -183,10 +166,6 @@ function readKeyAccess(jwt: Section): KeyAccess {
     }
   }
   return access;
-}
-
-function keyPolicyOf({ allowedNames = [] }: KeyAccess): UrlPolicy {
-  return { ...keyPolicy, allowedNames, httpToAllowedNames: true };
 }
 
 function namesOf(field: Field | undefined): readonly string[] {
@@ -255,7 +234,7 @@ function tokenVerifier(
     defaultSubject: 'orchestrator',
     requireExpiry: false,
     logger,
-    policy: keyPolicyOf(access),
+    policy: keyPolicyFor(access),
     ...(tls !== undefined && {
       tls: clientTls(tls, { what: 'a2a_server.auth.jwt', directory, logger }),
     }),

@@ -24,7 +24,7 @@ export interface CardVerifierOptions {
  * @example const hotels = remoteAgent(url, { verifyCard: cardVerifier({ keys: ['hotels.pem'] }) });
  */
 export function cardVerifier(
-  { keys = [], jwksUrl }: CardTrust,
+  { keys = [], jwksUrl, ...access }: CardTrust,
   { what, directory = '.', logger = defaultLogger }: CardVerifierOptions = {},
 ): (card: unknown) => Promise<JsonObject> {
   const prefix = what === undefined ? '' : `${what}: `;
@@ -32,7 +32,7 @@ export function cardVerifier(
     throw invalidConfiguration(`${prefix}verify_card names no key`);
   }
   const source = publicKeySource(
-    { keys, jwksUrl },
+    { keys, jwksUrl, ...access },
     {
       what: what === undefined ? 'card keys' : `card keys of ${what}`,
       settings: {

@@ -44,7 +44,7 @@ export {
 } from './card-signature.ts';
 export { CardSigner, type CardSigningKeys } from './card-signer.ts';
 export { cardVerifier, type CardVerifierOptions } from './card-trust.ts';
-export type { CardTrust } from '../config/index.ts';
+export type { CardTrust, KeyAccess } from '../config/index.ts';
 export { publicKeySource, type PublicKeySource } from './key-source.ts';
 export type { JwtKeySource } from './jwt-keys.ts';
 export { type JwtAlgorithm, jwtAlgorithms } from './public-keys.ts';

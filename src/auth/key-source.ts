@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
+import type { KeyAccess } from '../config/index.ts';
 import { FileSource, readConfiguredFile } from '../net/index.ts';
 import {
   invalidConfiguration,
@@ -7,14 +8,14 @@ import {
   type LegateError,
   parseJson,
 } from '../protocol/index.ts';
-import { checkUrl } from '../push/index.ts';
+import { checkUrl, clientTls, type UrlPolicy, UrlRefused } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { type CardKeys, keySetLookups } from './card-signature.ts';
 import { keysIn } from './public-keys.ts';
-import { discoverKeys, keyFetching, keyPolicy, remoteKeys } from './remote-keys.ts';
+import { discoverKeys, keyFetching, keyPolicyFor, remoteKeys } from './remote-keys.ts';
 
 /** Where public keys come from; keys of all places are accepted. */
-export interface PublicKeyPlaces {
+export interface PublicKeyPlaces extends KeyAccess {
   /** Files, PEM or JWKS, read again when they change. */
   readonly keys?: readonly string[] | undefined;
   /** An address of a key set. */
@@ -36,7 +37,7 @@ interface SourceOptions {
   /** For logs: `card keys of hotels`. */
   readonly what: string;
   /** The names of the settings, for errors. */
-  readonly settings: Readonly<Record<keyof PublicKeyPlaces, string>>;
+  readonly settings: Readonly<Record<'keys' | 'jwksUrl' | 'openIdIssuer', string>>;
   /** Paths are relative to it. */
   readonly directory: string;
   readonly logger: Logger;
@@ -50,18 +51,22 @@ interface SourceOptions {
  * const source = publicKeySource({ keys: ['alice.pem', 'alice-next.jwks.json'] }, options);
  */
 export function publicKeySource(
-  { keys = [], jwksUrl, openIdIssuer }: PublicKeyPlaces,
+  { keys = [], jwksUrl, openIdIssuer, tls, ...access }: PublicKeyPlaces,
   { what, settings, directory, logger }: SourceOptions,
 ): PublicKeySource {
-  const code = 'CONFIGURATION_INVALID';
-  const fetching = keyFetching({ logger });
+  const policy = keyPolicyFor(access);
+  const fetching = keyFetching({
+    logger,
+    policy,
+    ...(tls !== undefined && { tls: clientTls(tls, { what, directory, logger }) }),
+  });
   const remote: CardKeys[] = [];
   if (jwksUrl !== undefined) {
-    checkUrl(jwksUrl, keyPolicy, { field: settings.jwksUrl, code });
+    checkKeyUrl(jwksUrl, policy, settings.jwksUrl);
     remote.push(remoteKeys(jwksUrl, fetching));
   }
   if (openIdIssuer !== undefined) {
-    checkUrl(openIdIssuer, keyPolicy, { field: settings.openIdIssuer, code });
+    checkKeyUrl(openIdIssuer, policy, settings.openIdIssuer);
     remote.push(discoverKeys(openIdIssuer, fetching));
   }
   // Without files there is nothing to look at again.
@@ -74,6 +79,20 @@ export function publicKeySource(
     logger,
   });
   return { lookups: async () => [...(await files.current()), ...remote] };
+}
+
+/** Throws `CONFIGURATION_INVALID` for an address that keys are not fetched from. */
+function checkKeyUrl(url: string, policy: UrlPolicy, field: string): void {
+  try {
+    checkUrl(url, policy, { field, code: 'CONFIGURATION_INVALID' });
+  } catch (error) {
+    if (!(error instanceof UrlRefused) || !error.message.includes('must be an https')) throw error;
+    const host = URL.parse(url)?.hostname ?? '';
+    throw invalidConfiguration(
+      `${error.message}; for an issuer within the cluster, write allowed_names: [${host}] beside it`,
+      error,
+    );
+  }
 }
 
 function readKeys(path: string, setting: string): JSONWebKeySet {

@@ -7,6 +7,7 @@ import {
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose';
+import type { KeyAccess } from '../config/index.ts';
 import { errorMessage, isJsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { type ClientTls, type GuardedFetch, guardedFetch, type UrlPolicy } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
@@ -30,6 +31,11 @@ const maxKeySetBytes = 1024 * 1024;
 const slowAfterMs = 1_000;
 /** Keys of the operator's choice: https, or this machine. */
 export const keyPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, allowPrivate: true };
+
+/** `keyPolicy`, and http to the hosts that the operator allows by name. */
+export function keyPolicyFor({ allowedNames = [] }: KeyAccess): UrlPolicy {
+  return { ...keyPolicy, allowedNames, httpToAllowedNames: true };
+}
 
 /** How keys are fetched unless it is said otherwise. */
 export function keyFetching({

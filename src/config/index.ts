@@ -12,8 +12,10 @@ export {
   Problems,
   TextError,
 } from './problem.ts';
+export { allowedName, readAllowedNames } from './allowed-names.ts';
 export { type CardTrust, readCardTrust } from './card-trust-section.ts';
 export { type ClientTlsFiles, readClientTls } from './client-tls-section.ts';
+export { type KeyAccess, readKeyAccess } from './key-access-section.ts';
 export { type PeersSettings, readPeers } from './peers-section.ts';
 export { readStore, type StoreSettings } from './store-section.ts';
 export { readUrl } from './url-field.ts';

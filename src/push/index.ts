@@ -56,6 +56,6 @@ export {
   rotatingSigner,
   signingKeyFiles,
 } from './push-section.ts';
-export { readAllowedNames, readUrlRules } from './url-rules.ts';
+export { readUrlRules } from './url-rules.ts';
 export { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 export { resolveChecked, type Resolver, systemResolver } from './guarded-agent.ts';

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agent, artifact, grpcBinding, remoteAgent, serve, type Serving } from '../../src/index.ts';
 import { buildAssistant, loadProject, probeServices } from '../../src/assistant/index.ts';
 import { cardVerifier } from '../../src/auth/index.ts';
+import { MessageSigner, readBusIdentity } from '../../src/bus/index.ts';
 import { serveGrpc } from '../../src/grpc/index.ts';
 import { startHttpSample } from '../../src/mcp/testing/http-server.ts';
 import { createModel, generateText, startScriptedModelServer } from '../../src/models/index.ts';
@@ -218,6 +219,33 @@ test('verify_card refuses a card that none of its keys signed', async () => {
   expect((await probe('wrong.json')).at(-1)?.problem).toContain(
     `sub agent greeter: no signature of the card is by a trusted key; verify_card accepts cards signed by a key of ${at('wrong.json')}`,
   );
+});
+
+test('keys that verify cards and messages are fetched with the certificates of their tls', async () => {
+  const server = createServer(
+    { ...host, cert: host.certificate, ca: authority.certificate, requestCert: true },
+    (_, response) => response.end(JSON.stringify(publicKeySet([signingKey]))),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const jwksUrl = `https://localhost:${(server.address() as AddressInfo).port}/`;
+  try {
+    await using greeting = await serve(greeter, { cardKeys: [signingKey] });
+    const card: unknown = await (await fetch(`${greeting.url}/.well-known/agent-card.json`)).json();
+    const verify = cardVerifier({ jwksUrl, tls: files() });
+    expect(await verify(card)).toMatchObject({ name: 'greeter' });
+    const untrusting = cardVerifier({ jwksUrl }, { logger: silentLogger });
+    await expect(untrusting(card)).rejects.toThrow(/no keys from/);
+
+    const message = { topic: 't', body: '', correlationId: undefined, replyTo: undefined };
+    const token = await new MessageSigner({ issuer: 'alice', key: signingKey }).sign(message);
+    const trusted = [{ issuer: 'alice', jwks_url: jwksUrl, tls: files() }];
+    const options = { directory: '.', issuer: 'bob', logger: silentLogger };
+    const { verifier } = await readBusIdentity({ trusted }, options);
+    expect(await verifier?.verify(token, message)).toMatchObject({ subject: 'alice' });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 test('a peer is called only once its card is verified, whatever an earlier session stored', async () => {

@@ -225,7 +225,12 @@ test('keys of senders come from PEM files, key sets, several files and addresses
       true,
     ]);
     await expect(identityOf({ jwks_url: 'http://keys.example/' })).rejects.toThrow(
-      /bus\.trusted\[0\]\.jwks_url: must be an https address/,
+      /bus\.trusted\[0\]\.jwks_url: must be an https address.*allowed_names: \[keys\.example\]/,
+    );
+    const named = { jwks_url: 'http://keys.example/', allowed_names: ['*.Example'] };
+    expect(await identityOf(named)).toHaveProperty('verifier');
+    await expect(identityOf({ ...named, allowed_names: ['http://x'] })).rejects.toThrow(
+      /bus\.trusted\.0\.allowed_names/,
     );
     await expect(identityOf({})).rejects.toThrow(/keys, jwks_url or openid_issuer/);
     const { verifier: rotating } = await identityOf({ keys: 'old.pem' });

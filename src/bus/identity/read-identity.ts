@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { allowedName } from '../../config/index.ts';
 import { publicKeySource } from '../../auth/index.ts';
 import { FileSource, readConfiguredFile } from '../../net/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
@@ -22,6 +23,8 @@ export interface BusIdentity {
   readonly unsigned?: readonly UnsignedSender[];
 }
 
+const file = z.string().min(1).optional();
+
 const schema = z.looseObject({
   signing_key: z.string().min(1).optional(),
   trusted: z
@@ -31,6 +34,9 @@ const schema = z.looseObject({
         keys: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(100)]).optional(),
         jwks_url: z.string().min(1).optional(),
         openid_issuer: z.string().min(1).optional(),
+        /** How keys are fetched. */
+        tls: z.strictObject({ ca: file, cert: file, key: file }).optional(),
+        allowed_names: z.array(z.string().toLowerCase().regex(allowedName)).max(100).optional(),
         unsigned: z.boolean().optional(),
         may_vouch: z.boolean().optional(),
         scopes: z.array(z.string().min(1)).max(1_000).optional(),
@@ -44,9 +50,9 @@ const schema = z.looseObject({
 /**
  * Reads the keys in the section `bus` of a configuration: `signing_key` (a file with a private
  * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch?, scopes? }`, where `keys` names files with
- * public keys, PEM or JWKS, `jwks_url` or `openid_issuer` instead names where they are published; or of `{ issuer, unsigned: true, scopes? }`) and `require_signed`. The files are read again
- * when they change. Paths are relative to `directory`; our own messages are
- * signed as `issuer`. Throws `CONFIGURATION_INVALID` with the invalid key, never with its value.
+ * public keys, PEM or JWKS, `jwks_url` or `openid_issuer` instead names where they are published, and `tls` and
+ * `allowed_names` say how they are fetched; or of `{ issuer, unsigned: true, scopes? }`) and `require_signed`. The
+ * files are read again when they change. Paths are relative to `directory`; our own messages are signed as `issuer`. Throws `CONFIGURATION_INVALID` with the invalid key, never with its value.
  * @example
  * const section = { signing_key: 'alice.pem', trusted: [{ issuer: 'bob', keys: 'bob.json' }] };
  * const identity = await readBusIdentity(section, { directory: 'keys', issuer: 'alice' });
@@ -81,7 +87,8 @@ export async function readBusIdentity(
     const { issuer, scopes, may_vouch: mayVouch, jwks_url: jwksUrl } = entry;
     const { keys = [], openid_issuer: openIdIssuer } = entry;
     const key = `bus.trusted[${index}]`;
-    const places = { keys: [keys].flat(), jwksUrl, openIdIssuer };
+    const { tls, allowed_names: allowedNames } = entry;
+    const places = { keys: [keys].flat(), jwksUrl, openIdIssuer, tls, allowedNames };
     const hasKeys = places.keys.length > 0 || jwksUrl !== undefined || openIdIssuer !== undefined;
     if (hasKeys === (entry.unsigned === true)) {
       throw invalidConfiguration(
