@@ -42,7 +42,7 @@ export {
 } from './transport/bus.ts';
 export { checkBusName, isBusName } from './transport/checks.ts';
 export { LateBus } from './transport/late-bus.ts';
-export { type BusOptions, openBus, readBusOptions } from './transport/open-bus.ts';
+export { type BusOptions, busTlsFiles, openBus, readBusOptions } from './transport/open-bus.ts';
 export { type BrokerQueue, brokerQueues } from './transport/rabbitmq/management.ts';
 export {
   cancelQueueName,

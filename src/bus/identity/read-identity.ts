@@ -1,10 +1,8 @@
-import { resolve } from 'node:path';
 import { z } from 'zod';
 import { allowedName } from '../../config/index.ts';
 import { publicKeySource } from '../../auth/index.ts';
-import { FileSource, readConfiguredFile } from '../../net/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
-import { publicKeySet, readSigningKey } from '../../push/index.ts';
+import { publicKeySet, signingKeyFiles } from '../../push/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { UnsignedSender } from '../exchange.ts';
 import { MessageSigner } from './signer.ts';
@@ -76,11 +74,6 @@ export async function readBusIdentity(
   }
   const { signing_key: keyFile, trusted, require_signed: requireSigned } = parsed.data;
   const { logger = defaultLogger } = options;
-  const open = <T>(key: string, file: string, parse: (text: string) => T): FileSource<T> => {
-    const path = resolve(options.directory, file);
-    const load = (): T => parse(readConfiguredFile(path, `${key}: the file`));
-    return new FileSource({ what: key, paths: [path], load, logger });
-  };
   const issuers: TrustedIssuer[] = [];
   const unsigned: UnsignedSender[] = [];
   for (const [index, entry] of (trusted ?? []).entries()) {
@@ -122,12 +115,19 @@ export async function readBusIdentity(
       'bus.require_signed: no issuer is trusted; add at least one in bus.trusted',
     );
   }
-  const key = keyFile === undefined ? undefined : open('bus.signing_key', keyFile, readSigningKey);
+  const { directory } = options;
+  const keys =
+    keyFile === undefined
+      ? undefined
+      : signingKeyFiles([keyFile], { directory, logger, what: 'bus.signing_key' });
+  const key = keys && { current: async () => (await keys.current())[0] };
   const isListed = issuers.some(({ issuer }) => issuer === options.issuer);
   if (key !== undefined && issuers.length > 0 && !isListed) {
     // Other processes of this agent announce it, too.
-    const keys = { current: async () => publicKeySet([await key.current()]) };
-    issuers.push({ issuer: options.issuer, keys });
+    issuers.push({
+      issuer: options.issuer,
+      keys: { current: async () => publicKeySet([await key.current()]) },
+    });
   }
   return {
     ...(key !== undefined && { signer: new MessageSigner({ issuer: options.issuer, key }) }),

@@ -19,7 +19,7 @@ import {
   examineCertificate,
   examineClientTls,
 } from './examine-certificates.ts';
-import { examineKeys } from './examine-keys.ts';
+import { examineBusKeys, examineKeys } from './examine-keys.ts';
 import { examineClock, examineNode, examinePort } from './examine-machine.ts';
 import { examinePeers } from './examine-peers.ts';
 import { examineProject } from './examine-project.ts';
@@ -108,7 +108,9 @@ async function* sectionChecks(
   yield (
     sectionError('Store', /^store\b/, endpoints) ?? (await examineStore(configuredStore(endpoints)))
   );
-  yield sectionError('Broker', /^bus\b/, endpoints) ?? (await examineBroker(endpoints));
+  const busError = sectionError('Broker', /^bus\b/, endpoints);
+  yield busError ?? (await examineBroker(endpoints));
+  if (busError === undefined) yield* examineBusKeys(endpoints);
   yield (
     sectionError('OTLP endpoint', /^telemetry\b/, endpoints) ??
       (await examineOtlp(endpoints.telemetry?.otlp))

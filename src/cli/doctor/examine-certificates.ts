@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Project } from '../../assistant/index.ts';
+import { busTlsFiles } from '../../bus/index.ts';
 import type { ClientTlsFiles } from '../../config/index.ts';
 import { readModelGroup } from '../../models/index.ts';
 import { pemBlocks, readCertificates } from '../../net/index.ts';
@@ -66,11 +67,12 @@ export interface NamedTls {
 
 /** The `tls:` of everything that is called. */
 export function clientTlsOf(
-  endpoints: Pick<Endpoints, 'peers' | 'server'>,
+  endpoints: Pick<Endpoints, 'bus' | 'peers' | 'server'>,
   groups: ReadonlyMap<string, JsonObject>,
   project: Project | undefined,
 ): readonly NamedTls[] {
   const found: { readonly owner: string; readonly tls: ClientTlsFiles | undefined }[] = [
+    { owner: 'the bus', tls: busTlsFiles(endpoints.bus ?? {}) },
     { owner: 'peers', tls: endpoints.peers?.tls },
     { owner: 'a2a_server.auth.jwt', tls: endpoints.server?.auth?.jwt?.tls },
     ...[...groups].flatMap(([id, group]) => modelTlsOf(id, group)),

@@ -1,5 +1,6 @@
 import { type AuthSettings, openAuth } from '../../auth/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { readBusIdentity } from '../../bus/index.ts';
+import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { signingKeyFiles } from '../../push/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { within } from '../../time/index.ts';
@@ -47,6 +48,27 @@ export async function* examineKeys(
   }
 }
 
+/** Reads or fetches the keys that sign and verify messages on the bus. */
+export async function* examineBusKeys({
+  bus = {},
+  directory,
+}: Pick<Endpoints, 'bus' | 'directory'>): AsyncGenerator<Diagnosis> {
+  const { signing_key: own, trusted } = bus;
+  if (own === undefined && trusted === undefined) return;
+  const setting =
+    trusted === undefined ? 'bus.signing_key' : own === undefined ? 'bus.trusted' : 'bus';
+  yield await readable('Keys of the bus', setting, async () => {
+    const issuer = 'legate-doctor';
+    const { verifier } = await readBusIdentity(bus, { directory, issuer, logger: silentLogger });
+    const message = { topic: '', body: '', correlationId: undefined, replyTo: undefined };
+    for (const sender of Array.isArray(trusted) ? trusted.filter(isJsonObject) : []) {
+      if (sender['jwks_url'] === undefined && sender['openid_issuer'] === undefined) continue;
+      const token = unsigned('ES256', { iss: sender['issuer'] ?? '' });
+      await fetched(async () => verifier?.verify(token, message));
+    }
+  });
+}
+
 async function examineAuth(
   auth: AuthSettings | undefined,
   options: KeyOptions,
@@ -68,9 +90,9 @@ async function examineAuth(
 }
 
 /** A token that no key has signed: to verify it, the keys are fetched. */
-const unsigned = (algorithm: string): string => {
+const unsigned = (algorithm: string, claims: JsonObject = {}): string => {
   const header = { alg: algorithm, kid: 'legate-doctor' };
-  const parts = [header, { sub: 'legate-doctor' }].map((part) =>
+  const parts = [header, { sub: 'legate-doctor', ...claims }].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
   return [...parts, 'AA'].join('.');
@@ -82,10 +104,15 @@ async function fetchKeys({ jwt }: AuthSettings, options: KeyOptions): Promise<vo
   if (keys === undefined || !('jwksUrl' in keys || 'openIdIssuer' in keys)) return;
   const verifier = await openAuth({ jwt }, { ...options, logger: silentLogger });
   const token = unsigned(algorithms[0] ?? 'RS256');
+  await fetched(async () =>
+    verifier?.authenticate({ headers: { authorization: `Bearer ${token}` } }),
+  );
+}
+
+/** Throws where keys can't be fetched to verify a token. */
+async function fetched(verify: () => Promise<unknown>): Promise<void> {
   try {
-    await within(timeLimit, async () =>
-      verifier?.authenticate({ headers: { authorization: `Bearer ${token}` } }),
-    );
+    await within(timeLimit, verify);
   } catch (error) {
     // Refused as it should be: the keys are there.
     if (!(error instanceof LegateError) || error.code !== 'UNAUTHENTICATED') throw error;

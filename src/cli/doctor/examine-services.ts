@@ -110,7 +110,12 @@ export async function examineBroker(endpoints: Endpoints): Promise<Diagnosis> {
   if (endpoints.bus['type'] === 'memory') return passed('Broker', 'in memory');
   try {
     const bus = await within(timeLimit, () =>
-      openConfiguredBus(endpoints, { logger: silentLogger, connectionName: 'legate doctor' }),
+      openConfiguredBus(endpoints, {
+        logger: silentLogger,
+        connectionName: 'legate doctor',
+        // Ends before the time limit, with the reason.
+        connectTimeout: probeTimeoutMs / 2_000,
+      }),
     );
     await bus.close();
     return passed('Broker', 'reached');

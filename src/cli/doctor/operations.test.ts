@@ -1,5 +1,6 @@
 /** What operators misconfigure: TLS, keys at a URL, variables, agents in code. */
 import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { cpSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { greenhouseFolder, projectFolder } from '../../../test/support/greenhous
 import { freePort } from '../../../test/support/servers.ts';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
 import { serve } from '../../http/index.ts';
-import { generateSigningKey } from '../../push/index.ts';
+import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -175,3 +176,53 @@ test('sub agents in code need no model', patient, async () => {
     found: 'runs the code of ./agent.ts',
   });
 });
+
+test(
+  'keys and certificates of the bus, and the keys that sign cards of peers',
+  patient,
+  async () => {
+    await using peer = await serve(triedAgent);
+    const configured = (signing: string, jwks: string, keys: string): string => `
+bus:
+  type: rabbitmq
+  url: amqps://127.0.0.1:1
+  cert: client.pem
+  key: client.key
+  signing_key: ${signing}
+  trusted: [{issuer: desk, jwks_url: "${jwks}"}]
+peers: {well_known: [{name: bank, url: "${peer.url}", verify_card: {keys: ${keys}}}]}
+`;
+    const keySet = createServer((_, response) => {
+      response.end(JSON.stringify(publicKeySet([generateSigningKey()])));
+    });
+    await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve));
+    const jwks = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/`;
+    await using folder = await projectFolder({
+      ...code,
+      'client.pem': certificate,
+      'client.key': key,
+      'own.pem': key,
+      'card.jwks.json': JSON.stringify(publicKeySet([generateSigningKey()])),
+      'endpoints.yml': configured('own.pem', jwks, 'card.jwks.json'),
+    });
+    const first = await examined(folder.directory);
+    expect(first.of('Broker')).toMatchObject({
+      outcome: 'failed',
+      found: expect.stringContaining('nothing listens there') as string,
+    });
+    expect(first.of('Keys of the bus')).toMatchObject({ outcome: 'passed' });
+    expect(first.of('Client certificate of the bus')).toMatchObject({ outcome: 'warning' });
+    expect(first.of('Peer bank')?.found).toContain('the card is not signed');
+
+    await folder.write({ 'endpoints.yml': configured('client.pem', jwks, 'absent.pem') });
+    const second = await examined(folder.directory);
+    expect(second.of('Keys of the bus')?.found).toMatch(/bus\.signing_key.*client\.pem/);
+    expect(second.of('Peer bank')?.found).toContain('absent.pem');
+
+    keySet.closeAllConnections();
+    keySet.close();
+    await folder.write({ 'endpoints.yml': configured('own.pem', jwks, 'card.jwks.json') });
+    const third = await examined(folder.directory);
+    expect(third.of('Keys of the bus')?.found).toContain('no keys from http://127.0.0.1');
+  },
+);
