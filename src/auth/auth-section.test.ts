@@ -98,7 +98,12 @@ test('keys are fetched with the authorities of auth.jwt.tls', async () => {
   };
   try {
     const untrusting = await open('');
-    await expect(untrusting?.authenticate(request)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    // Callers do not learn where the keys are.
+    await expect(untrusting?.authenticate(request)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'tokens cannot be verified now: the keys of their issuer cannot be fetched',
+      retryAfter: 5,
+    });
     const trusting = await open(', tls: {ca: ca.pem}');
     expect(await trusting?.authenticate(request)).toMatchObject({ subject: 'ada' });
   } finally {

@@ -5,7 +5,7 @@ import {
   type JWTVerifyOptions,
   type JWTVerifyResult,
 } from 'jose';
-import { isJsonObject, type SecurityScheme } from '../protocol/index.ts';
+import { isJsonObject, LegateError, type SecurityScheme } from '../protocol/index.ts';
 import { checkUrl, type ClientTls, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import {
@@ -120,7 +120,7 @@ export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier
           // The code names the check that failed, never the token.
           if (error instanceof errors.JOSEError) throw new CredentialRefused(reasonOf(error));
           if (error instanceof TypeError) throw new CredentialRefused('unusable token');
-          throw error;
+          throw withoutAddress(error);
         },
       );
       if (!hasUsableExpiry(payload)) throw new CredentialRefused('invalid exp');
@@ -154,6 +154,17 @@ async function verifyWithAny(
       if (!isOtherKey || index + 1 >= keys.length) throw error;
     }
   }
+}
+
+/** Where keys come from is not for callers, who are strangers still. The log has it. */
+function withoutAddress(error: unknown): unknown {
+  if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') return error;
+  const { retryAfter } = error;
+  return new LegateError(
+    'UNAVAILABLE',
+    'tokens cannot be verified now: the keys of their issuer cannot be fetched',
+    { cause: error, ...(retryAfter !== undefined && { retryAfter }) },
+  );
 }
 
 /** RFC 8705, 3: a token that is bound to a client certificate is of no use without it. */

@@ -134,7 +134,7 @@ test('OpenID Connect: a document that names another issuer is not believed', asy
   const verifier = await jwtVerifier({ keys: { openIdIssuer: issuer.url }, ...es256 });
   await expect(verify(verifier, await token(key, { iss: issuer.url }))).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    message: expect.stringContaining('another issuer'),
+    cause: { message: expect.stringContaining('another issuer') },
   });
 });
 

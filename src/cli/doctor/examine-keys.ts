@@ -115,7 +115,9 @@ async function fetched(verify: () => Promise<unknown>): Promise<void> {
     await within(timeLimit, verify);
   } catch (error) {
     // Refused as it should be: the keys are there.
-    if (!(error instanceof LegateError) || error.code !== 'UNAUTHENTICATED') throw error;
+    if (error instanceof LegateError && error.code === 'UNAUTHENTICATED') return;
+    // Callers do not learn where the keys should have come from, operators do.
+    throw error instanceof LegateError && error.cause instanceof LegateError ? error.cause : error;
   }
 }
 
