@@ -1,5 +1,5 @@
 /** Reading an answer is one call, over every way to reach an agent. */
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import {
   type Answer,
   agent,
@@ -30,6 +30,7 @@ import { silentLogger } from '../src/telemetry/index.ts';
 
 const open: AsyncDisposable[] = [];
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const each of open.splice(0)) await each[Symbol.asyncDispose]();
 });
 
@@ -319,4 +320,35 @@ test('a runner gives the error of a run that failed, also of an event that the e
       message: expect.stringContaining('no artifact none to append to') as unknown,
     },
   });
+});
+
+const hidden = 'The agent failed while working on this task.';
+test.each([
+  [
+    'on this machine',
+    'test',
+    undefined,
+    'The agent failed while working on this task: out of paper',
+  ],
+  ['in production', 'production', undefined, hidden],
+  ['behind a proxy', 'test', 'https://agents.example.com', hidden],
+])('a caller of an agent that throws %s is told: %s', async (_where, environment, url, said) => {
+  vi.stubEnv('NODE_ENV', environment);
+  const broken = agent({ name: 'broken' }, () => {
+    throw new Error('out of paper');
+  });
+  const options = { logger: silentLogger, ...(url !== undefined && { url }) };
+  const server = await serve(broken, options);
+  open.push(server);
+  const client = await connect(`http://127.0.0.1:${server.port}`, {
+    fetch: (input, init) =>
+      fetch(
+        new Request(input).url.replace(
+          'https://agents.example.com',
+          `http://127.0.0.1:${server.port}`,
+        ),
+        init,
+      ),
+  });
+  await expect(client.ask('go')).rejects.toMatchObject({ code: 'INTERNAL', message: said });
 });

@@ -70,7 +70,7 @@ function serveOptions(options: RunCommandOptions) {
   return {
     ...listenOptions(options),
     ...present({ noticeMs: options.notice, drainMs: options.drain }),
-    ...(options.showErrors === true && { showErrors: true }),
+    showErrors: options.showErrors === true,
     ...(options.inspect === true && { inspect: inspectorOptions(options) }),
     logger: createServerLogger(options.logLevel),
   };

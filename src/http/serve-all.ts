@@ -24,7 +24,7 @@ import {
 } from './options.ts';
 import { authenticateRequest } from './request.ts';
 import { ChannelRoutes } from './routes.ts';
-import { listenFor } from './serve.ts';
+import { isDevelopment, listenFor } from './serve.ts';
 
 /** An agent with what it does not share with the others. */
 export interface ServedAgent
@@ -126,6 +126,7 @@ async function openAll(
   const agents = served.map(([name, { agent, ...own }]) => ({
     agent,
     options: {
+      showErrors: isDevelopment(isLocalOnly),
       ...own,
       ...(auth !== undefined && { auth }),
       protectsCard,

@@ -82,6 +82,7 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   } = await listenFor({ ...options, isAuthenticated }, ({ url, isLocalOnly, hostNames }) =>
     openRouter(agent, {
       isLocalOnly,
+      showErrors: isDevelopment(isLocalOnly),
       ...options,
       ...(hostNames !== undefined && { hostNames }),
       url,
@@ -100,6 +101,11 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Whether callers get the error of a failed agent unless `showErrors` says otherwise. */
+export function isDevelopment(isLocal: boolean): boolean {
+  return isLocal && process.env['NODE_ENV'] !== 'production';
 }
 
 /** Loaded only where it is wanted. */

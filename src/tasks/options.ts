@@ -97,7 +97,8 @@ export interface EngineOptions {
   /**
    * Whether callers get the error of a failed agent: for development only, because errors may
    * contain secrets.
-   * @default false
+   * @default false; with `serve` and `serveAll`, whether only this machine can reach the server and
+   * NODE_ENV is not production
    */
   showErrors?: boolean;
   /**
