@@ -1,14 +1,14 @@
 import { jsonSchema, tool as aiTool } from '@ai-sdk/provider-utils';
 import { type } from 'arktype';
 import * as v from 'valibot';
-import { expect, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { z as v3 } from 'zod/v3';
 import { scriptedModel } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { llmAgent } from '../llm/llm-agent.ts';
 import { Conversation } from '../testing/conversation.ts';
-import type { AgentTools } from './ai-sdk-tool.ts';
+import type { AgentTools, AiSdkTool } from './ai-sdk-tool.ts';
 import { tool } from './tool.ts';
 
 const call = (input: JsonObject) => ({ toolCalls: [{ name: 'weather', input }] });
@@ -122,4 +122,22 @@ test('a tool of the AI SDK in a list is refused: it has no name', () => {
   const make = (): unknown =>
     Reflect.apply(llmAgent, undefined, [{ name: 'a', model: scriptedModel([]), tools }]);
   expect(make).toThrow('tools[0] is a tool of the AI SDK, which has no name; pass tools: {');
+});
+
+test.each(['provider', 'provider-defined'] as const)(
+  'a tool of the type %s, which its provider runs, is refused by name',
+  (type) => {
+    const search = { type, id: 'openai.web_search', args: {}, inputSchema: z.object({}) };
+    expect(() => llmAgent({ name: 'a', model: scriptedModel([]), tools: { search } })).toThrow(
+      `agent "a": the tool "search" runs at the model's provider, which is not supported`,
+    );
+  },
+);
+
+test('tools have the types of AI SDK 5, too', () => {
+  type Tool5 = {
+    readonly inputSchema: unknown;
+    readonly execute?: (input: { readonly town: string }, options: object) => unknown;
+  } & ({ readonly type?: 'function' | undefined } | { readonly type: 'provider-defined' });
+  expectTypeOf<Tool5>().toExtend<AiSdkTool>();
 });

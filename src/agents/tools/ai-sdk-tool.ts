@@ -16,7 +16,8 @@ import type { ToolSource } from './tool-set.ts';
  * llmAgent({ name: 'forecaster', model, tools: { weather: aiTool({ inputSchema, execute }) } });
  */
 export interface AiSdkTool {
-  readonly type?: 'function' | 'dynamic' | 'provider' | undefined;
+  /** AI SDK 5 says `provider-defined` for `provider`. */
+  readonly type?: 'function' | 'dynamic' | 'provider' | 'provider-defined' | undefined;
   readonly description?: string | ((options: never) => string) | undefined;
   /** A Standard Schema, or what `jsonSchema()` or `zodSchema()` of the AI SDK return. */
   readonly inputSchema?: unknown;
@@ -43,7 +44,7 @@ export function toolSources(owner: string, tools: AgentTools): readonly ToolSour
     throw invalidConfiguration(`${owner}: the option "tools" is a promise; await it first`);
   return Object.entries(tools).map(([name, each]) => {
     if (isSource(each)) return each;
-    if (each.type === 'provider')
+    if (each.type === 'provider' || each.type === 'provider-defined')
       throw invalidConfiguration(
         `${owner}: the tool "${name}" runs at the model's provider, which is not supported`,
       );
