@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import * as legate from '../src/index.ts';
-import { scriptedModel } from '../src/models/index.ts';
+import * as auth from '../src/auth/index.ts';
+import { hostOnBus } from '../src/bus/index.ts';
+import { recordedModel, scriptedModel, startScriptedModelServer } from '../src/models/index.ts';
+import { joinPeers } from '../src/peers/index.ts';
 
 const echo = legate.agent({ name: 'echo' }, async () => 'hello');
 const model = scriptedModel([]);
@@ -139,11 +142,7 @@ test.each<[string, () => unknown, string]>([
     "pass 'off' or 'record' or 'share'",
   ],
   ...nested,
-  [
-    'openStore',
-    () => legate.openStore(untyped({ type: 'sqlite', file: 'a.db' })),
-    '"file"; known are',
-  ],
+  ['openStore', () => legate.openStore(untyped({ type: 'sqlite', file: 'a.db' })), 'mean "path"?'],
   ['openStore', () => legate.openStore(untyped({})), 'the option "type" is missing'],
   [
     'Runner',
@@ -202,6 +201,39 @@ test.each<[string, () => unknown, string]>([
     () => legate.llmAgent({ name: 'a', model, output: untyped({ a: z.string() }) }),
     'its output is an object with a schema in it',
   ],
+  ['connect', () => legate.connect('http://localhost', untyped({ bearer: 'x' })), 'mean "auth"?'],
+  ['connect', () => legate.connect('localhost:8000'), 'not "localhost:8000"'],
+  ['createLogger', () => legate.createLogger(untyped({ level: 'verbose' })), "'debug' or"],
+  ['parallel', () => legate.parallel(untyped({ name: 'p', steps: [echo] })), 'mean "branches"?'],
+  [
+    'mcpHandler',
+    () => legate.mcpHandler(echo, untyped({ autenticate: () => 1 })),
+    '"authenticate"?',
+  ],
+  ['mcpHandler', () => legate.mcpHandler(untyped(() => 'hi')), 'agent({ name }, run)'],
+  ['serveMcpStdio', () => legate.serveMcpStdio(echo, untyped({ stroe: 1 })), 'mean "store"?'],
+  ['grpcChannel', () => legate.grpcChannel(untyped({ prot: 1 })), 'mean "port"?'],
+  ['serveGrpc', () => legate.serveGrpc(untyped({}), untyped({ prot: 1 })), 'mean "port"?'],
+  ['a model', () => scriptedModel([], untyped({ id: 'x' })), 'known are modelId'],
+  ['a model server', () => startScriptedModelServer([], untyped({ prot: 1 })), 'mean "port"?'],
+  [
+    'recordedModel',
+    () => recordedModel(undefined, 'a.json', 'replay', untyped({ ignor: [] })),
+    'mean "ignore"?',
+  ],
+  ['jwtVerifier', () => auth.jwtVerifier(untyped({ keys: {}, audiance: 'a' })), 'mean "audience"?'],
+  ['jwtVerifier', () => auth.jwtVerifier(untyped({ issuer: 'a' })), '"keys" is missing'],
+  ['apiKeyVerifier', () => auth.apiKeyVerifier(untyped({ key: [] })), 'mean "keys"?'],
+  [
+    'bearerTokenVerifier',
+    () => auth.bearerTokenVerifier(untyped({ token: 'x' })),
+    'mean "tokens"?',
+  ],
+  ['Authenticator', () => new auth.Authenticator(untyped({ verifier: [] })), 'mean "verifiers"?'],
+  ['mtlsVerifier', () => auth.mtlsVerifier(untyped({ identity: 1 })), 'mean "identify"?'],
+  ['verifyCard', () => auth.verifyCard({}, untyped({ trustedd: [] })), 'mean "trusted"?'],
+  ['hostOnBus', () => hostOnBus(echo, untyped({ buss: 1 })), 'mean "bus"?'],
+  ['joinPeers', () => joinPeers(untyped({ name: 'a', stroe: 1 })), 'mean "store"?'],
 ])('%s refuses what it does not know, in JavaScript too', async (_, make, said) => {
   await expect(async () => make()).rejects.toMatchObject({
     code: 'CONFIGURATION_INVALID',

@@ -14,9 +14,16 @@ import {
 } from './credentials.ts';
 import type { Caller } from '../agents/index.ts';
 import { FileSource, readConfiguredFile } from '../net/index.ts';
-import { invalidConfiguration, LegateError, LruMap, parseJson } from '../protocol/index.ts';
+import {
+  checkOptions,
+  invalidConfiguration,
+  LegateError,
+  LruMap,
+  type OptionNames,
+  parseJson,
+} from '../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../store/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { type Logger, loggerOption, silentLogger } from '../telemetry/index.ts';
 
 /**
  * Which keys hold, and where they travel.
@@ -46,11 +53,22 @@ export interface ApiKeyVerifierOptions {
   readonly schemeName?: string;
 }
 
+const verifierNames: OptionNames<ApiKeyVerifierOptions> = {
+  keys: 'list',
+  file: 'string',
+  stored: 'object',
+  logger: loggerOption,
+  header: 'string',
+  queryParameter: 'string',
+  schemeName: 'string',
+};
+
 /**
  * Accepts API keys and returns the identity of each.
  * @example apiKeyVerifier({ stored: new ApiKeys({ records: store.records }) })
  */
 export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
+  checkOptions('apiKeyVerifier', options, verifierNames);
   const { header = 'X-Api-Key', queryParameter, schemeName = 'apiKey', stored } = options;
   const name = header.toLowerCase();
   const fixed = callersByDigest(options.keys ?? []);
@@ -160,6 +178,12 @@ export interface ApiKeysOptions {
   readonly logger?: Logger;
 }
 
+const keysNames: OptionNames<ApiKeysOptions> = {
+  records: 'object',
+  cacheTime: 'number',
+  logger: loggerOption,
+};
+
 /**
  * What is known of a key; never the key itself.
  * @example
@@ -205,6 +229,7 @@ export class ApiKeys {
   );
 
   constructor(options: ApiKeysOptions) {
+    checkOptions('ApiKeys', options, keysNames, ['records']);
     const { records } = options;
     this.#clock = records.clock;
     this.#keys = new RecordSpace({ records, space: 'api-keys', schema: storedKey });
@@ -321,11 +346,14 @@ export interface BearerTokenOptions {
   readonly schemeName?: string;
 }
 
+const bearerNames: OptionNames<BearerTokenOptions> = { tokens: 'list', schemeName: 'string' };
+
 /**
  * Accepts fixed tokens in `Authorization: Bearer`.
  * @example bearerTokenVerifier({ tokens: [{ token: process.env.TOKEN ?? '', subject: 'orchestrator' }] })
  */
 export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
+  checkOptions('bearerTokenVerifier', options, bearerNames, ['tokens']);
   const entries = options.tokens.map(({ token, ...identity }) => {
     if (!/^[\x21-\x7e]+$/.test(token)) {
       throw invalidConfiguration(

@@ -1,8 +1,10 @@
 import type { Caller } from '../agents/index.ts';
 import {
+  checkOptions,
   invalidConfiguration,
   type LegateError,
   type ObjectWithMethods,
+  type OptionNames,
   type SecurityRequirement,
   type SecurityScheme,
 } from '../protocol/index.ts';
@@ -42,6 +44,14 @@ export interface AuthenticatorOptions {
   /** The address of the protected resource's metadata (RFC 9728), told in challenges. */
   readonly resourceMetadata?: string;
 }
+
+const optionNames: OptionNames<AuthenticatorOptions> = {
+  verifiers: 'list',
+  require: 'list',
+  allowAnonymous: 'boolean',
+  realm: 'string',
+  resourceMetadata: 'string',
+};
 
 /** Parameters of a challenge. */
 interface ChallengeOptions {
@@ -88,6 +98,7 @@ export class Authenticator {
   readonly #required: readonly Verifier[] | undefined;
 
   constructor(options: AuthenticatorOptions) {
+    checkOptions('Authenticator', options, optionNames, ['verifiers']);
     this.#verifiers = options.verifiers;
     this.#allowsAnonymous = options.allowAnonymous ?? false;
     this.#challengeOptions = {

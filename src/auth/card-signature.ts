@@ -10,9 +10,11 @@ import { cardForm, type CardForm, cardForms } from './card-forms.ts';
 import {
   type AgentCard,
   type AgentCardSignature,
+  checkOptions,
   isJsonObject,
   type JsonObject,
   LegateError,
+  type OptionNames,
 } from '../protocol/index.ts';
 import { localKeySet, type PublicKeySet, type SigningKey } from '../push/index.ts';
 
@@ -28,6 +30,8 @@ export interface SignCardOptions {
   readonly keys: readonly SigningKey[];
 }
 
+const signNames: OptionNames<SignCardOptions> = { keys: 'list' };
+
 /**
  * Where these readings of the specification differ for a card, each key makes a signature of both, so
  * that verifiers of either reading find one that is valid.
@@ -40,6 +44,7 @@ const signedForms: readonly CardForm[] = ['specification', 'sdk'];
  * @example const signed = await signCard(card, { keys: [readSigningKey(pem)] })
  */
 export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
+  checkOptions('signCard', options, signNames, ['keys']);
   const { keys } = options;
   const { signatures: _former, ...unsigned } = card;
   const wire: JsonObject = JSON.parse(JSON.stringify(unsigned));
@@ -83,6 +88,8 @@ export interface VerifyCardOptions {
   readonly now?: number;
 }
 
+const verifyNames: OptionNames<VerifyCardOptions> = { trusted: 'list', now: 'number' };
+
 /** Signatures of one card that are looked at. */
 const maxSignatures = 20;
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
@@ -104,6 +111,7 @@ export interface VerifiedCard {
  * @example const { card } = await verifyCard(received, { trusted: [{ keys }] });
  */
 export async function verifyCard(card: unknown, options: VerifyCardOptions): Promise<VerifiedCard> {
+  checkOptions('verifyCard', options, verifyNames, ['trusted']);
   const { now = Date.now() } = options;
   const lookups = options.trusted
     .filter(({ notAfter }) => notAfter === undefined || notAfter > now)

@@ -5,9 +5,15 @@ import {
   type JWTVerifyOptions,
   type JWTVerifyResult,
 } from 'jose';
-import { isJsonObject, LegateError, type SecurityScheme } from '../protocol/index.ts';
+import {
+  checkOptions,
+  isJsonObject,
+  LegateError,
+  type OptionNames,
+  type SecurityScheme,
+} from '../protocol/index.ts';
 import { checkUrl, type ClientTls, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import { type Logger, loggerOption } from '../telemetry/index.ts';
 import {
   type AuthRequest,
   bearerToken,
@@ -79,12 +85,39 @@ export interface JwtVerifierOptions {
   readonly scheme?: SecurityScheme;
 }
 
+const optionNames: OptionNames<JwtVerifierOptions> = {
+  keys: 'object',
+  algorithms: 'list',
+  issuer: 'string',
+  audience: { oneOf: ['string', 'list'] },
+  clockTolerance: 'number',
+  requireExpiry: 'boolean',
+  type: 'string',
+  subjectClaim: 'string',
+  defaultSubject: 'string',
+  subjectPrefix: 'string',
+  tenantClaim: 'string',
+  displayNameClaim: 'string',
+  scopeClaim: 'string',
+  clock: 'object',
+  policy: 'object',
+  tls: 'object',
+  fetch: 'function',
+  cacheTime: 'number',
+  cooldown: 'number',
+  staleTime: 'number',
+  logger: loggerOption,
+  schemeName: 'string',
+  scheme: 'object',
+};
+
 /**
  * Accepts JSON Web Tokens in `Authorization: Bearer`. Rejects with `CONFIGURATION_INVALID` when the
  * key does not fit the algorithms.
  * @example await jwtVerifier({ keys: { publicKeyFile: ['/run/secrets/jwt.pem'] }, issuer, audience })
  */
 export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier> {
+  checkOptions('jwtVerifier', options, optionNames, ['keys']);
   const { algorithms = ['RS256'], keys, clock = { now: Date.now }, subjectPrefix = '' } = options;
   const { policy = keyPolicy } = options;
   const issuer = options.issuer ?? ('openIdIssuer' in keys ? keys.openIdIssuer : undefined);

@@ -1,4 +1,5 @@
 import type { PeerCertificate } from 'node:tls';
+import { checkOptions, type OptionNames } from '../protocol/index.ts';
 import {
   CredentialRefused,
   type Identity,
@@ -80,12 +81,19 @@ export interface MtlsOptions {
   readonly schemeName?: string;
 }
 
+const optionNames: OptionNames<MtlsOptions> = {
+  identify: 'function',
+  clock: 'object',
+  schemeName: 'string',
+};
+
 /**
  * Accepts client certificates. The TLS server must ask for them and verify them; this verifier
  * only maps them to identities.
  * @example mtlsVerifier({ identify: (peer) => partners.get(peer.fingerprint) })
  */
 export function mtlsVerifier(options: MtlsOptions = {}): Verifier {
+  checkOptions('mtlsVerifier', options, optionNames);
   const { identify = identifyByName, clock = { now: Date.now }, schemeName = 'mtls' } = options;
   return {
     method: 'mtls',

@@ -60,8 +60,10 @@ export async function refetchCard(
 function callable(address: string): URL {
   const url = URL.parse(address);
   if (url === null || !isCallable(url)) {
+    // An address with a user may have a password.
+    const given = address.includes('@') ? '' : `, not ${JSON.stringify(address)}`;
     throw invalidConfiguration(
-      'the address of an agent must be an http or https URL without user and password',
+      `the address of an agent must be an http or https URL without user and password, such as http://localhost:8000${given}`,
     );
   }
   return url;

@@ -1,7 +1,12 @@
 import { checkBind, isLocalOnly } from '../auth/index.ts';
-import type { AgentCard, AgentInterface } from '../protocol/index.ts';
+import {
+  type AgentCard,
+  type AgentInterface,
+  checkOptions,
+  type OptionNames,
+} from '../protocol/index.ts';
 import type { Service, TlsFiles } from '../service/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import { type Logger, loggerOption } from '../telemetry/index.ts';
 
 /** Bounds of gRPC calls. */
 export interface GrpcLimits {
@@ -36,6 +41,16 @@ export interface ServeGrpcOptions {
   readonly logger?: Logger;
 }
 
+const optionNames: OptionNames<ServeGrpcOptions> = {
+  port: 'number',
+  host: 'string',
+  url: 'string',
+  tls: 'object',
+  dangerouslyAllowUnauthenticatedRemote: 'boolean',
+  limits: 'object',
+  logger: loggerOption,
+};
+
 /**
  * A running gRPC server.
  * @example
@@ -69,6 +84,7 @@ export function serveGrpc(
   { service }: { readonly service: Service },
   options: ServeGrpcOptions = {},
 ): Promise<GrpcServer> {
+  checkOptions('serveGrpc', options, optionNames);
   return service.cards.holdFor(openGrpc(service, options));
 }
 
@@ -130,6 +146,7 @@ export interface GrpcChannel {
  * @example await using server = await serve(agent, { port: 8080, channels: [grpcChannel({ port: 50051 })] });
  */
 export function grpcChannel(options: ServeGrpcOptions = {}): GrpcChannel {
+  checkOptions('grpcChannel', options, optionNames);
   return {
     name: 'grpc',
     async mount({ service }) {

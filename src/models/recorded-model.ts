@@ -8,7 +8,7 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import { z } from 'zod';
-import { invalidConfiguration, type LegateError } from '../protocol/index.ts';
+import { checkOptions, invalidConfiguration, type LegateError } from '../protocol/index.ts';
 import { lineDiff } from './line-diff.ts';
 import { offersStructuredOutput } from './routed-model.ts';
 
@@ -52,6 +52,7 @@ export function recordedModel(
   mode: RecordingMode,
   options: RecordedModelOptions = {},
 ): LanguageModelV4 {
+  checkOptions('recordedModel', options, { ignore: 'list' });
   const records = mode === 'record' || (mode === 'auto' && !existsSync(file));
   const recorder = new Recorder(file, options.ignore ?? []);
   const source = (): LanguageModelV4 => {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { isJsonObject, parseJson } from '../protocol/index.ts';
+import { checkOptions, isJsonObject, type OptionNames, parseJson } from '../protocol/index.ts';
 import { CompatibleModel } from './compatible-model.ts';
 import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript } from './scripted-wire.ts';
@@ -29,12 +29,18 @@ export interface ScriptedModelOptions {
   readonly structuredOutput?: boolean;
 }
 
+const optionNames: OptionNames<ScriptedModelOptions> = {
+  modelId: 'string',
+  structuredOutput: 'boolean',
+};
+
 /**
  * A model that answers from a script, for tests without a network. It uses the adapter of real
  * services with a scripted connection, so errors, delays and timeouts behave the same.
  * @example const model = scriptedModel(['start flow transfer_money'])
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
+  checkOptions('scriptedModel', options, optionNames);
   const { modelId = 'scripted', structuredOutput = false } = options;
   const player = new ScriptPlayer(script);
   const endpoint = {

@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { toNodeHandler } from '../net/index.ts';
-import { isJsonObject, type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
+import {
+  checkOptions,
+  isJsonObject,
+  type JsonObject,
+  LegateError,
+  type OptionNames,
+  parseJson,
+} from '../protocol/index.ts';
 import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript, errorResponse } from './scripted-wire.ts';
 
@@ -32,6 +39,15 @@ export interface ScriptedModelServerOptions {
   /** Answers `POST /v1/embeddings`. @default 404 */
   readonly embed?: EmbeddingScript;
 }
+
+const optionNames: OptionNames<ScriptedModelServerOptions> = {
+  apiKey: 'string',
+  models: 'list',
+  host: 'string',
+  port: 'number',
+  maxBodyBytes: 'number',
+  embed: 'function',
+};
 
 /**
  * What arrived over HTTP, beside what a script sees of it.
@@ -70,6 +86,7 @@ export async function startScriptedModelServer(
   script: Script,
   options: ScriptedModelServerOptions = {},
 ): Promise<ScriptedModelServer> {
+  checkOptions('startScriptedModelServer', options, optionNames);
   const { apiKey, models = ['scripted'], maxBodyBytes = 10 * 1024 * 1024, embed } = options;
   const { host = '127.0.0.1', port: wanted = 0 } = options;
   const player = new ScriptPlayer(script);

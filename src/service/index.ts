@@ -15,6 +15,7 @@ export {
   type EngineTuning,
   type SharedOptions,
   sharedOptionNames,
+  tuningNames,
 } from './options.ts';
 export { PushService } from './push-service.ts';
 export { Readiness, type ReadyReport } from './readiness.ts';

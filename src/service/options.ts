@@ -150,22 +150,8 @@ export const sharedOptionNames: OptionNames<SharedOptions> = {
   scheduler: 'object',
 };
 
-/** The names of what may differ from agent to agent. */
-export const agentOptionNames: OptionNames<AgentOptions> = {
-  url: 'string',
-  rpcPath: 'string',
-  card: { names: cardNames },
-  staticCard: 'object',
-  unversionedCard: ['superset', '1.0'],
-  extendedCard: { oneOf: ['boolean', 'function'] },
-  cardKeys: { oneOf: ['list', 'object'] },
-  auth: authenticatorOption,
-  skillScopes: 'object',
-  protectsCard: 'boolean',
-  isLenient: 'boolean',
-  errorProfile: ['1.0.1', '1.0.0'],
-  legacyFileBytes: { oneOf: [['once', 'twice'], 'function'] },
-  limits: { names: requestLimitNames },
+/** The names of what a transport may set of an agent's engine. */
+export const tuningNames: OptionNames<Omit<EngineTuning, 'scheduler'>> = {
   streaming: 'boolean',
   duplicateStreams: ['attach', 'refuse'],
   taskTimeoutMs: 'number',
@@ -185,4 +171,23 @@ export const agentOptionNames: OptionNames<AgentOptions> = {
   pageTokenKey: 'string',
   showErrors: 'boolean',
   steps: ['off', 'record', 'share'],
+};
+
+/** The names of what may differ from agent to agent. */
+export const agentOptionNames: OptionNames<AgentOptions> = {
+  url: 'string',
+  rpcPath: 'string',
+  card: { names: cardNames },
+  staticCard: 'object',
+  unversionedCard: ['superset', '1.0'],
+  extendedCard: { oneOf: ['boolean', 'function'] },
+  cardKeys: { oneOf: ['list', 'object'] },
+  auth: authenticatorOption,
+  skillScopes: 'object',
+  protectsCard: 'boolean',
+  isLenient: 'boolean',
+  errorProfile: ['1.0.1', '1.0.0'],
+  legacyFileBytes: { oneOf: [['once', 'twice'], 'function'] },
+  limits: { names: requestLimitNames },
+  ...tuningNames,
 };

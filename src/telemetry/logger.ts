@@ -158,7 +158,7 @@ export interface LoggerOptions {
 }
 
 const optionNames: OptionNames<LoggerOptions> = {
-  level: 'string',
+  level: [...levels, 'silent'],
   format: ['json', 'pretty', 'auto'],
   write: 'function',
 };

@@ -1,13 +1,22 @@
-import { type Agent, canceled } from '../../agents/index.ts';
+import { type Agent, canceled, checkAgent } from '../../agents/index.ts';
 import { wrapAgent } from '../../peers/index.ts';
-import type { AgentCard, LegateError, TaskState } from '../../protocol/index.ts';
+import {
+  type AgentCard,
+  checkOptions,
+  type LegateError,
+  type OptionNames,
+  type TaskState,
+} from '../../protocol/index.ts';
 import {
   type AgentOptions,
+  agentOptionNames,
   type EngineTuning,
   openServices,
   type ReadyReport,
   type Service,
   type SharedOptions,
+  sharedOptionNames,
+  tuningNames,
 } from '../../service/index.ts';
 import type { Engine } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -87,6 +96,37 @@ export interface HostOptions
   readonly idleTimeoutMs?: number;
 }
 
+const { streaming: _, duplicateStreams: __, ...tuning } = tuningNames;
+const { callerLimits, clusterRate, logger, scheduler } = sharedOptionNames;
+const { skillScopes, cardKeys: ofCards } = agentOptionNames;
+const optionNames: OptionNames<HostOptions> = {
+  ...tuning,
+  callerLimits,
+  clusterRate,
+  logger,
+  scheduler,
+  skillScopes,
+  cardKeys: ofCards,
+  verifier: 'object',
+  requireSigned: 'boolean',
+  unsigned: 'list',
+  bus: 'object',
+  store: 'object',
+  replica: 'string',
+  name: 'string',
+  concurrency: 'number',
+  prefetch: 'number',
+  queue: 'object',
+  acknowledgeAfterMs: 'number',
+  signer: 'object',
+  card: 'object',
+  announces: 'boolean',
+  announceIntervalMs: 'number',
+  broadcastsStates: 'boolean',
+  once: 'boolean',
+  idleTimeoutMs: 'number',
+};
+
 /**
  * Why a host has ended.
  * @example
@@ -136,6 +176,8 @@ const sevenDays = 7 * 24 * 60 * 60 * 1000;
  * await using host = await hostOnBus(agent, { bus, store: { type: 'sqlite', path: 'agent.db' } });
  */
 export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hosting> {
+  checkAgent('hostOnBus', agent);
+  checkOptions('hostOnBus', options, optionNames, ['bus']);
   const { bus, queue, signer, cardKeys, once = false, idleTimeoutMs, ...tuning } = options;
   const { announces = !once, announceIntervalMs = 120_000, broadcastsStates = true } = options;
   const { verifier, requireSigned = false, unsigned } = options;

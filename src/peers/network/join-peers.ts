@@ -8,9 +8,10 @@ import type {
 import { verifyCard, type TrustedKeys } from '../../auth/index.ts';
 import { present } from '../../config/index.ts';
 import { grpcBinding } from '../../grpc/index.ts';
+import { checkOptions, type OptionNames } from '../../protocol/index.ts';
 import { ownerKey, type Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
-import { defaultLogger, type Logger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger, loggerOption } from '../../telemetry/index.ts';
 import { Directory, type DirectoryOptions } from '../directory/directory.ts';
 import { directoryTools, type DirectoryToolsOptions } from '../directory/directory-tools.ts';
 import type { Conversations } from '../invoke/conversations.ts';
@@ -107,6 +108,35 @@ export interface PeerNetworkOptions
   readonly logger?: Logger;
 }
 
+const optionNames: OptionNames<PeerNetworkOptions> = {
+  name: 'string',
+  store: 'object',
+  embeddingModel: true,
+  links: 'list',
+  discovers: 'boolean',
+  isShortLived: 'boolean',
+  cardKeys: 'list',
+  client: 'object',
+  limits: 'object',
+  conversations: 'object',
+  turnTools: ['wait', 'dispatch', 'none'],
+  toolServers: true,
+  replica: 'object',
+  scheduler: 'object',
+  logger: loggerOption,
+  wellKnown: 'list',
+  requireSignedCards: 'boolean',
+  strangerPolicy: 'object',
+  operatorPolicy: 'object',
+  tls: 'object',
+  timeoutMs: 'number',
+  resultTtlMs: 'number',
+  askTimeoutMs: 'number',
+  maxInFlight: 'number',
+  maxInputRequiredRounds: 'number',
+  repetitionThreshold: 'number',
+};
+
 /**
  * Directory, trust, memory and calls of an agent among others.
  * @example
@@ -179,6 +209,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
  * await network.start();
  */
 export async function openPeers(options: PeerNetworkOptions): Promise<OpenedPeers> {
+  checkOptions('joinPeers', options, optionNames, ['name', 'store']);
   const { name, store, links = [], cardKeys, isShortLived = false } = options;
   const { client, limits, toolServers } = options;
   const { wellKnown, requireSignedCards, strangerPolicy, operatorPolicy, tls } = options;

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Agent, Caller } from '../../agents/index.ts';
+import { type Agent, type Caller, checkAgent } from '../../agents/index.ts';
 import { present } from '../../config/index.ts';
 import { toNodeHandler } from '../../net/index.ts';
+import { checkOptions, type OptionNames } from '../../protocol/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
-import { defaultLogger, type Logger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger, loggerOption } from '../../telemetry/index.ts';
 import { anonymous } from '../call.ts';
 import { Engine } from '../engine.ts';
 import type { TaskOperations } from './serving.ts';
@@ -43,6 +44,18 @@ export interface McpHandlerOptions extends McpServerOptions {
   readonly maxBodyBytes?: number;
 }
 
+const serverNames: OptionNames<McpServerOptions> = {
+  store: 'object',
+  version: 'string',
+  logger: loggerOption,
+};
+const handlerNames: OptionNames<McpHandlerOptions> = {
+  ...serverNames,
+  authenticate: 'function',
+  allowedOrigins: 'list',
+  maxBodyBytes: 'number',
+};
+
 /**
  * Serves MCP over HTTP.
  * @example
@@ -66,6 +79,8 @@ export async function mcpHandler(
   agent: Agent,
   options: McpHandlerOptions = {},
 ): Promise<McpHandler> {
+  checkAgent('mcpHandler', agent);
+  checkOptions('mcpHandler', options, handlerNames);
   const { authenticate = () => anonymous, allowedOrigins = [] } = options;
   const engine = ownEngine(agent, options);
   const mcp = await mcpEndpoint(agent, engine.get, options);
@@ -159,6 +174,8 @@ export async function serveMcpStdio(
   agent: Agent,
   options: McpServerOptions = {},
 ): Promise<{ close(): Promise<void> }> {
+  checkAgent('serveMcpStdio', agent);
+  checkOptions('serveMcpStdio', options, serverNames);
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
   const { Serving } = await import('./serving.ts');
   const engine = ownEngine(agent, options);
