@@ -84,6 +84,8 @@ describe('with the management API', slow, () => {
       }
       const all = (await folder.run(['bus', 'status'])).out;
       expect(all).not.toMatch(/\.(dead|dlq) /);
+      // After the version and the headings, agents come before other queues.
+      expect(all.split('\n')[2]).toMatch(/^agent-/);
       gate.resolve();
     });
   }

@@ -51,7 +51,9 @@ export async function busStatus(agents: readonly string[], options: StatusOption
     return;
   }
   console.log(`RabbitMQ ${bus.brokerVersion ?? ''}`);
-  printTable(rows);
+  // Agents first, then the queues of processes.
+  const hasAgent = ({ agent }: QueueStatus): number => (agent === undefined ? 0 : 1);
+  printTable(rows.toSorted((a, b) => hasAgent(b) - hasAgent(a)));
   if (managed instanceof LegateError) {
     console.error(`"-" is unknown: ${managed.message}`);
   }
