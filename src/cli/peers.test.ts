@@ -159,6 +159,22 @@ flows:
   expect(text).toContain('That is all there is.');
 });
 
+test('a peer that cannot be reached is a failed result, in a turn that runs again too', async () => {
+  const bus = await memoryBus();
+  await using _archive = await hostOnBus(archive, { bus });
+  const desk = agent({ name: 'desk' }, async ({ peers }) => {
+    const absent = await peers.call({ agent: 'absent', message: 'bees' });
+    const found = await peers.call({ agent: 'archive', message: 'bees' });
+    return found.state === 'completed' ? completed(`${absent.state}, ${found.text}`) : found.end;
+  });
+  await host(desk, { bus, peers: '{well_known: [absent, archive]}' });
+  const me = await callerOn(bus, 'desk');
+  const asked = await me.call({ agent: 'desk', message: 'go' }, session);
+  if (asked.state !== 'input-required') throw new Error(JSON.stringify(asked));
+  const text = 'failed, 3 records of 1901';
+  expect(await asked.answer('1901')).toMatchObject({ state: 'completed', text });
+});
+
 test('with answered_by: trusted_agent the agent answers peers that it trusts to act', async () => {
   const bus = await memoryBus();
   await using _archive = await hostOnBus(archive, { bus });

@@ -669,6 +669,8 @@ describe('peers on the bus', () => {
     });
     const request = { agent: 'never', skill: 'x', message: 'x' };
     await expect(network.invoker.invoke(request, session)).rejects.toThrow(/no queue is bound/);
+    const reason = expect.stringContaining('no queue is bound') as unknown;
+    expect(await network.call(request, session)).toMatchObject({ state: 'failed', reason });
     expect(await network.invoker.list()).toEqual([]);
   });
 

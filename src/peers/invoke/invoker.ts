@@ -266,17 +266,20 @@ export class Invoker {
   }
 
   /**
-   * Sends a task for a turn that waits for it. A turn that runs again finds the task of its former run, which
-   * continues in this process.
+   * Sends a task for a caller that waits for its outcome, which is also that of a task that could not be
+   * sent. A turn that runs again finds the task of its former run, which continues in this process.
    */
   async invokeOnce(
     request: InvokeRequest,
     session: InvocationSession,
-    call: { readonly id: string; readonly origin: InvocationOrigin },
+    call: { readonly id: string; readonly origin?: InvocationOrigin },
   ): Promise<void> {
-    if ((await this.find(call.id)) === undefined)
+    if ((await this.find(call.id)) !== undefined) return this.rejoin(call.id);
+    try {
       await this.invoke(request, session, { mode: 'wait', ...call });
-    else await this.rejoin(call.id);
+    } catch (error) {
+      if ((await this.find(call.id))?.state !== 'ended') throw error;
+    }
   }
 
   /** Continues an invocation of another process in this one, for the turn that waits for it. */

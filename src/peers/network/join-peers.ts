@@ -148,7 +148,7 @@ const optionNames: OptionNames<PeerNetworkOptions> = {
 export interface PeerNetwork extends AsyncDisposable {
   readonly directory: Directory;
   readonly invoker: Invoker;
-  /** Gives a peer a task and waits until it has ended or asks. */
+  /** Gives a peer a task and waits until it has ended or asks; another call with the same `id` joins the first. */
   call(
     request: PeerRequest,
     session: InvocationSession,
@@ -297,9 +297,8 @@ export async function openPeers(options: PeerNetworkOptions): Promise<OpenedPeer
   return {
     directory,
     invoker,
-    async call(request, session, { id: wanted, ...waiting } = {}) {
-      const options = { mode: 'wait', ...present({ id: wanted }) } as const;
-      const { id } = await invoker.invoke(request, session, options);
+    async call(request, session, { id = scheduler.uuid(), ...waiting } = {}) {
+      await invoker.invokeOnce(request, session, { id });
       return resume(id, waiting);
     },
     resume,
