@@ -79,7 +79,8 @@ export type PeerResult =
 export interface TurnPeers {
   /**
    * Gives a peer a task and waits. Its progress is progress of this turn; a cancel and the time limits
-   * of the turn reach the peer. Rejects where the peer can't be called at all.
+   * of the turn reach the peer. A peer that can't be reached is a failed result; a request that no peer
+   * could handle, such as one to an unknown agent, rejects.
    */
   call(request: PeerRequest): Promise<PeerResult>;
   /** Tools for models: find peers, call them, and use working memory. */
