@@ -77,7 +77,8 @@ export function workCommand(): Command {
 If a worker dies, another worker takes its tasks. What becomes of them is the agent's policy, as over
 HTTP: with onInterrupted: 'run-again' the turn runs again with its journal, with 'fail' the task fails
 with error_type "interrupted". llmAgent and workflows run again by default, other agents fail. Workers
-of one agent need a shared store (PostgreSQL) for that; with SQLite, the restarted worker decides.
+of one agent need a shared store (PostgreSQL) for that; with SQLite, the restarted worker decides, and a
+worker with another store runs the task from its beginning.
 
 With --once, exits with 0 if the task succeeded or none arrived in time, and with 1 if it failed; the
 caller gets its answer in both cases. Otherwise exits with 0 on Ctrl+C or SIGTERM, after running turns
