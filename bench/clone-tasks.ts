@@ -57,7 +57,7 @@ export async function clonePostgres(url: string, count: number): Promise<void> {
     ) AS copies`;
   const steps = [
     'SET synchronous_commit = off',
-    'CREATE TEMP TABLE sample AS SELECT sequence, body FROM legate.event_batches',
+    'CREATE TEMP TABLE sample AS SELECT sequence, body FROM legate.event_rows',
     `INSERT INTO legate.open_tasks (${names}) ${copies} WHERE state = 6`,
     `INSERT INTO legate.ended_tasks (${names}) ${copies} WHERE state <> 6`,
     ...Object.entries(conversations).map(
@@ -65,7 +65,7 @@ export async function clonePostgres(url: string, count: number): Promise<void> {
         SELECT 'q-${context}-' || n, ${2 + index}000000000 + n, 'asker', '["asker","",""]', '${context}', 9,
           ${now} + n, version FROM generate_series(1, ${length}) AS n, ${one}`,
     ),
-    `INSERT INTO legate.event_batches (task, sequence, body) SELECT number, sequence, body
+    `INSERT INTO legate.event_rows (task, sequence, body) SELECT number, sequence, body
       FROM legate.tasks, sample WHERE number >= 1000000000 ORDER BY number, sequence`,
     `INSERT INTO legate.messages (turn, owner, key, digest, task_id, expires_at)
       SELECT -number, owner, id, 'digest', id, status_time + ${Math.round(count / 2)} FROM legate.ended_tasks

@@ -1,5 +1,6 @@
 import { Json, type StreamResponse } from '../protocol/index.ts';
 import type { LogEvent } from './contract.ts';
+import { pack, unpack } from './phrases.ts';
 
 /** One row of a log: the events of one append, one to a line, and the number of the last of them. */
 export interface EventRow {
@@ -50,16 +51,16 @@ export function toLine(json: Json<unknown>): string {
   return json.text.includes('\n') ? JSON.stringify(json.value) : json.text;
 }
 
-/** The same text without the ids of its task. */
+/** The same text without the ids of its task and without phrases. */
 export function shorten({ id, contextId }: TaskIds, text: string): string {
-  return text
-    .replaceAll(JSON.stringify(id), idMark)
-    .replaceAll(JSON.stringify(contextId), contextMark);
+  return pack(
+    text.replaceAll(JSON.stringify(id), idMark).replaceAll(JSON.stringify(contextId), contextMark),
+  );
 }
 
 /** Undoes `shorten`; leaves text alone that was stored with its ids. */
 export function expand({ id, contextId }: TaskIds, text: string): string {
-  return text
+  return unpack(text)
     .replaceAll(idMark, () => JSON.stringify(id))
     .replaceAll(contextMark, () => JSON.stringify(contextId));
 }

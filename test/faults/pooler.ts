@@ -92,7 +92,7 @@ async function crossBoundary(setting: Setting): Promise<void> {
         legate.clock() - ${retentionMs} + ${boundaryMs} * n / ${oldTasks}, 1
       FROM generate_series(1, ${oldTasks}) AS n RETURNING number
     )
-    INSERT INTO legate.event_batches (task, sequence, body)
+    INSERT INTO legate.event_rows (task, sequence, body)
     SELECT number, 1, '{"task":{}}' FROM written`,
   );
   const early = `SELECT count(*)::int AS count FROM legate.ended_tasks

@@ -55,7 +55,7 @@ export async function setDatabaseTime(url: string, time: number): Promise<void> 
 
 /** Lets the database answer as one does whose disk is full. */
 export async function setDatabaseFull(url: string, isFull: boolean): Promise<void> {
-  for (const table of ['event_batches', 'records', 'replicas']) {
+  for (const table of ['event_rows', 'records', 'replicas']) {
     await query(
       url,
       isFull

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Json, type StreamResponse } from '../../protocol/index.ts';
+import { Json, type StreamResponse, type Task } from '../../protocol/index.ts';
 import { admit, append, ending } from '../behaviour/fixtures.contract.ts';
 import { emptyDatabase, query } from './database.contract.ts';
 import { openPostgres } from './open-postgres.ts';
@@ -39,25 +39,52 @@ test.each([
     expect(read.map(({ body }) => body.text)).toEqual(texts);
     const tail = (await store.load(taskId))?.tail ?? [];
     expect(tail.map(({ body }) => body.text)).toEqual(texts);
-    // Replicas of the version before read this view.
-    const view = 'SELECT body FROM legate.events WHERE sequence > 1 ORDER BY sequence';
-    expect((await query<{ body: string }>(url, view)).map(({ body }) => body)).toEqual(texts);
+    const first = await store.readEvents(taskId, 0, 1);
+    const all = [...first.map(({ body }) => body.text), ...texts];
+    // Replicas of former versions read these views.
+    const bodies = async (view: string): Promise<string[]> => {
+      const text = `SELECT body FROM legate.${view} ORDER BY sequence`;
+      return (await query<{ body: string }>(url, text)).map(({ body }) => body);
+    };
+    expect(await bodies('events')).toEqual(all);
+    const [start, ...batches] = await bodies('event_batches');
+    expect(start).toBe(all[0]);
+    const named = batches
+      .join('\n')
+      .replaceAll('\u0001', () => `"taskId":"${taskId}"`)
+      .replaceAll('\u0002', () => `"contextId":"${contextId}"`);
+    expect(named.split('\n')).toEqual(texts);
   } finally {
     await store.close();
   }
 });
 
-test('events after the first one are stored without the names of their task and context', async () => {
+test('the names of a task and its context are stored once, and phrases not at all', async () => {
   const url = await emptyDatabase();
   const store = await openPostgres({ url });
   try {
     const taskId = 'the-name-of-the-task';
     const contextId = 'the-name-of-the-context';
-    const { turn } = await admit(store, { taskId, contextId });
+    const task = Json.of<Task>({
+      id: taskId,
+      contextId,
+      status: { state: 'TASK_STATE_SUBMITTED', timestamp: '2026-11-19T18:03:43.292Z' },
+      history: [{ messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }], contextId, taskId }],
+    });
+    const { turn } = await admit(store, { taskId, contextId, task });
+    const record = await store.load(taskId);
+    expect(record?.snapshot.body.text).toBe(task.text);
     const events = [{ sequence: 2, body: status(taskId, contextId, 'hello') }];
     await append(store, ending(turn, 1, 'TASK_STATE_COMPLETED', { events }));
-    const stored = `SELECT body ~ 'the-name' AS named FROM legate.event_batches ORDER BY sequence`;
-    expect(await query(url, stored)).toEqual([{ named: true }, { named: false }]);
+    const stored = `SELECT (length(body) - length(replace(body, 'the-name', ''))) / 8 AS names, body ~ 'status|parts|ROLE' AS spelt
+      FROM legate.event_rows ORDER BY sequence`;
+    expect(await query(url, stored)).toEqual([
+      { names: 2, spelt: false },
+      { names: 0, spelt: false },
+    ]);
+    const views = 'SELECT body FROM legate.events ORDER BY sequence';
+    const bodies = (await query<{ body: string }>(url, views)).map(({ body }) => body);
+    expect(bodies).toEqual([`{"task":${task.text}}`, events[0]?.body.text]);
   } finally {
     await store.close();
   }

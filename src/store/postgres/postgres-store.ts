@@ -26,12 +26,15 @@ import type {
 } from '../contract.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
 import { rowState, stateNumber } from '../encoding.ts';
+import { snapshotFrom, toLine } from '../event-rows.ts';
+import { pack } from '../phrases.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections, Traffic } from './open-postgres.ts';
 import { batch } from './batch.ts';
 import { ContextQuota } from './context-quota.ts';
 import { ContextTable, contextTypes, contextValues } from './context-table.ts';
 import { DatabaseClock } from './database-clock.ts';
+import { taskText } from './event-text.ts';
 import { isTaskIdTaken, outageReason } from './failure.ts';
 import type { Notices } from './notices.ts';
 import { registrationValues } from '../delivery-row.ts';
@@ -351,7 +354,9 @@ function admitValues(admission: Admission, maxContexts: number): Value[] {
     dedupe?.key ?? null,
     dedupe?.digest ?? null,
     dedupe?.expiresAt ?? null,
-    task === undefined ? null : lineOf(task),
+    task === undefined
+      ? null
+      : taskText({ id: admission.taskId, contextId: admission.contextId }, task),
     task === undefined ? null : stateNumber(task.value.status.state),
     ...(push === undefined ? [null, null, null] : registrationValues(push)),
     maxContexts,
@@ -391,16 +396,13 @@ function toAdmitOutcome(
   }
 }
 
-/** A log of so many events is read as fast as a snapshot of it, and stored once. */
-const snapshotFrom = 9;
-
 function appendValues(append: Append): Value[] {
   const { events, turn, context, records } = append;
   const snapshot = (append.snapshot?.version ?? 0) < snapshotFrom ? undefined : append.snapshot;
   return [
     append.taskId,
     append.version,
-    events.map(({ body }) => lineOf(body)),
+    events.map(({ body }) => pack(toLine(body))),
     events.map(({ body }) => !('message' in body.value)),
     rowState({ state: append.state, isSuperseded: append.isSuperseded === true }),
     append.statusTime,
@@ -415,11 +417,6 @@ function appendValues(append: Append): Value[] {
     append.replica,
     append.now,
   ];
-}
-
-/** JSON on one line: the log has one event to a line. */
-function lineOf(json: Json<unknown>): string {
-  return json.text.includes('\n') ? JSON.stringify(json.value) : json.text;
 }
 
 function toAppendOutcome(row: Row): AppendOutcome {

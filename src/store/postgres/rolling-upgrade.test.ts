@@ -15,6 +15,8 @@ const steps = readMigrations();
 
 /** The step that replaces the tables. */
 const swap = steps.findIndex(({ name }) => name.endsWith('open_and_ended'));
+/** The step that replaces the log. */
+const logSwap = steps.findIndex(({ name }) => name.endsWith('phrases'));
 
 /**
  * A replica of the published version: it calls the same functions as this version, and has these
@@ -96,36 +98,82 @@ function traffic(signal: AbortSignal): { readonly done: string[]; readonly end: 
   return { done, end: Promise.all(senders) };
 }
 
+/** Calls that wait for a table. */
+const blocked = `SELECT count(*)::int AS count FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'relation'`;
+
 /** A prepared statement, as replicas have. */
 function named(text: string, values: unknown[]) {
   return { name: text.slice(0, 60), text, values };
 }
 
-test('replicas of the version before lose no call to a migration that keeps them waiting, and continue', async () => {
-  const load = new AbortController();
-  const { done, end } = traffic(load.signal);
-  await expect.poll(() => done.length).toBeGreaterThan(50);
-  // Calls of every kind wait for the tables during a function, and find views.
-  const slow = steps.map((step, index) =>
-    index === swap ? { ...step, sql: `${step.sql};\nSELECT pg_sleep(1.5)` } : step,
+test.each([swap, logSwap])(
+  'replicas of the version before lose no call to a migration that keeps them waiting at step %s, and continue',
+  async (step) => {
+    const load = new AbortController();
+    const { done, end } = traffic(load.signal);
+    await expect.poll(() => done.length).toBeGreaterThan(50);
+    // Calls of every kind wait for the tables during a function, and find views.
+    const slow = steps.map((each, index) =>
+      index === step ? { ...each, sql: `${each.sql};\nSELECT pg_sleep(1.5)` } : each,
+    );
+    expect(await migrate(url, slow)).toMatchObject({ current: steps.length });
+    const before = done.length;
+    await expect.poll(() => done.length, { timeout: 20_000 }).toBeGreaterThan(before + 50);
+    const store = await openPostgres({ url });
+    const { turn } = await admit(store, { taskId: 'new', contextId: 'new' });
+    const [first] = replicas;
+    const seen = await first?.client.query(named(former.events, ['new']));
+    expect(seen?.rows).toEqual([{ sequence: 1 }]);
+    await append(store, ending(turn, 1));
+    load.abort();
+    await end;
+    for (const id of done) {
+      expect(await store.load(id, alice)).toMatchObject({ state: 'TASK_STATE_COMPLETED' });
+    }
+    const open = 'SELECT count(*)::int AS open FROM legate.open_tasks';
+    expect(await query(url, open)).toEqual([{ open: 0 }]);
+    await store.close();
+  },
+  60_000,
+);
+
+test('calls that wait for the log during a function find a view there, and succeed', async () => {
+  await migrate(url, steps.slice(0, logSwap));
+  const [{ store } = fail()] = replicas;
+  const ids = ['ends', 'swept'];
+  const turns = await Promise.all(
+    ids.map(async (id) => (await admit(store, { taskId: id, contextId: id })).turn),
   );
-  expect(await migrate(url, slow)).toMatchObject({ current: steps.length });
-  const before = done.length;
-  await expect.poll(() => done.length, { timeout: 20_000 }).toBeGreaterThan(before + 50);
-  const store = await openPostgres({ url });
-  const { turn } = await admit(store, { taskId: 'new', contextId: 'new' });
-  const [first] = replicas;
-  const seen = await first?.client.query(named(former.events, ['new']));
-  expect(seen?.rows).toEqual([{ sequence: 1 }]);
-  await append(store, ending(turn, 1));
-  load.abort();
-  await end;
-  for (const id of done) {
-    expect(await store.load(id, alice)).toMatchObject({ state: 'TASK_STATE_COMPLETED' });
-  }
-  const open = 'SELECT count(*)::int AS open FROM legate.open_tasks';
-  expect(await query(url, open)).toEqual([{ open: 0 }]);
-  await store.close();
+  await append(store, ending(turns[1] ?? fail(), 1));
+  const migration = new Client({ connectionString: url });
+  await migration.connect();
+  await migration.query('BEGIN; LOCK TABLE legate.event_batches IN ACCESS EXCLUSIVE MODE');
+  const waiting = [
+    async ({ store }: Former) => admit(store, { taskId: 'a', contextId: 'a' }),
+    async ({ store }: Former) => append(store, ending(turns[0] ?? fail(), 1)),
+    async ({ client }: Former) =>
+      (await client.query('SELECT tasks FROM legate.sweep_over(1000, NULL, 10)')).rows,
+  ];
+  const formers = await Promise.all(waiting.map(() => startFormer()));
+  replicas.push(...formers);
+  const calls: Promise<unknown>[] = waiting.map((call, index) => call(formers[index] ?? fail()));
+  await expect.poll(() => query(url, blocked)).toEqual([{ count: calls.length }]);
+  await migration.query(steps[logSwap]?.sql ?? fail());
+  await migration.query(`INSERT INTO legate.migrations VALUES (${logSwap + 1}, 'log'); COMMIT`);
+  await migration.end();
+  expect(await Promise.all(calls)).toEqual([
+    expect.objectContaining({ running: true }),
+    expect.objectContaining({ kind: 'appended' }),
+    [{ tasks: 1 }],
+  ]);
+  const logs = `SELECT id, (SELECT array_agg(sequence ORDER BY sequence) FROM legate.events WHERE task = number) AS events
+    FROM legate.tasks ORDER BY id`;
+  expect(await query(url, logs)).toEqual([
+    { id: 'a', events: [1] },
+    { id: 'ends', events: [1, 2] },
+  ]);
+  expect(await store.load('ends', alice)).toMatchObject({ state: 'TASK_STATE_COMPLETED' });
 }, 60_000);
 
 test('calls that wait for the tables during a function find views there, and succeed', async () => {
@@ -150,8 +198,6 @@ test('calls that wait for the tables during a function find views there, and suc
   const formers = await Promise.all(waiting.map(() => startFormer()));
   replicas.push(...formers);
   const calls: Promise<unknown>[] = waiting.map((call, index) => call(formers[index] ?? fail()));
-  const blocked = `SELECT count(*)::int AS count FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'relation'`;
   await expect.poll(() => query(url, blocked)).toEqual([{ count: calls.length }]);
   await migration.query(steps[swap]?.sql ?? fail());
   await migration.query(`INSERT INTO legate.migrations VALUES (${swap + 1}, 'swap'); COMMIT`);

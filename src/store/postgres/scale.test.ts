@@ -32,7 +32,7 @@ const fill = `
   SELECT 'task-' || n, n, 'agent', '${owner}', 'context-' || n % 20000, 6, 1000000 + n / 3, 2
   FROM generate_series(1, ${tasks}) AS n WHERE n % 100 = 0;
   SELECT setval('legate.task_numbers', ${tasks});
-  INSERT INTO legate.event_batches (task, sequence, body)
+  INSERT INTO legate.event_rows (task, sequence, body)
   SELECT number, sequence, '{"task":{"id":"' || id || '"}}'
   FROM legate.tasks, generate_series(1, 2) AS sequence WHERE number <= ${whole};
   INSERT INTO legate.snapshots (task, version, body)
@@ -137,7 +137,7 @@ test('no operation of a store reads a large table from end to end', async () => 
     'contexts',
     'deliveries',
     'ended_tasks',
-    'event_batches',
+    'event_rows',
     'messages',
     'push_configs',
     'records',

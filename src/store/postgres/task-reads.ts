@@ -1,6 +1,8 @@
 import { Json, type StreamResponse, type Task } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
 import { isEndedState, listedStates, stateOf, SUPERSEDED, totalLimit } from '../encoding.ts';
+import { rowLimit, type TaskIds } from '../event-rows.ts';
+import { withNames } from './event-text.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type Row, type Statement, textsOf, type Value } from './statement.ts';
 
@@ -12,7 +14,7 @@ const recordColumns = `tasks.id, tasks.owner, tasks.context_id, tasks.state, tas
   tasks.status_time, tasks.cancel_requested, tasks.push_configs,
   snapshots.version AS snapshot_version, coalesce(snapshots.body, first.body) AS snapshot,
   ARRAY(
-    SELECT batch.body FROM legate.event_batches AS batch
+    SELECT batch.body FROM legate.event_rows AS batch
     WHERE batch.task = tasks.number AND batch.sequence > coalesce(snapshots.version, 1)
     ORDER BY batch.sequence
   ) AS tail`;
@@ -21,13 +23,10 @@ const recordJoins = `LEFT JOIN LATERAL (
     SELECT version, body FROM legate.snapshots WHERE task = tasks.number LIMIT 1
   ) AS snapshots ON true
   LEFT JOIN LATERAL (
-    SELECT body FROM legate.event_batches
+    SELECT body FROM legate.event_rows
     WHERE task = tasks.number AND sequence = 1 AND snapshots.version IS NULL LIMIT 1
   ) AS first ON true`;
 const order = 'status_time DESC, id DESC';
-
-/** Events of one row of the log at most. */
-const batchLimit = 16;
 
 const statements = {
   load: {
@@ -39,9 +38,9 @@ const statements = {
   events: {
     name: 'task_events',
     text: `SELECT tasks.id, tasks.context_id, batch.sequence, batch.body FROM legate.tasks
-      JOIN legate.event_batches AS batch ON batch.task = tasks.number
+      JOIN legate.event_rows AS batch ON batch.task = tasks.number
       WHERE tasks.id = $1 AND batch.sequence > $2::bigint
-        AND batch.sequence < $2::bigint + $3::bigint + ${batchLimit}
+        AND batch.sequence < $2::bigint + $3::bigint + ${rowLimit}
       ORDER BY batch.sequence`,
   },
 };
@@ -169,18 +168,15 @@ export function pageQuery(query: TaskQuery): [Statement, Value[]] {
 
 /** The events of rows of the log of a task, the last of which has the number `last`. */
 function eventsOf(task: Row, last: number, bodies: readonly string[]): LogEvent[] {
-  const lines = bodies.flatMap((body) => body.split('\n'));
+  const lines = bodies.flatMap((body) => withNames(idsOf(task), body).split('\n'));
   return lines.map((line, index) => ({
     sequence: last - lines.length + 1 + index,
-    body: Json.fromText<StreamResponse>(withNames(line, task)),
+    body: Json.fromText<StreamResponse>(line),
   }));
 }
 
-/** The names of its task and its context, which an event is stored without: JSON has no such characters. */
-function withNames(line: string, task: Row): string {
-  return line
-    .replaceAll('\u0001', () => `"taskId":"${String(task['id'])}"`)
-    .replaceAll('\u0002', () => `"contextId":"${String(task['context_id'])}"`);
+function idsOf(task: Row): TaskIds {
+  return { id: String(task['id']), contextId: String(task['context_id']) };
 }
 
 function toRecord(row: Row): TaskRecord {
@@ -205,6 +201,9 @@ function toRecord(row: Row): TaskRecord {
 function toSnapshot(row: Row): Snapshot {
   const body = String(row['snapshot']);
   return row['snapshot_version'] === null
-    ? { version: 1, body: Json.fromText<Task>(body.slice(taskStart.length, -1)) }
+    ? {
+        version: 1,
+        body: Json.fromText<Task>(withNames(idsOf(row), body).slice(taskStart.length, -1)),
+      }
     : { version: Number(row['snapshot_version']), body: Json.fromText<Task>(body) };
 }

@@ -1,0 +1,2 @@
+-- From this version on, rows of `events` and `snapshots` have a control character for each phrase that
+-- events repeat: src/store/phrases.ts. Older versions of the program can't read them.
