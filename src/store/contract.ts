@@ -225,11 +225,6 @@ export interface ContextWrite {
   readonly contextId: string;
   readonly value?: Json<JsonValue>;
   readonly log?: readonly Json<JsonValue>[];
-  /**
-   * When it is written; an append tells it by its own `now`. Unset: the former time stays, and a
-   * context without one is never swept.
-   */
-  readonly now?: number;
 }
 
 export interface ContextRecord {
@@ -340,10 +335,9 @@ export interface Store {
   ): Promise<readonly Json<JsonValue>[]>;
   /**
    * Contexts of all owners, those written in the latest hour first; of one hour, the newest first. Only for
-   * operators, never for a caller. Contexts that were written without a time are left out.
+   * operators, never for a caller.
    */
   listContexts(query: ContextQuery): Promise<readonly ListedContext[]>;
-  writeContext(write: ContextWrite): Promise<void>;
   deleteContext(owner: string, contextId: string): Promise<boolean>;
 
   /** Renews the lease of a replica: it is alive for `leaseMs` from now on, `Infinity` forever. */

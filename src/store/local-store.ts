@@ -9,7 +9,6 @@ import type {
   CommandStore,
   ContextQuery,
   ContextRecord,
-  ContextWrite,
   ListedContext,
   LogEvent,
   PushStore,
@@ -182,10 +181,6 @@ export class LocalStore implements Store {
 
   listContexts(query: ContextQuery): Promise<readonly ListedContext[]> {
     return this.#read(() => this.#tables.contexts.list(query));
-  }
-
-  writeContext(write: ContextWrite): Promise<void> {
-    return this.#write(() => this.#tables.contexts.write(write));
   }
 
   deleteContext(owner: string, contextId: string): Promise<boolean> {

@@ -81,6 +81,6 @@ const hour = 60 * 60 * 1000;
  * The end of the hour in which a context was last written. Retention counts whole hours so that
  * stores don't update their index with every turn.
  */
-export function retentionBucket(now: number | undefined): number | undefined {
-  return now === undefined ? undefined : (Math.floor(now / hour) + 1) * hour;
+export function retentionBucket(now: number): number {
+  return (Math.floor(now / hour) + 1) * hour;
 }

@@ -115,7 +115,7 @@ export interface Tables {
     read(owner: string, contextId: string): ContextRecord | undefined;
     readLog(owner: string, contextId: string, last?: number): readonly Json<JsonValue>[];
     list(query: ContextQuery): readonly ListedContext[];
-    write(write: ContextWrite): void;
+    write(write: ContextWrite, now: number): void;
     delete(owner: string, contextId: string): boolean;
     /** Deletes those last written before a time that have no unfinished task, and counts them. */
     sweep(before: number, limit: number): number;

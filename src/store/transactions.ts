@@ -83,7 +83,7 @@ export function append(tables: Tables, write: Append): AppendOutcome {
     if (!holds(records, write.records, write.now)) return { kind: 'version-conflict' };
     applyWrites(records, write.records, write.now);
   }
-  if (write.context !== undefined) contexts.write({ ...write.context, now: write.now });
+  if (write.context !== undefined) contexts.write(write.context, write.now);
 
   let deliveries = false;
   let ended: readonly OpenTurn[] = [];
@@ -181,7 +181,7 @@ export function localCommands(
           if (!holds(records, writes, now)) return { kind: 'version-conflict' };
           applyWrites(records, writes, now);
         }
-        if (context !== undefined) contexts.write({ ...context, now });
+        if (context !== undefined) contexts.write(context, now);
         turns.end(turn);
         return { kind: 'ended', ...nextOf(tables, turn.key, replica) };
       });

@@ -161,10 +161,6 @@ export class FaultyStore implements Store {
     return this.#call('readContextLog', () => this.#options.inner.readContextLog(...input), input);
   }
 
-  writeContext(...input: Of<'writeContext'>['input']): Of<'writeContext'>['output'] {
-    return this.#call('writeContext', () => this.#options.inner.writeContext(...input), input);
-  }
-
   deleteContext(...input: Of<'deleteContext'>['input']): Of<'deleteContext'>['output'] {
     return this.#call('deleteContext', () => this.#options.inner.deleteContext(...input), input);
   }

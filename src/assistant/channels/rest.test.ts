@@ -227,7 +227,7 @@ function counted(inner: Store): { readonly store: Store; readonly commits: strin
         };
       },
     });
-  return { store: watched(inner, ['admit', 'append', 'writeContext']), commits };
+  return { store: watched(inner, ['admit', 'append']), commits };
 }
 
 test('a message takes two commits, the first one of a conversation too', async () => {

@@ -1,9 +1,16 @@
-import { Json, type StreamResponse, type Task, type TaskState } from '../../protocol/index.ts';
+import {
+  Json,
+  type JsonValue,
+  type StreamResponse,
+  type Task,
+  type TaskState,
+} from '../../protocol/index.ts';
 import type {
   Admission,
   AdmitOutcome,
   Append,
   AppendOutcome,
+  ContextWrite,
   LogEvent,
   PushRegistration,
   Store,
@@ -133,4 +140,20 @@ export function webhook(id = 'w', wireVersion: '0.3' | '1.0' = '1.0'): PushRegis
 export async function log(store: Store, taskId = 't'): Promise<[number, StreamResponse][]> {
   const events = await store.readEvents(taskId, 0, 1000);
   return events.map(({ sequence, body }) => [sequence, body.value]);
+}
+
+let commands = 0;
+
+/** Writes a context by a command of its own; at time 1000 unless `now` says otherwise. */
+export async function writeContext(
+  store: Store,
+  { now = 1000, ...context }: ContextWrite & { readonly now?: number },
+): Promise<void> {
+  commands += 1;
+  const id = `command-${commands}`;
+  const replica = 'writer';
+  const request = Json.of<JsonValue>(null);
+  const { turn } = await store.commands.queue({ agent: 'agent', key: id, id, replica, request });
+  const { kind } = await store.commands.end({ turn, replica, context, now });
+  if (kind !== 'ended') throw new Error(`ended expected, not ${kind}`);
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { Json, type TaskState } from '../../protocol/index.ts';
 import type { Append, DeliveryOutcome, RecordWrite, Store } from '../contract.ts';
-import { taskBody } from './fixtures.contract.ts';
+import { taskBody, writeContext } from './fixtures.contract.ts';
 
 /**
  * Random use of a store. Ids, keys and times are drawn from small sets, so that operations meet
@@ -181,7 +181,7 @@ export async function perform(step: Step, subject: Subject, world: World): Promi
     }
     case 'writeContext': {
       const { owner, contextId, value, log } = step;
-      return store.writeContext({
+      return writeContext(store, {
         owner,
         contextId,
         ...(value !== undefined && { value: Json.of(value) }),

@@ -14,6 +14,7 @@ import {
   inputRequired,
   statusAppend,
   webhook,
+  writeContext,
 } from './fixtures.contract.ts';
 
 const hour = 60 * 60 * 1000;
@@ -95,19 +96,18 @@ export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
 
     test('takes contexts last written before the time, and keeps the others', async () => {
       const store = current();
-      const write = (contextId: string, now?: number) =>
-        store.writeContext({
+      const write = (contextId: string, now: number) =>
+        writeContext(store, {
           owner: alice,
           contextId,
           value: Json.of(1),
           log: [Json.of(2)],
-          ...(now !== undefined && { now }),
+          now,
         });
       await write('old', 1 * hour);
       await write('woken', 1 * hour);
       await write('woken', 9 * hour);
       await write('young', 9 * hour);
-      await write('timeless');
       await setTime(10 * hour);
       expect(await store.sweep({ limit: 10, contextRetentionMs: 5 * hour })).toEqual({
         tasks: 0,
@@ -117,7 +117,7 @@ export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
       });
       expect(await store.loadContext(alice, 'old')).toBeUndefined();
       expect(await store.readContextLog(alice, 'old')).toEqual([]);
-      for (const contextId of ['woken', 'young', 'timeless']) {
+      for (const contextId of ['woken', 'young']) {
         expect(await store.loadContext(alice, contextId)).toBeDefined();
       }
       // Nothing of it shows through when its name is used again.
@@ -142,8 +142,8 @@ export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
       const { turn } = await admit(store, { taskId: 'a', contextId: 'c', now: 1 });
       await append(store, ending(turn, 1, inputRequired, { statusTime: 2 }));
       const value = Json.of(1);
-      await store.writeContext({ owner: alice, contextId: 'c', value, now: 1 });
-      await store.writeContext({ owner: bob, contextId: 'c', value, now: 1 });
+      await writeContext(store, { owner: alice, contextId: 'c', value, now: 1 });
+      await writeContext(store, { owner: bob, contextId: 'c', value, now: 1 });
       await setTime(6 * hour);
       const query = { limit: 10, contextRetentionMs: hour };
       expect(await store.sweep(query)).toMatchObject({ contexts: 1 });
@@ -154,7 +154,7 @@ export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
     test('takes no more contexts than its limit, the oldest first', async () => {
       const store = current();
       for (const [contextId, time] of [['b', 2] as const, ['a', 1] as const, ['c', 3] as const]) {
-        await store.writeContext({ owner: alice, contextId, value: Json.of(1), now: time * hour });
+        await writeContext(store, { owner: alice, contextId, value: Json.of(1), now: time * hour });
       }
       await setTime(10 * hour);
       const query = { limit: 2, contextRetentionMs: hour };
@@ -166,7 +166,7 @@ export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
     test('keeps tasks and the state of contexts for which no retention is given', async () => {
       const store = current();
       await finishedTask(store);
-      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of(1), now: 1 });
+      await writeContext(store, { owner: alice, contextId: 'c', value: Json.of(1), now: 1 });
       await setTime(Date.now());
       expect(await store.sweep({ limit: 10 })).toMatchObject({ tasks: 0, contexts: 0 });
       expect(await store.loadContext(alice, 'c')).toBeDefined();

@@ -140,7 +140,7 @@ interface ContextEntry {
   readonly contextId: string;
   value: Json<JsonValue> | undefined;
   readonly log: Json<JsonValue>[];
-  retentionBucket: number | undefined;
+  retentionBucket: number;
   readonly number: number;
 }
 
@@ -168,9 +168,9 @@ class MemoryContexts {
     return this.#contexts
       .values()
       .flatMap(({ owner, contextId, number, retentionBucket }) =>
-        retentionBucket === undefined || (wanted !== undefined && contextId !== wanted)
-          ? []
-          : [{ owner, contextId, number, retentionBucket }],
+        wanted === undefined || contextId === wanted
+          ? [{ owner, contextId, number, retentionBucket }]
+          : [],
       )
       .filter((listed) => after === undefined || latestFirst(after, listed) < 0)
       .toArray()
@@ -178,18 +178,18 @@ class MemoryContexts {
       .slice(0, limit);
   }
 
-  write({ owner, contextId, value, log = [], now }: ContextWrite): void {
+  write({ owner, contextId, value, log = [] }: ContextWrite, now: number): void {
     const name = scoped(owner, contextId);
     let entry = this.#contexts.get(name);
     if (entry === undefined) {
       this.#count += 1;
       const number = this.#count;
-      entry = { owner, contextId, value: undefined, log: [], retentionBucket: undefined, number };
+      entry = { owner, contextId, value: undefined, log: [], retentionBucket: 0, number };
       this.#contexts.set(name, entry);
     }
     entry.value = value ?? entry.value;
     for (const item of log) entry.log.push(item);
-    entry.retentionBucket = retentionBucket(now) ?? entry.retentionBucket;
+    entry.retentionBucket = retentionBucket(now);
   }
 
   delete(owner: string, contextId: string): boolean {
@@ -199,10 +199,10 @@ class MemoryContexts {
   sweep(before: number, limit: number): number {
     const over = this.#contexts
       .values()
-      .filter(({ retentionBucket: until = Infinity }) => until <= before)
+      .filter(({ retentionBucket: until }) => until <= before)
       .filter(({ owner, contextId }) => !this.#open.has(owner, contextId))
       .toArray()
-      .sort((a, b) => (a.retentionBucket ?? 0) - (b.retentionBucket ?? 0))
+      .sort((a, b) => a.retentionBucket - b.retentionBucket)
       .slice(0, limit);
     for (const { owner, contextId } of over) this.delete(owner, contextId);
     return over.length;

@@ -23,7 +23,6 @@ const statements = {
         AND ($2::bigint IS NULL OR (written_until, number) < ($2::bigint, $3::bigint))
       ORDER BY written_until DESC, number DESC LIMIT $4`,
   },
-  write: { name: 'context_write', text: 'SELECT legate.write_context($1, $2, $3, $4, $5)' },
   delete: {
     name: 'context_delete',
     text: `WITH gone AS (
@@ -73,11 +72,6 @@ export class ContextTable {
       retentionBucket: Number(row['written_until']),
       number: Number(row['number']),
     }));
-  }
-
-  async write(write: ContextWrite): Promise<void> {
-    const values = [...contextValues(write), write.now ?? null];
-    await this.#connections.writes.write(statements.write, values);
   }
 
   async delete(owner: string, contextId: string): Promise<boolean> {

@@ -15,7 +15,6 @@ import type {
   CommandStore,
   ContextQuery,
   ContextRecord,
-  ContextWrite,
   ListedContext,
   LogEvent,
   Store,
@@ -261,10 +260,6 @@ export class PostgresStore implements Store {
 
   listContexts(query: ContextQuery): Promise<readonly ListedContext[]> {
     return this.#contexts.list(query);
-  }
-
-  writeContext(write: ContextWrite): Promise<void> {
-    return this.#contexts.write(write);
   }
 
   deleteContext(owner: string, contextId: string): Promise<boolean> {

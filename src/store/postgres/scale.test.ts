@@ -8,6 +8,7 @@ import {
   ending,
   webhook,
   working,
+  writeContext,
 } from '../behaviour/fixtures.contract.ts';
 import type { TaskQuery } from '../contract.ts';
 import { query } from './database.contract.ts';
@@ -168,7 +169,7 @@ test('no operation of a store reads a large table from end to end', async () => 
     await store.loadTurn(-5);
     await store.loadContext(owner, 'context-5');
     await store.readContextLog(owner, 'context-5', 1);
-    await store.writeContext({ ...context, contextId: 'context-6' });
+    await writeContext(store, { ...context, contextId: 'context-6' });
     await store.deleteContext(owner, `context-${round + 10}`);
     await store.heartbeat('r1', 0);
     await store.takeOver({ agent: 'agent', replica: 'r2', limit: 10, inFlight: [] });

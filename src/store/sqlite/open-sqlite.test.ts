@@ -32,6 +32,7 @@ import {
   taskBody,
   webhook,
   working,
+  writeContext,
 } from '../behaviour/fixtures.contract.ts';
 import type { Store } from '../contract.ts';
 import { checkSqlite, migrateSqlite } from './maintenance.ts';
@@ -383,13 +384,13 @@ test('on a full disk writes fail, what is stored stays, and writing continues wh
     expect((await store.loadContext(alice, id))?.value?.text).toBe(large.text);
   }
   const writes = [1, 2, 3].map((n) =>
-    store.writeContext({ owner: alice, contextId: `w${n}`, value: large }),
+    writeContext(store, { owner: alice, contextId: `w${n}`, value: large }),
   );
   const outcomes = await Promise.allSettled(writes);
   expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
 
   for (const id of stored.slice(0, 5)) await store.deleteContext(alice, id);
-  await store.writeContext({ owner: alice, contextId: 'later', value: large });
+  await writeContext(store, { owner: alice, contextId: 'later', value: large });
   expect((await store.loadContext(alice, 'later'))?.value?.text).toBe(large.text);
   expect(await store.load(stored[0] ?? '')).toMatchObject({ version: 2 });
 });

@@ -227,7 +227,7 @@ class ContextTable {
        VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (owner, context_id) DO UPDATE
        SET value = ifnull(excluded.value, value), log_length = log_length + excluded.log_length,
-           written_until = ifnull(excluded.written_until, written_until)
+           written_until = excluded.written_until
        RETURNING number, log_length`,
     );
     this.#select = database.prepare(
@@ -252,8 +252,8 @@ class ContextTable {
     );
   }
 
-  write({ owner, contextId, value, log = [], now }: ContextWrite): void {
-    const until = retentionBucket(now) ?? null;
+  write({ owner, contextId, value, log = [] }: ContextWrite, now: number): void {
+    const until = retentionBucket(now);
     const row = this.#upsert.get(owner, contextId, value?.text ?? null, log.length, until);
     const number = Number(row?.['number']);
     let sequence = Number(row?.['log_length']) - log.length;
