@@ -14,11 +14,10 @@ import type { JsonObject } from '../model.ts';
  * What a 0.3 reader does not see of it: interfaces of other versions, tenants, the device-code flow
  * and `pkceRequired`.
  */
-export function supersetCard(card: AgentCard): AgentCard & JsonObject {
+export function supersetCard(card: AgentCard): AgentCard {
   const interfaces = card.supportedInterfaces.filter((item) => item.protocolVersion === '0.3');
   const main = interfaces[0];
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a card is JSON
-  if (main === undefined) return card as AgentCard & JsonObject;
+  if (main === undefined) return card;
   const { securitySchemes, securityRequirements } = card;
   const superset = {
     ...card,
@@ -41,8 +40,7 @@ export function supersetCard(card: AgentCard): AgentCard & JsonObject {
       supportsAuthenticatedExtendedCard: card.capabilities.extendedAgentCard,
     }),
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made of JSON; both forms of a scheme have no type
-  return superset as unknown as AgentCard & JsonObject;
+  return superset;
 }
 
 function legacyInterface(item: AgentInterface): JsonObject {
@@ -55,22 +53,26 @@ function legacyRequirement(requirement: SecurityRequirement): JsonObject {
   );
 }
 
-function bothForms(scheme: SecurityScheme): object {
+function bothForms(scheme: SecurityScheme): SecurityScheme {
+  return { ...scheme, ...legacyScheme(scheme) };
+}
+
+function legacyScheme(scheme: SecurityScheme): object {
   if ('apiKeySecurityScheme' in scheme) {
     const { location, ...rest } = scheme.apiKeySecurityScheme;
-    return { ...scheme, type: 'apiKey', in: location, ...rest };
+    return { type: 'apiKey', in: location, ...rest };
   }
   if ('httpAuthSecurityScheme' in scheme) {
-    return { ...scheme, type: 'http', ...scheme.httpAuthSecurityScheme };
+    return { type: 'http', ...scheme.httpAuthSecurityScheme };
   }
   if ('oauth2SecurityScheme' in scheme) {
     const { flows, ...rest } = scheme.oauth2SecurityScheme;
-    return { ...scheme, type: 'oauth2', flows: legacyFlows(flows), ...rest };
+    return { type: 'oauth2', flows: legacyFlows(flows), ...rest };
   }
   if ('openIdConnectSecurityScheme' in scheme) {
-    return { ...scheme, type: 'openIdConnect', ...scheme.openIdConnectSecurityScheme };
+    return { type: 'openIdConnect', ...scheme.openIdConnectSecurityScheme };
   }
-  return { ...scheme, type: 'mutualTLS', ...scheme.mtlsSecurityScheme };
+  return { type: 'mutualTLS', ...scheme.mtlsSecurityScheme };
 }
 
 /** 0.3 knows no device code, and no `pkceRequired`. */
