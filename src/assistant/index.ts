@@ -71,7 +71,7 @@ export {
   serveAssistant,
   type ServeAssistantOptions,
 } from './channels/serve-assistant.ts';
-export { loadPacked, packProject } from './project/pack.ts';
+export { isPackage, loadPacked, packProject } from './project/pack.ts';
 export { type LoadedProject, loadProject, type Project } from './project/load-project.ts';
 export { type ProjectPlaces } from './project/project-folder.ts';
 export type { KnowledgePassage, KnowledgeSearch } from './search/knowledge.ts';

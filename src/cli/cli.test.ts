@@ -311,6 +311,27 @@ test('run serves a packed model with the endpoints of its folder, and stops when
   expect(await ended).toBe(0);
 });
 
+test(
+  '-m without a package, as before the first training, stands for the project',
+  patient,
+  async () => {
+    await using folder = await greenhouseFolder({ 'models/rasa.tar.gz': 'a model of Rasa' });
+    const { directory } = folder;
+    for (const model of [folder.path('models'), folder.path('absent')]) {
+      const { code, out, err } = await legate(['shell', directory, '-m', model], {
+        input: 'hello\n',
+      });
+      expect({ code, err }).toEqual({
+        code: 0,
+        err: expect.stringContaining(
+          `there is no model in ${model}; create one with "legate train`,
+        ),
+      });
+      expect(out).not.toBe('');
+    }
+  },
+);
+
 test('run tells what is wrong and does not start', patient, async () => {
   await using folder = await greenhouseFolder({
     'endpoints.yml': 'a2a_server: {description: x, tls: {}}\nstore: {type: memory}\n',
@@ -322,6 +343,8 @@ test('run tells what is wrong and does not start', patient, async () => {
   const open = await legate(['run', folder.directory, '-i', '0.0.0.0']);
   expect(open).toMatchObject({ code: 2, out: '' });
   expect(open.err).toContain('--dangerously-allow-unauthenticated-remote');
-  const missing = await legate(['run', folder.directory, '-m', folder.directory]);
+  const env = { NODE_ENV: 'production' };
+  const missing = await legate(['run', folder.directory, '-m', folder.directory], { env });
+  expect(missing.code).toBe(2);
   expect(missing.err).toContain('legate train');
 });

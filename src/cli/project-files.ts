@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type BuildOptions,
+  isPackage,
   loadPacked,
   loadProject,
   type Project,
@@ -65,7 +66,7 @@ export async function loadFrom(
   directory: string,
   options: ProjectFileOptions & { readonly model?: string },
 ): Promise<LoadedProject> {
-  const file = modelFile(options.model);
+  const file = modelFile(options.model, directory, options);
   if (file === undefined) return loadProject(existingProjectPaths(directory, options), process.env);
   const paths = projectPaths(directory, options);
   const standard = join(directory, 'endpoints.yml');
@@ -73,16 +74,29 @@ export async function loadFrom(
   return loadPacked(file, { directory, endpoints }, process.env);
 }
 
-/** The packed model: the file itself, or the newest of a folder. */
-export function modelFile(path: string | undefined): string | undefined {
-  if (path === undefined || !isFolder(path)) return path;
-  const models = readdirSync(path)
+/**
+ * The packed model: the file itself, or the newest of a folder. A folder without a package, as `-m models` is
+ * before `legate train`, stands for the project, except in production.
+ */
+export function modelFile(
+  path: string | undefined,
+  directory: string,
+  options: ProjectFileOptions,
+): string | undefined {
+  if (path === undefined || path.endsWith('.tar.gz')) return path;
+  const files = isFolder(path) ? readdirSync(path) : [];
+  const models = files
     .filter((name) => name.endsWith('.tar.gz'))
     .map((name) => ({ path: join(path, name), time: statSync(join(path, name)).mtimeMs }))
+    .filter((model) => isPackage(model.path))
     .sort((left, right) => left.time - right.time || (left.path < right.path ? -1 : 1));
   const newest = models.at(-1)?.path;
   if (newest !== undefined) return newest;
-  throw usage(`there is no model in ${path}; create one with "legate train --out ${path}"`);
+  const reason = `there is no model in ${path}; create one with "legate train --out ${path}"`;
+  if (process.env['NODE_ENV'] === 'production') throw usage(reason);
+  existingProjectPaths(directory, options);
+  console.error(`legate: ${reason}. The project is used as it is`);
+  return undefined;
 }
 
 function isFolder(path: string): boolean {

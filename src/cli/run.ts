@@ -136,7 +136,7 @@ async function peersOf(
 
 async function startAssistant(directory: string, options: RunCommandOptions): Promise<Started> {
   const { authToken: token, jwtSecret: secret, jwtMethod: algorithm } = options;
-  const model = modelFile(options.model);
+  const model = modelFile(options.model, directory, options);
   using progress = new Progress('Loading the assistant');
   // Loaded on demand: agents of modules do not need it.
   const { serveAssistant } = await import('../assistant/index.ts');

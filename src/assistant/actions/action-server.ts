@@ -271,12 +271,17 @@ const packages = new Map(
   }),
 );
 
+/** The name that pip has for the package of a module. */
+function packageOf(module: string): string {
+  return packages.get(module) ?? module.replaceAll('.', '-');
+}
+
 function notRunning(module: string, { code, reason }: Ended): string {
-  const missing = /No module named '([^'.]+)/.exec(reason ?? '')?.[1];
+  const missing = /No module named '(google\.[\w.]+|[^'.]+)/.exec(reason ?? '')?.[1];
   const hint =
     missing === undefined
       ? ''
-      : `; install it with pip, for example "pip install ${packages.get(missing) ?? missing}"`;
+      : `; install it with pip, for example "pip install ${packageOf(missing)}"`;
   const why = reason ?? `it ended with ${code ?? 'no exit code'}`;
   return `the Python action server of "${module}" does not run: ${why}${hint}`;
 }

@@ -209,12 +209,16 @@ test('a Python action server ends when the process that started it is killed', a
   await expect.poll(() => fetch(health).catch(() => 'refused')).toBe('refused');
 });
 
-test('a server that cannot start leaves the assistant running, and calls name the reason', async () => {
+test.each([
+  { module: 'requests', name: 'requests' },
+  { module: 'dotenv', name: 'python-dotenv' },
+  { module: 'google.generativeai', name: 'google-generativeai' },
+])('without $module the assistant runs, and calls name the package', async ({ module, name }) => {
   const broken = `#!/bin/sh
 [ "$1" = -c ] && exit 0
 echo "Traceback (most recent call last):" >&2
 echo '  File "actions/__init__.py", line 1' >&2
-echo "ModuleNotFoundError: No module named 'requests'" >&2
+echo "ModuleNotFoundError: No module named '${module}'" >&2
 exit 1
 `;
   await using folder = await shop(python, broken);
@@ -222,7 +226,7 @@ exit 1
   const actions = await actionsOf(folder.project, given);
   await expect(actions?.run(call('action_rate'))).rejects.toThrow(
     'the Python action server of "actions" does not run: ModuleNotFoundError: No module named ' +
-      `'requests'; install it with pip, for example "pip install requests"`,
+      `'${module}'; install it with pip, for example "pip install ${name}"`,
   );
   expect(lines.find(({ event }) => event === 'action.server.exited')?.level).toBe('error');
   await actions?.close?.();

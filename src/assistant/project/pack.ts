@@ -1,7 +1,8 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
+import { constants, gunzip, gunzipSync, gzip } from 'node:zlib';
 import { type Environment, Problems } from '../../config/index.ts';
 import {
   errorMessage,
@@ -101,6 +102,25 @@ export async function loadPacked(
   });
   const project = await assemble(parts, environment, problems);
   return { project: { ...project, modelId }, problems, entries };
+}
+
+/**
+ * Whether a file begins as a package of Legate does; models of Rasa do not. Reads no more than its beginning.
+ * @example const packages = files.filter((file) => isPackage(file));
+ */
+export function isPackage(file: string): boolean {
+  const start = Buffer.alloc(4_096);
+  const descriptor = openSync(file, 'r');
+  try {
+    const length = readSync(descriptor, start);
+    const { Z_SYNC_FLUSH: finishFlush } = constants;
+    const archive = gunzipSync(start.subarray(0, length), { finishFlush });
+    return archive.subarray(0, manifestPath.length).toString() === manifestPath;
+  } catch {
+    return false;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 async function unpack(file: string): Promise<readonly PackedText[]> {

@@ -4,6 +4,7 @@ import { fromRasa } from './rasa-habits.ts';
 test.each([
   ['data validate --fail-on-warnings', 'validate --fail-on-warnings'],
   ['data validate -vv', 'validate'],
+  ['data validate flows -d domain', 'validate -d domain'],
   ['run -v', 'run --log-level info'],
   ['run --enable-api --debug --cors *', 'run --enable-api --log-level debug --cors *'],
   ['run -vv -c config/a.yml -d domain', 'run --log-level debug -c config/a.yml -d domain'],

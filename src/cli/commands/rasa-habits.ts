@@ -3,6 +3,9 @@ const shared = new Set(['run', 'shell', 'chat', 'inspect', 'train', 'validate', 
 /** Those of them that log. */
 const logging = new Set(['run', 'shell', 'chat', 'inspect', 'test']);
 
+/** What `rasa data validate` may validate alone. */
+const parts = new Set(['flows', 'stories', 'translations']);
+
 const levels: ReadonlyMap<string, string> = new Map([
   ['-v', 'info'],
   ['--verbose', 'info'],
@@ -44,7 +47,9 @@ export interface Habits {
 /** Translates what Rasa's users type: `data validate`, `run -vv --debug`, `test e2e --e2e-results`. */
 export function fromRasa(typed: readonly string[]): Habits {
   const isData = typed[0] === 'data' && typed[1] === 'validate';
-  const given = isData ? typed.slice(1) : typed;
+  // All parts are validated together.
+  const isPart = isData && parts.has(typed[2] ?? '');
+  const given = isPart ? ['validate', ...typed.slice(3)] : isData ? typed.slice(1) : typed;
   const [command = ''] = given;
   if (!shared.has(command)) return { args: typed };
   const args: string[] = [];
