@@ -122,7 +122,18 @@ export function timedOut(model: string, timeoutMs: number): LegateError {
 }
 
 function apiError(thrown: unknown): APICallError | undefined {
-  return APICallError.isInstance(thrown) ? thrown : undefined;
+  if (APICallError.isInstance(thrown)) return thrown;
+  // The AI SDK reports its retries as an error around the last one.
+  const isAround = thrown instanceof Error && 'lastError' in thrown;
+  return isAround ? apiError(thrown.lastError) : undefined;
+}
+
+/**
+ * Whether a model threw it, rather than the code around the model.
+ * @example if (!isModelError(error)) throw error;
+ */
+export function isModelError(thrown: unknown): boolean {
+  return apiError(thrown) !== undefined;
 }
 
 /** `Retry-After` in seconds or as a date, or the more exact `retry-after-ms` of some services. */

@@ -13,7 +13,7 @@ export {
 } from './generate-text.ts';
 export type { OnText } from './stream-text.ts';
 export { readModelGroup } from './model-group.ts';
-export { describeModelFailure, type ModelFailure } from './failure.ts';
+export { describeModelFailure, isModelError, type ModelFailure } from './failure.ts';
 export { inModelScope, modelInScope } from './model-scope.ts';
 export { isSupported, readModel, readModelGroups } from './model-groups.ts';
 export { type AnyLanguageModel, toLanguageModel } from './older-model.ts';

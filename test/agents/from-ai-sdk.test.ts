@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { ToolLoopAgent, tool } from 'ai';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -6,7 +7,8 @@ import { fromAiSdk } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { Runner } from '../../src/tasks/index.ts';
 import { silentLogger } from '../../src/telemetry/index.ts';
-import { type Script, scriptedModel } from '../../src/models/index.ts';
+import { type Script, scriptedModel, startScriptedModelServer } from '../../src/models/index.ts';
+import { startProvider, startRefusing } from '../support/provider-endpoint.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -103,6 +105,57 @@ test('a model that fails ends the task as failed, with the code of its failure',
   const { error } = await runner.run({ message: 'Hello' });
   expect(error).toMatchObject({ code: 'RATE_LIMITED' });
   expect(error?.message).toBe('model of agent busy answered 429: slow down');
+});
+
+const half = { choices: [{ index: 0, delta: { content: 'Half an' } }] };
+const finished = (reason: string) => ({
+  choices: [{ index: 0, delta: {}, finish_reason: reason }],
+});
+
+test.each([
+  ['cut by the limit of tokens', [half, finished('length')], { finish_reason: 'length' }],
+  ['cut by a filter', [half, finished('content_filter')], { finish_reason: 'content-filter' }],
+])('an answer that was %s is marked', async (_, events, metadata) => {
+  await using endpoint = await startProvider(() => events, ['unused']);
+  const model = createOpenAI({ baseURL: endpoint.url, apiKey: 'k' }).chat('gpt-5');
+  const source = new ToolLoopAgent({ id: 'a', model });
+  await using runner = new Runner({ agent: fromAiSdk(source), logger: silentLogger });
+  const result = await runner.run({ message: 'Hello' });
+  expect([result.state, result.text]).toEqual(['completed', 'Half an']);
+  expect(result.metadata).toMatchObject(metadata);
+});
+
+test.each([
+  ['closed without a finish', [half], 'model_unavailable', 'broke off its answer'],
+  ['refused by a filter', [finished('content_filter')], 'content_filter', 'refused to answer'],
+])('an answer that was %s fails the task', async (_, events, errorType, said) => {
+  await using endpoint = await startProvider(() => events, ['unused']);
+  const model = createOpenAI({ baseURL: endpoint.url, apiKey: 'k' }).chat('gpt-5');
+  const source = new ToolLoopAgent({ id: 'a', model });
+  await using runner = new Runner({ agent: fromAiSdk(source), logger: silentLogger });
+  const { state, metadata, error } = await runner.run({ message: 'Hello' });
+  expect([state, metadata?.['error_type']]).toEqual(['failed', errorType]);
+  expect(String(error)).toContain(said);
+});
+
+test('a connection that breaks during an answer is a failure of the model', async () => {
+  const script: Script = [{ text: 'Once upon a time', disconnect: 'midway' }];
+  await using server = await startScriptedModelServer(script);
+  const model = createOpenAI({ baseURL: server.url, apiKey: 'k' }).chat('gpt-5');
+  const source = new ToolLoopAgent({ id: 'a', model, onError: () => undefined });
+  await using runner = new Runner({ agent: fromAiSdk(source), logger: silentLogger });
+  const { state, metadata } = await runner.run({ message: 'Hello' });
+  expect([state, metadata?.['error_type']]).toEqual(['failed', 'model_unavailable']);
+});
+
+test('a model that fails after retries of the AI SDK has the code of its last failure', async () => {
+  const body = { error: { message: 'slow down', code: 'rate_limit_exceeded' } };
+  await using endpoint = await startRefusing(429, body, { 'retry-after-ms': '1' });
+  const model = createOpenAI({ baseURL: endpoint.url, apiKey: 'k' }).chat('gpt-5');
+  const source = new ToolLoopAgent({ id: 'a', model, onError: () => undefined });
+  await using runner = new Runner({ agent: fromAiSdk(source), logger: silentLogger });
+  expect((await runner.run({ message: 'Hello' })).error).toMatchObject({ code: 'RATE_LIMITED' });
+  expect(endpoint.calls).toHaveLength(3);
 });
 
 test.each([

@@ -19,12 +19,18 @@ export interface ProviderEndpoint extends AsyncDisposable {
 }
 
 /** An HTTP endpoint that refuses every call, in the words of a provider. */
-export async function startRefusing(status: number, body: JsonObject): Promise<ProviderEndpoint> {
+export async function startRefusing(
+  status: number,
+  body: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ProviderEndpoint> {
   const calls: ProviderEndpoint['calls'] = [];
   const refuse = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const sent = JSON.parse(await text(request));
     calls.push({ path: request.url ?? '', headers: request.headers, body: sent });
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify(body));
   };
   return listen((request, response) => void refuse(request, response), calls);
 }

@@ -9,7 +9,8 @@ import {
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, completed, working } from '../define.ts';
-import { ModelCallError, modelFailure } from '../llm/model-caller.ts';
+import { failure } from '../drive.ts';
+import { cutReasons, ModelCallError, modelFailure } from '../llm/model-caller.ts';
 import { askingEnd, readAnswers } from '../llm/questions.ts';
 import { jsonObject, SavedTasks } from '../stored.ts';
 import { callState, type CallState, isAsking } from '../tool-loop/call-state.ts';
@@ -101,20 +102,29 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
     abortSignal: turn.signal,
   });
   const asked: CallState[] = [];
-  let usage = noUsage;
+  let finish: Finish | undefined;
   const text = new StepText();
-  for await (const each of result.fullStream) {
-    const part = streamPart.parse(each);
-    if (part.type === 'tool-approval-request' && !part.isAutomatic) asked.push(toCall(part));
-    else if (part.type === 'finish') usage = part.totalUsage;
-    else if (part.type === 'start-step') text.startStep();
-    else if (part.type === 'text-delta') yield text.add(part.text);
-    else if (part.type === 'error' && !turn.signal.aborted) {
-      yield modelFailure(await failedCall(part.error, source, turn), turn.logger);
-      return;
-    } else yield* eventsOf(part);
+  const failed = async (error: unknown) =>
+    modelFailure(await failedCall(error, source, turn), turn.logger);
+  try {
+    for await (const each of result.fullStream) {
+      const part = streamPart.parse(each);
+      if (part.type === 'tool-approval-request' && !part.isAutomatic) asked.push(toCall(part));
+      else if (part.type === 'finish') finish = part;
+      else if (part.type === 'start-step') text.startStep();
+      else if (part.type === 'text-delta') yield text.add(part.text);
+      else if (part.type === 'error' && !turn.signal.aborted) return yield await failed(part.error);
+      else yield* eventsOf(part);
+    }
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    const { isModelError } = await import('../../models/index.ts');
+    if (!isModelError(error)) throw error;
+    return yield await failed(error);
   }
   turn.signal.throwIfAborted();
+  const broken = asked.length > 0 ? undefined : brokenBy(finish);
+  if (broken !== undefined) return yield await failed(broken);
   own.push(...(await responseMessages(result)));
   if (asked.length > 0) {
     saved.stop(turn.taskId, { messages: own, calls: asked });
@@ -122,7 +132,30 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
     return;
   }
   const context = { value: saved.toValue('tasks'), log: own };
-  yield completed(undefined, { metadata: usageMetadata(usage), context });
+  const { finishReason = 'stop', totalUsage = noUsage } = finish ?? {};
+  if (finishReason === 'content-filter' && !text.isShown)
+    return yield failure('content_filter', 'The model refused to answer.');
+  const isCut = cutReasons.has(finishReason);
+  if (isCut) turn.logger.warn({ agent: source.id, finishReason }, 'agents.model.truncated');
+  const metadata = {
+    ...(isCut && { finish_reason: finishReason }),
+    ...usageMetadata(totalUsage),
+  };
+  yield completed(undefined, { metadata, context });
+}
+
+type Finish = Extract<StreamPart, { type: 'finish' }>;
+
+/** Why the last answer of the model is not whole, although no error was reported. */
+function brokenBy(finish: Finish | undefined): string | undefined {
+  if (finish === undefined) return 'it broke off its answer';
+  const { finishReason, rawFinishReason } = finish;
+  if (finishReason === 'error') return `its answer ended with an error: ${rawFinishReason}`;
+  // AI SDK 5, 6 and 7 say differently that the provider closed the stream without a finish.
+  const isMadeUp =
+    ['interrupted', 'unknown'].includes(finishReason) ||
+    (finishReason === 'other' && rawFinishReason === undefined);
+  return isMadeUp ? 'it broke off its answer' : undefined;
 }
 
 function* eventsOf(part: StreamPart): Generator<TurnEvent | string> {
@@ -146,6 +179,7 @@ function* eventsOf(part: StreamPart): Generator<TurnEvent | string> {
 
 /** Text of one step follows that of the step before in a paragraph of its own. */
 class StepText {
+  isShown = false;
   #needsBreak = false;
   #text = '';
 
@@ -157,6 +191,7 @@ class StepText {
     if (delta === '') return '';
     const shown = this.#needsBreak ? `\n\n${delta.trimStart()}` : delta;
     this.#needsBreak = false;
+    this.isShown = true;
     this.#text = shown;
     return shown;
   }

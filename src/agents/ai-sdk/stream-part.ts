@@ -36,7 +36,12 @@ export const streamPart = z.union([
     isAutomatic: z.boolean().default(false),
     toolCall: z.object({ toolName: z.string(), input: json }),
   }),
-  z.object({ type: z.literal('finish'), totalUsage }),
+  z.object({
+    type: z.literal('finish'),
+    totalUsage,
+    finishReason: z.string().catch('stop'),
+    rawFinishReason: z.string().optional().catch(undefined),
+  }),
   z.object({ type: z.literal('error'), error: z.unknown() }),
   z.object({ type: z.literal('other') }),
   z.object({ type: z.string() }).transform(() => ({ type: 'other' as const })),

@@ -27,7 +27,13 @@ import { addUsage, noUsage, usageMetadata, usageOf } from '../usage.ts';
 import { History } from './compaction.ts';
 import { delegationOf, handOver, transferName, transferTool } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
-import { isTooLong, ModelCaller, ModelCallError, modelFailure } from './model-caller.ts';
+import {
+  cutReasons,
+  isTooLong,
+  ModelCaller,
+  ModelCallError,
+  modelFailure,
+} from './model-caller.ts';
 import { movedOptions } from './moved-options.ts';
 import type { LlmSettings } from './options.ts';
 import { askingEnd, readAnswers } from './questions.ts';
@@ -38,8 +44,6 @@ import { formatInstruction, readOutput, responseFormat } from './structured-outp
 const maxCalls = 128;
 const maxTransfers = 8;
 const maxRepairs = 2;
-/** Why a model stopped whose answer is not whole. */
-const cutReasons: ReadonlySet<string> = new Set(['length', 'content-filter']);
 /** An estimate that holds for most languages and models. */
 const charactersPerToken = 4;
 

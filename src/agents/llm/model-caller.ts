@@ -239,6 +239,9 @@ function toToolChoice(
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool };
 }
 
+/** Why a model stopped whose answer is not whole. */
+export const cutReasons: ReadonlySet<string> = new Set(['length', 'content-filter']);
+
 const errorTypes: Readonly<Record<string, string>> = {
   CONTEXT_TOO_LONG: 'context_length',
   RATE_LIMITED: 'model_rate_limited',
