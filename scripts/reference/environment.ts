@@ -9,6 +9,7 @@ const variables: Readonly<Record<string, string>> = {
   BROWSER: '`none`: no command opens a browser',
   LEGATE_SHELL_HISTORY:
     'File with the lines typed into `legate shell` (default: `shell-history` beside the settings of the user); empty: none are kept',
+  LEGATE_URL: 'Public URL of `legate run` and `legate gateway`; same as `--url`',
   LEGATE_STORE: 'Store of commands that need one; same as `--store`',
   DATABASE_URL: 'Database of `legate db`',
   AMQP_URL: 'RabbitMQ URL, unless `--bus-url` or `bus:` sets one',

@@ -92,6 +92,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'agents.remote.cancel_failed': 'The cancellation of a remote task failed',
   'assistant.channel_unauthenticated':
     'A2A authenticates callers, and this channel does not; `fix` has the setting',
+  'http.url_missing':
+    'The server listens on every address, and its card names `localhost`, where other machines do not reach it; `fix` has the setting',
   'auth.certificate_alone_suffices':
     'A client certificate is sufficient without a token or key; `fix` has the setting that requires both',
   'auth.keys_unreachable':

@@ -46,6 +46,44 @@ a2a_server:
   expect(await ask()).toContain('context_limit');
 });
 
+test.each([
+  ['an assistant', ['run', 'bank']],
+  ['an agent in code', ['run', 'agent.ts']],
+  ['a gateway', ['gateway', 'desk', '--work', 'agent.ts']],
+] as const)('LEGATE_URL and --url are the public URL of %s', slow, async (_, args) => {
+  const server = 'a2a_server: {description: Helps., url: "https://other.example"}\n';
+  await using folder = await busFolder({
+    ...endpoints(server),
+    'bank/config.yml': 'assistant_id: bank\n',
+    'bank/domain.yml':
+      'version: "3.1"\nsession_config: {start_session_after_expiry: false, session_expiration_time: 0}\n',
+    'bank/endpoints.yml': `store: {type: memory}\n${server}`,
+  });
+  const port = await freePort();
+  const named = args.map((arg) => (arg === 'desk' ? folder.name : arg));
+  await using running = folder.start([...named, '-p', String(port)], {
+    env: { LEGATE_URL: 'https://agents.example.com/' },
+  });
+  await running.says('Stop:');
+  const card = await (await fetch(`http://127.0.0.1:${port}/.well-known/agent-card.json`)).json();
+  expect(card).toMatchObject({ url: 'https://agents.example.com' });
+  const refused = await folder.run([...named, '--url', 'agents.example.com']);
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('https://') as string });
+});
+
+test('a card that names localhost on a server for other machines is a warning', slow, async () => {
+  await using folder = await busFolder();
+  const args = ['run', 'agent.ts', '-p', '0', '--auth-token', 'sesame', '-i'];
+  const started = async (...more: readonly string[]): Promise<string> => {
+    await using running = folder.start([...args, ...more]);
+    await running.says('Stop:');
+    return running.err();
+  };
+  expect(await started('0.0.0.0')).toMatch(/localhost:\d+.*http\.url_missing/);
+  expect(await started('0.0.0.0', '--url', 'https://a.example')).not.toContain('url_missing');
+  expect(await started('127.0.0.1')).not.toContain('url_missing');
+});
+
 test.each(commands)('legate %s refuses unknown keys with a suggestion', slow, async (_, args) => {
   await using folder = await busFolder(endpoints('a2a_server: {max_context: 5, limit: 2}\n'));
   const nested = await folder.run(args);

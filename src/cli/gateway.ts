@@ -83,7 +83,7 @@ export async function serveGateway(
     ...telemetryOf(endpoints.telemetry, options.name),
     ...configured,
     ...listenOptions(options),
-    ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),
+    ...present({ url: options.url }),
     // Only authenticated callers can ask for their extended card.
     ...(auth !== undefined && { auth, extendedCard: true as const }),
     protectsCard: options.protectCard === true,

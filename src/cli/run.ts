@@ -105,6 +105,7 @@ async function startModule(module: string, options: RunCommandOptions): Promise<
         peers !== undefined && { inspect: { ...serving.inspect, network: peers.inspected } }),
       ...present({ token: options.authToken, auth }),
       ...configuredServer(endpoints, logger),
+      ...present({ url: options.url }),
       directory,
       configuration: [...files, endpoints.file ?? join(directory, 'endpoints.yml')],
       ...retentionOf(endpoints.store),
@@ -150,7 +151,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   const served = await serveAssistant({
     ...serving,
     places,
-    ...present({ model }),
+    ...present({ model, url: options.url }),
     enableApi: options.enableApi === true,
     api: {
       ...present({ token }),

@@ -113,6 +113,8 @@ export async function openServer(
     readonly logger?: Logger;
     /** Whether callers must authenticate. */
     readonly isAuthenticated: boolean;
+    /** Whether a card names the URL. @default true */
+    readonly a2a?: boolean;
   },
 ): Promise<HttpServer> {
   const { port = 0, host = '127.0.0.1', tls, isAuthenticated, logger = defaultLogger } = options;
@@ -172,12 +174,14 @@ export async function openServer(
   }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('not a TCP server');
+  const local = addressOf(host, address.port, secure !== undefined);
+  if (isWildcard(host)) warnWithoutUrl(options, local, logger);
   return {
     server,
     port: address.port,
     hostNames,
     isLocalOnly: isLocalOnly({ ...options, host }),
-    url: options.url ?? addressOf(host, address.port, secure !== undefined),
+    url: options.url ?? local,
     handle(next) {
       handler = next;
     },
@@ -239,9 +243,25 @@ function knownNames({ hosts = [], url }: ListenOptions & { readonly url?: string
 
 /** The address to show: a server that listens everywhere is reached here by its local name. */
 function addressOf(host: string, port: number, isSecure: boolean): string {
-  const isLocal = ['0.0.0.0', '::', '127.0.0.1'].includes(host);
+  const isLocal = isWildcard(host) || host === '127.0.0.1';
   const shown = isLocal ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return `${isSecure ? 'https' : 'http'}://${shown}:${port}`;
+}
+
+/** Whether the host stands for every address of this machine. */
+function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** The card names the local address, where other machines do not reach the server. */
+function warnWithoutUrl(
+  { url, a2a = true }: { readonly url?: string; readonly a2a?: boolean },
+  card: string,
+  logger: Logger,
+): void {
+  if (url !== undefined || !a2a) return;
+  const fix = 'set the public URL: --url, LEGATE_URL, a2a_server.url, or url in code';
+  logger.warn({ card, fix }, 'http.url_missing');
 }
 
 function listen(server: Server | SecureServer, port: number, host: string): Promise<void> {

@@ -137,6 +137,8 @@ test(
         ...(await variables()),
         AMQP_URL,
         LEGATE_STORE: await database.database(),
+        // Where clients reach the gateway, for the card.
+        LEGATE_URL: `http://127.0.0.1:${ports.gateway}`,
       };
       const env = Object.fromEntries(Object.entries(own).filter(([key]) => key in environment));
       expect(Object.keys(env).toSorted()).toEqual(Object.keys(environment).toSorted());
@@ -163,6 +165,10 @@ test(
       .setProtectedHeader({ alg: 'HS256' })
       .setExpirationTime('1h')
       .sign(new TextEncoder().encode((await variables()).JWT_SECRET));
+    const card: unknown = await (
+      await fetch(`${gateway}/agents/bank/.well-known/agent-card.json`)
+    ).json();
+    expect(card).toHaveProperty('supportedInterfaces.0.url', gateway);
     expect((await legate(['send', gateway, 'hello'])).code).toBe(4);
     const sent = await legate(['send', gateway, "what's my balance?"], {
       env: { A2ACLI_BEARER: token },

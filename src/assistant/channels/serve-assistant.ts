@@ -56,6 +56,7 @@ export interface ServeAssistantOptions extends Pick<
   ServeOptions,
   | 'port'
   | 'host'
+  | 'url'
   | 'tls'
   | 'drainMs'
   | 'noticeMs'
@@ -228,6 +229,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
         directory: places.directory,
         logger,
       })),
+    ...present({ url: options.url }),
   });
   const cardFor = cardMaker(serving.router.cards.current, a2aServer, staticCard);
   await serving.router.cards.replace(cardFor(undefined));

@@ -15,6 +15,7 @@ import {
   milliseconds,
   model,
   openInspector,
+  publicUrl,
   projectFiles,
   port,
 } from './options.ts';
@@ -68,6 +69,7 @@ const runOptions = {
   }),
   port: port(5005),
   interface: listenOn,
+  url: publicUrl,
   inspect,
   inspectToken,
   open: openInspector,

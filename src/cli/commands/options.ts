@@ -18,6 +18,14 @@ function number(rule: string, fits: (number: number) => boolean): (text: string)
   };
 }
 
+/** Without slashes at its end. */
+function httpUrl(text: string): string {
+  if (URL.parse(text) !== null && /^https?:\/\/[^/]/.test(text)) return text.replace(/\/+$/, '');
+  throw new InvalidArgumentError(
+    'Must be an http or https URL, such as https://agent.example.com.',
+  );
+}
+
 export const wholeNumber = number(
   'Must be a non-negative integer.',
   (one) => Number.isSafeInteger(one) && one >= 0,
@@ -94,6 +102,11 @@ export const listening = {
 };
 export const cors = values('origin', 'allowed CORS origins; * for all');
 export const listenOn = value('host', 'address to listen on', { short: 'i', default: '127.0.0.1' });
+/** Where callers reach the server, behind proxies and port mappings. */
+export const publicUrl = value('url', 'public URL, for the agent card; overrides a2a_server.url', {
+  env: 'LEGATE_URL',
+  parse: httpUrl,
+});
 export const dangerouslyAllowUnauthenticatedRemote = flag(
   'listen on a non-loopback address without authentication',
 );

@@ -14,6 +14,7 @@ import {
   listenOn,
   logLevel,
   openInspector,
+  publicUrl,
   port,
   portNumber,
   positiveNumber,
@@ -101,7 +102,7 @@ const gatewayOptions = {
   ...bus,
   port: port(8080),
   interface: listenOn,
-  url: value('url', 'public URL, for the agent cards'),
+  url: publicUrl,
   name: value('name', 'name of the gateway on the bus', { default: 'gateway' }),
   work: values('agent', 'agents to run in this process as well, as with "legate work"'),
   connectTimeout: value(

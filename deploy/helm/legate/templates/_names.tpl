@@ -11,6 +11,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- define "legate.image" -}}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{- end }}
 {{- define "legate.secret" -}}{{ .Values.secret.existing | default (include "legate.name" .) }}{{- end }}
+{{- define "legate.url" -}}
+{{- if .Values.url }}{{ .Values.url }}
+{{- else if .Values.ingress.enabled }}https://{{ .Values.ingress.host }}
+{{- else }}http://{{ include "legate.name" . }}.{{ .Release.Namespace }}:{{ .Values.service.port }}
+{{- end }}
+{{- end }}
 {{- define "legate.probes" -}}
 ports: [{ name: http, containerPort: {{ . }} }]
 startupProbe: { httpGet: { path: /health, port: http }, failureThreshold: 60, periodSeconds: 1 }
