@@ -5,7 +5,7 @@ import { agent, completed, inputRequired, textOf } from '../agents/index.ts';
 import { type Client, connect } from '../client/index.ts';
 import { serve } from '../http/index.ts';
 import { type SendMessageResponse, message } from '../protocol/index.ts';
-import { patient, start } from './testing/legate-process.ts';
+import { legate, patient, start } from './testing/legate-process.ts';
 
 const token = 'the-token-of-the-operator';
 
@@ -128,4 +128,17 @@ test('legate run without peers shows its callers, and no peer', patient, async (
   expect(JSON.stringify(await made.client.sendMessage('hi'))).toContain('Hello');
   expect(await made.nodes('peer')).toEqual([]);
   expect(await made.nodes('caller')).toEqual(['anonymous']);
+});
+
+test.each([
+  ['an agent', 'desk.ts', { 'desk.ts': desk }, 'go\n1901\n'],
+  ['an assistant', '.', clerk, 'find records\n1901\n'],
+])('legate shell gives %s its peers', patient, async (_what, target, files, input) => {
+  const url = await archiveUrl();
+  const endpoints = `peers: {well_known: [{name: archive, url: "${url}"}]}\n`;
+  await using folder = await projectFolder({ ...files, 'endpoints.yml': endpoints });
+  const { code, out } = await legate(['shell', target], { input, directory: folder.directory });
+  expect(code).toBe(0);
+  expect(out).toContain('Which year?');
+  expect(out).toContain('3 records of 1901');
 });

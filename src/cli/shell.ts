@@ -5,10 +5,15 @@ import {
   buildAssistant,
   type TrackerEvent,
 } from '../assistant/index.ts';
-import { formatProblem } from '../config/index.ts';
+import { formatProblem, present } from '../config/index.ts';
 import { type JsonObject, textOfValue } from '../protocol/index.ts';
+import { Opened } from '../service/index.ts';
+import { openStore, type Store } from '../store/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { ShellCommandOptions } from './commands/assistants.ts';
+import { readEndpoints } from './endpoints.ts';
 import { createLogger } from './logger.ts';
+import type { CommandPeers } from './peers.ts';
 import { callBindings, loadFrom } from './project-files.ts';
 import { Progress } from './progress.ts';
 import { eachLine, note, payloadOf, sessionStart, type ShellCommands } from './terminal.ts';
@@ -44,10 +49,40 @@ async function moduleShell(module: string, options: ShellCommandOptions): Promis
   const { serveAgent } = await import('./serving.ts');
   const { remoteShell } = await import('./remote-shell.ts');
   const logger = createLogger(options.logLevel);
-  const { agent } = await loadAgent(module, { logger });
+  const { agent, directory } = await loadAgent(module, { logger });
   const showErrors = process.env['NODE_ENV'] !== 'production';
-  await using started = await serveAgent(agent, { store: { type: 'memory' }, logger, showErrors });
+  await using opened = new Opened();
+  const store = await openStore(storage);
+  opened.defer(() => store.close());
+  const { name } = agent;
+  const peers = await peersOf({ name, directory, store, logger }, options, opened);
+  const served = peers?.wrap(agent) ?? agent;
+  const started = opened.use(await serveAgent(served, { store, logger, showErrors }));
+  await peers?.start(started.engine);
   await remoteShell(started.url, options);
+}
+
+const storage = { type: 'memory' } as const;
+
+/** The peers of `peers:` in endpoints.yml, for as long as the conversation takes. */
+async function peersOf(
+  given: {
+    readonly name: string;
+    readonly directory: string;
+    readonly store: Store;
+    readonly logger: Logger;
+  },
+  { endpoints: file }: ShellCommandOptions,
+  opened: Opened,
+): Promise<CommandPeers | undefined> {
+  const { directory, ...rest } = given;
+  const endpoints = await readEndpoints(directory, {
+    ...present({ endpoints: file }),
+    ignoresBus: true,
+  });
+  if (endpoints.peers === undefined) return undefined;
+  const { openCommandPeers } = await import('./peers.ts');
+  return opened.use(await openCommandPeers({ ...rest, endpoints, storage }));
 }
 
 /** A URL, an agent card, or a host; existing folders are projects, whatever their names look like. */
@@ -59,8 +94,8 @@ function isAgent(text: string): boolean {
 }
 
 async function assistantShell(directory: string, options: ShellCommandOptions): Promise<void> {
-  const { assistant: loaded, intents } = await load(directory, options);
-  await using assistant = loaded;
+  await using opened = new Opened();
+  const { assistant, intents } = await load(directory, options, opened);
   const conversation = new ShellConversation(assistant, options.sender);
   // Before the input is opened: lines without a listener are lost.
   await conversation.open();
@@ -75,16 +110,26 @@ async function assistantShell(directory: string, options: ShellCommandOptions): 
 async function load(
   directory: string,
   options: ShellCommandOptions,
+  opened: Opened,
 ): Promise<{ readonly assistant: Assistant; readonly intents: ReadonlySet<string> }> {
   using progress = new Progress('Loading the project');
   const { project, problems } = await loadFrom(directory, options);
   progress.clear();
   for (const problem of problems.nonFatal) console.error(formatProblem(problem));
   problems.throwIfErrors();
-  const assistant = await buildAssistant(project, {
-    logger: createLogger(options.logLevel),
-    bindings: callBindings,
-  });
+  const logger = createLogger(options.logLevel);
+  const store = await openStore(storage);
+  opened.defer(() => store.close());
+  const { name } = project;
+  const { network } = (await peersOf({ name, directory, store, logger }, options, opened)) ?? {};
+  await network?.start();
+  const assistant = opened.use(
+    await buildAssistant(project, {
+      logger,
+      bindings: callBindings,
+      ...(network !== undefined && { peers: () => network }),
+    }),
+  );
   const triggers = [...project.flows.values()].flatMap(({ nluTrigger }) => nluTrigger);
   const intents = [...project.domain.intents, ...triggers.map(({ intent }) => intent)];
   return { assistant, intents: new Set(intents) };
