@@ -7,9 +7,8 @@ import { usage } from './usage.ts';
 
 export async function showStatus(url: string | undefined, options: DbOptions): Promise<void> {
   const address = await addressOf(url);
-  using progress = new Progress('Reading the schema version');
+  using _progress = new Progress('Reading the schema version');
   const { current, latest, pending } = await storeStatus(address);
-  progress.clear();
   const lines = [
     `schema version ${current} of ${latest}`,
     ...pending.map((name) => `pending: ${name}`),
@@ -19,10 +18,9 @@ export async function showStatus(url: string | undefined, options: DbOptions): P
 
 export async function migrateDatabase(url: string | undefined, options: DbOptions): Promise<void> {
   const address = await addressOf(url);
-  using progress = new Progress('Migrating the schema');
+  using _progress = new Progress('Migrating the schema');
   const { pending } = await storeStatus(address);
   const { latest } = await migrateStore(address);
-  progress.clear();
   const lines = [
     ...pending.map((name) => `applied: ${name}`),
     `schema version ${latest}: up to date`,

@@ -127,7 +127,6 @@ async function configuredBus(
     logger,
     onWait({ message: reason }) {
       onWait?.();
-      progress?.clear();
       // On a terminal the line of the progress says the rest.
       if (waits === 0 || progress === undefined || !process.stderr.isTTY) {
         logger.warn({ reason }, 'bus.connection.waiting');
@@ -242,11 +241,10 @@ export async function inStore(
     const name = relative('', named.path);
     throw usage(`there is no store ${name}; set --store or LEGATE_STORE to ${known}`);
   }
-  using progress = new Progress('Opening the store');
+  using _progress = new Progress('Opening the store');
   const store = await openStore(
     named.type === 'sqlite' ? { ...named, guest: true } : { ...named, migrates: false },
   );
-  progress.clear();
   try {
     await action(store);
   } finally {

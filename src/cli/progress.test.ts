@@ -13,6 +13,8 @@ const source = join(import.meta.dirname, 'progress.ts');
 function shown(options: {
   readonly isTerminal: boolean;
   readonly env?: NodeJS.ProcessEnv;
+  /** Runs while the line is on the screen. */
+  readonly meanwhile?: string;
 }): string {
   const script = `
     import { WriteStream } from 'node:tty';
@@ -22,7 +24,9 @@ function shown(options: {
     process.stderr.getColorDepth = WriteStream.prototype.getColorDepth;
     {
       using progress = new Progress('Waiting');
-      await new Promise((resolve) => setTimeout(resolve, 1800));
+      await new Promise((resolve) => setTimeout(resolve, 1300));
+      ${options.meanwhile ?? ''}
+      await new Promise((resolve) => setTimeout(resolve, 500));
     }
     process.stderr.write('end');
   `;
@@ -42,6 +46,21 @@ test(
     expect(text.endsWith('\r\u001B[Kend')).toBe(true);
   },
 );
+
+test(
+  'other output erases the line first, and the line returns below it',
+  { timeout: 60_000 },
+  () => {
+    const text = shown({ isTerminal: true, meanwhile: "console.error('a warning');" });
+    // oxlint-disable-next-line no-control-regex -- erases the line
+    expect(text).toMatch(/Waiting … 1 s\S*\r\u001B\[Ka warning\n\r\u001B\[K\S*Waiting … 2 s/);
+  },
+);
+
+test('a line that is unfinished is left alone', { timeout: 60_000 }, () => {
+  const text = shown({ isTerminal: true, meanwhile: "process.stderr.write('half a line');" });
+  expect(text.endsWith('\r\u001B[Khalf a lineend')).toBe(true);
+});
 
 test('a pipe gets no progress output', { timeout: 60_000 }, () => {
   expect(shown({ isTerminal: false })).toBe('end');

@@ -122,12 +122,11 @@ class RemoteConversation {
   }
 
   async #follow(events: AsyncIterable<StreamEvent>, isAnswer: boolean): Promise<void> {
-    using progress = new Progress('Waiting for the agent');
+    using _progress = new Progress('Waiting for the agent');
     try {
       const result = await follow(events, {
         isAnswer,
         onEvent: (response, task) => {
-          progress.clear();
           this.#running = task?.id;
           const progressText = this.#transcript.take(response);
           if (progressText !== undefined) this.#note(progressText);

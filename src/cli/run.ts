@@ -138,7 +138,7 @@ async function peersOf(
 async function startAssistant(directory: string, options: RunCommandOptions): Promise<Started> {
   const { authToken: token, jwtSecret: secret, jwtMethod: algorithm } = options;
   const model = modelFile(options.model, directory, options);
-  using progress = new Progress('Loading the assistant');
+  using _progress = new Progress('Loading the assistant');
   // Loaded on demand: agents of modules do not need it.
   const { serveAssistant } = await import('../assistant/index.ts');
   const serving = serveOptions(options);
@@ -169,7 +169,6 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     }),
     version: packageVersion(),
   });
-  progress.clear();
   const { url, inspectorUrl, storage } = served;
   const { project } = served.models.require();
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);

@@ -88,3 +88,12 @@ test(
     expect(out.match(/task \S+/g)).toHaveLength(1);
   },
 );
+
+test('a list on a terminal shows the answers, of artifacts too', patient, async () => {
+  using place = temporaryHome();
+  await using own = await serve(triedAgent);
+  expect((await legate(['send', own.url, 'chunks'])).code).toBe(0);
+  const list = new Typist(['list', own.url], place.home);
+  expect(await list.ended).toBe(0);
+  expect(list.shown).toMatch(/completed .* one two/);
+});

@@ -112,9 +112,8 @@ async function load(
   options: ShellCommandOptions,
   opened: Opened,
 ): Promise<{ readonly assistant: Assistant; readonly intents: ReadonlySet<string> }> {
-  using progress = new Progress('Loading the project');
+  using _progress = new Progress('Loading the project');
   const { project, problems } = await loadFrom(directory, options);
-  progress.clear();
   for (const problem of problems.nonFatal) console.error(formatProblem(problem));
   problems.throwIfErrors();
   const logger = createLogger(options.logLevel);

@@ -15,10 +15,9 @@ import { usage } from './usage.ts';
 const migratedPerSecond = 20 * 1024 * 1024;
 
 export async function backupStore(file: string, { store, json }: StoreOptions): Promise<void> {
-  using progress = new Progress('Copying');
+  using _progress = new Progress('Copying');
   const { backupSqlite } = await maintainSqlite();
   const report = await backupSqlite(await sqlitePath(store), resolve(file));
-  progress.clear();
   print(file, report, json);
 }
 
@@ -30,11 +29,10 @@ export async function restoreStore(file: string, options: StoreRestoreOptions): 
 }
 
 export async function checkStore({ store, json }: StoreOptions): Promise<void> {
-  using progress = new Progress('Checking');
+  using _progress = new Progress('Checking');
   const { checkSqlite } = await maintainSqlite();
   const path = await sqlitePath(store);
   const report = checkSqlite(path);
-  progress.clear();
   print(path, report, json);
   if (report.problems.length > 0) process.exitCode = 1;
 }

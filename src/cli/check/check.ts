@@ -35,12 +35,10 @@ export async function check(
       challengedAuth: () => session.challengedAuth(),
       now: Date.now(),
       onFinding: (finding) => {
-        progress.clear();
         progress.say(`Trying ${finding.subject}`);
         if (isLive && isShown(finding, options)) console.log(findingText(finding, process.stdout));
       },
     });
-    progress.clear();
     write(report, format, options);
     const { failed, warning } = report.counts;
     if (failed > 0 || (options.failOnWarnings === true && warning > 0)) process.exitCode = 1;

@@ -31,7 +31,6 @@ export async function login(
     using progress = new Progress('Waiting for the authorization server');
     const flow = await flowOf(card, options.flow, (url) => discover(url, session));
     const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
-    progress.clear();
     session.redactor.add(token.accessToken);
     const file = new TokenFile();
     file.set(origin, token);
@@ -80,7 +79,6 @@ async function granted(
     },
   };
   const prompt = (text: string): void => {
-    progress.clear();
     session.warn(text);
     progress.say('Waiting for your confirmation');
   };

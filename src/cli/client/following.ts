@@ -82,7 +82,6 @@ export async function followed(
       resume: (taskId) => afterAuthorization(taskId, client, session),
     }),
     onEvent: (response, task) => {
-      progress.clear();
       if (options.stream === true) output.event(response);
       if (task === undefined) return;
       session.waitsFor(task.id);

@@ -111,18 +111,19 @@ export async function listTasks(
   await calling(options, agent, async (session) => {
     const { contextId, historyLength = 0 } = session.choices;
     const { status, after, pageSize, pageToken, artifacts, all = false, stream = false } = options;
-    const request = {
-      ...present({ contextId, statusTimestampAfter: after, pageSize, pageToken }),
-      ...(status !== undefined && { status: stateOf(status) }),
-      historyLength,
-      ...(artifacts === true && { includeArtifacts: true }),
-    };
-    const client = await session.connect();
-    const { signal } = session;
     const output = new Output(session);
     // People read a table; programs get the fields of each task (A2A CLI specification 11.2).
     const isPlain = !session.choices.isVerbose && artifacts !== true && historyLength === 0;
     const isTable = process.stdout.isTTY && isPlain && !stream && !output.isJson;
+    const request = {
+      ...present({ contextId, statusTimestampAfter: after, pageSize, pageToken }),
+      ...(status !== undefined && { status: stateOf(status) }),
+      historyLength,
+      // Many agents answer with an artifact.
+      ...((artifacts === true || isTable) && { includeArtifacts: true }),
+    };
+    const client = await session.connect();
+    const { signal } = session;
     if (all && !isTable && (stream || !output.isJson)) {
       for await (const task of client.listAllTasks(request, { signal })) {
         output.line(task, (text) => summary(text, task));
@@ -149,10 +150,11 @@ export async function listTasks(
   });
 }
 
-function rowOf({ id, status }: Task): readonly string[] {
+function rowOf({ id, status, artifacts = [] }: Task): readonly string[] {
   const { state, timestamp = '', message } = status;
+  const answer = message?.parts ?? artifacts.flatMap(({ parts }) => parts);
   const updated = timestamp.slice(0, 19).replace('T', ' ');
-  const said = shownParts(message?.parts ?? []).flatMap((part) => part.text ?? []);
+  const said = shownParts(answer).flatMap((part) => part.text ?? []);
   return [id, stateWords(state), updated, said.join(' ')];
 }
 

@@ -31,10 +31,9 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
     statSync(source.split('#')[0] ?? '', { throwIfNoEntry: false })?.isFile() === true;
   const directory = isModule ? dirname(source) : source;
   const all: Diagnosis[] = [];
-  using progress = new Progress('Looking');
+  using _progress = new Progress('Looking');
   const add = (diagnosis: Diagnosis): void => {
     all.push(diagnosis);
-    progress.clear();
     if (options.json !== true) console.log(lineOf(diagnosis));
   };
   const project = isModule ? undefined : await loadedProject(directory, options);
@@ -71,7 +70,6 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
     server === undefined || skewMs === undefined ? [] : [{ server, skewMs }],
   );
   add(examineClock(directory, seen, Date.now()));
-  progress.clear();
   if (options.json === true) process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
   else console.error(summaryOf(all));
   if (all.some(({ outcome }) => outcome === 'failed')) process.exitCode = 1;
