@@ -132,19 +132,20 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
     return;
   }
   const context = { value: saved.toValue('tasks'), log: own };
-  const { finishReason = 'stop', totalUsage = noUsage } = finish ?? {};
-  if (finishReason === 'content-filter' && !text.isShown)
+  if (finish?.finishReason === 'content-filter' && !text.isShown)
     return yield failure('content_filter', 'The model refused to answer.');
-  const isCut = cutReasons.has(finishReason);
-  if (isCut) turn.logger.warn({ agent: source.id, finishReason }, 'agents.model.truncated');
-  const metadata = {
-    ...(isCut && { finish_reason: finishReason }),
-    ...usageMetadata(totalUsage),
-  };
-  yield completed(undefined, { metadata, context });
+  yield completed(undefined, { metadata: metadataOf(finish, source, turn), context });
 }
 
 type Finish = Extract<StreamPart, { type: 'finish' }>;
+
+function metadataOf(finish: Finish | undefined, { id }: AiSdkAgent, turn: Turn): JsonObject {
+  const { finishReason = 'stop', totalUsage = noUsage } = finish ?? {};
+  const usage = usageMetadata(totalUsage);
+  if (!cutReasons.has(finishReason)) return usage;
+  turn.logger.warn({ agent: id, finishReason }, 'agents.model.truncated');
+  return { ...usage, finish_reason: finishReason };
+}
 
 /** Why the last answer of the model is not whole, although no error was reported. */
 function brokenBy(finish: Finish | undefined): string | undefined {

@@ -291,8 +291,11 @@ export class LlmRun {
   async #onCalls({ text, calls }: ModelAnswer): Promise<Next | undefined> {
     const call = calls.find(({ name }) => name === transferName);
     const target = isJsonObject(call?.input) ? call.input['agent_name'] : undefined;
-    if (typeof target === 'string' && this.#targets.some(({ name }) => name === target))
-      return { kind: 'transfer', target };
+    // The name in the card of a remote agent is as good as the one that it has here.
+    const known = this.#targets.find(
+      ({ name, title = name }) => target === name || target === title,
+    );
+    if (known !== undefined) return { kind: 'transfer', target: known.name };
     const isShown = this.#schema === undefined;
     if (text !== '' && this.#settings.showsFillers && !isShown) await this.#emit(working(text));
     return undefined;

@@ -42,6 +42,13 @@ test('the model hands the conversation to a sub agent, who keeps it and can hand
   ]);
 });
 
+test('the model may call a sub agent by its title, as a remote agent has one in its card', async () => {
+  const remote = { ...agent({ name: 'hotels.example' }, () => 'Two rooms'), title: 'Hotels' };
+  const model = scriptedModel([transfer('Hotels')]);
+  const front = llmAgent({ name: 'front', model, subAgents: [remote] });
+  expect((await new Conversation(front).say('A room')).text).toBe('Two rooms');
+});
+
 test('siblings hand on to each other through their parent, and usage adds up', async () => {
   const usage = { input: 1, output: 1 };
   const front = scriptedModel([{ ...(transfer('one') as object), usage }]);
