@@ -45,10 +45,7 @@ export async function shutDown(options: {
   const { server, responses, hold, drain, drainMs } = options;
   const held = hold();
   await accepted(server, responses);
-  // `close` of `node:http` would destroy idle connections at once.
-  const isClosed = new Promise<void>((resolve) => {
-    NetServer.prototype.close.call(server, () => resolve());
-  });
+  const isClosed = closePort(server);
   held[Symbol.dispose]();
   const start = performance.now();
   await linger(responses, isClosed, Math.min(lingerMs, drainMs));
@@ -58,6 +55,16 @@ export async function shutDown(options: {
   server.close();
   server.closeAllConnections();
   await isClosed;
+}
+
+/** Stops listening; idle connections stay open. Resolves when the last connection has ended. */
+function closePort(server: Server | SecureServer): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // `close` of `node:http` would destroy idle connections at once. Servers of Bun have no other.
+  const isOfNet: boolean = server instanceof NetServer;
+  if (isOfNet) NetServer.prototype.close.call(server, () => resolve());
+  else server.close(() => resolve());
+  return promise;
 }
 
 /** Waits until the process has accepted all connections that clients have made. */

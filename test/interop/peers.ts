@@ -66,7 +66,7 @@ export async function goPeer(sdk: string): Promise<Peer | string> {
 export async function runtimePeer(
   runtime: 'bun' | 'deno',
   version: string,
-): Promise<Pick<Peer, 'server'> | string> {
+): Promise<Peer | string> {
   const name = `${runtime}-${version}`;
   const folder = await installed(name, async (path) => {
     const npm = ['install', '--prefix', path, '--no-audit', '--no-fund', `${runtime}@${version}`];

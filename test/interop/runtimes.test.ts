@@ -9,7 +9,7 @@ describe.each([
   ['bun', '1.4.4'],
   ['deno', '2.9.6'],
 ] as const)('%s %s', (name, version) => {
-  let peer: Pick<Peer, 'server'> | string;
+  let peer: Peer | string;
   beforeAll(async () => {
     peer = await runtimePeer(name, version);
   }, 900_000);
@@ -41,4 +41,12 @@ describe.each([
       return undefined;
     },
   );
+
+  test('our client, `serve` and SQLite run there', patient, async ({ skip }) => {
+    if (typeof peer === 'string') return skip(peer);
+    await using server = await peer.server();
+    const answers = await peer.client(server.url, 'JSONRPC');
+    expect(answers).toEqual(['there', 'first', '1 tasks', 'second', '2 tasks']);
+    return undefined;
+  });
 });
