@@ -244,8 +244,8 @@ type ComparisonPredicate = Extract<Predicate, { kind: 'comparison' }>;
 function compare(predicate: ComparisonPredicate, scope: ConditionScope): boolean {
   const { operator } = predicate;
   if (operator === 'matches') return matches(predicate, scope);
-  let left = operand(predicate.left, scope);
-  let right = operand(predicate.right, scope);
+  let left = comparedWith(predicate.right, operand(predicate.left, scope));
+  let right = comparedWith(predicate.left, operand(predicate.right, scope));
   if (isCategorical(predicate.left, scope) || isCategorical(predicate.right, scope)) {
     left = folded(left);
     right = folded(right);
@@ -260,6 +260,13 @@ function compare(predicate: ComparisonPredicate, scope: ConditionScope): boolean
     default:
       return ordered(operator, left, right, scope);
   }
+}
+
+/** Models and buttons fill text slots with "True" and "false", which projects compare with `true` and `false`. */
+function comparedWith(other: Predicate, value: Operand): Operand {
+  if (other.kind !== 'constant' || typeof value !== 'string') return value;
+  const isTruth = other.value === 'true' || other.value === 'false';
+  return isTruth && value.toLowerCase() === other.value ? other.value === 'true' : value;
 }
 
 function ordered(

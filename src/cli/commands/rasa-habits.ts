@@ -44,12 +44,16 @@ export interface Habits {
   readonly warning?: string;
 }
 
+/** `data validate flows` as `validate`: all parts are validated together. */
+function withoutData(typed: readonly string[]): readonly string[] {
+  const [data, command, part = '', ...rest] = typed;
+  if (data !== 'data' || command !== 'validate') return typed;
+  return parts.has(part) ? [command, ...rest] : typed.slice(1);
+}
+
 /** Translates what Rasa's users type: `data validate`, `run -vv --debug`, `test e2e --e2e-results`. */
 export function fromRasa(typed: readonly string[]): Habits {
-  const isData = typed[0] === 'data' && typed[1] === 'validate';
-  // All parts are validated together.
-  const isPart = isData && parts.has(typed[2] ?? '');
-  const given = isPart ? ['validate', ...typed.slice(3)] : isData ? typed.slice(1) : typed;
+  const given = withoutData(typed);
   const [command = ''] = given;
   if (!shared.has(command)) return { args: typed };
   const args: string[] = [];
