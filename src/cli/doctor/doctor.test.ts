@@ -288,7 +288,10 @@ connections: {mcp_servers: [{name: sums, include_tools: [add, subtract]}]}
     expect(of('MCP server gone')).toMatchObject({ outcome: 'failed' });
     expect(of('Sub agent helper')).toMatchObject({ outcome: 'passed', found: 'answers' });
     expect(of('Sub agent away')).toMatchObject({ outcome: 'failed' });
-    expect(of('Sub agent adder')).toMatchObject({ outcome: 'passed' });
+    expect(of('Sub agent adder')).toMatchObject({
+      outcome: 'failed',
+      found: "can't use MCP server sums",
+    });
     const { out, ...validated } = await legate(['validate', folder.directory, '--live']);
     expect(validated).toMatchObject({ code: 1, err: expect.stringContaining('cannot be used') });
     expect(out).toContain('failed   MCP server sums: no tool named "subtract"');

@@ -8,12 +8,14 @@ export async function* examineProject(project: Project): AsyncGenerator<ModelDia
   const { subAgents, endpoints } = project;
   const used = usedModelGroups(project);
   const judges = await judgesOf(project);
+  const unusable = new Set<string>();
   const diagnoses = await examineModels(endpoints.modelGroups, {
     environment: process.env,
     directory: project.directory,
   });
   for (const { diagnosis, ...clock } of diagnoses) {
     const id = groupOf(diagnosis);
+    if (diagnosis.outcome === 'failed') unusable.add(diagnosis.what);
     const isAsked = used.has(id);
     const by = judges.has(id) ? 'only tests use it' : 'nothing uses it';
     yield { diagnosis: isAsked ? diagnosis : optional(diagnosis, by), ...clock };
@@ -23,20 +25,28 @@ export async function* examineProject(project: Project): AsyncGenerator<ModelDia
   let hasActions = false;
   for await (const { what, found, problem, fix } of probeServices(project, options)) {
     hasActions ||= what === 'Action server';
+    if (problem !== undefined) unusable.add(what);
     const diagnosis =
       problem === undefined ? passed(what, found) : failed(what, problem, fix ?? 'fix it');
     yield { diagnosis };
   }
   if (!hasActions) yield nothing('Action server', 'none is needed');
   for (const agent of subAgents.values()) {
-    // Those elsewhere are tried above, and the others are as good as their servers and models.
+    // Those elsewhere are tried above; the others are as good as their servers and models.
     if (agent.protocol === 'A2A') continue;
-    const parts = agent.mcpServers.map(({ name }) => name);
+    const parts = agent.mcpServers.map(({ name }) => `MCP server ${name}`);
     const model = agent.modelGroup ?? project.config.generator?.modelGroup ?? onlyGroup(project);
-    if (model !== undefined) parts.push(model);
+    if (model !== undefined) parts.push(`Model ${model}`);
+    const what = `Sub agent ${agent.name}`;
+    const missing = parts.filter((part) => unusable.has(part));
     const uses =
       parts.length === 0 ? `runs the code of ${agent.module}` : `uses ${parts.join(', ')}`;
-    yield { diagnosis: passed(`Sub agent ${agent.name}`, uses) };
+    yield {
+      diagnosis:
+        missing.length === 0
+          ? passed(what, uses)
+          : failed(what, `can't use ${missing.join(', ')}`, 'see above'),
+    };
   }
   if (subAgents.size === 0) yield nothing('Sub agent', 'none is configured');
 }

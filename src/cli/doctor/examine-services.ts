@@ -179,7 +179,7 @@ export async function examineModels(
         found.push(await examineModel(id, endpoint, fetch));
       }
     } catch (error) {
-      const fix = 'fix model_groups in endpoints.yml';
+      const fix = 'set its key, or change model_groups in endpoints.yml';
       found.push({ diagnosis: failed(`Model ${id}`, reasonOf(error), fix) });
     }
   }
