@@ -16,14 +16,12 @@ const maximumSteps = 5_000_000;
  * backtrack: time is linear in the text, whatever the pattern.
  */
 export interface Pattern {
-  readonly source: string;
   /** Whether the pattern occurs in the text. Calls `trouble` when the text is too long to match. */
   search(text: string, trouble?: (reason: string) => void): boolean;
 }
 
 /** A pattern for a whole value, searched for as words of a longer text. */
 export interface PatternInText {
-  readonly source: string;
   /** From left to right, without overlaps. */
   find(text: string): readonly Occurrence[];
 }
@@ -45,7 +43,6 @@ export function compilePattern(source: string, flags = ''): Pattern {
   const engine = compile(source, flags);
   const size = engine.programSize();
   return {
-    source,
     search(text, trouble) {
       if (isTooLong(text, size)) {
         trouble?.(`a text of ${text.length} characters is too long for pattern /${source}/`);
@@ -71,7 +68,6 @@ export function compilePatternInText(source: string, flags = ''): PatternInText 
   const engine = compile(`(?:\\A|[^\\w-])(${body})(?:[^\\w-]|\\z)`, flags);
   const size = engine.programSize();
   return {
-    source,
     find(text) {
       const found: Occurrence[] = [];
       if (isTooLong(text, size)) return found;

@@ -77,8 +77,6 @@ export interface Call extends TurnContext {
   readonly isCorrection: boolean;
   /** What the handler returned last for this run; empty at the start. */
   readonly metadata: JsonObject;
-  /** The last run of the same step in this flow, when there was one. */
-  readonly previous: AgentRun | undefined;
   readonly userMessage: string;
   /** The last turns, oldest first, with the present message. */
   readonly transcript: readonly TranscriptEntry[];
@@ -164,26 +162,22 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
 interface Run {
   readonly mode: Call['mode'];
   readonly metadata: Call['metadata'];
-  readonly previous: AgentRun | undefined;
 }
 
 function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
-  const previous = previousRun(dialogue, frame);
   if (agent === undefined) {
-    const isLeft = previous?.state === 'interrupted';
-    return {
-      mode: isLeft ? 'resume' : 'start',
-      metadata: isLeft ? previous.metadata : {},
-      previous,
-    };
+    const previous = previousRun(dialogue, frame);
+    return previous?.state === 'interrupted'
+      ? { mode: 'resume', metadata: previous.metadata }
+      : { mode: 'start', metadata: {} };
   }
   const { metadata } = agent;
   // An interrupted agent may still get its answer: the user cancelled the interruption.
   const isAnswered = agent.state === 'interrupted' && dialogue.facts.forAgent;
   if (agent.state === 'waiting_for_input' || isAnswered) {
-    return { mode: 'continue', metadata, previous };
+    return { mode: 'continue', metadata };
   }
-  return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata, previous };
+  return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata };
 }
 
 /** An agent with contexts starts in one that we name, so that the log can refer to it. */

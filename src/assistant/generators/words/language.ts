@@ -5,8 +5,6 @@ import { type Glossed, glossOf, glossSchema } from './gloss.ts';
 
 /** What the matching of flows knows of a language: lists of words in a YAML file, data only. */
 const dataSchema = z.object({
-  /** As in `language:` of config.yml, without the region. */
-  code: z.string(),
   /** Words that say nothing about what is wanted. */
   fillers: z.string(),
   /** Words of many requests, whatever they are about: missing one says little. */
@@ -59,7 +57,6 @@ type WordData = z.infer<typeof dataSchema>;
 
 /** A language, ready for use. */
 export interface Language {
-  readonly code: string;
   readonly fillers: ReadonlySet<string>;
   readonly weak: ReadonlySet<string>;
   readonly generic: ReadonlySet<string>;
@@ -142,7 +139,6 @@ function readLanguage(file: string): Language {
       .concat([...forms.keys()], [...forms.values()]),
   );
   return {
-    code: data.code,
     fillers: new Set(wordsIn(fillers)),
     weak: stemSet(weak),
     generic: stemSet(generic),
