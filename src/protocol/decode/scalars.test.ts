@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseBase64 } from './base64.ts';
-import { normaliseTimestamp } from './timestamp.ts';
+import { normaliseBase64, normaliseTimestamp } from './scalars.ts';
 
 describe('base64 (§5.5): any alphabet and padding in, the standard one out', () => {
   test.each([

@@ -1,9 +1,8 @@
 import type { Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent } from '../model.ts';
 import { readArtifact, readMessage } from './message.ts';
 import { optionalList, optionalObject, type Reader, requiredObject, type Wire } from './reader.ts';
-import { isUnset, optionalBoolean, optionalId, requiredId } from './scalars.ts';
+import { isUnset, optionalBoolean, optionalId, optionalTimestamp, requiredId } from './scalars.ts';
 import type { Mutable, Shape } from './shape.ts';
-import { optionalTimestamp } from './timestamp.ts';
 import { optionalStruct } from './values.ts';
 
 export function readTask(reader: Reader, wire: Wire, shape: Shape): Task {

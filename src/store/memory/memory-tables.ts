@@ -13,10 +13,9 @@ import { OpenContexts, retentionBucket } from '../open-contexts.ts';
 import { scoped } from '../encoding.ts';
 import type { KnownMessage, Tables, TaskRow } from '../tables.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
-import { MemoryEvents } from './memory-events.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
-import type { MemoryTask } from './memory-task.ts';
+import { MemoryEvents, type MemoryTask } from './memory-task.ts';
 import { MemoryTasks } from './memory-tasks.ts';
 import { MemoryVectors } from './memory-vectors.ts';
 

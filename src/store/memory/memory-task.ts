@@ -1,4 +1,5 @@
-import type { TaskState } from '../../protocol/index.ts';
+import { Json, type Task, type TaskState } from '../../protocol/index.ts';
+import type { LogEvent, Snapshot } from '../contract.ts';
 import type { TaskRow } from '../tables.ts';
 
 /** A task, its log, and the lists that it is in. */
@@ -17,4 +18,31 @@ export interface OwnedTasks {
   readonly all: MemoryTask[];
   readonly byState: Map<TaskState, MemoryTask[]>;
   readonly byContext: Map<string, MemoryTask[]>;
+}
+
+/** The logs of tasks and their snapshots. */
+export class MemoryEvents {
+  create(task: MemoryTask, body: Json<Task>): void {
+    task.log.push(`{"task":${body.text}}`);
+    this.setSnapshot(task, { version: 1, body });
+  }
+
+  append({ log }: MemoryTask, events: readonly LogEvent[]): void {
+    for (const { body } of events) log.push(body.text);
+  }
+
+  setSnapshot(task: MemoryTask, { version, body }: Snapshot): void {
+    task.snapshotVersion = version;
+    task.snapshot = body.text;
+  }
+
+  snapshotOf({ snapshotVersion, snapshot }: MemoryTask): Snapshot {
+    return { version: snapshotVersion, body: Json.fromText(snapshot) };
+  }
+
+  read({ log }: MemoryTask, after: number, limit: number): LogEvent[] {
+    const from = Math.max(0, after);
+    const texts = log.slice(from, from + limit);
+    return texts.map((text, index) => ({ sequence: from + index + 1, body: Json.fromText(text) }));
+  }
 }

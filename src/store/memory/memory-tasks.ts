@@ -3,8 +3,7 @@ import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts'
 import { isUnfinished, lowerBound } from '../encoding.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import { newTaskRow, type TaskRow } from '../tables.ts';
-import type { MemoryEvents } from './memory-events.ts';
-import type { MemoryTask, OwnedTasks } from './memory-task.ts';
+import type { MemoryEvents, MemoryTask, OwnedTasks } from './memory-task.ts';
 
 /** The position of a task in a list. */
 type Cursor = Pick<TaskRow, 'statusTime' | 'id'>;

@@ -1,6 +1,5 @@
-import { requiredBase64 } from '../../decode/base64.ts';
 import { isObject, type Reader, requiredObject, type Wire } from '../../decode/reader.ts';
-import { isUnset, optionalString } from '../../decode/scalars.ts';
+import { isUnset, optionalString, requiredBase64 } from '../../decode/scalars.ts';
 import type { Kind, Mutable, Shape } from '../../decode/shape.ts';
 import { jsonValue, optionalStruct } from '../../decode/values.ts';
 import type { JsonObject, JsonValue, Part } from '../../model.ts';

@@ -8,11 +8,11 @@ import {
   optionalString,
   optionalStrings,
   requiredId,
+  optionalTimestamp,
 } from '../../decode/scalars.ts';
 import type { Mutable, Shape } from '../../decode/shape.ts';
 import { list, object, orElse } from '../../decode/table.ts';
 import { readTask } from '../../decode/task.ts';
-import { optionalTimestamp } from '../../decode/timestamp.ts';
 import { optionalStruct } from '../../decode/values.ts';
 import type { TaskPushNotificationConfig } from '../../model.ts';
 import type {

@@ -1,6 +1,5 @@
-import { requiredBase64 } from '../../decode/base64.ts';
 import type { Reader, Wire } from '../../decode/reader.ts';
-import { enumName, optionalString } from '../../decode/scalars.ts';
+import { enumName, optionalString, requiredBase64 } from '../../decode/scalars.ts';
 import type { Mutable, Shape } from '../../decode/shape.ts';
 import { jsonValue, optionalStruct } from '../../decode/values.ts';
 import { type Part, roles, taskStates } from '../../model.ts';
