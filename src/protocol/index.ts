@@ -12,7 +12,7 @@ export {
   textOfValue,
 } from './content.ts';
 export { taskFailure } from './task-failure.ts';
-export { isJsonObject, Json } from './json.ts';
+export { isJsonList, isJsonObject, Json } from './json.ts';
 export { AnswerText, type TextChange } from './fold/answer-text.ts';
 export { ContentMark } from './fold/content-mark.ts';
 export { appendParts, isPlainText } from './fold/parts.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from './model.ts';
+import type { JsonObject, JsonValue } from './model.ts';
 
 /**
  * A JSON value that is known as an object, as text, or both; the missing one is made on first use
@@ -53,4 +53,9 @@ export class Json<T> {
  */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value is a JSON list: `Array.isArray` does not narrow to a readonly one. */
+export function isJsonList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -251,12 +252,8 @@ function denied(call: CallState, reason?: JsonValue): CallState {
 /** The objects in a message's data parts, alone or in lists. */
 function answersIn(parts: readonly Part[]): readonly JsonObject[] {
   return parts.flatMap(({ data }) => {
-    return (isList(data) ? data : [data]).filter(isJsonObject);
+    return (isJsonList(data) ? data : [data]).filter(isJsonObject);
   });
-}
-
-function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** A whole message as the result of a call. */

@@ -1,5 +1,6 @@
 import {
   invalidConfiguration,
+  isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -64,7 +65,7 @@ export class SchemaResolver {
       if (['items', 'not', 'additionalProperties'].includes(key))
         return [[key, this.schema(each, inner)]];
       if (['allOf', 'anyOf', 'oneOf'].includes(key)) {
-        const list = isList(each) ? each : [];
+        const list = isJsonList(each) ? each : [];
         return [[key, list.map((item) => this.schema(item, inner))]];
       }
       // In 3.0 these are flags beside the bound; a little too lax is close enough.
@@ -91,10 +92,6 @@ export class SchemaResolver {
     }
     return current;
   }
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 function decode(part: string): string {

@@ -1,19 +1,10 @@
-import type { JsonValue } from '../../protocol/index.ts';
+import { isJsonList, type JsonValue } from '../../protocol/index.ts';
 import { filters } from './filters.ts';
 import { methods } from './methods.ts';
 import { type BinaryOperator, entriesOf, operate, range, slice, toOperand } from './operators.ts';
 import { type Binding, type Evaluate, Macro, Namespace } from './rendering.ts';
 import { describe, globals, type Tokens } from './tokens.ts';
-import {
-  type Call,
-  isList,
-  isTruthy,
-  member,
-  type Operation,
-  tests,
-  toText,
-  Tuple,
-} from './value.ts';
+import { type Call, isTruthy, member, type Operation, tests, toText, Tuple } from './value.ts';
 
 /** A parsed expression. */
 export interface Expression {
@@ -321,7 +312,7 @@ function append(of: Expression, argumentsOf: Evaluate<Call>, offset: number): Ex
     const list = of.evaluate(variables);
     const { positional } = argumentsOf(variables);
     rendering.offset = offset;
-    if (!isList(list)) throw new RangeError('append needs a list');
+    if (!isJsonList(list)) throw new RangeError('append needs a list');
     const longer = rendering.bounded([...list, positional[0] ?? null]);
     const [name, key, ...deeper] = of.path ?? [];
     if (name === undefined || deeper.length > 0) throw new RangeError(appendHelp);

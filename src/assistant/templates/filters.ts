@@ -1,11 +1,10 @@
-import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import { isJsonList, isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { formatPercent } from './python-format.ts';
 import {
   KeyedList,
   argument,
   attributeOf,
   type Call,
-  isList,
   isTruthy,
   type Operation,
   order,
@@ -381,7 +380,7 @@ function write(value: JsonValue, indent: number, isSorted: boolean, line: string
     if (items.length === 0 || indent === 0) return open + items.join(', ') + close;
     return open + inner + items.join(`,${inner}`) + line + close;
   };
-  if (isList(value)) {
+  if (isJsonList(value)) {
     return between(
       value.map((item) => write(item, indent, isSorted, inner)),
       '[',

@@ -1,11 +1,10 @@
-import { isJsonObject } from '../../protocol/index.ts';
+import { isJsonList, isJsonObject } from '../../protocol/index.ts';
 import { capitalize, pad, pairs, replace, strip } from './filters.ts';
 import { dayOf, zoneOf } from './date-fields.ts';
 import { dateOf, formatBraces, isoFormat, strftime } from './python-format.ts';
 import {
   argument,
   isEqual,
-  isList,
   member,
   type Operation,
   toList,
@@ -49,13 +48,13 @@ const rsplit: Operation = (value, call) => {
 };
 
 const count: Operation = (value, call) =>
-  isList(value)
+  isJsonList(value)
     ? value.filter((item) => isEqual(item, call.positional[0])).length
     : toText(value).split(toText(call.positional[0]) || '\0').length - 1;
 
 const index: Operation = (value, call) => {
   const [item] = call.positional;
-  const at = isList(value)
+  const at = isJsonList(value)
     ? value.findIndex((one) => isEqual(one, item))
     : toText(value).indexOf(toText(item));
   if (at === -1) throw new RangeError(`index did not find ${toText(item).slice(0, 40)}`);
@@ -71,7 +70,7 @@ const partition: Operation = (value, call) => {
 
 /** `startswith(('a', 'b'))`: any of several. */
 const someOf = (options: Value, holds: (option: string) => boolean): boolean =>
-  (isList(options) ? options : [options]).some((option) => holds(toText(option)));
+  (isJsonList(options) ? options : [options]).some((option) => holds(toText(option)));
 
 /** Every letter behind something that is not a letter. */
 const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => capitalize(word));

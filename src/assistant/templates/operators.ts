@@ -1,17 +1,7 @@
-import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import { isJsonList, isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { formatPercent } from './python-format.ts';
 import type { Rendering } from './rendering.ts';
-import {
-  type Call,
-  contains,
-  isEqual,
-  isList,
-  order,
-  toList,
-  toText,
-  Tuple,
-  type Value,
-} from './value.ts';
+import { type Call, contains, isEqual, order, toList, toText, Tuple, type Value } from './value.ts';
 
 type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in';
 type Arithmetic = '~' | '+' | '-' | '*' | '/' | '//' | '%' | '**';
@@ -50,11 +40,11 @@ export function operate(
       if (typeof left === 'string' && typeof right === 'string') {
         return rendering.bounded(left + right);
       }
-      if (isList(left) && isList(right)) return rendering.bounded([...left, ...right]);
+      if (isJsonList(left) && isJsonList(right)) return rendering.bounded([...left, ...right]);
       return toOperand(left) + toOperand(right);
     case '*':
-      if (typeof left === 'string' || isList(left)) return repeat(left, right, rendering);
-      if (typeof right === 'string' || isList(right)) return repeat(right, left, rendering);
+      if (typeof left === 'string' || isJsonList(left)) return repeat(left, right, rendering);
+      if (typeof right === 'string' || isJsonList(right)) return repeat(right, left, rendering);
       return toOperand(left) * toOperand(right);
     case '%':
       if (typeof left === 'string') {
@@ -101,7 +91,7 @@ export function slice(
   { first, last, by }: { first: number | undefined; last: number | undefined; by: number },
   rendering: Rendering,
 ): Value {
-  if (typeof value !== 'string' && !isList(value)) return undefined;
+  if (typeof value !== 'string' && !isJsonList(value)) return undefined;
   rendering.spend(value.length);
   if (by === 1) return value.slice(first, last);
   if (by === 0) throw new RangeError('the step of a slice is zero');

@@ -1,6 +1,6 @@
 import { TextError } from '../../config/index.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
-import { type Call, isList, toText, Tuple, type Value } from './value.ts';
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import { type Call, toText, Tuple, type Value } from './value.ts';
 
 /** What a template can see; only own properties count. */
 export type TemplateScope = Readonly<Record<string, JsonValue | undefined>>;
@@ -81,7 +81,7 @@ export class Rendering {
   }
 
   bounded<T extends Value>(value: T): T {
-    if (typeof value !== 'string' && !isList(value)) return value;
+    if (typeof value !== 'string' && !isJsonList(value)) return value;
     this.spend(value.length);
     if (value.length > this.#limits.output) throw new RangeError('the result is too long');
     return value;
@@ -97,7 +97,7 @@ export class Rendering {
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
     let size = 1;
-    if (isList(value)) for (const item of value) size += this.size(item);
+    if (isJsonList(value)) for (const item of value) size += this.size(item);
     else if (isJsonObject(value)) {
       for (const [key, item] of Object.entries(value)) size += key.length + this.size(item);
     }

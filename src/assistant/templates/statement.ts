@@ -1,3 +1,4 @@
+import { isJsonList } from '../../protocol/index.ts';
 import { TextError } from '../../config/index.ts';
 import {
   type Expression,
@@ -18,7 +19,7 @@ import {
   type Variables,
 } from './rendering.ts';
 import { Names, type Segment, segments, type Tokens } from './tokens.ts';
-import { isList, isTruthy, toList, type Value } from './value.ts';
+import { isTruthy, toList, type Value } from './value.ts';
 
 /** A statement, compiled to a function that renders it. */
 type Render = Evaluate<string>;
@@ -319,7 +320,7 @@ function assign(target: Target, value: Binding, variables: Variables): void {
     return;
   }
   for (const [at, name] of target.names.entries()) {
-    variables.set(name, isList(plain) ? plain[at] : undefined);
+    variables.set(name, isJsonList(plain) ? plain[at] : undefined);
   }
 }
 

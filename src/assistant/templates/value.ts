@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import { dateFields } from './date-fields.ts';
 
 /** Values of expressions: JSON, and undefined for missing values. */
@@ -68,13 +68,9 @@ export class KeyedList extends Array<JsonValue> {
 /** Names that lead to JavaScript's own machinery; as data they do not exist. */
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
-export function isList(value: Value): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
 /** As in the template language's home: empty things, zero, none and undefined are false. */
 export function isTruthy(value: Value): boolean {
-  if (isList(value)) return value.length > 0;
+  if (isJsonList(value)) return value.length > 0;
   if (isJsonObject(value)) return Object.keys(value).length > 0;
   return Boolean(value);
 }
@@ -82,7 +78,7 @@ export function isTruthy(value: Value): boolean {
 /** `value.key` and `value[key]`: own data only, undefined for everything that is not there. */
 export function member(value: Value, key: Value): Value {
   if (typeof key === 'number') {
-    if (!isList(value) && typeof value !== 'string') {
+    if (!isJsonList(value) && typeof value !== 'string') {
       return isJsonObject(value) ? member(value, String(key)) : undefined;
     }
     return value[key < 0 ? value.length + key : key];
@@ -93,7 +89,7 @@ export function member(value: Value, key: Value): Value {
   }
   if (value instanceof Tuple || value instanceof KeyedList) return value.named(key);
   if (typeof value === 'string') return dateField(value, key);
-  return isList(value) && /^-?\d+$/.test(key) ? member(value, Number(key)) : undefined;
+  return isJsonList(value) && /^-?\d+$/.test(key) ? member(value, Number(key)) : undefined;
 }
 
 const dateAttributes = ['year', 'month', 'day', 'hour', 'minute', 'second', 'microsecond'] as const;
@@ -107,7 +103,7 @@ function dateField(text: string, key: string): number | undefined {
 /** Deep, and strict about types: `1` is not `true` and not `"1"`. */
 export function isEqual(left: Value, right: Value): boolean {
   if (left === right) return true;
-  if (isList(left) && isList(right)) {
+  if (isJsonList(left) && isJsonList(right)) {
     return left.length === right.length && left.every((item, at) => isEqual(item, right[at]));
   }
   if (!isJsonObject(left) || !isJsonObject(right)) return false;
@@ -131,7 +127,7 @@ export function order(left: Value, right: Value): number | undefined {
 /** Whether a container holds something: a text a part, a list an item, a mapping a key. */
 export function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') return typeof item === 'string' && container.includes(item);
-  if (isList(container)) return container.some((one) => isEqual(one, item));
+  if (isJsonList(container)) return container.some((one) => isEqual(one, item));
   return isJsonObject(container) && typeof item === 'string' && Object.hasOwn(container, item);
 }
 
@@ -150,7 +146,7 @@ function inner(value: JsonValue): string {
   if (value instanceof Tuple) {
     return `(${value.map(inner).join(', ')}${value.length === 1 ? ',' : ''})`;
   }
-  if (isList(value)) return `[${value.map(inner).join(', ')}]`;
+  if (isJsonList(value)) return `[${value.map(inner).join(', ')}]`;
   const pairs = Object.entries(value);
   return `{${pairs.map(([key, item]) => `${quote(key)}: ${inner(item)}`).join(', ')}}`;
 }
@@ -195,7 +191,7 @@ export const tests: Readonly<Record<string, Test>> = {
   gt: greater,
   in: (value, operand) => contains(operand, value),
   integer: (value) => Number.isInteger(value),
-  iterable: (value) => isList(value) || isJsonObject(value) || typeof value === 'string',
+  iterable: (value) => isJsonList(value) || isJsonObject(value) || typeof value === 'string',
   le: compare((sign) => sign <= 0),
   lessthan: less,
   lower: (value) => typeof value === 'string' && value === value.toLowerCase(),
@@ -205,7 +201,7 @@ export const tests: Readonly<Record<string, Test>> = {
   none: (value) => value === null,
   number: (value) => typeof value === 'number',
   odd: (value) => typeof value === 'number' && Math.abs(value % 2) === 1,
-  sequence: (value) => isList(value) || typeof value === 'string',
+  sequence: (value) => isJsonList(value) || typeof value === 'string',
   sameas: (value, operand) => value === operand,
   string: (value) => typeof value === 'string',
   true: (value) => value === true,
@@ -231,7 +227,7 @@ export function argument(call: Call, at: number, name: string): Value {
 
 /** Anything that can be walked through, as a list. */
 export function toList(value: Value): readonly JsonValue[] {
-  if (isList(value)) return value;
+  if (isJsonList(value)) return value;
   if (typeof value === 'string') return Array.from(value);
   return isJsonObject(value) ? Object.keys(value) : [];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonValue, type Part, type Task } from '../../protocol/index.ts';
+import { type JsonValue, type Task } from '../../protocol/index.ts';
 import type { ContextPosition, TaskQuery, TaskRecord } from '../../store/index.ts';
 import { ownerKey } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
@@ -221,14 +221,10 @@ async function stateOf(
 function describeTasks(tasks: readonly Task[], time: number): ConversationDescription {
   const texts = tasks.toReversed().flatMap(({ history = [], artifacts = [], status }) => {
     const answers = [...artifacts.map(({ parts }) => parts), status.message?.parts ?? []];
-    return [...history.map(({ parts }) => parts), ...answers].map(lineOf);
+    return [...history.map(({ parts }) => parts), ...answers].map(textOfParts);
   });
   const spoken = texts.filter((text) => text !== '');
   return { title: spoken[0] ?? '', latest: spoken.at(-1) ?? '', channel: '', time, texts };
-}
-
-function lineOf(parts: readonly Part[]): string {
-  return textOfParts(parts);
 }
 
 /** Whose conversations the operator continues: those of the operator's own calls of the agent. */
