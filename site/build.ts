@@ -76,17 +76,25 @@ if (process.argv.includes('--serve')) {
 /** TypeDoc names pages by their files. Readers know the entries by what they import: `legate/client`. */
 function nameEntries(): void {
   const folder = join(content, 'api');
-  for (const file of globSync('*.md', { cwd: folder })) {
-    const text = readFileSync(join(folder, file), 'utf8')
+  const texts = new Map(
+    globSync('*.md', { cwd: folder }).map((file) => {
+      const text = readFileSync(join(folder, file), 'utf8');
+      rmSync(join(folder, file));
+      return [file.replace('index-1', 'legate'), text];
+    }),
+  );
+  const summaryOf = (file: string): string =>
+    /^# [a-z]+\n\n([^#\n].*)$/m.exec(texts.get(file) ?? '')?.[1] ?? '';
+  for (const [file, text] of texts) {
+    const named = text
       .replace(/^(?:\[\*\*API\*\*\]\(index\.md\)|\*\*API\*\*)\n\n\*\*\*\n\n/, '')
       .replaceAll('index-1.md', 'legate.md')
       .replace(/^# ([a-z]+)$/m, (_, name: string) => `# ${entryName(name)}`)
       .replaceAll(
-        /^- \[([a-z]+)\](?=\([\w-]+\.md\)$)/gm,
-        (_, name: string) => `- [${entryName(name)}]`,
+        /^- \[([a-z]+)\]\(([\w-]+\.md)\)$/gm,
+        (_, name: string, page: string) => `- [${entryName(name)}](${page}): ${summaryOf(page)}`,
       );
-    rmSync(join(folder, file));
-    writeFileSync(join(folder, file.replace('index-1', 'legate')), text);
+    writeFileSync(join(folder, file), named);
   }
 }
 

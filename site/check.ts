@@ -85,6 +85,9 @@ async function checkSearch(page: Page, url: string): Promise<void> {
 
 async function checkApi(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/api/`);
+  for (const item of await page.locator('main li').allTextContents()) {
+    assert.match(item, /^legate\S*: \w/, 'an entry of the API has no description');
+  }
   await page.locator('main a[href^="/api/client"], main a[href^="./client"]').first().click();
   await page.locator('main h1', { hasText: 'legate/client' }).waitFor();
   assert.ok((await page.locator('main h3').count()) > 10, 'the page of legate/client is empty');

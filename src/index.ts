@@ -1,5 +1,5 @@
 /**
- * Legate: write an agent once and put it on the Agent-to-Agent network.
+ * Write agents, serve them over A2A, and call others: what most programs need.
  * @module
  */
 export * from './protocol/card-model.ts';

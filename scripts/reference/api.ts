@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { membersOf } from './declared-members.ts';
 import { entryFiles, type Exported, exportsOf } from './exports.ts';
@@ -20,7 +21,8 @@ export function apiPage(): string {
     const rows = values.map((each) => `| \`${each.name}\` | ${each.kind} | ${summaryOf(each)} |`);
     const table = ['| export | kind | |', '|---|---|---|', ...rows].join('\n');
     const tables = all.flatMap((each) => optionTable(entry, each));
-    return [`## ${entry}`, `\`import { ... } from '${entry}'\``, table, ...tables];
+    const about = moduleSummary(join(root, 'src', entryFile));
+    return [`## ${entry}`, about, `\`import { ... } from '${entry}'\``, table, ...tables];
   });
   return [
     '# API',
@@ -37,6 +39,13 @@ function optionTable(entry: string, each: Exported): readonly string[] {
   return members.length === 0
     ? []
     : [`### ${each.name} (${entry})`, summaryOf(each), memberTable(members)];
+}
+
+/** The comment at the start of an entry. */
+function moduleSummary(file: string): string {
+  const [, text] = /^\/\*\*\n \* (.+)\n \* @module\n/.exec(readFileSync(file, 'utf8')) ?? [];
+  if (text === undefined) throw new Error(`${file} has no @module comment of one line`);
+  return text;
 }
 
 function summaryOf({ comment = '' }: Exported): string {

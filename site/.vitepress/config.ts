@@ -35,6 +35,7 @@ export default defineConfig({
   // Shown as text: a visitor has no machine of ours.
   ignoreDeadLinks: [/^https?:\/\/(?:localhost|127\.0\.0\.1)/],
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(markdown) {
       const fence = markdown.renderer.rules.fence;
       markdown.renderer.rules.fence = (tokens, index, ...rest) => {

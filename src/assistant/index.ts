@@ -1,3 +1,7 @@
+/**
+ * Assistants made of a domain, flows and patterns: loading, testing and serving projects.
+ * @module
+ */
 export type {
   BotMessage,
   Button,

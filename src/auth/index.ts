@@ -1,3 +1,7 @@
+/**
+ * Callers: keys, JWTs, client certificates, scopes, limits and signed cards.
+ * @module
+ */
 export {
   type ApiKeyRecord,
   ApiKeys,

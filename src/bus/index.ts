@@ -1,3 +1,7 @@
+/**
+ * Agents on RabbitMQ: workers, the gateway, topology and dead letters.
+ * @module
+ */
 export type { GatewayAgent } from './gateway/bus-agent.ts';
 export { gateway, type Gateway, type GatewayOptions } from './gateway/gateway.ts';
 export type { UnsignedSender } from './exchange.ts';

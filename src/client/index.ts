@@ -1,3 +1,7 @@
+/**
+ * Calls to any A2A agent, over every binding and version. Runs in browsers.
+ * @module
+ */
 export { connect, type ConnectOptions, fetchAgentCard } from './connect.ts';
 export type { FetchedCard } from './card.ts';
 export type { Answer, FinalAnswer, Question } from './ask.ts';

@@ -1,3 +1,7 @@
+/**
+ * Language models: by name, scripted for tests, and recorded.
+ * @module
+ */
 export { createModel, createModels, type CreateModelOptions, modelFetch } from './create-model.ts';
 export {
   type AnyEmbeddingModel,

@@ -1,3 +1,7 @@
+/**
+ * Other agents: the directory, trust, calls and working memory.
+ * @module
+ */
 export { Directory } from './directory/directory.ts';
 export {
   type KnownPeer,

@@ -1,3 +1,7 @@
+/**
+ * Webhooks: which addresses may be called, signatures, the outbox and the receiver.
+ * @module
+ */
 export {
   type ClientTls,
   clientTls,
