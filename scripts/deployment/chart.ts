@@ -21,6 +21,17 @@ const variants: Readonly<Record<string, readonly string[]>> = {
     '--set',
     'networkPolicy.enabled=false',
   ],
+  'pods of a cluster with its own rules': [
+    ...secret,
+    '--set-json',
+    'pod={"nodeSelector":{"pool":"agents"},"tolerations":[{"key":"agents","operator":"Exists"}]}',
+    '--set-json',
+    'podAnnotations={"example.com/team":"agents"}',
+    '--set-json',
+    'env=[{"name":"LOG_LEVEL","value":"info"}]',
+    '--set-json',
+    'workers=[{"name":"research","target":"agent.ts","queue":"legate.task.research","once":true}]',
+  ],
   ingress: [...secret, '--set', 'ingress.enabled=true'],
   'no other namespaces': [
     ...secret,

@@ -24,7 +24,16 @@ livenessProbe: { httpGet: { path: /health, port: http } }
 readinessProbe: { httpGet: { path: /ready, port: http }, periodSeconds: 2 }
 {{- end }}
 {{- define "legate.checksum" -}}{{ printf "%s\n%s" .Values.endpoints .Values.credentials | sha256sum }}{{- end }}
+{{- define "legate.annotations" -}}
+checksum/config: {{ include "legate.checksum" . }}
+{{- with .Values.podAnnotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
 {{- define "legate.pod" -}}
+{{- with .Values.pod }}
+{{ toYaml . }}
+{{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}
@@ -48,6 +57,9 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 workingDir: /app/project
 envFrom:
   - secretRef: { name: {{ include "legate.secret" . }} }
+{{- with .Values.env }}
+env: {{ toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
