@@ -13,9 +13,13 @@ test(
   patient,
   async () => {
     await using remote = await serve(triedAgent);
-    const running = start(['inspect', remote.url, '-p', '0', '--no-open']);
+    const running = start(['inspect', remote.url, '--no-open']);
+    // Each has a port of its own: the usual one may be the agent's.
+    const second = start(['inspect', remote.url, '--no-open']);
     try {
-      await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+      for (const one of [running, second]) {
+        await expect.poll(() => one.out, { timeout: 60_000 }).toContain('Stop:');
+      }
       const url = /^Inspector: {3}(http:\/\/localhost:\d+)/m.exec(running.out)?.[1] ?? '';
       const token =
         /^Inspector: {3}\S+\/inspect\/\?token=([\w-]{43})$/m.exec(running.out)?.[1] ?? '';
@@ -43,9 +47,10 @@ test(
       const page = await fetch(`${url}/inspect/`);
       expect(page.headers.get('content-type')).toContain('text/html');
     } finally {
-      running.child.kill('SIGTERM');
+      for (const { child } of [running, second]) child.kill('SIGTERM');
     }
     expect((await running.ended).code).toBe(0);
+    expect((await second.ended).code).toBe(0);
   },
 );
 

@@ -17,7 +17,7 @@ import { greetUntilSignal, inspectorOptions } from './serving.ts';
 export async function inspect(target: string, options: InspectCommandOptions): Promise<void> {
   const isLocal = options.agentCard === undefined && existsSync(target);
   if (isLocal) {
-    const { port, open, inspectToken, logLevel } = options;
+    const { port = 5005, open, inspectToken, logLevel } = options;
     const listening = { port, interface: '127.0.0.1', jwtMethod: 'HS256', logLevel };
     return run(target, { ...listening, inspect: true, open, ...present({ inspectToken }) });
   }
@@ -46,7 +46,8 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
   // Never called: the page talks to the agent, and this server has no A2A endpoints.
   const placeholder = agent({ name: card?.name ?? url, description: '' }, () => completed());
   await using serving = await serve(placeholder, {
-    port: options.port,
+    // The agent may have the usual port.
+    port: options.port ?? 0,
     a2a: false,
     inspect: {
       ...inspectorOptions(options),

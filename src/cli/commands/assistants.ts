@@ -18,6 +18,7 @@ import {
   publicUrl,
   projectFiles,
   port,
+  portWithDefault,
 } from './options.ts';
 
 /** The kinds of projects that `init` creates, with what each is. */
@@ -187,7 +188,7 @@ also be set as A2ACLI_<FLAG> in the environment or in a .env file.`,
 }
 
 const inspectOptions = {
-  port: port(5005),
+  port: portWithDefault('5005; for a URL, any free port'),
   inspectToken,
   open: negated('do not open a browser'),
   logLevel: logLevel('warn'),

@@ -56,12 +56,15 @@ export function milliseconds(text: string): number {
 export const json = flag('print JSON');
 export const jsonLines = flag('print one JSON object per line');
 
+const portText = 'port to listen on; 0 for any free port';
+
 export function port(standard: number) {
-  return value('port', 'port to listen on; 0 for any free port', {
-    short: 'p',
-    default: standard,
-    parse: portNumber,
-  });
+  return value('port', portText, { short: 'p', default: standard, parse: portNumber });
+}
+
+/** A port whose default the command chooses. */
+export function portWithDefault(described: string) {
+  return value('port', `${portText} (default: ${described})`, { short: 'p', parse: portNumber });
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
