@@ -1,4 +1,7 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { serveGrpc } from '../grpc/index.ts';
 import { serve } from '../http/index.ts';
 import { legate, start, patient } from './testing/legate-process.ts';
 import { triedAgent } from './testing/tried-agent.ts';
@@ -53,6 +56,43 @@ test(
     expect((await second.ended).code).toBe(0);
   },
 );
+
+test('inspect calls the agent over gRPC, at an address without a scheme', patient, async () => {
+  await using near = await serve(triedAgent);
+  await using remote = await serveGrpc(near.router, { port: 0 });
+  const card = {
+    ...(await (await fetch(`${near.url}/.well-known/agent-card.json`)).json()),
+    supportedInterfaces: [
+      { url: `127.0.0.1:${remote.port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+    ],
+  };
+  const host = createServer((_, response) => response.end(JSON.stringify(card)));
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  const { port } = host.address() as AddressInfo;
+  const running = start(['inspect', `http://127.0.0.1:${port}`, '--no-open']);
+  try {
+    await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+    const [, url = '', token = ''] =
+      /^Inspector: {3}(\S+)\/inspect\/\?token=(\S+)$/m.exec(running.out) ?? [];
+    const answer = await fetch(`${url}/inspect/api/grpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        url: `127.0.0.1:${remote.port}`,
+        version: '1.0',
+        operation: 'sendMessage',
+        request: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'reply' }] } },
+        headers: { 'A2A-Version': '1.0' },
+      }),
+    });
+    expect(await answer.text()).toContain('Plainly said');
+  } finally {
+    running.child.kill('SIGTERM');
+    host.closeAllConnections();
+    await new Promise((resolve) => host.close(resolve));
+  }
+  expect((await running.ended).code).toBe(0);
+});
 
 test('inspect without an agent there says so, with the exit codes of calls', patient, async () => {
   const gone = await serve(triedAgent);

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { agent, completed } from '../agents/index.ts';
-import { requestPreparer } from '../client/index.ts';
+import { type ClientBinding, requestPreparer } from '../client/index.ts';
 import { present } from '../config/index.ts';
 import { type InspectedTarget, serve } from '../http/index.ts';
-import type { AgentCard } from '../protocol/index.ts';
+import type { AgentCard, AgentInterface } from '../protocol/index.ts';
 import { calling } from './client/calling.ts';
 import { CommandFailure } from './client/failure.ts';
 import type { Session } from './client/session.ts';
@@ -35,12 +35,18 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
   const auth = card === undefined ? session.challengedAuth() : await session.authFor(card);
   const headers = session.choices.serviceParameters;
   const [first] = card?.supportedInterfaces ?? [];
+  const bindings = card === undefined ? [] : await session.bindingsOf(card);
+  // Addresses of gRPC are `host:port`.
+  const addressOf = ({ protocolBinding, url: address }: AgentInterface): string => {
+    const own = bindings.find(({ binding }) => binding === protocolBinding.toUpperCase());
+    return own?.locate(address)?.href ?? address;
+  };
   const url = reference.kind === 'url' ? reference.url : (first?.url ?? '');
   const target: InspectedTarget = {
     url,
     fetch: session.fetch,
     prepare: requestPreparer({ headers, ...present({ auth }) }),
-    interfaces: card?.supportedInterfaces.map((one) => one.url) ?? [],
+    interfaces: card?.supportedInterfaces.map(addressOf) ?? [],
     ...present({ name: card?.name, card: reference.kind === 'file' ? card : undefined }),
   };
   // Never called: the page talks to the agent, and this server has no A2A endpoints.
@@ -52,7 +58,7 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
     inspect: {
       ...inspectorOptions(options),
       target,
-      ...(card !== undefined && { bindings: () => session.bindingsOf(card) }),
+      bindings: async () => (bindings.length > 0 ? bindings : otherBindings()),
     },
     store: { type: 'memory' },
     logger: createServerLogger(options.logLevel),
@@ -69,6 +75,12 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
     },
     options,
   );
+}
+
+/** For other agents, which may offer gRPC. */
+async function otherBindings(): Promise<readonly ClientBinding[]> {
+  const { grpcBinding } = await import('../grpc/index.ts');
+  return [grpcBinding()];
 }
 
 /** Undefined for an invalid card, which the page shows with its problems. */

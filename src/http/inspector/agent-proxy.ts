@@ -101,7 +101,8 @@ export class AgentProxy {
     const target = this.#targetAt(url.href);
     if (target !== undefined) return (await target.prepare(url, headers)).headers;
     // Cards have the gRPC interface at a port of its own.
-    const isAllowed = [...this.#allowed].some((origin) => hostOf(new URL(origin)) === hostOf(url));
+    const origins = [...this.#allowed, ...this.#targetOrigins];
+    const isAllowed = origins.some((origin) => hostOf(new URL(origin)) === hostOf(url));
     if (!isAllowed) throw notConnected(url);
     if (this.#policyFor(request) === anywherePolicy) return headers;
     throw new UrlRefused(
