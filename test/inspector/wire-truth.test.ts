@@ -183,7 +183,8 @@ test('an agent is called over gRPC', patient, async () => {
   await open.say('hello');
   await page.locator('.turn').getByText('You said: hello').waitFor();
   await page.getByRole('tab', { name: 'Wire' }).click();
-  await page.locator('.wire-binding', { hasText: 'GRPC 1.0' }).first().waitFor();
+  const row = page.locator('.wire-row', { hasText: 'GRPC 1.0' }).first();
+  await expect.poll(() => row.locator('.badge').textContent()).toBe('OK');
 });
 
 test(

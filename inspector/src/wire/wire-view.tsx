@@ -49,8 +49,8 @@ export function WireView({ log }: { readonly log: WireLog }) {
 
 function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) {
   if (exchange === undefined) return null;
-  const { status, startedAt, endedAt, frames, dropped, kind, problem } = exchange;
-  const isSuccess = status !== undefined && status < 400;
+  const { startedAt, endedAt, frames, dropped, kind, problem } = exchange;
+  const { tone, label } = outcomeOf(exchange);
   return (
     <span class="wire-row">
       <Mark isGood={exchange.faults === 0 && problem === ''} />
@@ -60,14 +60,25 @@ function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) 
       </span>
       <span class="grow" />
       {exchange.isStream && <span class="faint">{counted(dropped + frames.length, 'event')}</span>}
-      <Badge tone={status === undefined ? 'neutral' : isSuccess ? 'good' : 'bad'}>
-        {status ?? (problem === '' ? '…' : 'no response')}
-      </Badge>
+      <Badge tone={tone}>{label}</Badge>
       <span class="faint wire-time">
         {endedAt === undefined ? 'open' : durationOf(endedAt - startedAt)}
       </span>
     </span>
   );
+}
+
+/** The status of HTTP; gRPC has none here. */
+function outcomeOf({ status, kind, problem, endedAt }: Exchange) {
+  if (status !== undefined) {
+    return { tone: status < 400 ? 'good' : 'bad', label: String(status) } as const;
+  }
+  const isGrpc = kind.binding === 'GRPC';
+  if (problem !== '') {
+    return { tone: 'neutral', label: isGrpc ? 'failed' : 'no response' } as const;
+  }
+  if (isGrpc && endedAt !== undefined) return { tone: 'good', label: 'OK' } as const;
+  return { tone: 'neutral', label: '…' } as const;
 }
 
 /** What the request calls, as the specification names it: `SendMessage`, `message/send`. */
