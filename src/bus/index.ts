@@ -1,5 +1,5 @@
 /**
- * Agents on RabbitMQ: workers, the gateway, topology and dead letters.
+ * Agents on RabbitMQ: hosting them, the gateway, signed identities and queues.
  * @module
  */
 export type { GatewayAgent } from './gateway/bus-agent.ts';

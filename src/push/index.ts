@@ -1,5 +1,5 @@
 /**
- * Webhooks: which addresses may be called, signatures, the outbox and the receiver.
+ * Webhooks and other outbound calls: which addresses they may reach, the outbox, and signed bodies.
  * @module
  */
 export {
