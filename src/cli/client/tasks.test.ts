@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serve, type Serving } from '../../http/index.ts';
 import type { ListTasksResponse, StreamResponse, Task } from '../../protocol/index.ts';
+import { shortTime } from './tasks.ts';
 import { fieldsOf, legate, start, patient } from '../testing/legate-process.ts';
 import { rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
@@ -332,3 +333,10 @@ test(
     expect(JSON.stringify(JSON.parse(last))).toContain('TASK_STATE_COMPLETED');
   },
 );
+
+test('a list shows the time of today, and the date of other days', () => {
+  const now = new Date(2026, 10, 19, 18, 30);
+  expect(shortTime(new Date(2026, 10, 19, 7, 5, 9).toISOString(), now)).toBe('07:05:09');
+  expect(shortTime(new Date(2026, 10, 18, 23, 59).toISOString(), now)).toBe('2026-11-18');
+  expect(shortTime('', now)).toBe('');
+});

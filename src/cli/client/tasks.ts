@@ -142,7 +142,11 @@ export async function listTasks(
     }
     const merged = all ? { nextPageToken: '', pageSize: tasks.length } : {};
     output.document({ ...page, tasks, ...merged }, (text) => {
-      if (isTable) text.table(['Task', 'State', 'Updated', 'Answer'], tasks.map(rowOf));
+      if (isTable)
+        text.table(
+          ['Task', 'State', 'Updated', 'Answer'],
+          tasks.map((task) => rowOf(task, new Date())),
+        );
       else for (const task of tasks) summary(text, task);
       text.field('Tasks', `${tasks.length} of ${page.totalSize}`);
       text.field('Next page', page.nextPageToken);
@@ -150,12 +154,20 @@ export async function listTasks(
   });
 }
 
-function rowOf({ id, status, artifacts = [] }: Task): readonly string[] {
+function rowOf({ id, status, artifacts = [] }: Task, now: Date): readonly string[] {
   const { state, timestamp = '', message } = status;
   const answer = message?.parts ?? artifacts.flatMap(({ parts }) => parts);
-  const updated = timestamp.slice(0, 19).replace('T', ' ');
   const said = shownParts(answer).flatMap((part) => part.text ?? []);
-  return [id, stateWords(state), updated, said.join(' ')];
+  return [id, stateWords(state), shortTime(timestamp, now), said.join(' ')];
+}
+
+/** In local time: the time of today, else the date. On 80 columns, the answers need the rest. */
+export function shortTime(timestamp: string, now: Date): string {
+  const time = new Date(timestamp);
+  if (Number.isNaN(time.getTime())) return '';
+  // Sweden writes dates as ISO 8601 does.
+  const date = time.toLocaleDateString('sv');
+  return date === now.toLocaleDateString('sv') ? time.toLocaleTimeString('sv') : date;
 }
 
 function summary(text: TextWriter, task: Task): void {
