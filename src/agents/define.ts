@@ -186,7 +186,8 @@ export function working(content?: Content, metadata?: JsonObject): Working {
 }
 
 /**
- * A chunk of an artifact: the first creates it, later ones extend it, the last one closes it.
+ * A chunk of an artifact: the first creates it, `append` extends it, `last` closes it. Without `append`, a
+ * chunk replaces what came before.
  * @example yield chunk('answer', 'Hel'); yield chunk('answer', 'lo', { append: true, last: true });
  */
 export function chunk(
