@@ -3,7 +3,7 @@ import { data, isJsonObject, LegateError } from '../protocol/index.ts';
 import { engineEnd } from './agent-events.ts';
 import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
-import type { Logger } from '../telemetry/index.ts';
+import { hideSecrets, type Logger } from '../telemetry/index.ts';
 
 /** Why a turn was stopped from outside. */
 export type StopCause = 'cancel' | 'timeout' | 'inactivity' | 'shutdown' | 'lost';
@@ -46,11 +46,12 @@ export function endAfter(
 export function withReason(end: TurnEnd): TurnEnd {
   const { kind, error, parts = [] } = end;
   if (kind !== 'failed' || !(error instanceof Error)) return end;
+  const reason = hideSecrets(error.message);
   const last = parts.at(-1);
-  if (last?.text === undefined) return { ...end, parts: [...parts, { text: error.message }] };
-  if (last.text.includes(error.message)) return end;
+  if (last?.text === undefined) return { ...end, parts: [...parts, { text: reason }] };
+  if (last.text.includes(reason)) return end;
   // The texts of one message are read as one: "It failed." and "Why" would run together.
-  const why = { ...last, text: `${last.text.replace(/\.$/, '')}: ${error.message}` };
+  const why = { ...last, text: `${last.text.replace(/\.$/, '')}: ${reason}` };
   return { ...end, parts: [...parts.slice(0, -1), why] };
 }
 

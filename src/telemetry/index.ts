@@ -8,7 +8,7 @@ export {
   silentLogger,
 } from './logger.ts';
 export { LogSummary } from './log-summary.ts';
-export { redact } from './redact.ts';
+export { hideSecrets, redact } from './redact.ts';
 export { counter, histogram, observeGauge, upDownCounter } from './instruments.ts';
 export { metricTable, prometheusName, prometheusType } from './metric-table.ts';
 export {

@@ -35,12 +35,18 @@ async function program(
 }
 
 test('serve(): an agent that throws is on standard error, with its stack and without secrets', async () => {
-  const { stdout, stderr } = await program('await ask(failing);');
+  const { stdout, stderr } = await program('await ask(failing);', { NODE_ENV: 'production' });
   expect(stderr).toMatch(/ error tasks\.agent\.failed .*taskId=/);
   expect(stderr).toMatch(/^Error: no login at the bank: password=\[redacted\]\n\s+at /m);
   expect(stderr).not.toContain('hunter2');
   expect(stdout).toContain('TASK_STATE_FAILED');
   expect(stdout).not.toContain('no login');
+});
+
+test('serve(): in development the caller gets the message too, without secrets', async () => {
+  const { stdout } = await program('await ask(failing);');
+  expect(stdout).toContain('no login at the bank: password=[redacted]');
+  expect(stdout).not.toContain('hunter2');
 });
 
 test('serve(): silentLogger and LOG_LEVEL=silent turn it off', async () => {
@@ -71,7 +77,7 @@ test('a model that answers 401: provider, model, and which key to check', async 
       refusing.close();
     });
   `,
-    { OPENAI_API_KEY: 'sk-hunter2hunter2hunter2' },
+    { OPENAI_API_KEY: 'sk-hunter2hunter2hunter2', NODE_ENV: 'production' },
   );
   expect(stderr).toContain(
     'model gpt-x of openai answered 401: Incorrect API key provided; ' +
