@@ -194,8 +194,7 @@ export function storeFlag(storage: StoreOptions): string {
   if (storage.type === 'sqlite') {
     const path = resolve(storage.path);
     if (standard.type === 'sqlite' && standard.path === path) return '';
-    const near = relative('', path);
-    return ` --store ${shellWord(near.startsWith('..') ? path : near)}`;
+    return ` --store ${shellWord(shortPath(path))}`;
   }
   const { url } = storage;
   if (standard.type === 'postgres' && standard.url === url) return '';
@@ -203,6 +202,12 @@ export function storeFlag(storage: StoreOptions): string {
   if (shown.password === '') return ` --store ${shellWord(url)}`;
   shown.password = '';
   return ` --store ${shellWord(shown.href)}   (with its password in PGPASSWORD)`;
+}
+
+/** Relative to the current folder, for files in it. */
+function shortPath(path: string): string {
+  const near = relative('', path);
+  return near.startsWith('..') ? path : near;
 }
 
 function shellWord(text: string): string {
@@ -238,7 +243,7 @@ export async function inStore(
   if (named.type === 'sqlite' && !existsSync(named.path)) {
     const found = await Array.fromAsync(glob('.legate/*.db'));
     const known = found.length === 0 ? 'the store of the agent' : found.toSorted().join(' or ');
-    const name = relative('', named.path);
+    const name = shortPath(named.path);
     throw usage(`there is no store ${name}; set --store or LEGATE_STORE to ${known}`);
   }
   using _progress = new Progress('Opening the store');
