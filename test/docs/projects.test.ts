@@ -8,6 +8,7 @@ import { readBusIdentity, readBusOptions } from '../../src/bus/index.ts';
 import { main } from '../../src/cli/main.ts';
 import { formatProblem, Problems, YamlFile } from '../../src/config/index.ts';
 import { type Block, blocksOf, fileOf } from '../newcomer/markdown.ts';
+import { makeCertificate } from '../certificate.ts';
 import { greenhouseFolder, projectFolder } from '../support/greenhouse.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -78,7 +79,11 @@ const endpoints = pages.flatMap((page) =>
 
 test.each(endpoints)('endpoints.yml of %s has only what is read: %s', async (_, body) => {
   // Certificates and keys of the bus, which are read with its options.
-  const named = Array.from(body.matchAll(/\btls\/[\w.-]+/g), ([path]) => [path, ''] as const);
+  const { certificate, key } = makeCertificate({ commonName: 'researcher' });
+  const named = Array.from(
+    body.matchAll(/\btls\/[\w.-]+/g),
+    ([path]) => [path, path.endsWith('.key') ? key : certificate] as const,
+  );
   await using folder = await greenhouseFolder({
     ...Object.fromEntries(named),
     'endpoints.yml': body,
