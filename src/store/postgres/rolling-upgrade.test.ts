@@ -138,6 +138,9 @@ test.each([swap, logSwap])(
   60_000,
 );
 
+/** After what a sweep of this moment removes, whichever call runs first. */
+const later = Date.now() + 3_600_000;
+
 test('calls that wait for the log during a function find a view there, and succeed', async () => {
   await migrate(url, steps.slice(0, logSwap));
   const [{ store } = fail()] = replicas;
@@ -151,7 +154,8 @@ test('calls that wait for the log during a function find a view there, and succe
   await migration.query('BEGIN; LOCK TABLE legate.event_batches IN ACCESS EXCLUSIVE MODE');
   const waiting = [
     async ({ store }: Former) => admit(store, { taskId: 'a', contextId: 'a' }),
-    async ({ store }: Former) => append(store, ending(turns[0] ?? fail(), 1)),
+    async ({ store }: Former) =>
+      append(store, ending(turns[0] ?? fail(), 1, undefined, { statusTime: later })),
     async ({ client }: Former) =>
       (await client.query('SELECT tasks FROM legate.sweep_over(1000, NULL, 10)')).rows,
   ];
@@ -189,7 +193,8 @@ test('calls that wait for the tables during a function find views there, and suc
   await migration.query('BEGIN; LOCK TABLE legate.tasks IN ACCESS EXCLUSIVE MODE');
   const waiting = [
     async ({ store }: Former) => admit(store, { taskId: 'a', contextId: 'a', maxContexts: 50 }),
-    async ({ store }: Former) => append(store, ending(turns[0] ?? fail(), 1)),
+    async ({ store }: Former) =>
+      append(store, ending(turns[0] ?? fail(), 1, undefined, { statusTime: later })),
     async ({ client }: Former) => (await client.query(former.cancel, ['cancels'])).rows,
     async ({ client }: Former) => (await client.query(former.push, ['pushes'])).rows,
     async ({ client }: Former) =>
