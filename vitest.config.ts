@@ -69,7 +69,7 @@ export default defineConfig({
     ],
     // Agents that fail on purpose would fill the screen.
     env: { LOG_LEVEL: 'silent' },
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // On a busy machine, expected changes take longer.
     expect: { poll: { timeout: 20_000 } },
