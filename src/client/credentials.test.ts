@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Auth, connect } from './index.ts';
-import { isLoopback } from './credentials.ts';
 import { agentCard, task } from './testing/fixtures.ts';
 import { connectTo, scriptedAgent, speeches } from './testing/scripted-agent.ts';
 import { webServer } from './testing/web-server.ts';
@@ -247,20 +246,4 @@ test('an interceptor sees every request, without credentials, and can add to it'
     traceparent,
     traceparent,
   ]);
-});
-
-test.each([
-  ['http://localhost:1', true],
-  ['http://127.0.0.1', true],
-  ['http://127.8.8.8', true],
-  ['http://2130706433', true],
-  ['http://[::1]:80', true],
-  ['http://localhost.example', false],
-  ['http://127.0.0.1.example', false],
-  ['http://sub.localhost', false],
-  ['http://128.0.0.1', false],
-  ['http://0.0.0.0', false],
-  ['http://[::ffff:10.0.0.1]', false],
-])('whether %s is this machine: %j', (url, expected) => {
-  expect(isLoopback(new URL(url).hostname)).toBe(expected);
 });

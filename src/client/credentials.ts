@@ -1,4 +1,4 @@
-import { invalidConfiguration, LegateError } from '../protocol/index.ts';
+import { invalidConfiguration, isEncryptedOrLocal, LegateError } from '../protocol/index.ts';
 
 /**
  * An API key, and where it is sent.
@@ -74,7 +74,7 @@ export class Credentials {
 
   /** Whether the connection to this address is encrypted, or doesn't leave this machine. */
   maySendTo(url: URL): boolean {
-    return isConfidential(url);
+    return isEncryptedOrLocal(url);
   }
 
   /** Adds the credentials to `headers`, or to the address that is returned. */
@@ -172,17 +172,8 @@ export function refuseExposure(url: URL, headers: Headers): void {
 }
 
 function refusePlainHttp(url: URL): void {
-  if (isConfidential(url)) return;
+  if (isEncryptedOrLocal(url)) return;
   throw invalidConfiguration(
     `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or a loopback address`,
   );
-}
-
-function isConfidential(url: URL): boolean {
-  return url.protocol === 'https:' || isLoopback(url.hostname);
-}
-
-/** Whether a host, as `URL` spells it, is this machine. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -1,3 +1,4 @@
+import { isEncryptedOrLocal } from '../protocol/index.ts';
 import type { Section } from './field.ts';
 
 const accesses = ['callers', 'local', 'public'] as const;
@@ -83,8 +84,8 @@ function readOtlp(section: Section): OtlpSettings | undefined {
     timeoutSeconds: section.number('timeout_seconds', seconds),
     maxQueue: section.number('max_queue', { minimum: 1, maximum: 1_000_000, isInteger: true }),
   };
-  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '');
-  if (url?.protocol === 'http:' && !isLocal && Object.keys(settings.headers).length > 0) {
+  const isReadable = url?.protocol === 'http:' && !isEncryptedOrLocal(url);
+  if (isReadable && Object.keys(settings.headers).length > 0) {
     field?.error('headers are not sent over plain http to other machines', 'use https');
   }
   return endpoint === undefined ? undefined : { endpoint, ...settings };

@@ -1,6 +1,11 @@
 import type { HeaderProvider } from '../client/index.ts';
 import { readBodyOf } from '../net/index.ts';
-import { invalidConfiguration, isJsonObject, LegateError } from '../protocol/index.ts';
+import {
+  invalidConfiguration,
+  isEncryptedOrLocal,
+  isJsonObject,
+  LegateError,
+} from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 
 /** Credentials for a server that we call. */
@@ -188,12 +193,8 @@ export function requireSecureTransport(address: string, what: string): URL {
   if (url.username !== '' || url.password !== '') {
     throw invalidConfiguration(`${what} must not hold a user or password`);
   }
-  if (url.protocol === 'https:' || isLoopback(url.hostname)) return url;
+  if (isEncryptedOrLocal(url)) return url;
   throw invalidConfiguration(
     `${what}: credentials are not sent to ${url.origin}, since plain http is not encrypted: use https, or a loopback address`,
   );
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

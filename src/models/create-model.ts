@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { present } from '../config/index.ts';
 import { clientTls } from '../net/index.ts';
-import { invalidConfiguration } from '../protocol/index.ts';
+import { invalidConfiguration, isEncryptedOrLocal } from '../protocol/index.ts';
 import { tlsFetch } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { CompatibleModel } from './compatible-model.ts';
@@ -43,7 +43,7 @@ export function createModel(config: unknown, options: CreateModelOptions = {}): 
   const models = group.models.map((entry, index) => {
     const where = `model group "${group.id}": models[${index}]`;
     const endpoint = resolveEndpoint(entry, where, environment);
-    if (endpoint.apiKey !== undefined && isPlainRemote(endpoint.baseUrl)) {
+    if (endpoint.apiKey !== undefined && !isEncryptedOrLocal(new URL(endpoint.baseUrl))) {
       logger.warn({ group: group.id, url: endpoint.baseUrl }, 'models.key_over_plain_http');
     }
     return new CompatibleModel(entry, endpoint, modelFetch(entry, where, options));
@@ -104,10 +104,4 @@ function strategyOf(group: ModelGroup, logger: Logger): 'fallback' | 'simple-shu
     logger.warn({ group: group.id, strategy, used: 'simple-shuffle' }, 'models.strategy_replaced');
   }
   return 'simple-shuffle';
-}
-
-function isPlainRemote(baseUrl: string): boolean {
-  const url = new URL(baseUrl);
-  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  return url.protocol === 'http:' && !local;
 }

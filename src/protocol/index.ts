@@ -40,6 +40,7 @@ export {
   type OptionNames,
   ownerOf,
 } from './check-options.ts';
+export { isEncryptedOrLocal } from './encrypted-or-local.ts';
 export { LruMap } from './lru-map.ts';
 export { type Operation, operationOf, operations } from './operations.ts';
 export { parseJson, parseJsonOr } from './decode/parse-json.ts';

@@ -4,6 +4,7 @@ import { present, type TelemetrySettings } from '../config/index.ts';
 import {
   checkOptions,
   invalidConfiguration,
+  isEncryptedOrLocal,
   type LegateError,
   type NestedOptions,
   type OptionNames,
@@ -195,8 +196,7 @@ function checkEndpoint({ endpoint, headers = {} }: OtlpOptions): void {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '') {
     throw invalid('must be an http or https URL without a user, such as http://localhost:4318');
   }
-  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
-  if (url.protocol === 'http:' && !isLocal && Object.keys(headers).length > 0) {
+  if (!isEncryptedOrLocal(url) && Object.keys(headers).length > 0) {
     throw invalid(`headers are not sent to ${url.origin} over plain http; use https`);
   }
 }

@@ -1,5 +1,11 @@
 import { type Auth } from '../../client/index.ts';
-import { LegateError, parseJsonOr, type SseEvent, SseParser } from '../../protocol/index.ts';
+import {
+  isEncryptedOrLocal,
+  LegateError,
+  parseJsonOr,
+  type SseEvent,
+  SseParser,
+} from '../../protocol/index.ts';
 import { usage } from '../usage.ts';
 
 /** An answer as received, valid or not. */
@@ -56,7 +62,7 @@ export class Probe {
     this.#auth = auth;
   }
 
-  /** Headers of every request. */
+  /** How long a request may take, and what ends it earlier. */
   get limits(): Pick<ProbeOptions, 'timeoutMs' | 'signal'> {
     return this.#options;
   }
@@ -91,7 +97,7 @@ export class Probe {
     const url = new URL(request.url);
     const headers = new Headers({ ...this.#options.headers, ...request.headers });
     if (request.isAnonymous === true || this.#auth === undefined) return { url: url.href, headers };
-    if (!isProtected(url)) {
+    if (!isEncryptedOrLocal(url)) {
       throw usage(`credentials are not sent to ${url.origin}: use https, or a loopback address`);
     }
     if ('bearer' in this.#auth) {
@@ -104,10 +110,6 @@ export class Probe {
     }
     return { url: url.href, headers };
   }
-}
-
-export function isProtected({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,7 +1,7 @@
-import type { AgentCard } from '../../protocol/index.ts';
+import { type AgentCard, isEncryptedOrLocal } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import { type InterfaceSubject, sendRequest } from './operation-checks.ts';
-import { isProtected, type Probe } from './probe.ts';
+import type { Probe } from './probe.ts';
 import { HttpSpeaker, overHttp, type Speaker, type SpeakOptions } from './speaker.ts';
 
 /** The whole agent, after all other checks ran. */
@@ -53,7 +53,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     fix: 'serve https, also behind a proxy, and list https URLs in the card',
     run: ({ url, speakers }) => {
       const plain = [url, ...speakers.map((one) => one.url)].filter(
-        (one) => !isProtected(new URL(one)),
+        (one) => !isEncryptedOrLocal(new URL(one)),
       );
       return plain.length === 0 ? undefined : `${plain.join(', ')} is plain http`;
     },

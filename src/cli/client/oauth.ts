@@ -1,6 +1,5 @@
 import { present } from '../../config/index.ts';
-import { isJsonObject, LegateError, parseJson } from '../../protocol/index.ts';
-import { isProtected } from '../check/probe.ts';
+import { isEncryptedOrLocal, isJsonObject, LegateError, parseJson } from '../../protocol/index.ts';
 import { CommandFailure } from './failure.ts';
 import type { StoredToken } from './tokens.ts';
 
@@ -136,7 +135,7 @@ export async function fetchJson(
 /** A URL of the authorization server; refuses unencrypted ones. */
 export function protectedUrl(url: string): URL {
   const target = URL.parse(url);
-  if (target !== null && isProtected(target)) return target;
+  if (target !== null && isEncryptedOrLocal(target)) return target;
   throw refused(`the card names ${url}, which is not https: credentials were not sent`);
 }
 

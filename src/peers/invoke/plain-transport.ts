@@ -3,6 +3,7 @@ import type { RemoteFrame } from '../../client/index.ts';
 import { readBodyOf } from '../../net/index.ts';
 import {
   invalidConfiguration,
+  isEncryptedOrLocal,
   type JsonValue,
   LegateError,
   type Message,
@@ -88,9 +89,7 @@ async function addressOf(directory: Directory, agent: string): Promise<Address> 
   }
   const url = new URL(`${offered.url.replace(/\/+$/, '')}/tasks/send`);
   const credential = await directory.credential(agent);
-  const isPrivate =
-    url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  if (credential !== undefined && !isPrivate && credential.allowsPlainHttp !== true) {
+  if (credential !== undefined && !isEncryptedOrLocal(url) && credential.allowsPlainHttp !== true) {
     throw invalidConfiguration(
       `credentials are not sent to ${url.origin} over an unencrypted connection: use https, or set allowsPlainHttp`,
     );

@@ -1,5 +1,6 @@
 import { isObject, type Wire } from '../decode/reader.ts';
 import { isUnset } from '../decode/scalars.ts';
+import { isEncryptedOrLocal } from '../encrypted-or-local.ts';
 import { agentCard, type Fields, legacyCard, securityScheme, type Type } from './card-type.ts';
 
 /** One thing that is not as it should be, and how to fix it. */
@@ -262,8 +263,5 @@ function isAddress(value: unknown): boolean {
 
 function isExposed(url: string): boolean {
   const parsed = URL.parse(url);
-  return (
-    parsed?.protocol === 'http:' &&
-    !/^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(parsed.hostname)
-  );
+  return parsed?.protocol === 'http:' && !isEncryptedOrLocal(parsed);
 }
