@@ -120,6 +120,16 @@ test('the work for a chunk does not grow with the chunks before it', () => {
   expect(fold.partsOf('a')?.[0]?.text).toBe('word '.repeat(chunks));
 });
 
+test('what an artifact holds is not copied when a chunk is appended', () => {
+  const fold = foldOf(started, [chunk('a', [{ data: 1 }], false)]);
+  const parts = fold.partsOf('a');
+  const first = parts?.[0];
+  fold.apply(chunk('a', [{ data: 2 }]));
+  expect(fold.partsOf('a')).toBe(parts);
+  expect(parts?.[0]).toBe(first);
+  expect(parts).toEqual([{ data: 1 }, { data: 2 }]);
+});
+
 test('one event may have more parts than a call can have arguments', () => {
   const many = Array.from({ length: 150_000 }, (_, index): Part => ({ text: String(index) }));
   const fold = foldOf(started, [chunk('a', [{ data: 'first' }], false), chunk('a', many)]);
