@@ -1,4 +1,4 @@
-import { type Artifact, LegateError, type Part, TaskFold } from '../protocol/index.ts';
+import { type Artifact, LegateError, type Part, partSize, TaskFold } from '../protocol/index.ts';
 import type { TurnEnd, TurnEvent } from './agent.ts';
 
 /** Largest output that one agent hands to another, in characters. */
@@ -40,7 +40,7 @@ export class TurnOutput {
   }
 
   #put(artifact: Artifact, append: boolean): void {
-    for (const part of artifact.parts) this.#size += sizeOf(part);
+    for (const part of artifact.parts) this.#size += partSize(part);
     if (this.#size > maxOutputSize) {
       throw new LegateError(
         'INVALID_AGENT_RESPONSE',
@@ -69,10 +69,6 @@ export function joinSections(sections: readonly (readonly Part[])[]): readonly P
     joined.push(needsLine ? { ...first, text: `\n${text}` } : first, ...rest);
   }
   return joined;
-}
-
-function sizeOf(part: Part): number {
-  return (part.text ?? part.raw ?? part.url)?.length ?? JSON.stringify(part.data).length;
 }
 
 function branchOf(artifact: Artifact): number {

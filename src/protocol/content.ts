@@ -62,3 +62,8 @@ export function textOfValue(value: JsonValue): string {
 export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
+
+/** The characters of a part's content; bytes count as their base64 text. */
+export function partSize({ text, raw, url, data }: Part): number {
+  return (text ?? raw ?? url)?.length ?? JSON.stringify(data).length;
+}

@@ -7,6 +7,7 @@ export {
   type AnswerContent,
   answerOf,
   contentOf,
+  partSize,
   shortened,
   textOf,
   textOfValue,

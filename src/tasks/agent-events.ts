@@ -5,6 +5,7 @@ import {
   type JsonObject,
   LegateError,
   type Part,
+  partSize,
   type StreamResponse,
   type TaskState,
   type TaskStatus,
@@ -165,7 +166,7 @@ export class EventCheck {
         ('data' in part && part.data !== undefined ? 1 : 0);
       if (members !== 1)
         throw broken(`a part of ${where} must have exactly one of text, raw, url and data`);
-      size += (part.text ?? part.raw ?? part.url)?.length ?? JSON.stringify(part.data).length;
+      size += partSize(part);
     }
     if (size > this.#maxSize) {
       throw broken(

@@ -1,5 +1,5 @@
 import type { Artifact, Message, Part, Role } from '../model.ts';
-import { isObject, type Reader, type Wire } from './reader.ts';
+import { optionalList, type Reader, type Wire } from './reader.ts';
 import {
   isUnset,
   optionalId,
@@ -83,31 +83,18 @@ function readParts(
   field: string,
   maxParts: number,
 ): readonly Part[] {
-  const parts: Part[] = [];
   // An empty list is left out by ProtoJSON writers.
-  if (reader.allowEmptyParts && isUnset(value)) return parts;
+  if (reader.allowEmptyParts && isUnset(value)) return [];
   if (!Array.isArray(value)) {
     reader.fail(field, isUnset(value) ? 'is required' : 'must be an array');
-    return parts;
+    return [];
   }
   if (value.length === 0 && !reader.allowEmptyParts) {
     reader.fail(field, 'must have at least one part');
   }
   if (value.length > maxParts) {
     reader.fail(field, `must have at most ${maxParts} parts`);
-    return parts;
+    return [];
   }
-  reader.enter(field);
-  for (let index = 0; index < value.length; index += 1) {
-    const item: unknown = value[index];
-    if (isObject(item)) {
-      reader.enter(index);
-      parts.push(shape.readPart(reader, item));
-      reader.leave();
-    } else {
-      reader.fail(index, 'must be an object');
-    }
-  }
-  reader.leave();
-  return parts;
+  return optionalList(reader, value, field, (inner, part) => shape.readPart(inner, part)) ?? [];
 }
