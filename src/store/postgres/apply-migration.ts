@@ -1,24 +1,15 @@
 import type { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
 import { retry } from '../../time/index.ts';
+import type { Migration } from '../migration-files.ts';
 import { isLockDenied } from './failure.ts';
-
-/**
- * One step of the schema: a file `migrations/NNNN_name.sql`. Its statements are one transaction; those of
- * a file that starts with `-- concurrently` are one each, as `CREATE INDEX CONCURRENTLY` needs, and can be
- * repeated.
- */
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
 
 /** Between two tries, writers continue. */
 const triesEveryMs = 1_000;
 
 /**
- * Changes the schema, and records it. Rejects with `STORE_FAILED` when a transaction keeps its tables for
+ * Changes the schema, and records it. The statements of a file are one transaction; those of a file that
+ * starts with `-- concurrently` are one each, as `CREATE INDEX CONCURRENTLY` needs, and can be repeated. Rejects with `STORE_FAILED` when a transaction keeps its tables for
  * longer than `waitMs`.
  */
 export async function apply(

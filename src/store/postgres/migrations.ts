@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
 import { sleep } from '../../time/index.ts';
-import { apply, type Migration } from './apply-migration.ts';
+import { type Migration, readMigrationFiles } from '../migration-files.ts';
+import { apply } from './apply-migration.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { sqlState, storeFailure, unreachable } from './failure.ts';
 import { type Place, placeOf, type PlaceOptions } from './link.ts';
@@ -25,16 +25,8 @@ const lockPollMs = 100;
 const longestWaitMs = 300_000;
 
 /** The numbered .sql files that stand beside this module, in order. */
-export function readMigrations(): Migration[] {
-  const directory = new URL('./migrations/', import.meta.url);
-  return readdirSync(directory)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-    .map((name) => ({
-      version: Number.parseInt(name, 10),
-      name: name.slice(0, -'.sql'.length),
-      sql: readFileSync(new URL(name, directory), 'utf8'),
-    }));
+export function readMigrations(): readonly Migration[] {
+  return readMigrationFiles(new URL('./migrations/', import.meta.url));
 }
 
 /**

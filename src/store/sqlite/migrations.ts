@@ -1,26 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { LegateError } from '../../protocol/index.ts';
-
-/** One step of the schema: a file `migrations/NNNN_name.sql`. */
-export interface Migration {
-  readonly version: number;
-  readonly sql: string;
-}
+import { type Migration, readMigrationFiles } from '../migration-files.ts';
 
 /** "LGAT": marks a database file as a store. */
 const applicationId = 0x4c_47_41_54;
 
 /** The numbered .sql files that stand beside this module, in order. */
-export function readMigrations(): Migration[] {
-  const directory = new URL('./migrations/', import.meta.url);
-  return readdirSync(directory)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-    .map((name) => ({
-      version: Number.parseInt(name, 10),
-      sql: readFileSync(new URL(name, directory), 'utf8'),
-    }));
+export function readMigrations(): readonly Migration[] {
+  return readMigrationFiles(new URL('./migrations/', import.meta.url));
 }
 
 /** The schema version a file is at; 0 when it is empty. Throws for files that are not stores. */
@@ -48,7 +35,7 @@ export function checkVersion(version: number, known: number, path: string): void
 /** Brings the schema up to date: all steps, or none. */
 export function migrate(
   database: DatabaseSync,
-  migrations: readonly Migration[],
+  migrations: readonly Pick<Migration, 'version' | 'sql'>[],
   path: string,
 ): void {
   const known = migrations.at(-1)?.version ?? 0;
