@@ -42,6 +42,7 @@ export {
   ownerOf,
 } from './check-options.ts';
 export { isEncryptedOrLocal } from './encrypted-or-local.ts';
+export { escapeMarkup } from './escape-markup.ts';
 export { LruMap } from './lru-map.ts';
 export { type Operation, operationOf, operations } from './operations.ts';
 export { parseJson, parseJsonOr } from './decode/parse-json.ts';

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { Position } from '../../config/index.ts';
+import { escapeMarkup } from '../../protocol/index.ts';
 import type { Flow } from '../model.ts';
 import type { CaseResult } from './checks.ts';
 
@@ -126,19 +127,13 @@ function seconds(milliseconds: number): string {
   return (milliseconds / 1000).toFixed(3);
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
 /** Text for XML, without the characters that XML cannot hold at all. */
 function escape(text: string): string {
-  return text
-    .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '�')
-    .replaceAll(/[&<>"']/g, (one) => entities[one] ?? one);
+  const allowed = text.replaceAll(
+    /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu,
+    '�',
+  );
+  return escapeMarkup(allowed);
 }
 
 /**

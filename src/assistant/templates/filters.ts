@@ -1,4 +1,4 @@
-import { isJsonList, isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import { escapeMarkup, isJsonList, isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { formatPercent } from './python-format.ts';
 import {
   KeyedList,
@@ -250,15 +250,7 @@ export function pad(value: Value, call: Call, side: 'left' | 'right' | 'both', f
   return text.padStart(text.length + before, fill).padEnd(width, fill);
 }
 
-const htmlEscapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&#34;',
-  "'": '&#39;',
-};
-const escape: Operation = (value) =>
-  toText(value).replace(/[&<>"']/g, (character) => htmlEscapes[character] ?? character);
+const escape: Operation = (value) => escapeMarkup(toText(value));
 
 function indent(value: Value, call: Call): string {
   const width = argument(call, 0, 'width') ?? 4;

@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../protocol/index.ts';
 import type { Finding, Outcome, Report } from './finding.ts';
 
 const words: ReadonlyMap<Outcome, string> = new Map([
@@ -30,12 +31,12 @@ export function reportHtml(report: Report): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escape(title)}</title>
+<title>${escapeMarkup(title)}</title>
 <style>${style}</style>
 </head>
 <body>
-<h1>${escape(title)}</h1>
-<p>${escape(agent)}, ${escape(checkedAt)}</p>
+<h1>${escapeMarkup(title)}</h1>
+<p>${escapeMarkup(agent)}, ${escapeMarkup(checkedAt)}</p>
 <ul class="totals">${totals}</ul>
 ${sections}
 </body>
@@ -45,7 +46,7 @@ ${sections}
 
 function section(subject: string, findings: readonly Finding[]): string {
   const rows = findings.map(row).join('\n');
-  return `<h2>${escape(subject)}</h2>
+  return `<h2>${escapeMarkup(subject)}</h2>
 <table>
 <thead><tr><th>outcome</th><th>what</th><th>seen, and how to fix it</th></tr></thead>
 <tbody>
@@ -56,21 +57,9 @@ ${rows}
 
 function row({ outcome, title, id, detail, fix, specification }: Finding): string {
   const place = specification === undefined ? id : `${id}, ${specification}`;
-  const seen = detail === undefined ? '' : `<p>${escape(detail)}</p>`;
-  const remedy = fix === undefined ? '' : `<p><b>Fix:</b> ${escape(fix)}</p>`;
-  return `<tr class="${outcome}"><td>${words.get(outcome)}</td><td>${escape(title)}<small>${escape(place)}</small></td><td>${seen}${remedy}</td></tr>`;
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? '');
+  const seen = detail === undefined ? '' : `<p>${escapeMarkup(detail)}</p>`;
+  const remedy = fix === undefined ? '' : `<p><b>Fix:</b> ${escapeMarkup(fix)}</p>`;
+  return `<tr class="${outcome}"><td>${words.get(outcome)}</td><td>${escapeMarkup(title)}<small>${escapeMarkup(place)}</small></td><td>${seen}${remedy}</td></tr>`;
 }
 
 const style = `
