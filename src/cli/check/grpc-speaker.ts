@@ -49,13 +49,8 @@ export class GrpcSpeaker implements Speaker {
     options: SpeakOptions = {},
   ): Promise<Spoken> {
     const json = this.#request(parameters);
-    const { timeoutMs, signal } = this.#probe.limits;
-    const expired = AbortSignal.timeout(timeoutMs);
-    const call = {
-      headers: this.#headers(options),
-      signal: AbortSignal.any([signal, expired]),
-      timeoutMs,
-    };
+    using deadline = this.#probe.deadline(`${operation} at ${this.url}`);
+    const call = { headers: this.#headers(options), signal: deadline.signal };
     try {
       if (operation !== 'sendStreamingMessage' && operation !== 'subscribeToTask') {
         const result = await this.#channel.call(operation, json, call);
@@ -64,13 +59,7 @@ export class GrpcSpeaker implements Speaker {
       const stream = await this.#channel.stream(operation, json, call);
       return { answer: await readStream(stream, options.isEnough) };
     } catch (error) {
-      signal.throwIfAborted();
-      if (expired.aborted) {
-        throw new LegateError(
-          'PEER_UNREACHABLE',
-          `no answer to ${operation} at ${this.url} within ${timeoutMs} ms`,
-        );
-      }
+      deadline.signal.throwIfAborted();
       if (!(error instanceof LegateError) || error.code === 'PEER_UNREACHABLE') throw error;
       const { http } = errorTable[error.code];
       return { answer: answerOf(http, { error: error.message }), error };

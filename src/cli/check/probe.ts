@@ -6,6 +6,7 @@ import {
   type SseEvent,
   SseParser,
 } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import { usage } from '../usage.ts';
 
 /** An answer as received, valid or not. */
@@ -62,31 +63,33 @@ export class Probe {
     this.#auth = auth;
   }
 
-  /** How long a request may take, and what ends it earlier. */
-  get limits(): Pick<ProbeOptions, 'timeoutMs' | 'signal'> {
-    return this.#options;
+  /** Ends a request that takes too long, or when the check is aborted. */
+  deadline(request: string): Deadline {
+    const { timeoutMs: milliseconds, signal } = this.#options;
+    const late = `no answer to ${request} within ${milliseconds} ms`;
+    const reason = (): LegateError => new LegateError('PEER_UNREACHABLE', late);
+    return new Deadline({ signal, milliseconds, reason });
   }
 
   async send(request: ProbeRequest): Promise<Answer> {
-    const { fetch, timeoutMs, signal } = this.#options;
     const { method = 'GET', body, isEnough } = request;
     const { url, headers } = this.prepare(request);
-    const expired = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, {
-      method,
-      headers,
-      redirect: 'manual',
-      ...(body !== undefined && { body }),
-      signal: AbortSignal.any([signal, expired]),
-    }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw new LegateError(
-        'PEER_UNREACHABLE',
-        expired.aborted
-          ? `no answer to ${method} ${request.url} within ${timeoutMs} ms`
-          : `no answer to ${method} ${request.url}: ${reasonOf(error)}`,
-      );
-    });
+    using deadline = this.deadline(`${method} ${request.url}`);
+    const response = await this.#options
+      .fetch(url, {
+        method,
+        headers,
+        redirect: 'manual',
+        ...(body !== undefined && { body }),
+        signal: deadline.signal,
+      })
+      .catch((error: unknown) => {
+        deadline.signal.throwIfAborted();
+        throw new LegateError(
+          'PEER_UNREACHABLE',
+          `no answer to ${method} ${request.url}: ${reasonOf(error)}`,
+        );
+      });
     const answer = await readAnswer(response, isEnough);
     this.#answers.push(answer);
     return answer;
