@@ -130,7 +130,7 @@ export function contextMismatch(contextId: string): LegateError {
   });
 }
 
-/** A message was validated when it was admitted; here it is only told from something else. */
+/** A message was validated when it was admitted; here it is only distinguished from other values. */
 const message = z.custom<Message>(
   (value) =>
     z.object({ messageId: z.string(), parts: z.array(z.unknown()) }).safeParse(value).success,

@@ -25,7 +25,7 @@ interface CancelTarget {
   readonly replica: string;
   readonly owner: string;
   readonly taskId: string;
-  /** Who wants it to be cancelled. */
+  /** Who cancels it. */
   readonly caller: Caller;
   readonly metadata: JsonObject | undefined;
 }
@@ -49,7 +49,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
   // 0.3 knows no repeated cancel: a task that has ended cannot be canceled, a canceled one included.
   if (isTerminal(record.state)) return ended(record, call.version !== '0.3');
   const target = { ...options, taskId: id, caller: call.caller, metadata };
-  await carryOutCancel(target);
+  await requestCancel(target);
   let triedAt = settings.scheduler.now();
   const check = async (): Promise<Json<Task> | undefined> => {
     const current = await store.load(id, owner);
@@ -59,7 +59,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
     const now = settings.scheduler.now();
     if (isInterrupted(current.state) && Math.abs(now - triedAt) >= settings.pollIntervalMs) {
       triedAt = now;
-      await carryOutCancel(target);
+      await requestCancel(target);
     }
     return undefined;
   };
@@ -67,10 +67,10 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
 }
 
 /** Stores the cancellation request and makes the runner of the task act on it. */
-export async function carryOutCancel(target: CancelTarget): Promise<void> {
-  const wish = await target.settings.store.requestCancel(target.taskId);
-  if (wish?.running === true) target.turns.stop(target.taskId, 'cancel');
-  else if (wish !== undefined) await cancelIdle(target, wish.queued);
+export async function requestCancel(target: CancelTarget): Promise<void> {
+  const requested = await target.settings.store.requestCancel(target.taskId);
+  if (requested?.running === true) target.turns.stop(target.taskId, 'cancel');
+  else if (requested !== undefined) await cancelIdle(target, requested.queued);
 }
 
 /** Cancelling again answers as the first time; what ended otherwise cannot be cancelled any more. */

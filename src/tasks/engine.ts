@@ -74,7 +74,7 @@ export class Engine {
     this.#tokens = new PageTokens(settings.pageTokenKey);
     this.#unwatch = settings.store.watch(
       ({ taskId }) => this.#notice(taskId),
-      () => this.#maintenance.lookAgain(),
+      () => this.#maintenance.poll(),
     );
   }
 

@@ -5,12 +5,12 @@ import type { Hub } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import type { Turns } from './turns.ts';
 
-/** Turns taken over at once, and things of each kind swept at once. */
+/** Turns taken over, and expired rows of each kind deleted, per query. */
 const batch = 100;
 
 /**
- * What an engine does beside its requests: takes over turns of dead replicas, looks for events and
- * cancel requests of which no notice came, and deletes what is over.
+ * The periodic work of an engine: takes over turns of dead replicas, polls for events and cancellation
+ * requests whose notices were lost, and deletes what has expired.
  */
 export class Maintenance {
   readonly #settings: EngineSettings;
@@ -52,7 +52,7 @@ export class Maintenance {
     });
     this.#repeated = [
       this.#every(sweepIntervalMs, () => this.#sweep()),
-      ...(store.shared ? [this.#every(pollIntervalMs, () => this.#lookAgain())] : []),
+      ...(store.shared ? [this.#every(pollIntervalMs, () => this.#poll())] : []),
     ];
   }
 
@@ -76,13 +76,13 @@ export class Maintenance {
     else logger.info({ skewMs }, 'store.clock_skew.over');
   }
 
-  /** Notices were lost. */
-  lookAgain(): void {
-    this.#lookAgain().catch((error: unknown) => this.#failed(error));
+  /** Polls at once: notices were lost. */
+  poll(): void {
+    this.#poll().catch((error: unknown) => this.#failed(error));
   }
 
-  /** Looks for what notices would have told. */
-  async #lookAgain(): Promise<void> {
+  /** Reads what lost notices would have announced. */
+  async #poll(): Promise<void> {
     this.#hub.wakeAll();
     this.#hub.askAgain((taskId) => this.#turns.find(taskId) !== undefined);
     if (this.#turns.size === 0) return;

@@ -52,7 +52,7 @@ export type TurnOutcome =
       readonly task: Json<Task>;
       readonly next: TurnRecord | undefined;
       /** The task was to be cancelled when the turn had already come to another end. */
-      readonly isCancelLeft: boolean;
+      readonly isCancelPending: boolean;
     }
   | {
       readonly kind: 'message';
@@ -435,8 +435,8 @@ export class TurnRun implements Run {
       ...endWrites(this, end.context, kept),
     });
     const next = await written;
-    const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
-    return { kind: 'task', task, next, isCancelLeft };
+    const isCancelPending = this.#isCancelRequested && !isTerminal(task.value.status.state);
+    return { kind: 'task', task, next, isCancelPending };
   }
 }
 

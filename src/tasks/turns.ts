@@ -3,7 +3,7 @@ import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
 import { reportedOutage, type TaskRecord, type TurnRecord } from '../store/index.ts';
 import { decodeTurnRequest, type TurnRequest } from './call.ts';
 import { InFlightTurns } from './in-flight.ts';
-import { carryOutCancel } from './cancel.ts';
+import { requestCancel } from './cancel.ts';
 import { commandRequestOf } from './command-run.ts';
 import { Commands } from './commands.ts';
 import type { Hub } from './log-reader.ts';
@@ -31,20 +31,20 @@ export class Turns {
   /** By task: a task has at most one running turn. */
   readonly #running = new Map<string, Run>();
   readonly #byKey = new Map<string, Run>();
-  /** Turns that wait until one of those that run has ended, in their order; each starts by a call. */
+  /** Start functions of turns that wait for a slot, in order of arrival. */
   readonly #waiting = new Set<() => void>();
   /** Turns that run or wait. */
   #active = 0;
   /** Turns that run: at most `maxRunningTurns`. */
   #slots = 0;
-  /** What must come to its end before this process may go, besides the turns themselves. */
-  readonly #errands = new Set<Promise<unknown>>();
+  /** Claims and cancellations that a drain waits for, besides the turns. */
+  readonly #background = new Set<Promise<unknown>>();
   #idle: (() => void)[] = [];
   #isDraining = false;
   #isClosed = false;
   readonly #meter: TurnMeter;
   /** Turns that ran here and were abandoned because the store was away for too long, and their attempt. */
-  #givenUp = new Map<number, number>();
+  #abandoned = new Map<number, number>();
 
   constructor(settings: EngineSettings, hub: Hub, replica: string) {
     this.#settings = settings;
@@ -58,7 +58,7 @@ export class Turns {
     return this.#active;
   }
 
-  /** Nothing starts here any more. */
+  /** Whether new turns are refused. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -98,14 +98,14 @@ export class Turns {
    */
   takeOver(limit: number, { sparesExpired = false } = {}): Promise<number> {
     if (this.#isDraining) return Promise.resolve(0);
-    return this.#errand(this.#claim(limit, sparesExpired));
+    return this.#inBackground(this.#claim(limit, sparesExpired));
   }
 
   async #claim(limit: number, sparesExpired: boolean): Promise<number> {
     const { store, agent } = this.#settings;
     const snapshot = this.inFlight.snapshot();
-    const givenUp = this.#givenUp;
-    this.#givenUp = new Map();
+    const abandoned = this.#abandoned;
+    this.#abandoned = new Map();
     try {
       const turns = await store.takeOver({
         agent: agent.name,
@@ -116,13 +116,13 @@ export class Turns {
       });
       for (const turn of turns) {
         if (await snapshot.isStarted(turn)) continue;
-        const failed = givenUp.get(turn.id);
+        const failed = abandoned.get(turn.id);
         if (failed === undefined) this.follow(turn);
         else this.#runAgain(turn, failed);
       }
       return turns.length;
     } catch (error) {
-      for (const [id, attempt] of givenUp) this.#givenUp.set(id, attempt);
+      for (const [id, attempt] of abandoned) this.#abandoned.set(id, attempt);
       throw error;
     } finally {
       snapshot.end();
@@ -213,7 +213,7 @@ export class Turns {
   }
 
   get #isBusy(): boolean {
-    return this.#active > 0 || this.#errands.size > 0;
+    return this.#active > 0 || this.#background.size > 0;
   }
 
   #close(): void {
@@ -234,9 +234,9 @@ export class Turns {
       const outcome = await this.#meter.measure(run);
       this.#leave(run, turn);
       if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
-      if (outcome.kind === 'task' && outcome.isCancelLeft) this.#cancelAfter(run);
+      if (outcome.kind === 'task' && outcome.isCancelPending) this.#cancelAfter(run);
       if (outcome.kind === 'lost' && !(outcome.error instanceof TurnLost)) {
-        this.#givenUp.set(turn.id, turn.attempt);
+        this.#abandoned.set(turn.id, turn.attempt);
       }
       return outcome;
     } finally {
@@ -281,9 +281,9 @@ export class Turns {
     const [settings, hub, replica] = [this.#settings, this.#hub, this.#replica];
     const target = { settings, hub, replica, turns: this, owner, taskId, caller };
     const work = retryWhileUnavailable(settings.scheduler, () =>
-      carryOutCancel({ ...target, metadata: undefined }),
+      requestCancel({ ...target, metadata: undefined }),
     );
-    this.#errand(work).catch((error: unknown) => {
+    this.#inBackground(work).catch((error: unknown) => {
       settings.logger.error({ taskId, error }, 'tasks.cancel.failed');
     });
   }
@@ -297,24 +297,24 @@ export class Turns {
     if (!this.#isBusy) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #errand<T>(work: Promise<T>): Promise<T> {
-    const errand = work.finally(() => {
-      this.#errands.delete(errand);
+  #inBackground<T>(work: Promise<T>): Promise<T> {
+    const tracked = work.finally(() => {
+      this.#background.delete(tracked);
       this.#settle();
     });
-    this.#errands.add(errand);
-    return errand;
+    this.#background.add(tracked);
+    return tracked;
   }
 
   /** Runs a turn that came to this replica from the store. */
   follow(turn: TurnRecord): void {
-    this.#errand(this.#take(turn)).catch((error: unknown) => this.#notStarted(turn, error));
+    this.#inBackground(this.#take(turn)).catch((error: unknown) => this.#notStarted(turn, error));
   }
 
   /** Runs a turn whose attempt has failed here, of which the store does not know. */
   #runAgain(turn: TurnRecord, failed: number): void {
-    this.#errand(this.#take({ ...turn, attempt: failed + 1 })).catch((error: unknown) => {
-      this.#givenUp.set(turn.id, failed);
+    this.#inBackground(this.#take({ ...turn, attempt: failed + 1 })).catch((error: unknown) => {
+      this.#abandoned.set(turn.id, failed);
       this.#notStarted(turn, error);
     });
   }
