@@ -7,12 +7,8 @@ import { retry, sleep, until } from '../../time/index.ts';
 import type { WorkingMemory } from '../memory/working-memory.ts';
 import { type AnswerContent, outcomeNotice, saveResult } from './answers.ts';
 import type { Conversations } from './conversations.ts';
-import type {
-  Invocation,
-  InvocationOutcome,
-  PeerTransport,
-  InvocationStore,
-} from './invocation.ts';
+import type { Invocation, InvocationOutcome, PeerTransport } from './invocation.ts';
+import type { InvocationStore } from './invocation-store.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Json } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
-import { InvocationStore } from './invocation.ts';
+import { InvocationStore } from './invocation-store.ts';
 
 test('an invocation of an earlier version is read with its present names', async () => {
   const store = await openStore({ type: 'memory' });

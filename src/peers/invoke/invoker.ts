@@ -21,7 +21,6 @@ import { contentOf, textOfParts } from './answers.ts';
 import { Calls, type WaitOptions } from './calls.ts';
 import type { Conversations } from './conversations.ts';
 import {
-  InvocationStore,
   type Invocation,
   type InvocationOrigin,
   type InvocationSession,
@@ -29,6 +28,7 @@ import {
   type PeerEvent,
   type PeerTransport,
 } from './invocation.ts';
+import { InvocationStore } from './invocation-store.ts';
 import {
   checkRequest,
   firstMessage,
