@@ -105,7 +105,7 @@ export async function loadPacked(
 }
 
 /**
- * Whether a file begins as a package of Legate does; models of Rasa do not. Reads no more than its beginning.
+ * Whether a file is a package of Legate and not a model of Rasa, by its first bytes.
  * @example const packages = files.filter((file) => isPackage(file));
  */
 export function isPackage(file: string): boolean {
