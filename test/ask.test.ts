@@ -1,26 +1,24 @@
 /** Reading an answer is one call, over every way to reach an agent. */
 import { afterEach, expect, test, vi } from 'vitest';
 import {
-  type Answer,
   agent,
+  type Answer,
+  artifact,
   chunk,
+  completed,
   connect,
+  data,
+  failed,
+  file,
   inputRequired,
   type InvocationResult,
   LegateError,
   llmAgent,
   message,
   remoteAgent,
+  reply,
   Runner,
   serve,
-} from '../src/index.ts';
-import {
-  artifact,
-  completed,
-  data,
-  failed,
-  file,
-  reply,
   text,
   textOf,
   working,

@@ -1,7 +1,6 @@
 /** A stream of text says where it ends: over every binding, in both versions, and to other clients. */
-import { StreamResponse } from '@a2a-js/sdk';
+import { AgentCard, SendMessageRequest, StreamResponse } from '@a2a-js/sdk';
 import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
-import { AgentCard, SendMessageRequest } from '@a2a-js/sdk';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {

@@ -3,8 +3,7 @@ import { scriptedModel } from '../models/index.ts';
 import { openMemory } from '../store/index.ts';
 import { llmAgent } from './llm/llm-agent.ts';
 import { Conversation } from './testing/conversation.ts';
-import { loadArtifact } from './artifacts.ts';
-import { Artifacts } from './artifacts.ts';
+import { Artifacts, loadArtifact } from './artifacts.ts';
 
 const scope = { agent: 'clerk', caller: { tenant: '', subject: 'alice' }, sessionId: 's1' };
 

@@ -8,8 +8,8 @@ import {
   type OptionNames,
   type Part,
   ownerOf,
+  toParts,
 } from '../protocol/index.ts';
-import { toParts } from '../protocol/index.ts';
 import { type Children, shareFrame, TurnFrame } from './turn-frame.ts';
 import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
 import { isEnd } from './turn-output.ts';

@@ -1,5 +1,10 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
-import { didYouMean, suggest } from '../protocol/index.ts';
+import {
+  didYouMean,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  suggest,
+} from '../protocol/index.ts';
 import { type Path, type Place, type ProblemDetails, type Problems, TextError } from './problem.ts';
 import type { YamlFile } from './yaml-file.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { LegateError } from '../protocol/index.ts';
-import { didYouMean } from '../protocol/index.ts';
+import { didYouMean, LegateError } from '../protocol/index.ts';
 import { formatPath, formatProblem, locate, Problems } from './problem.ts';
 
 const at = (file: string, line: number, column: number) => ({

@@ -6,8 +6,8 @@ import {
   buildAssistant,
   type Command,
   loadProject,
+  type TurnResult,
 } from '../../src/assistant/index.ts';
-import type { TurnResult } from '../../src/assistant/index.ts';
 import { templateOf } from '../../src/cli/init/template.ts';
 import { isJsonObject, type JsonValue } from '../../src/protocol/index.ts';
 import { blocksOf } from '../newcomer/markdown.ts';

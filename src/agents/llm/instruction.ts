@@ -1,5 +1,4 @@
-import { type JsonValue, textOfValue } from '../../protocol/index.ts';
-import { invalidConfiguration } from '../../protocol/index.ts';
+import { invalidConfiguration, type JsonValue, textOfValue } from '../../protocol/index.ts';
 import type { Session } from '../agent.ts';
 
 const placeholder = /\{((?:app:|user:|temp:)?[A-Za-z_][\w.-]*)(\?)?\}/g;

@@ -1,11 +1,13 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { artifact, data, isJsonObject } from '../../protocol/index.ts';
 import {
+  artifact,
   codeOfErrorType,
+  data,
   invalidConfiguration,
-  LegateError,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
+  LegateError,
 } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd, TurnEvent } from '../agent.ts';

@@ -25,8 +25,7 @@ import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import { Sender } from '../exchange.ts';
 import type { MessageSigner } from '../identity/signer.ts';
 import type { Bus } from '../transport/bus.ts';
-import { checkBusName } from '../transport/checks.ts';
-import { brokerRequirement } from '../transport/checks.ts';
+import { brokerRequirement, checkBusName } from '../transport/checks.ts';
 import { queueTransport, type ReplyBox } from './queue-transport.ts';
 
 /**

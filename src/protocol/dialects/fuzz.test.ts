@@ -2,12 +2,10 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { json } from '../testing/arbitraries.ts';
 import * as arbitrary from '../testing/arbitraries.ts';
-import { readAgentCard } from '../index.ts';
+import { type Codec, readAgentCard, v03, v03Rest, v1 } from '../index.ts';
 import { LegateError } from '../errors.ts';
-import { fromJsonRpcError } from '../json-rpc.ts';
-import { parseJsonRpcRequest } from '../json-rpc.ts';
+import { fromJsonRpcError, parseJsonRpcRequest } from '../json-rpc.ts';
 import { fromRestError } from '../rest-error.ts';
-import { type Codec, v03, v03Rest, v1 } from '../index.ts';
 
 /** Names that decoders look for, so that arbitrary objects get past the first check. */
 const fieldNames = `

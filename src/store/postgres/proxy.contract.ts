@@ -1,5 +1,4 @@
-import { connect, createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** Stands between a store and its database, and plays the part of a bad network. */
 export interface BadNetwork extends AsyncDisposable {
