@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { type JsonObject, LegateError, type Part } from '../protocol/index.ts';
+import { type JsonObject, LegateError, type Part, textOf } from '../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../store/index.ts';
 import type { Caller, Clock } from './agent.ts';
-import { textOf } from './define.ts';
 import { jsonObject, part } from './stored.ts';
 import { type Tool, tool } from './tools/tool.ts';
 

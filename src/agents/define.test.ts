@@ -1,6 +1,7 @@
+import { textOf } from '../protocol/index.ts';
 import { expect, test } from 'vitest';
 import { scriptedModel } from '../models/index.ts';
-import { agent, type AgentFunction, completed, inputRequired, textOf, working } from './define.ts';
+import { agent, type AgentFunction, completed, inputRequired, working } from './define.ts';
 import { llmAgent } from './llm/llm-agent.ts';
 import { mcpTools } from './mcp/mcp-tools.ts';
 import { openApiTools } from './openapi/openapi-tools.ts';

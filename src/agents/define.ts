@@ -172,8 +172,6 @@ function isIterable(result: ReturnType<AgentFunction>): result is Generated {
   return Symbol.asyncIterator in result || Symbol.iterator in result;
 }
 
-export { textOf } from '../protocol/index.ts';
-
 type Content = string | Part | readonly Part[];
 
 /** Reports progress, with text or without. @example yield working('Looking it up') */

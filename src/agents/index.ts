@@ -18,9 +18,9 @@ export {
   inputRequired,
   rejected,
   reply,
-  textOf,
   working,
 } from './define.ts';
+export { textOf } from '../protocol/index.ts';
 export { checkAgent } from './check-agent.ts';
 export { drive, handsOver, isPause } from './drive.ts';
 export { EventChannel } from './event-channel.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { scriptedModel } from '../models/index.ts';
-import { artifact } from '../protocol/index.ts';
-import { agent, completed, failed, inputRequired, textOf } from './define.ts';
+import { artifact, textOf } from '../protocol/index.ts';
+import { agent, completed, failed, inputRequired } from './define.ts';
 import { llmAgent } from './llm/llm-agent.ts';
 import { runChild } from './run-child.ts';
 import { Conversation } from './testing/conversation.ts';

@@ -7,10 +7,10 @@ import {
   type Message,
   type Part,
   shortened,
+  textOf,
   textOfValue,
 } from '../../protocol/index.ts';
 import type { TurnEnd } from '../agent.ts';
-import { textOf } from '../define.ts';
 import {
   answered,
   type Ask,

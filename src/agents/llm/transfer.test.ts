@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { artifact } from '../../protocol/index.ts';
+import { artifact, textOf } from '../../protocol/index.ts';
 import { type ScriptedReply, scriptedModel } from '../../models/index.ts';
-import { agent, inputRequired, textOf } from '../define.ts';
+import { agent, inputRequired } from '../define.ts';
 import { tool } from '../tools/tool.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { llmAgent } from './llm-agent.ts';

@@ -1,16 +1,8 @@
 import { expect, test } from 'vitest';
-import { artifact, data } from '../../protocol/index.ts';
+import { artifact, data, textOf } from '../../protocol/index.ts';
 import { scriptedModel } from '../../models/index.ts';
 import type { Agent } from '../agent.ts';
-import {
-  agent,
-  authRequired,
-  completed,
-  inputRequired,
-  rejected,
-  textOf,
-  working,
-} from '../define.ts';
+import { agent, authRequired, completed, inputRequired, rejected, working } from '../define.ts';
 import { llmAgent } from '../llm/llm-agent.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { agentTool } from './agent-tool.ts';

@@ -8,11 +8,11 @@ import {
   message,
   type Message,
   type OptionNames,
+  textOf,
 } from '../../protocol/index.ts';
 import type { Agent, TurnEnd, TurnEvent } from '../agent.ts';
 import { checkAgent } from '../check-agent.ts';
 import { childTurn } from '../child-turn.ts';
-import { textOf } from '../define.ts';
 import { drive, isPause } from '../drive.ts';
 import { usageOf } from '../usage.ts';
 import { TurnOutput } from '../turn-output.ts';

@@ -5,12 +5,13 @@ import {
   invalidConfiguration,
   type JsonObject,
   type OptionNames,
-  type Part,
   ownerOf,
+  type Part,
+  textOf,
 } from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { agent, agentOptionNames, type AgentOptions, textOf } from '../define.ts';
+import { agent, agentOptionNames, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { joinSections } from '../turn-output.ts';

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { present } from '../../config/index.ts';
-import { checkOptions, data, type OptionNames, text, ownerOf } from '../../protocol/index.ts';
+import {
+  checkOptions,
+  data,
+  type OptionNames,
+  ownerOf,
+  text,
+  textOf,
+} from '../../protocol/index.ts';
 import { StoredFormat } from '../../store/index.ts';
 import { Deadline } from '../../time/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { agent, agentOptionNames, type AgentOptions, textOf } from '../define.ts';
+import { agent, agentOptionNames, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import type { ProgressEvent } from '../turn-output.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { artifact } from '../../protocol/index.ts';
+import { artifact, textOf } from '../../protocol/index.ts';
 import type { Agent } from '../agent.ts';
-import { agent, inputRequired, textOf } from '../define.ts';
+import { agent, inputRequired } from '../define.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { loop } from './loop.ts';
 import { route } from './route.ts';

@@ -1,17 +1,8 @@
 import { expect, test } from 'vitest';
 import { scriptedModel } from '../../models/index.ts';
-import { artifact, data } from '../../protocol/index.ts';
+import { artifact, data, textOf } from '../../protocol/index.ts';
 import type { Agent } from '../agent.ts';
-import {
-  agent,
-  chunk,
-  completed,
-  failed,
-  inputRequired,
-  rejected,
-  textOf,
-  working,
-} from '../define.ts';
+import { agent, chunk, completed, failed, inputRequired, rejected, working } from '../define.ts';
 import { llmAgent } from '../llm/llm-agent.ts';
 import { Conversation, type Said } from '../testing/conversation.ts';
 import { exitLoop, loop } from './loop.ts';
