@@ -248,7 +248,7 @@ test('the card declares a bearer token, or what the operator says', async () => 
   expect(oauth.schemes).toEqual({ oauth: scheme });
 });
 
-test('a key of the wrong type is told with the type that the algorithm needs', async () => {
+test('the error for a key of the wrong type names the type that the algorithm needs', async () => {
   const wrong = { keys: { publicKey: pem(p256.publicKey) }, algorithms: ['RS256'] as const };
   await expect(jwtVerifier(wrong)).rejects.toThrow(
     'jwt: the public key does not fit RS256: it is of type ec on the curve prime256v1, and RS256 needs an RSA key of at least 2048 bits',

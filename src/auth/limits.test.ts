@@ -113,7 +113,7 @@ test.each([
   expect(overReplicas(rate, burst)).toEqual(expected);
 });
 
-test('a place is taken until it is given back, once', () => {
+test('a permit is held until it is released, once', () => {
   const limit = new ConcurrencyLimit({ limit: 2, what: 'open streams' });
   const first = limit.enter('a');
   limit.enter('a');

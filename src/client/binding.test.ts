@@ -91,7 +91,7 @@ test('an answer that does not fit is the fault of the peer', async () => {
   });
 });
 
-test('a client lets go of what a former card led to, and of all when it is closed', async () => {
+test('a client closes the channels of a former card, and all channels when it is closed', async () => {
   let current = card;
   const origin = await webServer((_, response) => response.end(JSON.stringify(current)));
   const { binding, log } = recording();

@@ -132,7 +132,7 @@ describe.each(speeches)('repeating over $binding $version', (speech) => {
     expect(slept).toEqual([3000]);
   });
 
-  test('what is refused for good is not repeated', async () => {
+  test('permanent errors are not retried', async () => {
     const agent = await scriptedAgent(speech, {
       getTask: () => {
         throw new LegateError('TASK_NOT_FOUND', 'no task task-1');

@@ -45,7 +45,7 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     expect(agent.of('subscribeToTask')).toHaveLength(2);
   });
 
-  test('drops what a peer repeats after the last event seen', async () => {
+  test('drops events that a peer repeats after the last event seen', async () => {
     const agent = await scriptedAgent(speech, {
       sendStreamingMessage: (_, stream) => {
         stream.send({ task: task('TASK_STATE_WORKING') }, 1);
@@ -170,7 +170,7 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     ]);
   });
 
-  test('an error told as the first event is an error before the stream', async () => {
+  test('an error as the first event fails the call, and no stream opens', async () => {
     const refuse = (stream: { write(text: string): void; end(): void }) => {
       const error = { code: -32004, message: 'no streams today' };
       const frame = speech.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, error } : error;
@@ -271,7 +271,7 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     expect(await responses(client.sendStreamingMessage(answer))).toEqual(events);
   });
 
-  test('where streaming is not offered, the task is polled and told as a stream', async () => {
+  test('without streaming, the task is polled and its changes are delivered as a stream', async () => {
     const looks = [
       task('TASK_STATE_WORKING', { artifacts: [artifactOf('a', 'one ')] }),
       task('TASK_STATE_WORKING', { artifacts: [artifactOf('a', 'one ')] }),
@@ -429,7 +429,7 @@ test('a stream that opens with an update instead of a task can be resumed all th
   expect(got.map((each) => Object.keys(each)[0])).toEqual(['statusUpdate', 'task']);
 });
 
-test('messages of earlier turns are not told again', async () => {
+test('messages of earlier turns are not delivered again', async () => {
   const agent = await scriptedAgent(speech, {
     sendStreamingMessage: (_, stream) => {
       stream.send({ task: task('TASK_STATE_WORKING') });
@@ -475,7 +475,7 @@ test('a peer whose streams close at once without news is polled in the end', asy
   expect(agent.of('subscribeToTask')).toHaveLength(3);
 });
 
-test('a snapshot resent before the close is passed on, its artifacts already told', async () => {
+test('a snapshot before the close follows the chunks that only it has', async () => {
   const ended = task('TASK_STATE_COMPLETED', { artifacts: [artifactOf('a', 'one', 'two')] });
   const agent = await scriptedAgent(speech, {
     sendStreamingMessage: (_, stream) => {

@@ -54,7 +54,7 @@ test('what is missing leads from any point of a stream to the snapshot of a late
   );
 });
 
-test('a snapshot of what is known already brings nothing', () => {
+test('a snapshot without changes yields no events', () => {
   fc.assert(
     fc.property(streamOfUpdates, (events) => {
       const view = viewOf(events);

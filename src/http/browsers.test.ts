@@ -116,7 +116,7 @@ test('pages of listed origins may call, and no others', async () => {
   }
 });
 
-test('errors reach the pages too, with what they tell', async () => {
+test('pages can read errors and their headers', async () => {
   const port = await start({ cors: ['*'] });
   const refused = await ask(port, { path: '/tasks/none', headers: { origin: page } });
   expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([404, '*']);

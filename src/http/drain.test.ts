@@ -202,7 +202,7 @@ test('a server that stops answers what it has started, and takes nothing new', a
   await closed;
 });
 
-test('a turn that does not end in time is failed as interrupted, and its caller is told', async () => {
+test('a turn that does not end in time fails as interrupted, and its caller gets the error', async () => {
   const endless = agent({ name: 'endless' }, async function* (turn) {
     await new Promise((_resolve, reject) => {
       turn.signal.addEventListener('abort', () => reject(turn.signal.reason as Error));

@@ -487,7 +487,7 @@ test('a configuration that cannot be decoded is dead at once and does not hold u
   await dispatcher.stop();
 });
 
-test('what a process that died had claimed is delivered by the next one when the claim ends', async () => {
+test('deliveries claimed by a dead process are sent by another one when the claim expires', async () => {
   await setting(async ({ store, receiver, scheduler, dispatcher }) => {
     const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
     await task.append(1);

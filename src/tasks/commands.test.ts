@@ -148,7 +148,7 @@ describe('a command', () => {
     await expect(engine.command(key, loose, {})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('that fails changes nothing and lets others continue; only errors for callers are told', async () => {
+  test('that fails changes nothing and does not stop others; callers see only errors meant for them', async () => {
     const { counter } = counting();
     const engine = await start(counter);
     await expect(

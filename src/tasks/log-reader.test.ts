@@ -62,7 +62,7 @@ test('closing a stream ends a pull that waits for the next event', async () => {
   await engine.stop();
 });
 
-test('a subscriber is told when a plain message took the place of the task', async () => {
+test('a subscriber gets an error when a plain message replaced the task', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const talking = agent({ name: 'talking', replies: 'message' }, async function* () {
     await promise;

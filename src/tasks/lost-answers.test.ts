@@ -182,7 +182,7 @@ for (const [onInterrupted, state, attempts] of [
 }
 
 for (const pace of ['at once', 'after its first event']) {
-  test(`who waits for a turn that ends ${pace} is told when its end cannot be stored`, async () => {
+  test(`a caller waiting for a turn that ends ${pace} gets an error when the end cannot be stored`, async () => {
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     const talking = agent({ name: 'talking' }, async function* (turn) {
       yield artifact('x');
@@ -198,7 +198,7 @@ for (const pace of ['at once', 'after its first event']) {
   });
 }
 
-test('what meets an outage is not logged again and again, and nothing starts until it is over', async () => {
+test('an outage is logged once, and no turn starts until it is over', async () => {
   const shared = openShared();
   let isAway = false;
   const ran: number[] = [];
@@ -235,7 +235,7 @@ test('what meets an outage is not logged again and again, and nothing starts unt
   expect(lines).toEqual(['tasks.turn.taken_over']);
 });
 
-test('who waits for a turn behind others is told when the store stays away, and not before', async () => {
+test('a caller of a queued turn gets an error when the store stays unavailable, and not before', async () => {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   const slow = agent({ name: 'slow' }, async function* (turn) {
     await opened;
@@ -286,7 +286,7 @@ test('who waits for a turn behind others is told when the store stays away, and 
   await expect(third).resolves.toHaveProperty('task');
 });
 
-test('what an agent reads of its conversation waits for a store that is away', async () => {
+test('reads of a conversation by its agent wait while the store is unavailable', async () => {
   const shared = openShared();
   let tries = 0;
   const store = new Proxy(shared, {

@@ -62,7 +62,7 @@ async function complete(store: Store, { id, taskId }: TurnRecord): Promise<void>
   });
 }
 
-test('a replica that was taken for dead stops what others have taken over, when it is back', async () => {
+test('a replica whose lease had expired stops turns that others took over', async () => {
   const { engine, other, turns, answer, state } = await setting({ hears: false });
   state.isAway = true;
   const turn = await takeOver(other);

@@ -25,7 +25,7 @@ test('turns are counted by how they end, with the events they made', async () =>
   expect(text).toContain('legate_turn_duration_seconds_count{agent="');
 });
 
-test('the log says who asked for what, its state and its duration, and nothing of what was said', async () => {
+test('the log has caller, operation, state and duration, and no message content', async () => {
   const lines: string[] = [];
   const logger = createLogger({ write: (line) => lines.push(line) });
   const store = await openStore({ type: 'memory' });

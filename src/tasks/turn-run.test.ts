@@ -47,7 +47,7 @@ function deaf(): { agent: Agent; taken: string[]; end: () => void } {
   return { agent: made, taken, end: resolve };
 }
 
-test('a turn that is cancelled while it waits for room ends without asking the agent', async () => {
+test('a turn that is cancelled while it waits for a slot ends without running the agent', async () => {
   const { agent: busy, taken, end } = deaf();
   const engine = await start(busy, { maxRunningTurns: 1 });
   const first = await sendAtOnce(engine, 'first', 'a');
@@ -71,7 +71,7 @@ test('a turn that waits for a slot is cancelled at once, and its slot is release
   await expect.poll(() => taken).toEqual([first.id, third.id]);
 });
 
-test('a turn that still waits for room at shutdown is left to others, as if never started', async () => {
+test('a turn that waits for a slot at shutdown is released to other replicas, as if never started', async () => {
   const [store, other] = openMemoryReplicas(2);
   const { agent: busy } = deaf();
   const engine = await start(busy, { maxRunningTurns: 1 }, store);
@@ -85,7 +85,7 @@ test('a turn that still waits for room at shutdown is left to others, as if neve
   expect(await other?.takeOver(left)).toMatchObject([{ taskId: second.id, attempt: 1 }]);
 });
 
-test('an agent that answers with a message while the server stops is heard, and its state kept', async () => {
+test('a message that an agent answers with during shutdown is delivered, and its state stored', async () => {
   const begun = Promise.withResolvers<void>();
   const slow = agent({ name: 'slow', replies: 'message' }, async function* ({ signal }) {
     const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -26,7 +26,7 @@ test('waiting gives what the work gives, and leaves no listener', async () => {
   expect(listeners(signal)).toBe(0);
 });
 
-test('an abort ends the wait, also one from before, and the work may fail later unheard', async () => {
+test('an abort ends the wait, also an earlier one, and a later failure of the work is handled', async () => {
   const controller = new AbortController();
   const work = Promise.withResolvers<never>();
   const waiting = until(work.promise, controller.signal);
@@ -39,7 +39,7 @@ test('an abort ends the wait, also one from before, and the work may fail later 
   await new Promise((resolve) => setImmediate(resolve));
 });
 
-test('work that does not heed its signal is over in time all the same', async () => {
+test('work that ignores its signal ends in time nevertheless', async () => {
   const parent = new AbortController();
   const limit = { signal: parent.signal, milliseconds: 1, reason: () => new Error('late') };
   await expect(within(limit, () => new Promise(() => {}))).rejects.toThrow('late');

@@ -44,7 +44,7 @@ test('an artifact of an earlier turn is gone on with, or replaced, under its own
   ]);
 });
 
-test('what is known already is not delivered again, complete or not', () => {
+test('artifacts that were delivered are not delivered again, complete or not', () => {
   const first = new RemoteEvents();
   delivered(first, update('one', { lastChunk: true }));
   const later = new RemoteEvents({ delivered: first.delivered });

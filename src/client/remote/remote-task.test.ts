@@ -213,7 +213,7 @@ test('consent that was given elsewhere is found before anything is sent', async 
   expect(peer.taken).toEqual(['m-1']);
 });
 
-test('what is stored as a resume point is read back, and nothing else is', () => {
+test('a stored resume point is read back, and other values are refused', () => {
   const point: ResumePoint = {
     v: 2,
     state: 'asking',

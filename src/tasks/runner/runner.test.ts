@@ -63,7 +63,7 @@ test('events come as the agent makes them, and the result after them', async () 
   });
 });
 
-test('the end is saved before it is told', async () => {
+test('the end is stored before the caller gets it', async () => {
   const runner = runnerOf(
     agent({ name: 'saver' }, async function* (turn) {
       turn.session?.set('done', true);
@@ -103,7 +103,7 @@ test('a conversation continues in its session, and in no other', async () => {
   ]);
 });
 
-test('runs of one session wait for each other, those of others do not', async () => {
+test('runs of one session wait for each other, runs of different sessions do not', async () => {
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
   const runner = runnerOf(
@@ -218,7 +218,7 @@ test('a run that is not resumable has failed when its process is stopped', async
   });
 });
 
-test('a run is cancelled by its id, and remembers nothing of what it asked', async () => {
+test('a run is cancelled by its id, and its open question is dropped', async () => {
   const started = Promise.withResolvers<void>();
   const runner = runnerOf(
     agent({ name: 'endless' }, async function* (turn) {
@@ -240,7 +240,7 @@ test('a run is cancelled by its id, and remembers nothing of what it asked', asy
   expect(await runner.cancel('unknown')).toBe(false);
 });
 
-test('an agent that does not heed the signal is left behind', async () => {
+test('an agent that ignores the signal is abandoned', async () => {
   const runner = runnerOf(
     agent({ name: 'deaf' }, async function* () {
       yield working();
@@ -256,7 +256,7 @@ test('an agent that does not heed the signal is left behind', async () => {
   expect(await invocation.result()).toMatchObject({ state: 'canceled' });
 });
 
-test('a run that waits for an answer is cancelled too, and its agent is told', async () => {
+test('a run that waits for an answer is cancelled too, and its agent is notified', async () => {
   const told: unknown[] = [];
   const asker: Agent = {
     ...agent({ name: 'asker' }, async function* () {
@@ -403,7 +403,7 @@ test('sessions are made, listed, changed and deleted', async () => {
   expect(await runner.sessions.session({ caller, sessionId: 'other' }).get('user:last')).toBe('s1');
 });
 
-test('what was said in a session is remembered of its user, once', async () => {
+test('messages of a session are added to the memory of their user once', async () => {
   const store = openMemory();
   const runner = runnerOf(echo, { store });
   const memory = new Memory(store);
