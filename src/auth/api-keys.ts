@@ -5,7 +5,7 @@ import {
   bearerToken,
   checkIdentity,
   CredentialRefused,
-  digestOf,
+  secretDigest,
   type Identity,
   maxCredentialLength,
   singleHeader,
@@ -103,7 +103,7 @@ export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
       if (key === undefined) return undefined;
       if (key === '' || key.length > maxCredentialLength)
         throw new CredentialRefused('unusable key');
-      const digest = digestOf(key);
+      const digest = secretDigest(key);
       const known = fixed.get(digest) ?? (await filed?.current())?.get(digest);
       if (known !== undefined) return known;
       const record = await stored?.find(key);
@@ -120,7 +120,7 @@ function callersByDigest(keys: readonly KeyOfIdentity[]): ReadonlyMap<string, Ca
     keys.map(({ key, ...identity }) => {
       if (key === '') throw invalidConfiguration('an API key is empty');
       checkIdentity(identity, 'API key');
-      return [digestOf(key), toCaller('api-key', identity)];
+      return [secretDigest(key), toCaller('api-key', identity)];
     }),
   );
 }
@@ -259,7 +259,7 @@ export class ApiKeys {
       );
     }
     const now = this.#clock.now();
-    const digest = digestOf(key);
+    const digest = secretDigest(key);
     const { subject, tenant = '', displayName, scopes } = identity;
     const value: StoredKey = {
       subject,
@@ -280,7 +280,7 @@ export class ApiKeys {
 
   /** The identity of a key; undefined when it is unknown, expired or revoked. */
   async find(key: string): Promise<ApiKeyRecord | undefined> {
-    const digest = digestOf(key);
+    const digest = secretDigest(key);
     const now = this.#clock.now();
     const cached = this.#cache.get(digest);
     if (cached !== undefined && cached.until > now) return unexpired(cached.found, now);
@@ -361,7 +361,7 @@ export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
       );
     }
     checkIdentity(identity, 'bearer token');
-    return [digestOf(token), toCaller('bearer-token', identity)] as const;
+    return [secretDigest(token), toCaller('bearer-token', identity)] as const;
   });
   const known = new Map(entries);
   return {
@@ -371,7 +371,7 @@ export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
     async verify(request) {
       const token = bearerToken(request);
       if (token === undefined) return undefined;
-      const caller = known.get(digestOf(token));
+      const caller = known.get(secretDigest(token));
       if (caller === undefined) throw new CredentialRefused('unknown token');
       return caller;
     },

@@ -255,7 +255,7 @@ function valuesOf(value: string | readonly string[] | undefined): readonly strin
  * The SHA-256 of a secret, in hexadecimal. Secrets are looked up by it: how long that takes depends on
  * the digest, which a caller can't choose.
  */
-export function digestOf(secret: string): string {
+export function secretDigest(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
@@ -264,5 +264,5 @@ export function digestOf(secret: string): string {
  * @example if (!isSameSecret(configured, query.get('token') ?? '')) throw unauthenticated();
  */
 export function isSameSecret(expected: string, given: string): boolean {
-  return timingSafeEqual(Buffer.from(digestOf(expected)), Buffer.from(digestOf(given)));
+  return timingSafeEqual(Buffer.from(secretDigest(expected)), Buffer.from(secretDigest(given)));
 }
