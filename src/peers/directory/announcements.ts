@@ -1,5 +1,6 @@
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
-import { keyOf, type PeerRecord, type PeerRecords } from './peer.ts';
+import { foldName } from './fold-name.ts';
+import type { PeerRecord, PeerRecords } from './peer.ts';
 import { busNameOf } from './transport-kind.ts';
 
 /** An announcement of an agent on the bus. */
@@ -47,10 +48,10 @@ export async function applyAnnouncement(
     throw new LegateError('UNAUTHENTICATED', 'the announced card is not signed by a trusted key');
   }
   const card = readAgentCard(verified ?? announced);
-  if (sender !== undefined && keyOf(sender) !== keyOf(card.name)) {
+  if (sender !== undefined && foldName(sender) !== foldName(card.name)) {
     throw new LegateError('PERMISSION_DENIED', `${sender} announced the card of another agent`);
   }
-  if (keyOf(card.name) === keyOf(self)) return;
+  if (foldName(card.name) === foldName(self)) return;
   const existing = await records.get(card.name);
   const isProved = isCardVerified || sender !== undefined;
   checkProof(existing, isProved, at);
@@ -103,7 +104,7 @@ function ownInterfaces(
 ): AgentCard['supportedInterfaces'] {
   const own = supportedInterfaces.filter((each) => {
     const busName = busNameOf(each);
-    return busName === undefined ? isVerified : keyOf(busName) === keyOf(name);
+    return busName === undefined ? isVerified : foldName(busName) === foldName(name);
   });
   if (own.length > 0) return own;
   throw new LegateError('INVALID_PARAMS', 'the announced card has no interface on the bus');

@@ -13,8 +13,8 @@ import { repeat } from '../../time/index.ts';
 import { type Announcement, type AnnouncementRules, applyAnnouncement } from './announcements.ts';
 import { CardFetcher, type CardFetcherOptions } from './card-fetcher.ts';
 import type { KnownPeer } from './directory-files.ts';
+import { foldName } from './fold-name.ts';
 import {
-  keyOf,
   type Peer,
   type PeerCredential,
   type PeerRecord,
@@ -69,7 +69,7 @@ export class Directory {
   #refreshing: { stop(): void } | undefined;
 
   constructor(options: DirectoryOptions) {
-    const self = keyOf(options.self ?? '');
+    const self = foldName(options.self ?? '');
     this.#options = options;
     this.#scheduler = options.scheduler ?? systemScheduler;
     this.#logger = options.logger ?? silentLogger;
@@ -90,7 +90,7 @@ export class Directory {
     }
     for (const peer of options.wellKnown ?? []) {
       // Agents that share a configuration list each other and themselves.
-      if (keyOf(peer.name) !== self) this.#wellKnown.set(keyOf(peer.name), peer);
+      if (foldName(peer.name) !== self) this.#wellKnown.set(foldName(peer.name), peer);
     }
   }
 
@@ -99,7 +99,7 @@ export class Directory {
     this.#sessionStart = this.#scheduler.now();
     await this.#records.takeOverShared();
     for (const known of await this.#records.all()) {
-      const isLeft = known.origin === 'well-known' && !this.#wellKnown.has(keyOf(known.name));
+      const isLeft = known.origin === 'well-known' && !this.#wellKnown.has(foldName(known.name));
       if (isLeft) await this.#records.delete(known.name);
     }
     await Promise.all([...this.#wellKnown.values()].map((peer) => this.#seed(peer)));
@@ -138,7 +138,7 @@ export class Directory {
   /** The peer, to be called: a card that has to be verified is fetched again until it is. */
   async requireVerified(name: string): Promise<Peer> {
     const peer = await this.require(name);
-    const { verifyCard } = this.#wellKnown.get(keyOf(name)) ?? {};
+    const { verifyCard } = this.#wellKnown.get(foldName(name)) ?? {};
     if (verifyCard === undefined || peer.cardSource !== 'none') return peer;
     const { refreshed, reason = '' } = await this.refresh(name);
     if (refreshed) return this.require(name);
@@ -147,17 +147,16 @@ export class Directory {
 
   /** All peers in the order of their names; with a skill, those that have it. */
   async list(options: { readonly skill?: string } = {}): Promise<readonly Peer[]> {
-    const wanted = options.skill?.toLowerCase();
+    const wanted = options.skill === undefined ? undefined : foldName(options.skill);
     const records = (await this.#records.all()).filter(
-      ({ card }) =>
-        wanted === undefined || card.skills.some(({ id }) => id.toLowerCase() === wanted),
+      ({ card }) => wanted === undefined || card.skills.some(({ id }) => foldName(id) === wanted),
     );
     return Promise.all(records.map((record) => this.#peer(record)));
   }
 
   /** Our credential for a peer. Never log or show it. */
   async credential(name: string): Promise<PeerCredential | undefined> {
-    const wellKnown = this.#wellKnown.get(keyOf(name));
+    const wellKnown = this.#wellKnown.get(foldName(name));
     return wellKnown === undefined ? this.#records.credential(name) : wellKnown.credential;
   }
 
@@ -178,7 +177,7 @@ export class Directory {
 
   /** Adds a peer, or changes one that is not well-known. */
   async register(peer: WellKnownPeer): Promise<Peer> {
-    if (this.#wellKnown.has(keyOf(peer.name))) {
+    if (this.#wellKnown.has(foldName(peer.name))) {
       throw new LegateError(
         'PERMISSION_DENIED',
         `'${peer.name}' is a well-known agent; its entry is changed in the configuration only`,
@@ -227,7 +226,7 @@ export class Directory {
     try {
       const { origin } = record;
       const credential = await this.credential(name);
-      const verifyCard = this.#wellKnown.get(keyOf(name))?.verifyCard;
+      const verifyCard = this.#wellKnown.get(foldName(name))?.verifyCard;
       const fetched = await this.#fetch(record.url, {
         origin,
         credential,
@@ -254,9 +253,9 @@ export class Directory {
   /** Imports peers of another program; existing peers stay as they are. */
   async import(peers: readonly KnownPeer[]): Promise<number> {
     let count = 0;
-    const self = keyOf(this.#options.self ?? '');
+    const self = foldName(this.#options.self ?? '');
     for (const { name, url, card, credential, lastSeenAt } of peers) {
-      if (keyOf(name) === self || (await this.#records.get(name)) !== undefined) continue;
+      if (foldName(name) === self || (await this.#records.get(name)) !== undefined) continue;
       await this.#records.put({
         name,
         card: withInterfaces(card, name, url),

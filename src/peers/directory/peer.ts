@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AgentCard } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../../store/index.ts';
+import { foldName } from './fold-name.ts';
 
 /** Cards were decoded when they arrived, and may have lost their interfaces since. */
 const card = z.custom<AgentCard>(
@@ -97,7 +98,7 @@ export class PeerRecords {
     const credentials = { records, schema: peerCredential, clock };
     this.#peers = new RecordSpace({ ...peers, space: 'directory' });
     this.#credentials = new RecordSpace({ ...credentials, space: 'directory.credentials' });
-    this.#prefix = `${keyOf(agent)}\n`;
+    this.#prefix = `${foldName(agent)}\n`;
     this.#shared = {
       peers: new RecordSpace({ ...peers, space: 'peers' }),
       credentials: new RecordSpace({ ...credentials, space: 'peer-credentials' }),
@@ -111,7 +112,7 @@ export class PeerRecords {
   async takeOverShared(): Promise<void> {
     const { peers, credentials } = this.#shared;
     for (const record of await peers.values()) {
-      const key = keyOf(record.name);
+      const key = foldName(record.name);
       const credential = (await credentials.get(key))?.value;
       if (record.origin === 'registered' && (await this.get(record.name)) === undefined) {
         await this.put(record);
@@ -148,11 +149,6 @@ export class PeerRecords {
   }
 
   #keyOf(name: string): string {
-    return this.#prefix + keyOf(name);
+    return this.#prefix + foldName(name);
   }
-}
-
-/** Names are case-insensitive. */
-export function keyOf(name: string): string {
-  return name.normalize('NFC').toLowerCase();
 }

@@ -7,6 +7,7 @@ import {
 } from '../../protocol/index.ts';
 import type { PeerRequest } from '../../agents/index.ts';
 import { suggest } from '../../config/index.ts';
+import { foldName } from '../directory/fold-name.ts';
 import type { Peer } from '../directory/peer.ts';
 import { matchSkill } from '../trust/skill-match.ts';
 
@@ -43,7 +44,7 @@ export function checkRequest(request: InvokeRequest, self: string): void {
       );
     }
   }
-  if (agent.trim().toLowerCase() === self.toLowerCase()) {
+  if (foldName(agent.trim()) === foldName(self)) {
     throw invalid(
       `Cannot invoke yourself ('${agent}'). Use list_known_agents to find the correct external agent name.`,
     );

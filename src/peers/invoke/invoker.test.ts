@@ -351,6 +351,15 @@ test('an answer told twice is heard once', async () => {
   expect(told.notices).toHaveLength(1);
 });
 
+test('a peer whose name is sent in another Unicode form may answer', async () => {
+  const { invoker, transport, directory } = await start();
+  await directory.register({ name: 'Zo\u00eb', card: cardOf('zoe') });
+  const request = { agent: 'ZO\u00cb', skill: 'echo', message: 'hello' };
+  const { id } = await invoker.invoke(request, session);
+  const response = answerOf('TASK_STATE_COMPLETED', [text('hi')]);
+  expect(await transport.tell(id, { kind: 'answer', response, sender: 'zoe\u0308' })).toBe(true);
+});
+
 test('answers of others than the peer are not heard', async () => {
   const { invoker, transport, told, ask } = await start();
   const { id } = await ask();

@@ -13,6 +13,7 @@ import { retryWhileUnavailable, type Scheduler, systemScheduler } from '../../ta
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { Deadline, KeyedQueue } from '../../time/index.ts';
 import type { Directory } from '../directory/directory.ts';
+import { foldName } from '../directory/fold-name.ts';
 import type { Peer } from '../directory/peer.ts';
 import { type TransportKind, transportKindsOf } from '../directory/transport-kind.ts';
 import type { WorkingMemory } from '../memory/working-memory.ts';
@@ -367,7 +368,7 @@ export class Invoker {
 
   /** If the transport authenticates senders, only the peer itself may answer. */
   #isFrom({ sender }: PeerEvent, invocation: Invocation): boolean {
-    if (sender !== undefined) return sender.toLowerCase() === invocation.agent.toLowerCase();
+    if (sender !== undefined) return foldName(sender) === foldName(invocation.agent);
     return this.#calls.transportOf(invocation).proves?.(invocation) !== true;
   }
 

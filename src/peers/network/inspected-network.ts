@@ -1,5 +1,6 @@
 import type { NetworkProvider } from '../../http/index.ts';
 import { Json, type JsonObject, LegateError } from '../../protocol/index.ts';
+import { foldName } from '../directory/fold-name.ts';
 import { busNameOf } from '../directory/transport-kind.ts';
 import type { Peer } from '../directory/peer.ts';
 import {
@@ -56,7 +57,7 @@ export function inspectedNetwork(
           'INVALID_PARAMS',
           `unknown trust level "${level}": use ${trustLevels.join(', ')}`,
         );
-      const wanted = approvedSkills?.map((skill) => skill.toLowerCase());
+      const wanted = approvedSkills?.map(foldName);
       const { approvedSkills: before } = await trust.find(subject);
       const revoked = wanted === undefined ? [] : before.filter((skill) => !wanted.includes(skill));
       if (revoked.length > 0) await trust.revoke(subject, { skills: revoked, by });

@@ -1,6 +1,7 @@
 import type { Turn } from '../../agents/index.ts';
 import type { AgentSkill, JsonObject } from '../../protocol/index.ts';
 import { rank } from '../../search/index.ts';
+import { foldName } from '../directory/fold-name.ts';
 
 /**
  * Other names of skills, by their ids.
@@ -31,11 +32,11 @@ export function matchSkill(
   options: SkillMatchOptions = {},
 ): AgentSkill | undefined {
   const { aliases = {}, searches = true } = options;
-  const folded = fold(wanted);
-  const exact = skills.find(({ id }) => fold(id) === folded);
+  const folded = foldName(wanted.trim());
+  const exact = skills.find(({ id }) => foldName(id) === folded);
   if (exact !== undefined) return exact;
   const byAlias = skills.find(({ id }) =>
-    aliasesOf(aliases, id).some((name) => fold(name) === folded),
+    aliasesOf(aliases, id).some((name) => foldName(name) === folded),
   );
   if (byAlias !== undefined || !searches) return byAlias;
   const [best, second] = rank(wanted, skills, ({ id, name, description }) =>
@@ -47,10 +48,6 @@ export function matchSkill(
 
 function aliasesOf(aliases: SkillAliases, id: string): readonly string[] {
   return Object.hasOwn(aliases, id) ? (aliases[id] ?? []) : [];
-}
-
-function fold(name: string): string {
-  return name.normalize('NFC').trim().toLowerCase();
 }
 
 /**

@@ -3,6 +3,7 @@ import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore, type RecordWrite } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { foldName } from '../directory/fold-name.ts';
 import {
   isAtLeast,
   isProved,
@@ -120,7 +121,7 @@ export class TrustLedger {
     return this.#change(
       subject,
       (entry) => {
-        const approvedSkills = [...new Set([...entry.approvedSkills, ...skills.map(fold)])];
+        const approvedSkills = [...new Set([...entry.approvedSkills, ...skills.map(foldName)])];
         if (approvedSkills.length > maxSkills) {
           throw new LegateError('INVALID_PARAMS', `more than ${maxSkills} approved skills`);
         }
@@ -135,7 +136,7 @@ export class TrustLedger {
     subject: TrustSubject,
     { skills, by }: { readonly skills?: readonly string[]; readonly by: string },
   ): Promise<TrustEntry> {
-    const lost = skills?.map(fold);
+    const lost = skills?.map(foldName);
     return this.#change(
       subject,
       (entry) =>
@@ -186,15 +187,11 @@ export class TrustLedger {
 
 /** Whether a skill is among the approved ones. */
 export function isApproved(entry: TrustEntry, skillId: string | undefined): boolean {
-  return skillId !== undefined && entry.approvedSkills.includes(fold(skillId));
+  return skillId !== undefined && entry.approvedSkills.includes(foldName(skillId));
 }
 
 function keyOf({ method, tenant, subject }: TrustSubject): string {
   return JSON.stringify([method, tenant, subject]);
-}
-
-function fold(skill: string): string {
-  return skill.normalize('NFC').toLowerCase();
 }
 
 const auditLine = z.object({

@@ -1,5 +1,6 @@
 import type { Caller } from '../../agents/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import { foldName } from '../directory/fold-name.ts';
 
 /**
  * What a caller may do, from less to more; each includes what is before it.
@@ -40,7 +41,7 @@ export function isProved({ method, subject }: TrustSubject): boolean {
  * @example peerSubject('Calendar') // { method: 'peer', tenant: '', subject: 'calendar' }
  */
 export function peerSubject(name: string): TrustSubject {
-  return { method: 'peer', tenant: '', subject: name.toLowerCase() };
+  return { method: 'peer', tenant: '', subject: foldName(name) };
 }
 
 /** @example trustName({ method: 'jwt', tenant: 'acme', subject: 'alice' }) // 'jwt:acme:alice' */

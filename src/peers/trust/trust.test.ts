@@ -303,6 +303,7 @@ test('names of subjects are read as they are written', () => {
   }
   expect(readTrustName('jwt:alice')).toEqual({ method: 'jwt', tenant: '', subject: 'alice' });
   expect(readTrustName('peer:Calendar')).toEqual(peerSubject('calendar'));
+  expect(readTrustName('peer:Zoe\u0301')).toEqual(peerSubject('ZO\u00c9'));
   for (const name of ['', 'jwt', 'jwt:', ':x'])
     expect(() => readTrustName(name)).toThrow(/invalid trust subject/);
 });
