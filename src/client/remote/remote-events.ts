@@ -4,8 +4,10 @@ import {
   isInterrupted,
   isTerminal,
   type JsonObject,
+  type Message,
   type Part,
   type SendMessageResponse,
+  type StreamResponse,
   type Task,
   taskBefore,
   TaskFold,
@@ -116,48 +118,64 @@ export class RemoteEvents {
     this.#frames += 1;
     if (frame.isRestart === true) this.#isLagging = false;
     if (frame.isGap === true) this.#isLagging = true;
-    if ('message' in response) {
-      const { parts, role, contextId } = response.message;
-      const isResult = this.#options.isLossy === true && frame.isFinal === true;
-      if (this.#fold === undefined || isResult) {
-        this.#contextId = contextId;
-        yield { kind: 'end', response };
-      } else if (role === 'ROLE_AGENT' && parts.length > 0) {
-        yield { kind: 'progress', parts };
+    if ('message' in response) yield* this.#message(response, frame.isFinal === true);
+    else if ('task' in response) yield* this.#task(response.task, frame, isFirst);
+    else if ('statusUpdate' in response) yield* this.#statusUpdate(response, frame, isFirst);
+    else yield* this.#artifactUpdate(response);
+  }
+
+  *#message(
+    response: Extract<StreamResponse, { message: Message }>,
+    isFinal: boolean,
+  ): Generator<RemoteEvent> {
+    const { parts, role, contextId } = response.message;
+    const isResult = this.#options.isLossy === true && isFinal;
+    if (this.#fold === undefined || isResult) {
+      this.#contextId = contextId;
+      yield { kind: 'end', response };
+    } else if (role === 'ROLE_AGENT' && parts.length > 0) {
+      yield { kind: 'progress', parts };
+    }
+  }
+
+  *#task(task: Task, frame: RemoteFrame, isFirst: boolean): Generator<RemoteEvent> {
+    const { isLossy = false } = this.#options;
+    if (this.#fold === undefined) yield* this.#open(task);
+    else this.#fold.apply({ task: completed(task, this.#fold.toTask()) });
+    const { artifacts = [], history = [], status } = task;
+    for (const artifact of artifacts) this.#count(artifact, false);
+    this.#size.messages(status.message === undefined ? history : [...history, status.message]);
+    this.#size.metadata(task.metadata);
+    // Over a lossless transport, a later snapshot has nothing new.
+    if (isFirst || isLossy) {
+      for (const artifact of artifacts) {
+        yield* this.#snapshot(artifact, frame.isFinal === true && isLossy);
       }
-      return;
     }
-    if ('artifactUpdate' in response) {
-      const { artifact, append, lastChunk } = response.artifactUpdate;
-      if (this.#fold === undefined) yield* this.#open(taskBefore(response));
-      this.#fold?.apply(response);
-      this.#count(artifact, append === true);
-      yield* this.#update(artifact, append === true, lastChunk === true);
-      return;
-    }
-    let metadata: JsonObject | undefined;
-    if ('task' in response) {
-      const { task } = response;
-      if (this.#fold === undefined) yield* this.#open(task);
-      else this.#fold.apply({ task: completed(task, this.#fold.toTask()) });
-      for (const artifact of task.artifacts ?? []) this.#count(artifact, false);
-      const { history = [], status } = task;
-      this.#size.messages(status.message === undefined ? history : [...history, status.message]);
-      this.#size.metadata(task.metadata);
-      // Over a lossless transport, a later snapshot has nothing new.
-      if (isFirst || this.#options.isLossy === true) {
-        for (const artifact of task.artifacts ?? []) {
-          yield* this.#snapshot(artifact, frame.isFinal === true && this.#options.isLossy === true);
-        }
-      }
-    } else {
-      if (this.#fold === undefined) yield* this.#open(taskBefore(response));
-      this.#fold?.apply(response);
-      metadata = response.statusUpdate.metadata;
-      this.#size.message(response.statusUpdate.status.message);
-      this.#size.metadata(metadata);
-    }
+    yield* this.#status(frame, isFirst, undefined);
+  }
+
+  *#statusUpdate(
+    response: Extract<StreamResponse, { statusUpdate: unknown }>,
+    frame: RemoteFrame,
+    isFirst: boolean,
+  ): Generator<RemoteEvent> {
+    const { status, metadata } = response.statusUpdate;
+    if (this.#fold === undefined) yield* this.#open(taskBefore(response));
+    this.#fold?.apply(response);
+    this.#size.message(status.message);
+    this.#size.metadata(metadata);
     yield* this.#status(frame, isFirst, metadata);
+  }
+
+  *#artifactUpdate(
+    response: Extract<StreamResponse, { artifactUpdate: unknown }>,
+  ): Generator<RemoteEvent> {
+    const { artifact, append, lastChunk } = response.artifactUpdate;
+    if (this.#fold === undefined) yield* this.#open(taskBefore(response));
+    this.#fold?.apply(response);
+    this.#count(artifact, append === true);
+    yield* this.#update(artifact, append === true, lastChunk === true);
   }
 
   *#open(task: Task): Generator<RemoteEvent> {
