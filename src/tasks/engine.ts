@@ -188,7 +188,7 @@ export class Engine {
     }
     if (admitted.kind === 'running') return this.#attach(admitted.taskId, request, call);
     if (admitted.kind === 'started' && this.#settings.agent.replies === 'message') {
-      const outcome = await Promise.race([admitted.run.spoken(), admitted.outcome]);
+      const outcome = await Promise.race([admitted.run.firstEvent(), admitted.outcome]);
       if (outcome?.kind === 'message') {
         admitted.reader?.close();
         return new EventStream({ first: [onlyEvent({ message: outcome.message })] });
@@ -223,8 +223,8 @@ export class Engine {
     const shown = withHistory(task, request.configuration?.historyLength);
     if (isTerminal(record.state)) return new EventStream({ first: [onlyEvent({ task: shown })] });
     const { messageId } = request.message;
-    const isNoted = hasMessage(task.value, messageId);
-    if (isNoted && closesOnInput(record.state)) {
+    const isLogged = hasMessage(task.value, messageId);
+    if (isLogged && closesOnInput(record.state)) {
       // The turn has just started, or it has ended with a question since it was found in flight.
       const again = await this.#follows(request, call);
       if (again.kind !== 'running') return this.#streamOf(again, request, call);
@@ -237,7 +237,7 @@ export class Engine {
       first: resumes ? [] : [taskEvent(shown, record.version)],
       reader: this.#follow(taskId, resumes ? seen : record.version),
       closes: closesOnInput,
-      ...(!isNoted && { awaitedMessage: messageId }),
+      ...(!isLogged && { awaitedMessage: messageId }),
       ...(call.signal !== undefined && { signal: call.signal }),
     });
   }

@@ -129,15 +129,15 @@ export class TurnRun implements Run {
   readonly #control: RunControl;
   readonly what = 'message';
   #isCancelRequested = false;
-  /** The agent was asked. */
+  /** The agent was called. */
   #hasStarted = false;
   /** The agent did not end by itself. */
   #broke = false;
   #mayReply: boolean;
-  #hasSpoken = false;
+  #hasEmitted = false;
   /** The turn may find open questions of other tasks: it starts a task, or continues a superseded one. */
   readonly #takesOver: boolean;
-  #firstEvent: (() => void) | undefined;
+  #onFirstEvent: (() => void) | undefined;
   #span: Span | undefined;
   /** The ends of older questions are stored. */
   #superseded: Promise<void> | undefined;
@@ -172,14 +172,14 @@ export class TurnRun implements Run {
     const isContinuation = options.request.message !== undefined;
     // After a rerun the status does not tell it any more.
     this.#takesOver = !isContinuation || isSuperseded(task.status) || options.turn.attempt > 1;
-    if (isContinuation && !isNoted(task, options.message.messageId)) {
+    if (isContinuation && !isLogged(task, options.message.messageId)) {
       this.#writer.emit({ message: options.message });
       // At once: a task that has the message and still asks would look as if that were the answer.
       this.#status('TASK_STATE_WORKING', {});
     }
     const asksForSteps =
       settings.steps === 'share' && options.request.extensions.includes(stepsExtension);
-    this.#view = new TurnView(options, asksForSteps ? (step) => this.#tell(step) : undefined);
+    this.#view = new TurnView(options, asksForSteps ? (step) => this.#emitStep(step) : undefined);
   }
 
   get taskId(): string {
@@ -195,11 +195,11 @@ export class TurnRun implements Run {
     return this.#view.attempt;
   }
 
-  /** Resolves when the agent has said anything besides its end. */
-  spoken(): Promise<undefined> {
+  /** Resolves once the agent has emitted an event besides its end. */
+  firstEvent(): Promise<undefined> {
     return new Promise((resolve) => {
-      if (this.#hasSpoken) resolve(undefined);
-      else this.#firstEvent = () => resolve(undefined);
+      if (this.#hasEmitted) resolve(undefined);
+      else this.#onFirstEvent = () => resolve(undefined);
     });
   }
 
@@ -316,7 +316,7 @@ export class TurnRun implements Run {
     if (completed.has(artifactId)) throw wasClosed(artifactId);
   }
 
-  /** The turn answers what other tasks of its conversation asked. */
+  /** Ends older tasks of the conversation that wait for an answer: this turn has it. */
   async #supersede(): Promise<void> {
     const { settings, hub, replica, owner } = this.#options;
     const { contextId, taskId } = this.#view;
@@ -346,7 +346,7 @@ export class TurnRun implements Run {
   }
 
   /** Sends a step to callers that requested steps. */
-  #tell(step: Step): void {
+  #emitStep(step: Step): void {
     this.#emit({ kind: 'working', metadata: { [stepsExtension]: step } });
   }
 
@@ -367,13 +367,13 @@ export class TurnRun implements Run {
           ...(event.lastChunk && { lastChunk: true }),
         },
       });
-    } else if (event.kind === 'working' && (this.#hasSpoken || !isBare(event))) {
+    } else if (event.kind === 'working' && (this.#hasEmitted || !isBare(event))) {
       this.#status('TASK_STATE_WORKING', event);
     }
     this.#writer.schedule();
-    this.#hasSpoken = true;
-    this.#firstEvent?.();
-    this.#firstEvent = undefined;
+    this.#hasEmitted = true;
+    this.#onFirstEvent?.();
+    this.#onFirstEvent = undefined;
   }
 
   #status(state: TaskState, said: Pick<TurnEnd, 'parts' | 'metadata'>): void {
@@ -394,41 +394,59 @@ export class TurnRun implements Run {
   }
 
   async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
-    const { settings, turn, replica } = this.#options;
-    if (this.#control.cause === 'lost') {
+    const { cause } = this.#control;
+    if (cause === 'lost') {
       // Where the store was away for too long, no other replica has ended the turn.
       throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
     }
-    const isCutOff = this.#control.cause === 'shutdown' && this.#broke;
+    const isCutOff = cause === 'shutdown' && this.#broke;
     if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasStarted)) {
-      if (this.#hasStarted) await this.#writer.flush();
-      await this.#store.release({ id: turn.id, replica, started: this.#hasStarted });
-      return { kind: 'released' };
+      return this.#release();
     }
     // Now, while the last piece of a text may still wait to be written. A question's answer may continue.
-    if (event.kind === 'completed' && this.#control.cause === undefined) {
+    if (event.kind === 'completed' && cause === undefined) {
       for (const artifactId of this.#check.open) this.#writer.complete(artifactId);
     }
     const kept = await this.#view.writes();
     const isReply = 'kind' in event && event.kind === 'message';
-    if (isReply && (this.#control.cause === undefined || this.#control.cause === 'shutdown')) {
-      const message = Json.of<Message>({
-        messageId: settings.scheduler.uuid(),
-        contextId: this.contextId,
-        role: 'ROLE_AGENT',
-        parts: event.parts,
-        ...(event.metadata !== undefined && { metadata: event.metadata }),
-      });
-      const { written } = this.#writer.end({
-        reply: message,
-        ...endWrites(this, event.context, kept),
-      });
-      return { kind: 'message', message, next: await written };
+    // Read again: the turn may have been asked to stop meanwhile.
+    const stopped = this.#control.cause;
+    if (isReply && (stopped === undefined || stopped === 'shutdown')) {
+      return this.#endWithReply(event, kept);
     }
-    const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
+    const end: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
+    return this.#endWithStatus(end, kept);
+  }
+
+  /** Lets another replica run the turn. */
+  async #release(): Promise<TurnOutcome> {
+    const { turn, replica } = this.#options;
+    if (this.#hasStarted) await this.#writer.flush();
+    await this.#store.release({ id: turn.id, replica, started: this.#hasStarted });
+    return { kind: 'released' };
+  }
+
+  /** A plain message takes the place of the task. */
+  async #endWithReply(
+    { parts, metadata, context }: Reply,
+    kept: readonly RecordWrite[],
+  ): Promise<TurnOutcome> {
+    const message = Json.of<Message>({
+      messageId: this.#options.settings.scheduler.uuid(),
+      contextId: this.contextId,
+      role: 'ROLE_AGENT',
+      parts,
+      ...(metadata !== undefined && { metadata }),
+    });
+    const { written } = this.#writer.end({ reply: message, ...endWrites(this, context, kept) });
+    return { kind: 'message', message, next: await written };
+  }
+
+  async #endWithStatus(own: TurnEnd, kept: readonly RecordWrite[]): Promise<TurnOutcome> {
+    const { settings } = this.#options;
     const { cause } = this.#control;
     const about = { settings, broke: this.#broke, view: this.#view };
-    const decided = cause === undefined ? said : decideEnd(said, cause, about);
+    const decided = cause === undefined ? own : decideEnd(own, cause, about);
     const end = this.#check.marked(settings.showErrors ? withReason(decided) : decided);
     const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
@@ -478,10 +496,9 @@ export function endWrites(
 }
 
 /**
- * Whether the turn wrote its message before it was given back or its process died. It is written
- * together with the word that it is being worked on: a task that asks has not heard of it, though it
- * may know another message of the same id.
+ * Whether the log has the turn's message from an earlier attempt. The message is written together with the
+ * status `working`, so a task that still asks lacks it, though it may have another message of the same id.
  */
-function isNoted({ status, history }: LiveTask, id: string): boolean {
+function isLogged({ status, history }: LiveTask, id: string): boolean {
   return !isInterrupted(status.state) && history.some(({ messageId }) => messageId === id);
 }
