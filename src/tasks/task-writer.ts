@@ -57,6 +57,19 @@ function storedOf(outcome: AppendOutcome): Stored {
   );
 }
 
+export interface TaskWriterOptions {
+  readonly task: LiveTask;
+  readonly snapshotVersion: number;
+  readonly store: Store;
+  readonly hub: Hub;
+  readonly scheduler: Scheduler;
+  readonly replica: string;
+  readonly turnId: number;
+  readonly onCancelRequested: () => void;
+  readonly onLost: (error: Error) => void;
+  readonly onDeliveries: () => void;
+}
+
 /**
  * Writes the events of one turn: persist, then publish. Events made while a write is under way are
  * written together by the next one, so a fast agent costs few transactions and a slow one no delay.
@@ -69,14 +82,7 @@ function storedOf(outcome: AppendOutcome): Stored {
  */
 export class TaskWriter {
   readonly task: LiveTask;
-  readonly #store: Store;
-  readonly #hub: Hub;
-  readonly #scheduler: Scheduler;
-  readonly #replica: string;
-  readonly #turnId: number;
-  readonly #onCancelRequested: () => void;
-  readonly #onLost: (error: Error) => void;
-  readonly #onDeliveries: () => void;
+  readonly #options: TaskWriterOptions;
   #snapshotVersion: number;
   #written: number;
   #pending: LogEvent[] = [];
@@ -86,29 +92,11 @@ export class TaskWriter {
   #ending: Promise<TurnRecord | undefined> | undefined;
   #failure: Error | undefined;
 
-  constructor(options: {
-    task: LiveTask;
-    snapshotVersion: number;
-    store: Store;
-    hub: Hub;
-    scheduler: Scheduler;
-    replica: string;
-    turnId: number;
-    onCancelRequested: () => void;
-    onLost: (error: Error) => void;
-    onDeliveries: () => void;
-  }) {
+  constructor(options: TaskWriterOptions) {
+    this.#options = options;
     this.task = options.task;
     this.#written = options.task.version;
     this.#snapshotVersion = options.snapshotVersion;
-    this.#store = options.store;
-    this.#hub = options.hub;
-    this.#scheduler = options.scheduler;
-    this.#replica = options.replica;
-    this.#turnId = options.turnId;
-    this.#onCancelRequested = options.onCancelRequested;
-    this.#onLost = options.onLost;
-    this.#onDeliveries = options.onDeliveries;
   }
 
   /** Whether the agent has to wait for the disk. */
@@ -128,8 +116,8 @@ export class TaskWriter {
   }
 
   /**
-   * Says that nothing more comes of a text: with its last piece, unless that is written already, else
-   * with an empty one, because readers are not to wait for a piece that may be the last.
+   * Marks a text as complete: in its last chunk if that is not written yet, else with an empty chunk, so that
+   * readers don't wait for another one.
    */
   complete(artifactId: string): void {
     const { id: taskId, contextId } = this.task;
@@ -150,23 +138,23 @@ export class TaskWriter {
     this.emit({ artifactUpdate: { taskId, contextId, artifact, append: true, lastChunk: true } });
   }
 
-  /** Sees to it that what was emitted is written soon. */
+  get #isWriting(): boolean {
+    return this.#writing !== undefined || this.#ending !== undefined;
+  }
+
+  /** Writes pending events after the current work of the event loop. */
   schedule(): void {
-    if (this.#scheduled || this.#writing !== undefined || this.#ending !== undefined) return;
-    if (this.#failure !== undefined) return;
+    if (this.#scheduled || this.#isWriting || this.#failure !== undefined) return;
     this.#scheduled = true;
-    this.#scheduler.defer(() => {
+    this.#options.scheduler.defer(() => {
       this.#scheduled = false;
-      const isBusy = this.#writing !== undefined || this.#ending !== undefined;
-      if (!isBusy && this.#pending.length > 0) void this.#start();
+      if (!this.#isWriting && this.#pending.length > 0) void this.#start();
     });
   }
 
-  /** Finds out whether the turn is still ours to write for; if not, it is lost. */
+  /** Writes, so that a turn that was taken over is found to be lost. A write that is in flight will do. */
   async probe(): Promise<void> {
-    // Any write tells, so one that is under way will do.
-    const isTold = this.#writing !== undefined || this.#ending !== undefined;
-    if (!isTold && this.#failure === undefined) await this.#start();
+    if (!this.#isWriting && this.#failure === undefined) await this.#start();
   }
 
   /** Resolves once everything emitted so far is stored. */
@@ -213,7 +201,7 @@ export class TaskWriter {
         this.#writing = undefined;
         this.#failure = toError(error);
         this.#pending = [];
-        this.#onLost(this.#failure);
+        this.#options.onLost(this.#failure);
       },
     );
     return this.#writing;
@@ -225,17 +213,19 @@ export class TaskWriter {
   }): Promise<TurnRecord | undefined> {
     const events = this.#pending;
     this.#pending = [];
-    const { status } = this.task;
+    const { id: taskId, status } = this.task;
+    const { hub, scheduler, replica, turnId, onCancelRequested, onDeliveries } = this.#options;
     const { reply, context, records } = end?.final ?? none;
+    const now = scheduler.now();
     const append: Append = {
-      taskId: this.task.id,
+      taskId,
       version: this.#written,
       events,
       state: status.state,
-      statusTime: timeOf(status.timestamp ?? '') || this.#scheduler.now(),
-      turn: { id: this.#turnId, replica: this.#replica },
-      replica: this.#replica,
-      now: this.#scheduler.now(),
+      statusTime: timeOf(status.timestamp ?? '') || now,
+      turn: { id: turnId, replica },
+      replica,
+      now,
       endsTurn: end !== undefined,
       snapshot: end?.snapshot,
       reply,
@@ -245,10 +235,10 @@ export class TaskWriter {
     const outcome = await this.#persist(append);
     this.#written += events.length;
     if (end?.snapshot !== undefined) this.#snapshotVersion = end.snapshot.version;
-    if (outcome.cancelRequested) this.#onCancelRequested();
-    if (outcome.deliveries) this.#onDeliveries();
-    if (reply !== undefined) this.#hub.wake(this.task.id);
-    else if (events.length > 0) this.#hub.publish(this.task.id, events);
+    if (outcome.cancelRequested) onCancelRequested();
+    if (outcome.deliveries) onDeliveries();
+    if (reply !== undefined) hub.wake(taskId);
+    else if (events.length > 0) hub.publish(taskId, events);
     return outcome.next;
   }
 
@@ -257,25 +247,27 @@ export class TaskWriter {
    * then the next one conflicts with our own events.
    */
   #persist(append: Append): Promise<Stored> {
-    return retryWhileUnavailable(this.#scheduler, async (attempt) => {
-      const outcome = await this.#store.append(append);
+    const { store, scheduler } = this.#options;
+    return retryWhileUnavailable(scheduler, async (attempt) => {
+      const outcome = await store.append(append);
       const isDecided = attempt === 1 || outcome.kind === 'appended';
       if (isDecided || !(await this.#isStored(append))) return storedOf(outcome);
-      const record = await this.#store.load(append.taskId);
+      const record = await store.load(append.taskId);
       return { cancelRequested: record?.cancelRequested === true, deliveries: true };
     });
   }
 
-  /** Whether a try whose answer was lost took effect: all that it wrote is there, or nothing. */
+  /** Whether an append whose answer was lost took effect. It is atomic. */
   async #isStored({ taskId, version, events, reply }: Append): Promise<boolean> {
+    const { store, turnId } = this.#options;
     if (reply !== undefined) {
-      const turn = await this.#store.loadTurn(this.#turnId);
+      const turn = await store.loadTurn(turnId);
       if (turn?.reply !== undefined) return turn.reply.text === reply.text;
       // Nothing but a reply makes an unfinished task vanish.
-      return (await this.#store.load(taskId)) === undefined;
+      return (await store.load(taskId)) === undefined;
     }
     // The first event alone does not tell: the replica that took the turn over may have started it the same way.
-    const stored = await this.#store.readEvents(taskId, version, events.length);
+    const stored = await store.readEvents(taskId, version, events.length);
     return (
       events.length > 0 && events.every(({ body }, index) => body.text === stored[index]?.body.text)
     );
