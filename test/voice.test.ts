@@ -63,6 +63,8 @@ const replaced: readonly (readonly [instead: string, found: RegExp])[] = [
   ['publicPolicy', /\bsealedPolicy\b/],
   ['proceed', /\bgoOn\b/],
   ['stillRunning', /\batWork\b/],
+  ['background work', /\berrands?\b/i],
+  ['requestCancel', /\bcarryOutCancel\b/],
   ['aborted', /\bbroken off\b/i],
   [
     'underscores in log events',
