@@ -98,7 +98,9 @@ for (const [name, listed] of Object.entries(queries)) {
     const nodes = [...nodesOf(plan)];
     expect(nodes.length).toBeGreaterThan(3);
     const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan');
-    expect(scanned.filter((node) => node['Relation Name'] !== 'open_tasks')).toEqual([]);
+    // The caller of the other lists has all open tasks.
+    const all = listed.owner === owner ? 'open_tasks' : undefined;
+    expect(scanned.filter((node) => node['Relation Name'] !== all)).toEqual([]);
     const pages = (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0);
     expect(pages).toBeLessThan(2_000);
   });
