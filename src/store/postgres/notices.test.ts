@@ -56,8 +56,7 @@ test('a single replica sends no notices; a replica that follows a task is notifi
   // The newcomer greets, the other greets back.
   await expect.poll(() => heard.length).toBeGreaterThan(2);
   const told: string[] = [];
-  // Version 0: what was appended before the others knew of the interest was not told.
-  second.watch(({ taskId, version }) => void (version > 0 && told.push(taskId)));
+  second.watch(({ taskId }) => void told.push(taskId));
   const leave = second.follow('late');
   await expect.poll(() => (first.notify('late', 2), told)).toContain('late');
   expect(changes()).toContainEqual(['late', 2]);
@@ -78,8 +77,36 @@ test('a store that comes later learns what the others follow', async () => {
   first.follow('t');
   const second = await open();
   const told: string[] = [];
-  first.watch(({ taskId, version }) => void (version > 0 && told.push(taskId)));
+  first.watch(({ taskId }) => void told.push(taskId));
   await expect.poll(() => (second.notify('t', 2), told)).toContain('t');
+});
+
+test('a follower learns of an append that came while its interest was on its way', () => {
+  // Payloads are delivered by hand.
+  const sent: string[] = [];
+  const send = async (payload: string): Promise<void> => void sent.push(payload);
+  const [runner, follower] = [new Notices(send, { graceMs: 0 }), new Notices(send, { graceMs: 0 })];
+  try {
+    const told: unknown[] = [];
+    follower.watch((notice) => told.push(notice));
+    runner.receive('["other"]');
+    follower.receive('["other"]');
+    follower.follow('t');
+    const interest = sent.pop() ?? '';
+    runner.notify('t', 7);
+    runner.notify('unheard', 8);
+    sent.length = 0;
+    runner.receive(interest);
+    for (const payload of sent) follower.receive(payload);
+    expect(told).toEqual([{ taskId: 't', version: 7 }]);
+    // A greeting repeats the interest, and nothing is announced again.
+    sent.length = 0;
+    runner.receive(interest);
+    expect(sent).toEqual([]);
+  } finally {
+    runner.close();
+    follower.close();
+  }
 });
 
 test('one that has just started to listen tells, for others may be about to greet', async () => {

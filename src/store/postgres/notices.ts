@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { LruMap } from '../../protocol/index.ts';
 import { repeat } from '../../time/index.ts';
 import type { Store } from '../contract.ts';
 import { Interest } from './interest.ts';
@@ -18,6 +19,8 @@ export const notifyStatement: Statement = {
 };
 /** Notices that may wait while the database is away; readers look again by themselves later. */
 const waitingLimit = 10_000;
+/** Appends that are remembered for stores whose interest is on its way: those of a second or so. */
+const untoldLimit = 5_000;
 /** How often a store announces itself and what it follows. */
 const greetingMs = 30_000;
 /** How long a new store assumes that others listen, before it has heard of any. */
@@ -26,7 +29,8 @@ const startupGraceMs = 5_000;
 /**
  * Notifies other replicas of changes, and this one of theirs. PostgreSQL wakes every listening
  * connection for each notice, so a store tells the others which tasks it follows, and appends to
- * tasks that no other store follows send nothing.
+ * tasks that no other store follows send nothing. A store that hears of a new interest announces what
+ * it appended to the task just before.
  *
  * A notice is sent after its change was committed, outside of any transaction: PostgreSQL commits
  * transactions with notices one by one. Notices that come while others are in flight are sent together.
@@ -39,6 +43,8 @@ export class Notices {
   readonly #interest: Interest;
   /** Tasks that this store follows, and how often. */
   readonly #followed = new Map<string, number>();
+  /** The last version of tasks that no other store followed. */
+  readonly #untold = new LruMap<number>(untoldLimit);
   readonly #greetings: { stop(): void };
   readonly #now: () => number;
   /** On the monotonic clock: after this time, a store that was not heard of does not exist. */
@@ -98,10 +104,7 @@ export class Notices {
     const count = this.#followed.get(taskId) ?? 0;
     this.#followed.set(taskId, count + 1);
     if (count === 0 && !this.#isAlone) {
-      this.#tell(toInterest(this.#origin, 'follow', [taskId]), () => {
-        // What was appended before the others knew was not told.
-        for (const { listener } of this.#watchers) listener({ taskId, version: 0 });
-      });
+      this.#tell(toInterest(this.#origin, 'follow', [taskId]));
     }
     let isFollowing = true;
     return () => {
@@ -117,6 +120,7 @@ export class Notices {
   /** Announces a change, if another store follows the task. */
   notify(taskId: string, version: number): void {
     if (this.#interest.isFollowed(taskId)) this.announce(taskId, version);
+    else this.#untold.set(taskId, version);
   }
 
   /** Tells all other stores of a change. */
@@ -142,9 +146,19 @@ export class Notices {
     }
   }
 
-  #tell(payloads: readonly string[], sent: () => void = () => {}): void {
+  #tell(payloads: readonly string[]): void {
     // What does not arrive is told again by the next greeting; until then readers poll.
-    Promise.all(payloads.map((payload) => this.#send(payload))).then(sent, () => {});
+    Promise.all(payloads.map((payload) => this.#send(payload))).catch(() => {});
+  }
+
+  /** Followers have read the log before their interest arrived here. */
+  #announceUntold(taskIds: readonly string[]): void {
+    for (const taskId of taskIds) {
+      const version = this.#untold.get(taskId);
+      if (version === undefined) continue;
+      this.#untold.delete(taskId);
+      this.announce(taskId, version);
+    }
   }
 
   async #sendWaiting(): Promise<void> {
@@ -174,7 +188,10 @@ export class Notices {
       for (const [taskId, version] of notice.changes) {
         for (const { listener } of this.#watchers) listener({ taskId, version });
       }
-    } else this.#interest[notice.kind](origin, notice.taskIds);
+    } else {
+      this.#interest[notice.kind](origin, notice.taskIds);
+      if (notice.kind === 'follow') this.#announceUntold(notice.taskIds);
+    }
   }
 }
 
