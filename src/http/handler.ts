@@ -84,7 +84,7 @@ async function route(
   }
   if (path === '/.well-known/jwks.json' && service.jwks !== undefined) {
     requireMethod(method, response, 'GET', 'HEAD');
-    return sendKeys(response, service.jwks());
+    return sendKeys(response, await service.jwks());
   }
   if (!options.hasA2a) throw routeNotFound(path, options.index);
   if (path === options.rpcPath) {

@@ -1,6 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../test/support/stores.ts';
+import { silentLogger } from '../telemetry/index.ts';
 import {
   bodySigner,
   generateSigningKey,
@@ -8,6 +12,7 @@ import {
   readSigningKey,
   verifyBodySignature,
 } from './body-signature.ts';
+import { rotatingSigner, signingKeyFiles } from './push-section.ts';
 
 const facts = { audience: 'https://example.com/hook', id: 't/c/1', now: 1_000_000 };
 const body = '{"statusUpdate":{"taskId":"ü"}}';
@@ -16,7 +21,7 @@ test('a signed body verifies with the published keys and tells its id', async ()
   const signer = bodySigner([generateSigningKey()]);
   const signature = await signer.sign(body, facts);
   expect(signature).toMatch(/^[\w-]+\.\.[\w-]+$/);
-  const options = { keys: signer.jwks(), ...facts };
+  const options = { keys: await signer.jwks(), ...facts };
   expect(await verifyBodySignature(signature, body, options)).toEqual({ id: 't/c/1' });
   expect(await verifyBodySignature(signature, Buffer.from(body), options)).toEqual({ id: 't/c/1' });
 });
@@ -30,7 +35,7 @@ test.each([
 ])('%s is refused', async (_what, change) => {
   const signer = bodySigner([generateSigningKey({ kid: 'k' })]);
   const signature = await signer.sign(body, facts);
-  const given = { body, keys: signer.jwks(), ...facts, ...change };
+  const given = { body, keys: await signer.jwks(), ...facts, ...change };
   await expect(verifyBodySignature(signature, given.body, given)).rejects.toMatchObject({
     code: 'UNAUTHENTICATED',
   });
@@ -49,9 +54,32 @@ test.each(['', 'a', 'a.b', 'a.b.c', '..', 'e30..'])(
 test('a former key stays published while a new one signs', async () => {
   const former = generateSigningKey();
   const current = generateSigningKey();
-  const keys = bodySigner([current, former]).jwks();
+  const keys = await bodySigner([current, former]).jwks();
   const signature = await bodySigner([former]).sign(body, facts);
   expect(await verifyBodySignature(signature, body, { keys, ...facts })).toEqual({ id: 't/c/1' });
+});
+
+test('a rotated key is published without a call: another replica may sign with it already', async () => {
+  await using folder = await temporaryDirectory();
+  const path = join(folder.path, 'hooks.pem');
+  const write = async (): Promise<void> => {
+    const { privateKey } = generateSigningKey();
+    await writeFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  };
+  await write();
+  const files = { directory: folder.path, logger: silentLogger, what: 'push.signing_key' };
+  const open = () => rotatingSigner(signingKeyFiles([path], files));
+  const replica = open();
+  await write();
+  const signature = await open().sign(body, facts);
+  const publishes = async (): Promise<boolean> => {
+    const keys = await replica.jwks();
+    return verifyBodySignature(signature, body, { keys, ...facts }).then(
+      () => true,
+      () => false,
+    );
+  };
+  await expect.poll(publishes, { timeout: 10_000 }).toBe(true);
 });
 
 test.each([
@@ -72,7 +100,9 @@ test.each([
     const jwk = JSON.stringify(pair.privateKey.export({ format: 'jwk' }));
     const signer = bodySigner([readSigningKey(jwk, { kid: 'named' })]);
     const signature = await signer.sign(body, facts);
-    expect(await verifyBodySignature(signature, body, { keys: signer.jwks(), ...facts })).toEqual({
+    expect(
+      await verifyBodySignature(signature, body, { keys: await signer.jwks(), ...facts }),
+    ).toEqual({
       id: 't/c/1',
     });
   },

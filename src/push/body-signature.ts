@@ -21,13 +21,13 @@ interface SignedFacts {
 /**
  * Signs the bodies of webhook calls, so that receivers can tell them from forgeries.
  * @example
- * const answer = (signer: BodySigner) => Response.json(signer.jwks()); // at /.well-known/jwks.json
+ * const answer = async (signer: BodySigner) => Response.json(await signer.jwks()); // at /.well-known/jwks.json
  */
 export interface BodySigner {
   /** The value of `X-A2A-Signature`: a JWS whose payload is detached, being the body. */
   sign(body: string, facts: SignedFacts): Promise<string>;
   /** The keys that receivers verify with. */
-  jwks(): PublicKeySet;
+  jwks(): Promise<PublicKeySet>;
 }
 
 /**
@@ -51,7 +51,7 @@ export function bodySigner(keys: readonly [SigningKey, ...SigningKey[]]): BodySi
         .sign(key.privateKey);
       return `${jws.protected}..${jws.signature}`;
     },
-    jwks: () => publicKeySet(keys),
+    jwks: async () => publicKeySet(keys),
   };
 }
 

@@ -170,7 +170,7 @@ test('a signed body verifies with the published keys', async () => {
       const verified = await verifyBodySignature(
         String(call?.headers['x-a2a-signature']),
         call?.body ?? '',
-        { keys: signer.jwks(), audience: url, now: scheduler.now() },
+        { keys: await signer.jwks(), audience: url, now: scheduler.now() },
       );
       expect(verified).toEqual({ id: call?.headers['idempotency-key'] });
     },

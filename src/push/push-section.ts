@@ -75,6 +75,7 @@ export function rotatingSigner(
 ): BodySigner {
   return {
     sign: async (body, facts) => bodySigner(await keys.current()).sign(body, facts),
-    jwks: () => bodySigner(keys.last).jwks(),
+    // Receivers may ask this replica for the key that another one signs with already.
+    jwks: async () => bodySigner(await keys.current()).jwks(),
   };
 }

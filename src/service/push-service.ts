@@ -45,7 +45,7 @@ export const pushNames: OptionNames<PushOptions> = {
 
 /** Webhooks of one process: their delivery, and what the engine needs of them. */
 export class PushService extends PushDispatcher implements PushHooks {
-  readonly jwks: (() => PublicKeySet) | undefined;
+  readonly jwks: (() => Promise<PublicKeySet>) | undefined;
   readonly #logger: Logger;
   /** The operator configured allowed webhooks, for every caller. */
   readonly #hasPolicy: boolean;

@@ -63,7 +63,7 @@ export interface Service {
   /** Whether other machines can reach the agent. */
   readonly exposure: NetworkExposure;
   /** Keys by which receivers of webhooks verify them. */
-  readonly jwks: (() => PublicKeySet) | undefined;
+  readonly jwks: (() => Promise<PublicKeySet>) | undefined;
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   message,
   type SendMessageConfiguration,
 } from '../../src/protocol/index.ts';
-import { bodySigner, generateSigningKey } from '../../src/push/index.ts';
+import { bodySigner, generateSigningKey, publicKeySet } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { openPage, patient } from './pages.ts';
@@ -205,7 +205,7 @@ test('peers: cards are looked up, validated and their signatures checked', async
   await page.getByText('no trusted key').waitFor();
   await page
     .getByLabel('Public keys that you trust, as a JWK set')
-    .fill(JSON.stringify(bodySigner([key]).jwks()));
+    .fill(JSON.stringify(publicKeySet([key])));
   await page.getByRole('button', { name: 'Check with these' }).click();
   await page.getByText('valid signature').waitFor();
 

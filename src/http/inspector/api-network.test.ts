@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { bodySigner, generateSigningKey } from '../../push/index.ts';
+import { bodySigner, generateSigningKey, publicKeySet } from '../../push/index.ts';
 import type { NetworkPicture } from './model.ts';
 import { bakery, inspectedServer } from './testing/inspected-server.ts';
 import { post, send } from './testing/requests.ts';
@@ -128,7 +128,7 @@ test('signatures of cards are verified with our own keys, or with given ones', a
   expect(await check({ card: { ...card, name: 'forged' } })).toMatchObject({
     problem: 'no signature of the card is by a trusted key',
   });
-  expect(await check({ card, jwks: bodySigner([other]).jwks() })).not.toHaveProperty('verified');
-  expect(await check({ card, jwks: bodySigner([own]).jwks() })).toHaveProperty('verified');
+  expect(await check({ card, jwks: publicKeySet([other]) })).not.toHaveProperty('verified');
+  expect(await check({ card, jwks: publicKeySet([own]) })).toHaveProperty('verified');
   expect(await check({})).toMatchObject({ problem: expect.any(String) as string });
 });

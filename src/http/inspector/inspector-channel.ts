@@ -69,7 +69,7 @@ function inspect(
   const receiver = new WebhookReceiver({
     now,
     limit: options.receiverLimit ?? 200,
-    keys: () => service.jwks?.(),
+    keys: async () => service.jwks?.(),
     onCall: () => live.publish({ receiver: true }),
   });
   const policy = typeof proxy === 'object' ? proxy.policy : undefined;

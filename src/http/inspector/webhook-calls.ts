@@ -42,7 +42,7 @@ interface ReceiverOptions {
   readonly limit: number;
   readonly now: () => number;
   /** Our own public keys. */
-  readonly keys: () => PublicKeySet | undefined;
+  readonly keys: () => Promise<PublicKeySet | undefined>;
   readonly onCall: () => void;
 }
 
@@ -82,7 +82,7 @@ export class WebhookReceiver {
   async #verify(request: IncomingMessage, body: string): Promise<ReceivedCall['signature']> {
     const given = request.headers['x-a2a-signature'];
     if (typeof given !== 'string') return 'none';
-    const keys = this.#options.keys();
+    const keys = await this.#options.keys();
     if (keys === undefined) return 'unknown';
     const audience = audienceOf(given);
     // The sender states the registered URL; the key in it shows that the URL is ours.
