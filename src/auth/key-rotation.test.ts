@@ -6,10 +6,12 @@ import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
 import { temporaryDirectory } from '../../test/support/stores.ts';
 import { checkFiles } from '../net/index.ts';
+import { generateSigningKey } from '../push/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
 import { apiKeyVerifier } from './api-keys.ts';
 import { cardVerifier } from './card-trust.ts';
 import type { Verifier } from './credentials.ts';
+import { startIssuer } from './issuer.contract.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 
 const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -197,15 +199,17 @@ test('API keys in a file are given out and taken back while the server runs', as
   ]);
 });
 
-test('a source of keys at an address alone has no files to look at', async () => {
+test('a source of keys at an address alone is checked there, and has no files', async () => {
+  await using issuer = await startIssuer([generateSigningKey()]);
   const what = `sub agent ${crypto.randomUUID()}`;
-  const verify = cardVerifier(
-    { jwksUrl: 'https://keys.example/jwks.json' },
-    { what, logger: silentLogger },
-  );
+  const verify = cardVerifier({ jwksUrl: issuer.jwksUrl }, { what, logger: silentLogger });
   expect(verify).toBeTypeOf('function');
-  const looked = await checkFiles();
-  expect(looked.filter((check) => check.what.includes(what) || check.paths.length === 0)).toEqual(
-    [],
-  );
+  const looked = (await checkFiles()).filter((check) => check.what.includes(what));
+  expect(looked).toEqual([
+    {
+      what: expect.any(String) as string,
+      paths: [issuer.jwksUrl],
+      outcome: 'reloaded',
+    },
+  ]);
 });

@@ -56,6 +56,7 @@ export function publicKeySource(
 ): PublicKeySource {
   const policy = keyPolicyFor(access);
   const fetching = keyFetching({
+    what,
     logger,
     policy,
     ...(tls !== undefined && { tls: clientTls(tls, { what, directory, logger }) }),

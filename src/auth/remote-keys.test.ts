@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
+import { checkFiles } from '../net/index.ts';
 import { generateSigningKey, guardedFetch, publicKeySet, type SigningKey } from '../push/index.ts';
 import { CredentialRefused, type Verifier } from './credentials.ts';
 import { startIssuer } from './issuer.contract.ts';
@@ -38,6 +39,22 @@ test('a new key is found when a token names it, and an old one no longer counts 
   issuer.publish([current]);
   expect(await verify(verifier, await token(current))).toMatchObject({ subject: 'alice' });
   await expect(verify(verifier, await token(former))).rejects.toBeInstanceOf(CredentialRefused);
+});
+
+test('a reload refuses a key that was withdrawn, and a failed one keeps the known keys', async () => {
+  const [former, current] = [generateSigningKey(), generateSigningKey()];
+  await using issuer = await startIssuer([former, current]);
+  const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, ...es256 });
+  const reload = async () =>
+    (await checkFiles()).find(({ paths }) => paths.includes(issuer.jwksUrl));
+  await verify(verifier, await token(former));
+  issuer.publish([current]);
+  expect(await reload()).toMatchObject({ what: 'jwt keys', outcome: 'reloaded' });
+  await expect(verify(verifier, await token(former))).rejects.toBeInstanceOf(CredentialRefused);
+  expect(await reload()).toMatchObject({ outcome: 'unchanged' });
+  issuer.fail();
+  expect(await reload()).toMatchObject({ outcome: 'failed', error: expect.any(String) as string });
+  expect(await verify(verifier, await token(current))).toMatchObject({ subject: 'alice' });
 });
 
 test('tokens with unknown keys do not make us ask again and again', async () => {

@@ -8,12 +8,15 @@ import {
   type RemoteJWKSet,
 } from 'jose';
 import type { KeyAccess } from '../config/index.ts';
+import { type FileCheck, includeInChecks } from '../net/index.ts';
 import { errorMessage, isJsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { type ClientTls, type GuardedFetch, guardedFetch, type UrlPolicy } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { until, waitAtMost } from '../time/index.ts';
 
 export interface KeyFetching {
+  /** For the report of a reload: `jwt keys`. */
+  readonly what: string;
   readonly fetch: GuardedFetch;
   readonly clock: { now(): number };
   /** Milliseconds that fetched keys are used without asking again. */
@@ -47,6 +50,7 @@ export function keyFetching({
   readonly tls?: ClientTls;
 }): KeyFetching {
   return {
+    what: given.what ?? 'jwt keys',
     fetch:
       given.fetch ??
       guardedFetch(policy, { maxResponseBytes: maxKeySetBytes, ...(tls && { tls }) }),
@@ -63,7 +67,7 @@ const failurePause = 5_000;
 
 /**
  * Keys from a JWKS address: fetched once, again when a token names a key that is not among them
- * (rotation), and now and then. When the issuer cannot be reached, or does not answer with keys, the old
+ * (rotation), now and then, and by `checkFiles` (SIGHUP), so that a key that was withdrawn is refused at once. When the issuer cannot be reached, or does not answer with keys, the old
  * ones are used on for a while, and it is not asked again with every request. An issuer that answers
  * slowly holds up tokens of known keys once, by `slowAfterMs`.
  */
@@ -73,7 +77,7 @@ export function remoteKeys(
   /** Finds the address of the keys. */
   locate: (init: RequestInit) => Promise<string> = async () => url,
 ): JWTVerifyGetKey {
-  const { clock, logger, staleTime } = fetching;
+  const { what, clock, logger, staleTime } = fetching;
   const pausing = pauseAfterFailure(clock);
   let fetchedAt = -Infinity;
   let reported: unknown;
@@ -103,21 +107,36 @@ export function remoteKeys(
     const isUsable = known !== undefined && clock.now() - fetchedAt <= staleTime;
     return isUsable ? createLocalJWKSet(known) : undefined;
   };
-  const ask = async (...[header, token]: Parameters<JWTVerifyGetKey>) => {
-    try {
-      return await remote(header, token);
-    } catch (error) {
-      if (isAboutToken(error)) throw error;
-      const known = usable();
-      report(known !== undefined, error);
-      if (known === undefined) throw unavailable(url, error);
-      return known(header, token);
-    } finally {
-      isSlow = false;
-    }
+  const keys = {
+    async find(...[header, token]: Parameters<JWTVerifyGetKey>) {
+      try {
+        return await remote(header, token);
+      } catch (error) {
+        if (isAboutToken(error)) throw error;
+        const known = usable();
+        report(known !== undefined, error);
+        if (known === undefined) throw unavailable(url, error);
+        return known(header, token);
+      } finally {
+        isSlow = false;
+      }
+    },
+    async check(): Promise<FileCheck> {
+      const checked = { what, paths: [url] };
+      const before = JSON.stringify(remote.jwks());
+      try {
+        await remote.reload();
+      } catch (error) {
+        report(usable() !== undefined, error);
+        return { ...checked, outcome: 'failed', error: errorMessage(error) };
+      }
+      const isUnchanged = JSON.stringify(remote.jwks()) === before;
+      return { ...checked, outcome: isUnchanged ? 'unchanged' : 'reloaded' };
+    },
   };
+  includeInChecks(keys);
   return async (header, token) => {
-    const answer = ask(header, token);
+    const answer = keys.find(header, token);
     if (!remote.reloading || usable() === undefined) return answer;
     let isAnswered = false;
     // A failure is reported above, and is the caller's only if the caller waits for it.

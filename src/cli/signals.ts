@@ -3,7 +3,7 @@ import { RestartFiles } from './restart-files.ts';
 
 /**
  * Resolves on the first SIGINT or SIGTERM; the second ends the process at once. SIGHUP reads changed key
- * files at once, and names those of `configuration` (files and folders) whose changes need a restart; on a
+ * files and fetches keys from their addresses at once, and names those of `configuration` (files and folders) whose changes need a restart; on a
  * terminal, where it means that the terminal was closed, it stops the process like SIGTERM.
  */
 export function untilSignal(configuration: readonly string[] = []): Promise<void> {

@@ -25,6 +25,7 @@ export interface FileSourceOptions<T> {
 /** What a look at the files found. */
 export interface FileCheck {
   readonly what: string;
+  /** Of keys that are fetched: their address. */
   readonly paths: readonly string[];
   readonly outcome: 'unchanged' | 'reloaded' | 'failed';
   /** Why changed files can't be used. */
@@ -34,8 +35,22 @@ export interface FileCheck {
 /** Writers that never stop must not keep callers waiting. */
 const maxSettleLooks = 10;
 
+/** What `checkFiles` looks at. */
+interface CheckedSource {
+  /** Never rejects. */
+  check(): Promise<FileCheck>;
+}
+
 /** Those of the process that are still in use. */
-const sources = new Set<WeakRef<{ check(): Promise<FileCheck> }>>();
+const sources = new Set<WeakRef<CheckedSource>>();
+
+/**
+ * Makes `checkFiles` look at a source of another kind, too, until it is no longer in use.
+ * @example includeInChecks(keysOfIssuer);
+ */
+export function includeInChecks(source: CheckedSource): void {
+  sources.add(new WeakRef(source));
+}
 
 /**
  * A value read from files, read again when they change: keys and certificates that rotate. Nothing is
@@ -67,7 +82,7 @@ export class FileSource<T> {
     // Taken before reading: what changes in between is found by the next look.
     this.#signature = options.paths.map(signatureSync).join('\n');
     this.#value = options.load();
-    sources.add(new WeakRef(this));
+    includeInChecks(this);
   }
 
   /** The value of the last look, which may be an interval old. */
@@ -128,7 +143,8 @@ export class FileSource<T> {
 }
 
 /**
- * Looks at all files of the process that are read again when they change, and says what became of each.
+ * Looks at all files of the process that are read again when they change, fetches keys from their addresses,
+ * and says what became of each.
  * @example process.on('SIGHUP', () => void checkFiles());
  */
 export async function checkFiles(): Promise<readonly FileCheck[]> {

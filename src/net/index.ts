@@ -13,7 +13,13 @@ export {
   type ClientTlsOptions,
   type TlsMaterial,
 } from './client-tls.ts';
-export { checkFiles, FileSource, readConfiguredFile } from './file-source.ts';
+export {
+  checkFiles,
+  type FileCheck,
+  FileSource,
+  includeInChecks,
+  readConfiguredFile,
+} from './file-source.ts';
 export { toFetchHandler } from './fetch-handler.ts';
 export { toNodeHandler } from './node-handler.ts';
 export { pemBlocks, readCertificates } from './pem.ts';
