@@ -53,6 +53,8 @@ export interface AuthRequest {
   readonly query?: URLSearchParams;
   /** The certificate that the connection proved to hold. */
   readonly tlsPeer?: TlsPeer;
+  /** Why the certificate that the connection presented is not trusted, such as `CERT_HAS_EXPIRED`. */
+  readonly tlsRefusal?: string;
 }
 
 /**

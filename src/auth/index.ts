@@ -65,5 +65,5 @@ export {
   type RequestOrigin,
   type ServerAddress,
 } from './local.ts';
-export { type MtlsOptions, mtlsVerifier, type TlsPeer, tlsPeer } from './mtls.ts';
+export { type MtlsOptions, mtlsVerifier, tlsFacts, type TlsPeer, tlsPeer } from './mtls.ts';
 export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';

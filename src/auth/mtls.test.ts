@@ -3,7 +3,7 @@ import { connect, createServer, type TLSSocket } from 'node:tls';
 import { expect, test } from 'vitest';
 import { makeCertificate, type TestCertificate } from '../../test/certificate.ts';
 import { CredentialRefused } from './credentials.ts';
-import { mtlsVerifier, splitAlternativeNames, type TlsPeer, tlsPeer } from './mtls.ts';
+import { mtlsVerifier, splitAlternativeNames, tlsFacts, type TlsPeer, tlsPeer } from './mtls.ts';
 
 const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
 const serverCertificate = makeCertificate({
@@ -12,9 +12,13 @@ const serverCertificate = makeCertificate({
   issuer: authority,
 });
 
-/** What a TLS server sees of a client with this certificate. */
 async function peerOf(client: TestCertificate | undefined): Promise<TlsPeer | undefined> {
-  const seen = Promise.withResolvers<TlsPeer | undefined>();
+  return (await factsOf(client)).tlsPeer;
+}
+
+/** What a TLS server sees of a client with this certificate. */
+async function factsOf(client: TestCertificate | undefined): Promise<ReturnType<typeof tlsFacts>> {
+  const seen = Promise.withResolvers<ReturnType<typeof tlsFacts>>();
   const server = createServer(
     {
       key: serverCertificate.key,
@@ -24,7 +28,7 @@ async function peerOf(client: TestCertificate | undefined): Promise<TlsPeer | un
       rejectUnauthorized: false,
     },
     (socket: TLSSocket) => {
-      seen.resolve(tlsPeer(socket));
+      seen.resolve(tlsFacts(socket));
       socket.end();
     },
   );
@@ -82,6 +86,18 @@ test('without a certificate, or with one of another authority, there is no peer'
   expect(await peerOf(undefined)).toBeUndefined();
   expect(await peerOf(makeCertificate({ commonName: 'partner' }))).toBeUndefined();
   expect(await mtlsVerifier().verify({ headers: {} })).toBeUndefined();
+});
+
+test.each([
+  ['expired', { issuer: authority, notAfter: new Date(Date.now() - 60_000) }, 'CERT_HAS_EXPIRED'],
+  ['of another authority', {}, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+])('a certificate that is %s is refused, and the log gets the reason', async (_, made, reason) => {
+  const facts = await factsOf(makeCertificate({ commonName: 'partner', ...made }));
+  expect(facts).toEqual({ tlsRefusal: reason });
+  await expect(mtlsVerifier().verify({ headers: {}, ...facts })).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+    reason: `certificate ${reason}`,
+  });
 });
 
 const peer: TlsPeer = {

@@ -1,6 +1,7 @@
 import type { PeerCertificate } from 'node:tls';
 import { checkOptions, type OptionNames } from '../protocol/index.ts';
 import {
+  type AuthRequest,
   CredentialRefused,
   type Identity,
   isSubject,
@@ -25,14 +26,32 @@ export interface TlsPeer {
   readonly validTo: number;
 }
 
+/** The server's end of a TLS connection. */
+interface TlsConnection {
+  readonly authorized: boolean;
+  getPeerCertificate(): Partial<PeerCertificate>;
+}
+
+/**
+ * What authentication needs to know of a connection: the verified client certificate, or why the one that was
+ * presented is not trusted.
+ * @example const caller = await auth.authenticate({ headers: authHeaders(request), ...tlsFacts(socket) });
+ */
+export function tlsFacts(
+  socket: TlsConnection & { readonly authorizationError?: Error | string | null },
+): Pick<AuthRequest, 'tlsPeer' | 'tlsRefusal'> {
+  const peer = tlsPeer(socket);
+  if (peer !== undefined) return { tlsPeer: peer };
+  if (socket.getPeerCertificate().fingerprint256 === undefined) return {};
+  // A string at run time, whatever its type says.
+  return { tlsRefusal: String(socket.authorizationError ?? 'not verified') };
+}
+
 /**
  * The verified client certificate of a connection; undefined without one.
  * @example const peer = tlsPeer(request.socket);
  */
-export function tlsPeer(socket: {
-  readonly authorized: boolean;
-  getPeerCertificate(): Partial<PeerCertificate>;
-}): TlsPeer | undefined {
+export function tlsPeer(socket: TlsConnection): TlsPeer | undefined {
   if (!socket.authorized) return undefined;
   const certificate = socket.getPeerCertificate();
   if (certificate.fingerprint256 === undefined) return undefined;
@@ -99,7 +118,8 @@ export function mtlsVerifier(options: MtlsOptions = {}): Verifier {
     method: 'mtls',
     challenge: 'MutualTLS',
     schemes: { [schemeName]: { mtlsSecurityScheme: {} } },
-    async verify({ tlsPeer: peer }) {
+    async verify({ tlsPeer: peer, tlsRefusal }) {
+      if (tlsRefusal !== undefined) throw new CredentialRefused(`certificate ${tlsRefusal}`);
       if (peer === undefined) return undefined;
       // A connection may outlive the certificate that opened it.
       if (!(peer.validTo > clock.now())) throw new CredentialRefused('certificate expired');

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
-import { authHeaders, isLocalRequest, type TlsPeer, tlsPeer } from '../auth/index.ts';
+import { type AuthRequest, authHeaders, isLocalRequest, tlsFacts } from '../auth/index.ts';
 import { parsedBody, readBytes } from '../net/index.ts';
 import {
   invalidParams,
@@ -26,10 +26,7 @@ export function authenticateRequest(
   query: URLSearchParams,
 ): Caller | Promise<Caller> {
   refuseForeignPages(request, response, service.corsOrigins);
-  return authenticate(service, addressOf(request), () => {
-    const peer = peerOf(request);
-    return { headers: authHeaders(request), query, ...(peer !== undefined && { tlsPeer: peer }) };
-  });
+  return authenticate(service, addressOf(request), () => authRequestOf(request, query));
 }
 
 export function addressOf({ socket }: IncomingMessage): string {
@@ -37,12 +34,18 @@ export function addressOf({ socket }: IncomingMessage): string {
 }
 
 /** Client certificates by connection: parsing one costs more than many a request. */
-const peers = new WeakMap<TLSSocket, TlsPeer | undefined>();
+const facts = new WeakMap<TLSSocket, ReturnType<typeof tlsFacts>>();
 
-export function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
-  if (!(socket instanceof TLSSocket)) return undefined;
-  if (!peers.has(socket)) peers.set(socket, tlsPeer(socket));
-  return peers.get(socket);
+/** What authentication reads of a request. */
+export function authRequestOf(request: IncomingMessage, query: URLSearchParams): AuthRequest {
+  return { headers: authHeaders(request), query, ...factsOf(request) };
+}
+
+function factsOf({ socket }: IncomingMessage): ReturnType<typeof tlsFacts> {
+  if (!(socket instanceof TLSSocket)) return {};
+  const known = facts.get(socket) ?? tlsFacts(socket);
+  facts.set(socket, known);
+  return known;
 }
 
 /** A permit for a request, released when the response is sent or the client disconnects. */

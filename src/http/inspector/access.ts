@@ -4,13 +4,12 @@ import type { Caller } from '../../agents/index.ts';
 import {
   type Authenticator,
   AuthError,
-  authHeaders,
   bearerIn,
   hostPort,
   isSameSecret,
 } from '../../auth/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
-import { peerOf } from '../request.ts';
+import { authRequestOf } from '../request.ts';
 
 /** One way to authenticate operators. */
 export interface InspectorAccess {
@@ -28,12 +27,7 @@ export function callersAccess(
   return {
     isOpen: auth.isOpen,
     async admit(request, query) {
-      const peer = peerOf(request);
-      const caller = await auth.authenticate({
-        headers: authHeaders(request),
-        query,
-        ...(peer !== undefined && { tlsPeer: peer }),
-      });
+      const caller = await auth.authenticate(authRequestOf(request, query));
       auth.requireIdentity(caller);
       if (isOperator(caller)) return caller;
       throw new AuthError(
