@@ -7,9 +7,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agent, artifact, grpcBinding, remoteAgent, serve, type Serving } from '../../src/index.ts';
 import { buildAssistant, loadProject, probeServices } from '../../src/assistant/index.ts';
+import type { ExternalAgent } from '../../src/assistant/project/sub-agents.ts';
+import { ExternalCaller } from '../../src/assistant/sub-agents/external-agent.ts';
 import { cardVerifier } from '../../src/auth/index.ts';
 import { MessageSigner, readBusIdentity } from '../../src/bus/index.ts';
 import { serveGrpc } from '../../src/grpc/index.ts';
+import { checkFiles } from '../../src/net/index.ts';
 import { startHttpSample } from '../../src/mcp/testing/http-server.ts';
 import { createModel, generateText, startScriptedModelServer } from '../../src/models/index.ts';
 import { clientTls, generateSigningKey, publicKeySet } from '../../src/push/index.ts';
@@ -220,6 +223,39 @@ test('verify_card refuses a card that none of its keys signed', async () => {
     `sub agent greeter: no signature of the card is by a trusted key; verify_card accepts cards signed by a key of ${at('wrong.json')}`,
   );
 });
+
+test.each(['remoteAgent', 'sub agent'])(
+  '%s: once the key of a card is no longer trusted, the next call is refused; a new key leads to it again',
+  async (kind) => {
+    await using greeting = await serve(greeter, { cardKeys: [signingKey] });
+    const path = at(`${crypto.randomUUID()}.json`);
+    const trust = async (key: typeof signingKey): Promise<void> => {
+      writeFileSync(path, JSON.stringify(publicKeySet([key])));
+      await checkFiles();
+    };
+    await trust(signingKey);
+    const remote = remoteAgent(greeting.url, { verifyCard: cardVerifier({ keys: [path] }) });
+    const caller = new ExternalCaller({
+      agent: {
+        name: 'greeter',
+        agentCard: greeting.url,
+        pollingInitialDelay: 1,
+        verifyCard: { keys: [path] },
+      } as Partial<ExternalAgent> as ExternalAgent,
+      files: new Map(),
+    });
+    const call = () => (kind === 'sub agent' ? caller.check() : remote.ask('hello'));
+    try {
+      await call();
+      await trust(generateSigningKey());
+      await expect(call()).rejects.toMatchObject({ code: 'PEER_INVALID' });
+      await trust(signingKey);
+      await call();
+    } finally {
+      await Promise.all([remote.close(), caller.close()]);
+    }
+  },
+);
 
 test('keys that verify cards and messages are fetched with the certificates of their tls', async () => {
   const server = createServer(

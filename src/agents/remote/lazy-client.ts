@@ -1,14 +1,27 @@
-import type { Client } from '../../client/index.ts';
+import type { Client, ClientOptions } from '../../client/index.ts';
+import { toLegateError } from '../../protocol/index.ts';
 import { until } from '../../time/index.ts';
 
-/** Connects on first use. All callers share one connection. */
+type VerifyCard = ClientOptions['verifyCard'];
+
+/**
+ * Connects on first use. All callers share one connection. With `verifyCard`, each call verifies the card again:
+ * once its key is no longer trusted, the client connects anew, with a new card.
+ */
 export class LazyClient {
-  readonly #connect: () => Promise<Client>;
+  readonly #connect: (options: Pick<ClientOptions, 'verifyCard'>) => Promise<Client>;
+  readonly #verifyCard: VerifyCard;
+  /** The card as it was received, when it was verified. */
+  #signedCard: unknown;
   #connecting: Promise<Client> | undefined;
   #current: Client | undefined;
 
-  constructor(connect: () => Promise<Client>) {
+  constructor(
+    connect: (options: Pick<ClientOptions, 'verifyCard'>) => Promise<Client>,
+    verifyCard?: VerifyCard,
+  ) {
     this.#connect = connect;
+    this.#verifyCard = verifyCard;
   }
 
   /** The client, once there is a connection. */
@@ -17,9 +30,14 @@ export class LazyClient {
   }
 
   /** The signal ends the wait only; the connection attempt continues for other callers. */
-  get(signal?: AbortSignal): Promise<Client> {
+  async get(signal?: AbortSignal): Promise<Client> {
+    const known = this.#current;
+    if (known !== undefined && !(await until(this.#isTrusted(), signal))) {
+      // Calls in flight end first. Another caller may have connected anew already.
+      if (this.#current === known) void this.close();
+    }
     if (this.#connecting === undefined) {
-      const connecting = this.#connect().then(
+      const connecting = this.#connect(this.#verification()).then(
         (client) => {
           if (this.#connecting === connecting) this.#current = client;
           return client;
@@ -33,6 +51,29 @@ export class LazyClient {
       this.#connecting = connecting;
     }
     return until(this.#connecting, signal);
+  }
+
+  #verification(): Pick<ClientOptions, 'verifyCard'> {
+    const verify = this.#verifyCard;
+    if (verify === undefined) return {};
+    return {
+      verifyCard: async (card) => {
+        const verified = await verify(card);
+        this.#signedCard = card;
+        return verified;
+      },
+    };
+  }
+
+  /** Whether the key of the card is still trusted. Keys that can't be fetched now withdraw nothing. */
+  async #isTrusted(): Promise<boolean> {
+    if (this.#verifyCard === undefined) return true;
+    try {
+      await this.#verifyCard(this.#signedCard);
+      return true;
+    } catch (error) {
+      return toLegateError(error).code !== 'PEER_INVALID';
+    }
   }
 
   /**

@@ -144,12 +144,13 @@ export function remoteAgent(
     throw invalidConfiguration(`${what}: give tls or fetch, not both`);
   }
   const tls = options.tls && clientTls(options.tls, { what });
-  const lazy = new LazyClient(async () => {
+  const lazy = new LazyClient(async (verification) => {
     // The client is loaded with the first call.
     const { connect } = await import('../../client/index.ts');
     const fetch = tls && (await import('../../push/index.ts')).tlsFetch(tls);
-    return connect(address, { ...toClientOptions(options), ...present({ fetch }) });
-  });
+    const settings = { ...toClientOptions(options), ...present({ fetch }), ...verification };
+    return connect(address, settings);
+  }, options.verifyCard);
   const name = options.name ?? hostOf(address);
   /** For people: a card names its agent better than a host does, and hides its address. */
   const labelOf = (): string => options.name ?? lazy.current?.card.name ?? name;

@@ -62,8 +62,11 @@ export class ExternalCaller {
 
   constructor(parts: ExternalParts) {
     this.#agent = parts.agent;
-    const access = accessOf(parts);
-    this.#connection = new LazyClient(() => connectAgent(parts, access));
+    const { verifyCard, ...access } = accessOf(parts);
+    this.#connection = new LazyClient(
+      (verification) => connectAgent(parts, { ...access, ...verification }),
+      verifyCard,
+    );
   }
 
   /** Requests a task that can't exist: a not-found error shows that the agent is up and accepts our credentials. */
@@ -330,7 +333,7 @@ function accessOf({ agent, fetch, bindings, policy, directory, logger }: Externa
 /** Creates the client of a remote agent from its configuration; loads modules lazily. */
 async function connectAgent(
   { agent, files, fetch }: ExternalParts,
-  access: ReturnType<typeof accessOf>,
+  access: Pick<ClientOptions, 'fetch' | 'bindings' | 'verifyCard'>,
 ): Promise<Client> {
   const { connect } = await import('../../client/index.ts');
   const card = files.get(agent.agentCard);
