@@ -60,6 +60,7 @@ export {
 export { SemanticIndex } from './memory/semantic-index.ts';
 export { openApiTools, type OpenApiToolsOptions } from './openapi/openapi-tools.ts';
 export { LazyClient } from './remote/lazy-client.ts';
+export { SignedCard } from './remote/signed-card.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';

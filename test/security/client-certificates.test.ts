@@ -315,6 +315,10 @@ test('a peer is called only once its card is verified, whatever an earlier sessi
   await expect
     .poll(() => careful.requireVerified('greeter').catch(() => undefined))
     .toMatchObject({ cardSource: 'fetched' });
+  // The key is withdrawn after the card was verified.
+  writeFileSync(at('of-peer.json'), JSON.stringify(publicKeySet([generateSigningKey()])));
+  await checkFiles();
+  await expect(careful.requireVerified('greeter')).rejects.toMatchObject({ code: 'PEER_INVALID' });
   careful.stop();
 });
 

@@ -1,8 +1,6 @@
 import type { Client, ClientOptions } from '../../client/index.ts';
-import { toLegateError } from '../../protocol/index.ts';
 import { until } from '../../time/index.ts';
-
-type VerifyCard = ClientOptions['verifyCard'];
+import { SignedCard } from './signed-card.ts';
 
 /**
  * Connects on first use. All callers share one connection. With `verifyCard`, each call verifies the card again:
@@ -10,18 +8,16 @@ type VerifyCard = ClientOptions['verifyCard'];
  */
 export class LazyClient {
   readonly #connect: (options: Pick<ClientOptions, 'verifyCard'>) => Promise<Client>;
-  readonly #verifyCard: VerifyCard;
-  /** The card as it was received, when it was verified. */
-  #signedCard: unknown;
+  readonly #card: SignedCard | undefined;
   #connecting: Promise<Client> | undefined;
   #current: Client | undefined;
 
   constructor(
     connect: (options: Pick<ClientOptions, 'verifyCard'>) => Promise<Client>,
-    verifyCard?: VerifyCard,
+    verifyCard?: ClientOptions['verifyCard'],
   ) {
     this.#connect = connect;
-    this.#verifyCard = verifyCard;
+    this.#card = verifyCard && new SignedCard(verifyCard);
   }
 
   /** The client, once there is a connection. */
@@ -31,13 +27,14 @@ export class LazyClient {
 
   /** The signal ends the wait only; the connection attempt continues for other callers. */
   async get(signal?: AbortSignal): Promise<Client> {
-    const known = this.#current;
-    if (known !== undefined && !(await until(this.#isTrusted(), signal))) {
+    const [known, card] = [this.#current, this.#card];
+    if (known !== undefined && card !== undefined && !(await until(card.isTrusted(), signal))) {
       // Calls in flight end first. Another caller may have connected anew already.
       if (this.#current === known) void this.close();
     }
     if (this.#connecting === undefined) {
-      const connecting = this.#connect(this.#verification()).then(
+      const verification = card && { verifyCard: (received: unknown) => card.verify(received) };
+      const connecting = this.#connect(verification ?? {}).then(
         (client) => {
           if (this.#connecting === connecting) this.#current = client;
           return client;
@@ -51,29 +48,6 @@ export class LazyClient {
       this.#connecting = connecting;
     }
     return until(this.#connecting, signal);
-  }
-
-  #verification(): Pick<ClientOptions, 'verifyCard'> {
-    const verify = this.#verifyCard;
-    if (verify === undefined) return {};
-    return {
-      verifyCard: async (card) => {
-        const verified = await verify(card);
-        this.#signedCard = card;
-        return verified;
-      },
-    };
-  }
-
-  /** Whether the key of the card is still trusted. Keys that can't be fetched now withdraw nothing. */
-  async #isTrusted(): Promise<boolean> {
-    if (this.#verifyCard === undefined) return true;
-    try {
-      await this.#verifyCard(this.#signedCard);
-      return true;
-    } catch (error) {
-      return toLegateError(error).code !== 'PEER_INVALID';
-    }
   }
 
   /**

@@ -5,7 +5,7 @@ import {
   LegateError,
   toLegateError,
 } from '../../protocol/index.ts';
-import { type EmbeddingModelSource, SemanticIndex } from '../../agents/index.ts';
+import { type EmbeddingModelSource, SemanticIndex, SignedCard } from '../../agents/index.ts';
 import type { RecordStore, VectorStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
@@ -63,6 +63,8 @@ export class Directory {
   readonly #logger: Logger;
   readonly #semantic: SemanticIndex | undefined;
   readonly #wellKnown = new Map<string, WellKnownPeer>();
+  /** Of the well-known peers whose cards have to be verified. */
+  readonly #signedCards = new Map<string, SignedCard>();
   readonly #closing = new AbortController();
   /** A directory that is only read has no session: every contact counts. */
   #sessionStart = 0;
@@ -90,7 +92,10 @@ export class Directory {
     }
     for (const peer of options.wellKnown ?? []) {
       // Agents that share a configuration list each other and themselves.
-      if (foldName(peer.name) !== self) this.#wellKnown.set(foldName(peer.name), peer);
+      if (foldName(peer.name) === self) continue;
+      this.#wellKnown.set(foldName(peer.name), peer);
+      const { verifyCard } = peer;
+      if (verifyCard) this.#signedCards.set(foldName(peer.name), new SignedCard(verifyCard));
     }
   }
 
@@ -135,11 +140,13 @@ export class Directory {
     );
   }
 
-  /** The peer, to be called: a card that has to be verified is fetched again until it is. */
+  /** The peer, to be called: a card that has to be verified is fetched again until it is, and once its key is withdrawn. */
   async requireVerified(name: string): Promise<Peer> {
     const peer = await this.require(name);
-    const { verifyCard } = this.#wellKnown.get(foldName(name)) ?? {};
-    if (verifyCard === undefined || peer.cardSource !== 'none') return peer;
+    const signed = this.#signedCards.get(foldName(name));
+    const isGiven = peer.cardSource !== 'none' && peer.cardSource !== 'fetched';
+    if (signed === undefined || isGiven) return peer;
+    if (peer.cardSource === 'fetched' && (await signed.isTrusted())) return peer;
     const { refreshed, reason = '' } = await this.refresh(name);
     if (refreshed) return this.require(name);
     throw new LegateError('PEER_INVALID', `${name} can't be called: ${reason}`);
@@ -226,11 +233,11 @@ export class Directory {
     try {
       const { origin } = record;
       const credential = await this.credential(name);
-      const verifyCard = this.#wellKnown.get(foldName(name))?.verifyCard;
+      const signed = this.#signedCards.get(foldName(name));
       const fetched = await this.#fetch(record.url, {
         origin,
         credential,
-        ...present({ verifyCard }),
+        ...(signed && { verifyCard: (received: unknown) => signed.verify(received) }),
       });
       const isSame = skillsOf(fetched) === skillsOf(card);
       await this.#records.put({

@@ -1,0 +1,33 @@
+import type { ClientOptions } from '../../client/index.ts';
+import { toLegateError } from '../../protocol/index.ts';
+
+type VerifyCard = NonNullable<ClientOptions['verifyCard']>;
+
+/** The card of an agent that stays connected: its key may be withdrawn while it is in use. */
+export class SignedCard {
+  readonly #verify: VerifyCard;
+  /** As it was received when it was verified. */
+  #card: { readonly received: unknown } | undefined;
+
+  constructor(verify: VerifyCard) {
+    this.#verify = verify;
+  }
+
+  /** Verifies a new card; rejects as the function does. */
+  async verify(received: unknown): Promise<unknown> {
+    const verified = await this.#verify(received);
+    this.#card = { received };
+    return verified;
+  }
+
+  /** Whether there is a card, and its key is still trusted. Keys that can't be fetched now withdraw nothing. */
+  async isTrusted(): Promise<boolean> {
+    if (this.#card === undefined) return false;
+    try {
+      await this.#verify(this.#card.received);
+      return true;
+    } catch (error) {
+      return toLegateError(error).code !== 'PEER_INVALID';
+    }
+  }
+}
