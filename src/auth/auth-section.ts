@@ -70,7 +70,9 @@ function checkRequired(section: Section, { jwt, apiKeysPath, require }: AuthSett
   ] as const;
   for (const { method, key, isConfigured } of configurable) {
     const isRequired = require.includes(method);
-    if (isRequired && !isConfigured) field.error(`"${key}" is missing for ${method}`);
+    if (isRequired && !isConfigured) {
+      field.error(`${method} is required, and nothing verifies it`, `add auth.${key}`);
+    }
     if (!isRequired && isConfigured) {
       field.error(`${method} would never be enough`, `add ${method} to require, or remove ${key}`);
     }
