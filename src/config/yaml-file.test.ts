@@ -91,6 +91,38 @@ test('broken YAML is reported with its place, and nothing of it is used', () => 
   expect(problems[0]).toMatch(/^a\.yml:\d+:\d+: invalid YAML: /);
 });
 
+test.each([
+  [
+    'a:\n  - text: "one\n    two\n\n    \\"three\\""\n    x: 1\n',
+    { a: [{ text: 'one two\n"three"', x: 1 }] },
+  ],
+  [
+    "a:\r\n  b: 'it''s\r\nhere'\r\n  c: 'and\r\n  there'\r\n",
+    { a: { b: "it's here", c: 'and there' } },
+  ],
+  [
+    'a:\n  b: [1,\n  2,\n3]\n  c: {x: "y\n  z",\ny: 2\n}\n',
+    { a: { b: [1, 2, 3], c: { x: 'y z', y: 2 } } },
+  ],
+])('texts and collections continue without further indentation: %j', (text, value) => {
+  const { file, problems } = parse(text);
+  expect(problems).toEqual([]);
+  expect(file.value).toEqual(value);
+});
+
+test('values after such a text are where they are written, and other errors stay as they are', () => {
+  expect(parse('a:\n  b: "x\n  y"\n  c: 1\n').file.at(['a', 'c'])).toMatchObject({
+    line: 4,
+    column: 6,
+  });
+  expect(parse('a: "x\nb: y\n').problems).toEqual([
+    'a.yml:3:1: invalid YAML: Missing closing "quote',
+  ]);
+  expect(parse('a: "x\nb: "y" z\n').problems[0]).toBe(
+    'a.yml:1:6: invalid YAML: Missing closing "quote',
+  );
+});
+
 test('YAML 1.2: yes and no are texts, True is a boolean, anchors and merges work', () => {
   const { file, problems } = parse(
     'base: &base {x: 1, y: 2}\nmore: {<<: *base, y: 3}\nsame: *base\nwords: [yes, No, True, FALSE, ~]\n1: one\n',

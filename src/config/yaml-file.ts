@@ -8,7 +8,6 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  parseDocument,
   type YAMLMap,
 } from 'yaml';
 import type { JsonValue } from '../protocol/index.ts';
@@ -20,6 +19,7 @@ import {
   type Problem,
   type Problems,
 } from './problem.ts';
+import { parseYaml } from './parse-yaml.ts';
 
 /** A text and the name to report it under; the name need not be a file that exists. */
 export interface Source {
@@ -72,8 +72,7 @@ export class YamlFile {
   /** Reads a document; whatever is wrong goes to `problems`, and nothing is thrown. */
   static parse(source: Source, problems: Problems, options: YamlOptions = {}): YamlFile {
     const limits = { ...defaultLimits, ...options.limits };
-    const lines = new LineCounter();
-    const broken = new YamlFile(source, lines, undefined);
+    let broken = new YamlFile(source, new LineCounter(), undefined);
     const report: Report = (offset, message, hint, path = [], severity = 'error') => {
       const place = { position: broken.#position(offset), path: formatPath(path) };
       if (severity === 'error') problems.error(place, message, { hint });
@@ -85,13 +84,9 @@ export class YamlFile {
       return broken;
     }
     try {
-      const document = parseDocument(source.text, {
-        lineCounter: lines,
-        prettyErrors: false,
-        uniqueKeys: false,
-        resolveKnownTags: false,
-        logLevel: 'silent',
-      });
+      const { document, text, lines } = parseYaml(source.text);
+      const read = { ...source, text };
+      broken = new YamlFile(read, lines, undefined);
       for (const { pos, message } of document.errors.slice(0, 20)) {
         report(pos[0], `invalid YAML: ${firstSentence(message)}`);
       }
@@ -101,7 +96,7 @@ export class YamlFile {
       }
       if (document.errors.length > 0) return broken;
       const values = new Values(document, options, limits, report);
-      return new YamlFile(source, lines, values.read());
+      return new YamlFile(read, lines, values.read());
     } catch (error) {
       // The parser walks the text recursively: only nesting beyond all reason ends here.
       if (!(error instanceof RangeError)) throw error;
