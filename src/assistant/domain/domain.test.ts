@@ -89,6 +89,7 @@ test('mistakes in slots are reported where they stand', () => {
   e: text
   f: {type: categorical, values: [x, X]}
   g: {type: any, mappings: [{type: custom}]}
+  h: {type: unfeaturized}
 `).problems,
   ).toEqual([
     'domain/0.yml:2:13 slots.a.type: must be one of text, bool, categorical, float, any, list, but is "txt"',
@@ -100,6 +101,7 @@ test('mistakes in slots are reported where they stand', () => {
     'domain/0.yml:7:6 slots.e: must be a mapping, but is "text"',
     'domain/0.yml:8:38 slots.f.values[1]: "x" is there twice; upper and lower case do not count',
     'domain/0.yml:9:36 slots.g.mappings[0].type: warning: "custom" is deprecated; write controlled',
+    'domain/0.yml:10:13 slots.h.type: warning: "unfeaturized" is read as any; write any',
   ]);
 });
 

@@ -48,6 +48,10 @@ export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefi
 /** A type by its name or by the path of Rasa's class; other classes hold any value. */
 function readType(field: Field | undefined): SlotType | undefined {
   const path = typeof field?.value === 'string' ? field.value : '';
+  if (path === 'unfeaturized') {
+    field?.warn('"unfeaturized" is read as any', 'write any');
+    return 'any';
+  }
   if (!path.includes('.')) return field?.oneOf(slotTypes);
   const name = path.split('.').at(-1)?.replace(/Slot$/, '').toLowerCase();
   const type = slotTypes.find((one) => one === (name === 'boolean' ? 'bool' : name));

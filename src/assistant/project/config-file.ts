@@ -38,8 +38,7 @@ export function readConfig(
 ) {
   const section = Field.document(file, problems);
   section.get('recipe');
-  const pipeline = section.list('pipeline');
-  const components = [...pipeline, ...section.list('policies')];
+  const components = ['pipeline', 'policies'].flatMap((key) => readComponents(section.get(key)));
   const named = components.flatMap((item) => {
     const path = componentPath(item);
     return path === undefined ? [] : [{ item, path, name: path.split('.').at(-1) ?? path }];
@@ -97,6 +96,16 @@ function severityAt(
   if (topLevel.has(String(key))) return 'error';
   if (!read.includes(`${String(key)}[${String(index)}]`)) return 'warning';
   return option === 'flow_retrieval' && inner === 'embeddings' ? 'warning' : 'error';
+}
+
+/** The entries of a list. Rasa 1 also has names of whole pipelines. */
+function readComponents(field: Field | undefined): readonly Field[] {
+  if (typeof field?.value !== 'string') return field?.list() ?? [];
+  field.warn(
+    `the pipeline "${field.value}" is left out: ${withoutModel} reads messages instead`,
+    'write a list of components',
+  );
+  return [];
 }
 
 /** `- name: Component` with options, or just its name; the name may be the path of a Python class. */

@@ -407,6 +407,14 @@ responses:
   ]);
 });
 
+test('a pipeline that is a name, as in Rasa 1, is left out with a warning', async () => {
+  const { problems, isBuilt } = await load({ 'config.yml': 'pipeline: supervised_embeddings\n' });
+  expect(isBuilt).toBe(true);
+  expect(problems).toContain(
+    'config.yml:1:11 pipeline: warning: the pipeline "supervised_embeddings" is left out: MatchingCommandGenerator reads messages instead; write a list of components',
+  );
+});
+
 test('a project without flows runs with its patterns', async () => {
   const { problems, isBuilt } = await load({ 'data/flows.yml': 'nlu: []\n' });
   expect(isBuilt).toBe(true);
