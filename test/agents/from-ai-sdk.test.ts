@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { connect } from '../../src/client/index.ts';
 import { fromAiSdk } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
+import { data, text } from '../../src/protocol/index.ts';
 import { Runner } from '../../src/tasks/index.ts';
 import { silentLogger } from '../../src/telemetry/index.ts';
 import { type Script, scriptedModel, startScriptedModelServer } from '../../src/models/index.ts';
@@ -82,6 +83,26 @@ test('a tool that is not approved does not run, and the model learns why', async
   expect((await asked.answer('no')).text).toBe('As you wish.');
   expect(sent).toEqual([]);
   expect(model.requests.at(-1)?.promptText).toContain('did not confirm');
+});
+
+test.each([
+  ['beside a no', 'no, ask about Bern', [], 'ask about Bern'],
+  [
+    'beside approval',
+    [data({ confirmed: true }), text('I am in a hurry')],
+    ['Rome'],
+    'I am in a hurry',
+  ],
+])('what the caller says %s reaches the model', async (_, answer, tools, said) => {
+  const { client, sent, model } = await served([call, 'As you wish.', 'You are welcome.'], true);
+  const asked = await client.ask('Rome?');
+  if (!asked.isQuestion) throw new Error('no question');
+  const { text: answered, task } = await asked.answer(answer);
+  expect(answered).toBe('As you wish.');
+  expect(sent).toEqual(tools);
+  expect(model.requests.at(-1)?.promptText).toContain(said);
+  const contextId = task?.contextId ?? '';
+  expect((await client.ask('Thanks', { contextId })).text).toBe('You are welcome.');
 });
 
 test('the texts of two steps are paragraphs', async () => {

@@ -94,8 +94,10 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
       yield { ...askingEnd(calls, note), context: { value: saved.toValue('tasks') } };
       return;
     }
-    own.push({ role: 'tool', content: calls.map(approvalOf) });
-    if (remarks.length > 0) own.push(userMessage(remarks));
+    const isDenied = calls.some(({ isConfirmed = false }) => !isConfirmed);
+    // The AI SDK reads approvals from the last message only: nothing may follow them.
+    if (remarks.length > 0 && !isDenied) own.splice(-1, 0, userMessage(remarks));
+    own.push({ role: 'tool', content: calls.map((each) => approvalOf(each, remarks)) });
   }
   const result = await source.stream({
     messages: modelMessages.parse([...(await history(turn)), ...own]),
@@ -212,12 +214,17 @@ function toCall({ approvalId, toolCall }: Extract<StreamPart, { approvalId: stri
   return { id: approvalId, name, input, ask: { request: 'confirmation' } };
 }
 
-function approvalOf({ id, isConfirmed = false, output }: CallState): JsonObject {
+/** A denial has what the caller said beside it. */
+function approvalOf(call: CallState, remarks: readonly Part[]): JsonObject {
+  const { id, isConfirmed = false, output } = call;
+  const said = remarks.map(({ text = '' }) => text).join('\n');
   return {
     type: 'tool-approval-response',
     approvalId: id,
     approved: isConfirmed,
-    ...(output?.type === 'denied' && { reason: output.value }),
+    ...(output?.type === 'denied' && {
+      reason: said === '' ? output.value : `${output.value}. The user said: ${said}`,
+    }),
   };
 }
 
