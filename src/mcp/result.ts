@@ -6,21 +6,25 @@ export interface McpToolResult {
   readonly isError: boolean;
   /** All of it, as parts. */
   readonly parts: readonly Part[];
-  /** Its text, one block after the other. */
+  /** Its text, one block after the other. Beside `structured`, without what is not for users. */
   readonly text: string;
   /** For programs, where the tool gives such. */
   readonly structured?: JsonObject;
 }
 
 export function toResult(result: CallToolResult): McpToolResult {
-  const parts = result.content.map(toPart);
-  const { structuredContent: structured } = result;
+  const { content, structuredContent: structured } = result;
+  const shown = isJsonObject(structured) ? content.filter(isForUsers) : content;
   return {
     isError: result.isError === true,
-    parts,
-    text: parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n'),
+    parts: content.map(toPart),
+    text: shown.flatMap((block) => toPart(block).text ?? []).join('\n'),
     ...(isJsonObject(structured) && { structured }),
   };
+}
+
+function isForUsers({ annotations }: ContentBlock): boolean {
+  return annotations?.audience?.includes('user') ?? true;
 }
 
 function toPart(block: ContentBlock): Part {

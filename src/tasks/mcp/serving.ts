@@ -11,6 +11,7 @@ import {
   contentOf,
   isInterrupted,
   isJsonObject,
+  type JsonObject,
   LegateError,
   type Message,
   message,
@@ -56,7 +57,9 @@ export class Serving {
     const { McpServer } = await import('@modelcontextprotocol/server');
     const { name, description, skills } = this.#agent;
     const server = new McpServer({ name, version: this.#version }, { capabilities: { tools: {} } });
-    const abilities = skills.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
+    // An agent without skills of its own has one that says nothing new.
+    const own = skills.filter((skill) => skill.name !== name || skill.description !== description);
+    const abilities = own.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
     server.registerTool(
       withSafeNames([{ name }])[0]?.name ?? 'agent',
       {
@@ -207,16 +210,32 @@ function taskResult(task: Task): CallToolResult {
 }
 
 function toResult(
-  shown: { readonly state: EndKind; readonly session: string; readonly text: string },
+  shown: {
+    readonly state: EndKind;
+    readonly session: string;
+    readonly text: string;
+    readonly invocation?: string;
+  },
   parts: readonly Part[],
 ): CallToolResult {
   const { state, text } = shown;
   const { data } = contentOf(text, parts);
+  const said: CallToolResult['content'] = [{ type: 'text', text: text === '' ? state : text }];
+  const files = parts.flatMap(toFile);
+  const { text: _, ...rest } = shown;
+  const structured = { ...rest, ...(data.length > 0 && { data: [...data] }) };
+  const isError = state === 'failed' || state === 'rejected' || state === 'canceled';
   return {
-    content: [{ type: 'text', text: text === '' ? state : text }, ...parts.flatMap(toFile)],
-    structuredContent: { ...shown, ...(data.length > 0 && { data: [...data] }) },
-    ...((state === 'failed' || state === 'rejected' || state === 'canceled') && { isError: true }),
+    content: isError ? [...said, ...files] : [...said, ...files, forModels(structured)],
+    structuredContent: { ...structured, text },
+    ...(isError && { isError }),
   };
+}
+
+/** Many hosts give a model the content only: without the ids it could neither answer nor continue. */
+function forModels(structured: JsonObject): CallToolResult['content'][number] {
+  const text = JSON.stringify(structured);
+  return { type: 'text', text, annotations: { audience: ['assistant'] } };
 }
 
 function toFile({ raw, mediaType, filename }: Part): CallToolResult['content'] {
