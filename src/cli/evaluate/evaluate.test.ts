@@ -176,6 +176,7 @@ test.each([
   ['cases:\n  - {name: a, input: b, match: near}\n', /exact, in_order, any_order, but is "near"/],
 ])('an invalid file is an error that says what to write', async (cases, message) => {
   const file = await project('http://127.0.0.1:9/v1', cases);
-  await expect(testAgents(file, options)).rejects.toThrow();
-  expect(printed.join('\n')).toMatch(message);
+  // The command line prints what was thrown.
+  await expect(testAgents(file, options)).rejects.toThrow(message);
+  expect(printed).toEqual([]);
 });

@@ -12,8 +12,8 @@ import { type EvaluationResult, runCase } from './run-case.ts';
 /** Evaluates agents by cases in YAML, and prints the failed ones. */
 export async function testAgents(path: string, options: EvaluateCommandOptions): Promise<void> {
   const { cases, problems } = await readCases(path);
-  for (const problem of problems.all) console.error(formatProblem(problem));
   problems.throwIfErrors();
+  for (const problem of problems.warnings) console.error(formatProblem(problem));
   const logger = createLogger(options.logLevel);
   const agents = new Map<string, Promise<Agent>>();
   const isJson = options.json === true;
