@@ -47,6 +47,16 @@ test('a request that drifted fails with a readable difference', async () => {
   expect(String(error)).toContain('  first\n- second\n+ changed\n  third');
 });
 
+test('the difference is that to the nearest request, not to the longest', async () => {
+  const recording = recordedModel(scriptedModel(['x', 'y']), file, 'record');
+  await ask(recording, 'first\nsecond');
+  await ask(recording, 'first\nsecond\nfirst\nlast');
+  const replay = recordedModel(undefined, file, 'replay');
+  const error = await ask(replay, 'first\nchanged').catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain('- second\n+ changed');
+  expect(String(error)).not.toContain('last');
+});
+
 test('what is to be ignored may differ', async () => {
   const ignore = [/\d{4}-\d\d-\d\d/];
   await ask(recordedModel(scriptedModel(['x']), file, 'record', { ignore }), 'on 2026-11-20');

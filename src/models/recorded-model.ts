@@ -158,8 +158,10 @@ class Recorder {
 
   #drift(entries: readonly Entry[], request: readonly string[]): LegateError {
     const lines = new Set(request);
-    const shared = (entry: Entry): number => entry.request.filter((line) => lines.has(line)).length;
-    const nearest = entries.toSorted((a, b) => shared(b) - shared(a))[0];
+    // A longer request shares more lines: what it has beside them counts against it.
+    const likeness = (entry: Entry): number =>
+      entry.request.reduce((sum, line) => sum + (lines.has(line) ? 1 : -1), 0);
+    const nearest = entries.toSorted((a, b) => likeness(b) - likeness(a))[0];
     const difference =
       nearest === undefined
         ? 'nothing was recorded'
