@@ -111,7 +111,7 @@ export class CompatibleModel implements LanguageModelV4 {
 
   #deadline(outer: AbortSignal | undefined): Deadline {
     const milliseconds = this.timeoutMs ?? 60_000;
-    const reason = (): Error => timedOut(this.modelId, milliseconds);
+    const reason = (): Error => timedOut(this, milliseconds);
     return new Deadline({ signal: outer, milliseconds, reason });
   }
 }

@@ -100,7 +100,11 @@ test.each([
     { disconnect: 'before' as const },
     /model m of self-hosted could not be reached/,
   ],
-  ['half an answer', { text: 'long answer', disconnect: 'midway' as const }, /model m/],
+  [
+    'half an answer',
+    { text: 'long answer', disconnect: 'midway' as const },
+    /model m of self-hosted broke off its answer: (?!Failed to process)/,
+  ],
   ['garbage', { rawBody: '<html>' }, /model m/],
   ['an answer without choices', { rawBody: '{"choices":[]}' }, /model m/],
 ])('%s of the endpoint is a clear error', async (_name, reply, expected) => {

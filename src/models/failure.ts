@@ -106,19 +106,29 @@ function toMessage(error: APICallError, model: FailedModel): string {
   const why = shorten(words);
   if (statusCode === undefined) return `${named(model)} could not be reached: ${why}`;
   // The status came before the connection broke, or before something that is not an answer.
-  if (statusCode < 300) return `${named(model)} broke off its answer: ${why}`;
+  if (statusCode < 300) return `${named(model)} broke off its answer: ${shorten(rootOf(error))}`;
   const answered = `${named(model)} answered ${statusCode}: ${why}`;
   const isRefused = statusCode === 401 || statusCode === 403 || badKey.test(words);
   if (isRefused) return `${answered}; ${keyHint}`;
   return statusCode === 404 ? `${answered}; check the name of the model and the URL` : answered;
 }
 
-function named({ modelId, provider }: FailedModel): string {
+/** Adapters report what broke an answer only as a cause: "Failed to process successful response" says nothing. */
+function rootOf(error: Error): string {
+  const { cause, message } = error;
+  return cause instanceof Error && cause.message !== '' ? rootOf(cause) : message;
+}
+
+/**
+ * A model in an error message: `model gpt-5 of openai.responses`.
+ * @example throw new LegateError('UNAVAILABLE', `${named(model)} gave no answer`);
+ */
+export function named({ modelId, provider }: FailedModel): string {
   return provider === undefined ? `model ${modelId}` : `model ${modelId} of ${provider}`;
 }
 
-export function timedOut(model: string, timeoutMs: number): LegateError {
-  return new LegateError('REQUEST_TIMEOUT', `model ${model} gave no answer in ${timeoutMs} ms`);
+export function timedOut(model: FailedModel, timeoutMs: number): LegateError {
+  return new LegateError('REQUEST_TIMEOUT', `${named(model)} gave no answer in ${timeoutMs} ms`);
 }
 
 function apiError(thrown: unknown): APICallError | undefined {
@@ -155,9 +165,9 @@ function messageIn(thrown: unknown): string | undefined {
 }
 
 /** A provider reported a failure during its answer: it is transient like a broken connection. */
-export function failedMidway(thrown: unknown, model: string): unknown {
+export function failedMidway(thrown: unknown, model: FailedModel): unknown {
   if (thrown instanceof LegateError || apiError(thrown) !== undefined) return thrown;
-  const message = `model ${model} failed in its answer: ${shorten(messageIn(thrown) ?? 'unknown failure')}`;
+  const message = `${named(model)} failed in its answer: ${shorten(messageIn(thrown) ?? 'unknown failure')}`;
   const code = tooLong.test(message) ? 'CONTEXT_TOO_LONG' : 'UNAVAILABLE';
   return new LegateError(code, message, { cause: thrown });
 }

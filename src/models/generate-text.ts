@@ -111,7 +111,7 @@ export async function generateText(
   using budget = new Deadline({
     signal: outer,
     milliseconds: timeoutMs,
-    reason: () => timedOut(model.modelId, timeoutMs),
+    reason: () => timedOut(model, timeoutMs),
   });
   const { signal } = budget;
   const call = {

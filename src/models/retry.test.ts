@@ -38,6 +38,19 @@ test('a connection that breaks during an answer is retried', async () => {
   expect(waits).toEqual([250]);
 });
 
+test('the error names what broke an answer, not only that it could not be processed', async () => {
+  const cause = new TypeError('terminated', { cause: new Error('other side closed') });
+  const broken = new APICallError({
+    message: 'Failed to process successful response',
+    url: 'https://models.example',
+    requestBodyValues: {},
+    statusCode: 200,
+    cause,
+  });
+  const { result } = asked([broken], { retries: 0 });
+  await expect(result).rejects.toThrow(/broke off its answer: other side closed$/);
+});
+
 test('a service may ask for a wait of up to 60 s where there is no deadline', async () => {
   const patient = asked([busy('60')]);
   expect(await patient.result).toBe(answer);

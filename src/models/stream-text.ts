@@ -8,7 +8,7 @@ import type {
 } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
 import { Deadline, until } from '../time/index.ts';
-import { failedMidway } from './failure.ts';
+import { failedMidway, named } from './failure.ts';
 import { createReasoningFilter, stripReasoning } from './reasoning.ts';
 
 /**
@@ -38,12 +38,12 @@ export async function streamText(
 ): Promise<LanguageModelV4GenerateResult> {
   const { signal, silenceMs: milliseconds, onText } = options;
   const reason = (): LegateError =>
-    new LegateError('REQUEST_TIMEOUT', `model ${model.modelId} was silent for ${milliseconds} ms`);
+    new LegateError('REQUEST_TIMEOUT', `${named(model)} was silent for ${milliseconds} ms`);
   using silence = new Deadline({ milliseconds, signal, reason });
   const opened = model.doStream({ ...call, abortSignal: silence.signal });
   const { stream } = await until(opened, silence.signal);
   const reader = stream.getReader();
-  const answer = new StreamedAnswer(model.modelId);
+  const answer = new StreamedAnswer(model);
   const batch = new TextBatch(onText);
   try {
     for (;;) {
@@ -106,7 +106,7 @@ class TextBatch {
 
 /** The parts of a stream, put together. */
 class StreamedAnswer {
-  readonly #model: string;
+  readonly #model: Pick<LanguageModelV4, 'modelId' | 'provider'>;
   readonly #filter = createReasoningFilter();
   readonly #reasoning = new Map<string, LanguageModelV4Reasoning>();
   readonly #content: LanguageModelV4Content[] = [];
@@ -114,7 +114,7 @@ class StreamedAnswer {
   /** As the model wrote it, with thoughts in tags. */
   text = '';
 
-  constructor(model: string) {
+  constructor(model: Pick<LanguageModelV4, 'modelId' | 'provider'>) {
     this.#model = model;
   }
 
@@ -161,7 +161,8 @@ class StreamedAnswer {
     const { unified, raw } = this.#end?.finishReason ?? {};
     const isMadeUp = unified === 'interrupted' || (unified === 'other' && raw === undefined);
     if (this.#end === undefined || isMadeUp) {
-      throw new LegateError('UNAVAILABLE', `model ${this.#model} broke off its answer`);
+      const message = `${named(this.#model)} broke off its answer: the stream ended without a finish reason`;
+      throw new LegateError('UNAVAILABLE', message);
     }
     const text: LanguageModelV4Content[] =
       this.text === '' ? [] : [{ type: 'text', text: this.text }];
