@@ -160,15 +160,36 @@ test('the question shows the tool and its arguments', async () => {
   );
 });
 
-test('a confirmation with other arguments is refused, with the same ones it counts', async () => {
+test.each([
+  ['under arguments', { arguments: { amount: 5 } }],
+  ['under input', { input: { amount: 5 } }],
+  ['beside the confirmation', { amount: 5 }],
+])('a confirmation with other arguments (%s) is refused', async (_, changed) => {
   const { transfers, transfer } = bank();
   const model = scriptedModel([calling(big), 'Fine']);
   const conversation = new Conversation(clerk(model, [transfer]));
   const { taskId } = await conversation.say('Send 50');
-  const answer = { confirmed: true, arguments: { amount: 5 } };
-  const again = await conversation.say({ data: answer }, { taskId });
+  const again = await conversation.say({ data: { confirmed: true, ...changed } }, { taskId });
   expect(again.end.parts?.at(-1)?.text).toContain('The arguments of a call cannot be changed');
   expect(transfers).toEqual([]);
+});
+
+test('data that says yes beside text that says no confirms nothing', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling(big), 'Fine']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId } = await conversation.say('Send 50');
+  const both = [{ data: { confirmed: true } }, { text: 'no, wait' }];
+  const again = await conversation.say(both, { taskId });
+  expect(again.end.parts?.at(-1)?.text).toContain('The data says yes and the text says no');
+  expect(transfers).toEqual([]);
+});
+
+test('a confirmation with the same arguments counts', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling(big), 'Fine']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId } = await conversation.say('Send 50');
   const same = { confirmed: true, arguments: { amount: 50 } };
   expect((await conversation.say({ data: same }, { taskId })).text).toBe('Fine');
   expect(transfers).toEqual([50]);

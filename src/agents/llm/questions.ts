@@ -136,12 +136,18 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
   }
 
   const text = textOf(message).trim();
+  const confirms = [...changes.values()].some(({ isConfirmed }) => isConfirmed === true);
+  if (confirms && readConsent(text).meaning === 'no') {
+    return open('The data says yes and the text says no: please answer yes or no.');
+  }
   // Beside data, text is a remark; alone, it is the answer.
   if (changes.size > 0) return finish(calls, changes, text);
   const isFree =
     only?.ask.request === 'result' && given.every(({ callId }) => callId === undefined);
   if (given.length > 0 && text === '' && !isFree) {
-    return open('This answers no open question: please answer each with its callId.');
+    const isConfirmation = asking.some(({ ask }) => ask.request === 'confirmation');
+    const fields = isConfirmation ? 'its callId, and "confirmed": true or false' : 'its callId';
+    return open(`This answers no open question: please answer each with ${fields}.`);
   }
   return readText(message, calls, asking);
 }
@@ -216,11 +222,23 @@ function toTool(
   };
 }
 
-/** Whether an answer has other arguments than its call. */
+/**
+ * Whether an answer has other arguments than its call: under `arguments` or `input`, or beside
+ * `confirmed` by their names.
+ */
 function changesArguments({ input, ask }: Asking, answer: JsonObject): boolean {
-  const given = answer['arguments'];
-  return ask.request === 'confirmation' && given !== undefined && !isDeepStrictEqual(given, input);
+  if (ask.request !== 'confirmation') return false;
+  const own = isJsonObject(input) ? input : {};
+  return Object.entries(answer).some(([name, value]) => {
+    if (answerFields.has(name)) return false;
+    if (name !== 'arguments' && Object.hasOwn(own, name))
+      return !isDeepStrictEqual(value, own[name]);
+    return (name === 'arguments' || name === 'input') && !isDeepStrictEqual(value, input);
+  });
 }
+
+/** Fields of an answer, and of a question that a client sends back with its answer. */
+const answerFields = new Set(['callId', 'confirmed', 'reason', 'request', 'tool', 'hint']);
 
 function applyData(call: CallState, ask: Ask, answer: JsonObject): CallState | undefined {
   switch (ask.request) {
