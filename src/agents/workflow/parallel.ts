@@ -5,6 +5,7 @@ import {
   data,
   type OptionNames,
   ownerOf,
+  type Part,
   text,
   textOf,
 } from '../../protocol/index.ts';
@@ -106,8 +107,12 @@ export function parallel(options: ParallelOptions): Agent {
     const kind = isCompleted ? 'completed' : 'failed';
     const isEscalated = [...outcomes.values()].some(escalates);
     const escalation = isEscalated ? { escalate: true } : {};
+    const ends = branches.flatMap(({ name }) => {
+      const ended = outcomes.get(name);
+      return ended?.kind === 'completed' && ended.parts !== undefined ? [ended.parts] : [];
+    });
     if (failures.length === 0) {
-      const parts = branches.flatMap(({ name }) => outcomes.get(name)?.parts ?? []);
+      const parts = linesOf(ends);
       return run.end({ kind, ...(parts.length > 0 && { parts }), metadata: escalation });
     }
     const reports = failures.map((each) => ({
@@ -118,7 +123,7 @@ export function parallel(options: ParallelOptions): Agent {
     const lines = reports.map((each) =>
       `${each.agent} ended as ${each.state}. ${each.reason}`.trim(),
     );
-    const parts = [data({ failures: reports }), text(lines.join('\n'))];
+    const parts = linesOf([...ends, [data({ failures: reports }), text(lines.join('\n'))]]);
     const metadata = isCompleted ? escalation : { error_type: 'branch_failed' };
     return run.end({ kind, parts, metadata });
   }
@@ -130,4 +135,16 @@ export function parallel(options: ParallelOptions): Agent {
         branches.filter(({ name }) => isPause(outcomes[name] ?? { kind: 'completed' })),
       ),
   };
+}
+
+/** The parts of several ends as those of one, the texts of each on lines of their own. */
+function linesOf(ends: readonly (readonly Part[])[]): readonly Part[] {
+  let hasText = false;
+  return ends.flatMap((parts) => {
+    const first = parts.find((part) => part.text !== undefined);
+    const isNext = hasText && first !== undefined;
+    hasText ||= first !== undefined;
+    if (!isNext) return parts;
+    return parts.map((part) => (part === first ? { ...part, text: `\n${part.text}` } : part));
+  });
 }

@@ -284,6 +284,22 @@ test('a branch that fails takes nothing from the others', async () => {
   expect((await new Conversation(none).say('x')).end.kind).toBe('failed');
 });
 
+test('what branches end with is kept, on lines of their own, also where another branch fails', async () => {
+  const ending = (name: string): Agent =>
+    agent({ name }, async function* () {
+      yield completed(`${name} is done`);
+    });
+  const both = parallel({ name: 'p', branches: [ending('one'), ending('two')] });
+  const textOfEnd = async (tested: Agent): Promise<string> =>
+    textOf({ parts: (await new Conversation(tested).say('x')).end.parts ?? [] });
+  expect(await textOfEnd(both)).toBe('one is done\ntwo is done');
+  const broken = agent({ name: 'broken' }, async function* () {
+    yield failed('no luck');
+  });
+  const some = parallel({ name: 'p', branches: [ending('one'), broken] });
+  expect(await textOfEnd(some)).toBe('one is done\nbroken ended as failed. no luck');
+});
+
 test('questions of branches are asked one after the other, and finished branches stay finished', async () => {
   const done = wrapper('done');
   const both = parallel({ name: 'p', branches: [asking('a'), done, asking('b')] });
