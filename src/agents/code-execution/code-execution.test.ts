@@ -44,6 +44,7 @@ test.concurrent.each([
   ['an error, with its line', '\nnull.x', /TypeError.*code\.js:2/s],
   ['a syntax error', 'let let = 1', /SyntaxError/],
   ['a function that fails', 'await fail({})', /no such order/],
+  ['an object that is thrown', 'throw { code: 7 }', /^\{"code":7\}$/],
   ['a promise that nothing settles', 'await new Promise(() => {})', /nothing settles/],
   ['deep recursion', 'const f = () => f() + 1; f()', /call stack/],
   ['deep JSON', `JSON.parse('['.repeat(1e6))`, /call stack/],
@@ -103,7 +104,7 @@ test.concurrent.each([
     'console.log("started"); const f = () => Promise.resolve().then(f); f(); await new Promise(() => {})',
   ],
   ['a getter of the result', 'console.log("started"); ({ get a() { for (;;) {} } })'],
-  ['a toString of what is thrown', 'console.log("started"); throw { toString() { for (;;) {} } }'],
+  ['a toJSON of what is thrown', 'console.log("started"); throw { toJSON() { for (;;) {} } }'],
   ['printing without end', 'console.log("started"); for (;;) console.log("x".repeat(100))'],
   ['a comparison that never ends', 'console.log("started"); [2, 1].sort(() => { for (;;) {} })'],
 ])('%s is stopped in time, and what was printed is kept', async (_, code) => {

@@ -44,7 +44,7 @@ const prelude = `((print, call, names) => {
     describe: (error) => {
       // QuickJS throws null where not even its error fits into the memory.
       if (error === null) return 'null was thrown: by the code, or because it ran out of memory';
-      if (!(error instanceof Error)) return String(error);
+      if (!(error instanceof Error)) return show(error);
       const stack = typeof error.stack === 'string' ? '\\n' + error.stack : '';
       return error.name + ': ' + error.message + stack;
     },
