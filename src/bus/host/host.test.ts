@@ -22,6 +22,7 @@ import { rawProperties, RawPublisher } from '../../../test/support/raw-amqp.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
+import { headerNames } from '../exchange.ts';
 import { MessageSigner } from '../identity/signer.ts';
 import { MessageVerifier } from '../identity/verifier.ts';
 import { type Bus, done } from '../transport/bus.ts';
@@ -223,6 +224,20 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const id = await caller.send(name, 'still alive');
     await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('a reply does not repeat headers that its sender made too large', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name));
+    const caller = await TestCaller.start(bus);
+    const headers = { [headerNames.dialect]: 'x'.repeat(5_900) };
+    const replyTo = topics.response(caller.name);
+    const sent = { type: 'task', body: '{}', correlationId: '1', replyTo, headers } as const;
+    await bus.publish(topics.task(name), sent);
+    await eventually(() => caller.answers.map(({ error }) => error?.code)).toEqual([
+      'INVALID_PARAMS',
+    ]);
   });
 
   test('refusals of the engine arrive as errors', async () => {

@@ -87,8 +87,7 @@ export class Replies {
   }
 }
 
-/** An answer is of the kind of its request. */
+/** An answer is of the kind of its request. Senders choose the header, so only the known value is copied. */
 function dialectOf({ headers }: BusMessage): Record<string, string> {
-  const dialect = headers[headerNames.dialect];
-  return dialect === undefined ? {} : { [headerNames.dialect]: dialect };
+  return headers[headerNames.dialect] === 'rockbot' ? { [headerNames.dialect]: 'rockbot' } : {};
 }
