@@ -3,7 +3,14 @@
  * RockBot reads them.
  */
 import { z } from 'zod';
-import { isJsonObject, type JsonValue, parseJson, type TaskState } from '../../protocol/index.ts';
+import {
+  idProblem,
+  isJsonObject,
+  type JsonValue,
+  parseJson,
+  type TaskState,
+} from '../../protocol/index.ts';
+import { maxIdBytes } from '../transport/checks.ts';
 
 /** The type of an envelope is the full name of its class. */
 const prefix = 'RockBot.A2A.';
@@ -40,6 +47,15 @@ export function stateNumber(state: TaskState): number {
 
 const text = z.string().max(1_000_000);
 const id = z.string().min(1).max(1_000);
+/** Becomes the correlation id of answers. */
+const taskId = z
+  .string()
+  .min(1)
+  .superRefine((given, context) => {
+    const isTooLong = Buffer.byteLength(given) > maxIdBytes;
+    const problem = isTooLong ? `must be at most ${maxIdBytes} bytes` : idProblem(given);
+    if (problem !== undefined) context.addIssue(problem);
+  });
 const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((it) => it ?? undefined);
 
@@ -77,7 +93,7 @@ const message = z.object({
 export type RockbotMessage = z.infer<typeof message>;
 
 export const requestBody = z.object({
-  taskId: id,
+  taskId,
   contextId: optional(id),
   skill: z.string().max(1_000).default(''),
   message,
@@ -91,7 +107,7 @@ const artifact = z.object({
 });
 
 export const resultBody = z.object({
-  taskId: id,
+  taskId,
   contextId: optional(id),
   state,
   artifacts: optional(z.array(artifact).max(1_000)),
@@ -99,21 +115,21 @@ export const resultBody = z.object({
 });
 
 export const statusBody = z.object({
-  taskId: id,
+  taskId,
   contextId: optional(id),
   state,
   message: optional(message),
 });
 
 export const errorBody = z.object({
-  taskId: id,
+  taskId,
   contextId: optional(id),
   code: z.string().max(200),
   message: text,
   isRetryable: z.boolean().default(false),
 });
 
-export const cancelBody = z.object({ taskId: id, contextId: optional(id) });
+export const cancelBody = z.object({ taskId, contextId: optional(id) });
 
 const skill = z.object({
   id,

@@ -192,6 +192,29 @@ describe('RockBot calls an agent of ours', () => {
     await eventually(() => ends().map(({ body }) => body.state)).toEqual([5]);
   });
 
+  test.each([
+    ['too long for a correlation id', 'é'.repeat(128)],
+    ['with a control character', 'a\0b'],
+  ])('a task id that is %s is refused at once', async (_what, taskId) => {
+    const { bus, exchange, url } = await place();
+    await using _bus = bus;
+    const name = nameOf('Echo');
+    const echo = agent({ name }, () => completed('heard'));
+    await using _host = await hostOnBus(echo, { bus, store: openMemory() });
+    const topics = ['agent.response.me'];
+    await using rockbot = await RockbotPeer.start({ url, exchange, name: nameOf('Bot'), topics });
+    const request = { taskId, skill: 'any', message: said('hello') };
+    const addressed = { correlationId: 'mine', replyTo: 'agent.response.me' };
+    await rockbot.publish(`agent.task.${name}`, 'AgentTaskRequest', request, addressed);
+    await eventually(() => rockbot.received.map(({ body }) => body)).toEqual([
+      expect.objectContaining({
+        taskId: 'mine',
+        code: 'invalid_request',
+        message: expect.stringMatching(/^taskId: must/) as unknown,
+      }),
+    ]);
+  });
+
   test('what RockBot hears of a question and its follow-up is progress, the question, progress, the answer', async () => {
     const { bus, exchange, url } = await place();
     await using _bus = bus;
