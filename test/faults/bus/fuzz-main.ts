@@ -3,13 +3,18 @@ import { parseArgs } from 'node:util';
 import { fuzzBus } from './fuzz.ts';
 
 const { values } = parseArgs({
-  options: { messages: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+  options: {
+    messages: { type: 'string', default: '100000' },
+    seed: { type: 'string' },
+    dialect: { type: 'string' },
+  },
 });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const messages = Number(values.messages);
 console.log(`seed ${seed}, ${messages} messages`);
 const { injected, checked, violations } = await fuzzBus({
   seed,
+  dialect: values.dialect === 'rockbot' ? 'rockbot' : 'legate',
   isOver: (sent) => sent >= messages,
   report: (line) => console.log(line),
 });

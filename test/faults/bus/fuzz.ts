@@ -1,3 +1,4 @@
+import type { BusDialect } from '../../../src/bus/index.ts';
 import { Random } from '../random.ts';
 import { rabbitMq } from '../../support/rabbitmq.ts';
 import { RawPublisher } from '../../support/raw-amqp.ts';
@@ -28,15 +29,17 @@ export function busFuzz({ milliseconds, ...options }: ScenarioOptions): Promise<
  */
 export async function fuzzBus(options: {
   readonly seed: number;
+  /** @default 'legate' */
+  readonly dialect?: BusDialect;
   readonly report: (line: string) => void;
   /** Asked with the number of messages that were sent. */
   readonly isOver: (sent: number) => boolean;
 }): Promise<ScenarioResult> {
-  const { seed, report, isOver } = options;
+  const { seed, dialect = 'legate', report, isOver } = options;
   const random = new Random(seed);
   const { url } = await rabbitMq();
   const exchange = `fuzz-${seed}-${Date.now()}`;
-  await using participants = await startParticipants({ url, exchange });
+  await using participants = await startParticipants({ url, exchange, dialect });
   const [injected, checked] = [new Counts(), new Counts()];
   const violations: string[] = [];
 
@@ -54,7 +57,11 @@ export async function fuzzBus(options: {
   const targets = {
     exchange,
     topics: topicsOf(participants),
-    queues: [participants.queue, `${participants.queue}.dead`],
+    dialect,
+    queues: [
+      participants.bus.brokerQueueName(participants.queue),
+      participants.bus.deadQueueName(participants.queue),
+    ],
     words: [participants.agent, 'caller', 'gateway', ...topicsOf(participants), 'agent.response.x'],
   };
   let publisher = await RawPublisher.open(url);

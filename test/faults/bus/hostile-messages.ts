@@ -1,3 +1,4 @@
+import type { BusDialect } from '../../../src/bus/index.ts';
 import type { Random } from '../random.ts';
 import {
   field,
@@ -10,6 +11,8 @@ import {
 } from '../../support/raw-amqp.ts';
 
 export interface HostileTargets {
+  /** With `rockbot`, messages resemble those of both dialects. @default 'legate' */
+  readonly dialect?: BusDialect;
   readonly exchange: string;
   /** Topics of tasks, cancellation requests, responses, states and announcements. */
   readonly topics: readonly string[];
@@ -30,10 +33,15 @@ export function hostileMessage(random: Random, targets: HostileTargets): RawMess
   };
 }
 
+const ownTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'];
+const rockbotTypes = ['Request', 'Result', 'Error', 'StatusUpdate', 'CancelRequest']
+  .map((name) => `RockBot.A2A.AgentTask${name}`)
+  .concat('RockBot.A2A.AgentCard');
+
 function properties(random: Random, targets: HostileTargets): RawProperties {
   const maybe = <T>(chance: number, make: () => T): T | undefined =>
     random.next() < chance ? make() : undefined;
-  const types = ['task', 'cancel', 'update', 'result', 'error', 'announce'];
+  const types = targets.dialect === 'rockbot' ? ownTypes.concat(rockbotTypes) : ownTypes;
   const given = {
     contentType: maybe(0.8, () =>
       random.pick(['application/json', 'text/plain', 'application/json; charset=x', bytes(random)]),
@@ -49,7 +57,7 @@ function properties(random: Random, targets: HostileTargets): RawProperties {
 }
 
 const headerNames = `token from updates series sequence answers presence echo traceparent tracestate
-  baggage legate-topic legate-attempt legate-reason legate-died-at legate-refused legate-rejectable
+  baggage dialect claims rb-source rb-traceparent rb-rb-auth-claims legate-topic legate-attempt legate-reason legate-died-at legate-refused legate-rejectable
   x-death x-first-death-queue x-delivery-count __proto__ constructor toString`.split(/\s+/);
 
 function headers(random: Random, targets: HostileTargets): readonly Buffer[] {
@@ -92,7 +100,8 @@ function body(random: Random, targets: HostileTargets): Buffer {
   if (kind === 2) return nested(random.between(1, 20_000), random.pick(['[]', '{}']));
   if (kind === 3) return Buffer.from('{"message":'.repeat(random.between(1, 2_000)));
   if (kind === 4) return Buffer.alloc(random.between(1, 300_000), '1');
-  const text = JSON.stringify(payload(random, targets));
+  const isRockbot = targets.dialect === 'rockbot' && random.next() < 0.7;
+  const text = JSON.stringify((isRockbot ? rockbotPayload : payload)(random, targets));
   if (kind > 8) return Buffer.from(text);
   // Cut, or with one byte changed.
   const cut = Buffer.from(text.slice(0, random.between(0, text.length + 1)));
@@ -142,6 +151,46 @@ function payload(random: Random, targets: HostileTargets): unknown {
     }),
     () => value(random, 5),
   ])();
+}
+
+/** Something like a body of RockBot. */
+function rockbotPayload(random: Random, targets: HostileTargets): unknown {
+  const text = (): unknown =>
+    random.next() < 0.85 ? String(word(random, targets)) : value(random, 2);
+  const parts =
+    random.next() < 0.8 ? [{ kind: 'text', text: text() }, dataPart()] : value(random, 3);
+  function dataPart(): unknown {
+    const data = random.pick(['{}', '[[[', '['.repeat(500), '"x"', 'null', text()]);
+    return { kind: random.pick(['data', 'text', 'x', 1]), data, mimeType: text() };
+  }
+  const message = {
+    role: random.pick(['user', 'agent', '', null, 1]),
+    parts,
+    metadata: value(random, 2),
+  };
+  const ids = { taskId: text(), contextId: random.pick([null, text()]) };
+  const state = random.pick([0, 1, 2, 3, 4, 5, 6, -1, 1.5, 1e308, 'Completed', 'x', null]);
+  const native = random.next() < 0.2 && {
+    legateBody: random.next() < 0.7 ? JSON.stringify(payload(random, targets)) : value(random, 2),
+  };
+  const body = random.pick([
+    () => ({ ...ids, skill: text(), message, metadata: value(random, 2) }),
+    () => ({ ...ids, state, message, artifacts: value(random, 3) }),
+    () => ({ ...ids, state, artifacts: [{ name: text(), parts }] }),
+    () => ({ ...ids, code: text(), message: text(), isRetryable: value(random, 1) }),
+    () => ({ ...ids }),
+    () => ({
+      agentName: text(),
+      description: text(),
+      version: text(),
+      skills: [{ id: text(), name: text(), tags: [text()], examples: value(random, 2) }],
+      url: text(),
+      protocolVersion: text(),
+      supportsStreaming: value(random, 1),
+      isDeregistering: random.next() < 0.3,
+    }),
+  ])();
+  return { ...body, ...native };
 }
 
 function value(random: Random, depth: number): unknown {

@@ -1,6 +1,7 @@
 import { agent, textOf } from '../../../src/agents/index.ts';
 import {
   type Bus,
+  type BusDialect,
   busLink,
   done,
   gateway,
@@ -22,6 +23,8 @@ import { joinPeers, type PeerNetwork } from '../../../src/peers/index.ts';
 export interface ParticipantsOptions {
   readonly url: string;
   readonly exchange: string;
+  /** @default 'legate' */
+  readonly dialect?: BusDialect;
   readonly publishTimeoutMs?: number;
 }
 
@@ -45,7 +48,7 @@ export interface Participants extends AsyncDisposable {
 }
 
 export async function startParticipants(options: ParticipantsOptions): Promise<Participants> {
-  const { exchange, url, publishTimeoutMs = 30_000 } = options;
+  const { exchange, url, dialect = 'legate', publishTimeoutMs = 30_000 } = options;
   const events = new Counts();
   const failures: string[] = [];
   const quiet = (): void => undefined;
@@ -61,7 +64,14 @@ export async function startParticipants(options: ParticipantsOptions): Promise<P
     error: note,
     child: () => logger,
   };
-  const opened = await openBus({ type: 'rabbitmq', url, exchange, publishTimeoutMs, logger });
+  const opened = await openBus({
+    type: 'rabbitmq',
+    url,
+    exchange,
+    dialect,
+    publishTimeoutMs,
+    logger,
+  });
   const replyTopics = new Set<string>();
   const bus = noting(opened, replyTopics);
   const name = `echo-${exchange}`;
