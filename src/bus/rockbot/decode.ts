@@ -106,10 +106,8 @@ function headersOf({ headers }: BusMessage): Readonly<Record<string, string>> {
 function request(message: BusMessage): Decoded {
   const native = ownBodyOf(message.body);
   const { taskId, contextId, skill, message: said, metadata } = readBody(requestBody, message.body);
-  // Of a sender that knows A2A, which signed it.
-  if (native !== undefined) {
-    return { type: 'task', body: native, correlationId: message.correlationId };
-  }
+  // Of a sender that knows A2A, which signed it: its answers are signed, too.
+  if (native !== undefined) return ownRequest('task', native, message);
   const named = { ...metadata, ...(skill !== '' && { skill }) };
   const decoded: SendMessageRequest = {
     message: {
@@ -123,6 +121,11 @@ function request(message: BusMessage): Decoded {
     metadata: named,
   };
   return { type: 'task', body: JSON.stringify(decoded), correlationId: taskId };
+}
+
+/** Answered in the dialect of its body: a signature is about a body of A2A. */
+function ownRequest(type: 'task' | 'cancel', body: string, { correlationId }: BusMessage): Decoded {
+  return { type, body, correlationId, headers: { [headerNames.dialect]: 'legate' } };
 }
 
 function result(message: BusMessage): Decoded {
@@ -197,9 +200,7 @@ function status(message: BusMessage): Decoded {
 
 function cancel(message: BusMessage): Decoded {
   const native = ownBodyOf(message.body);
-  if (native !== undefined) {
-    return { type: 'cancel', body: native, correlationId: message.correlationId };
-  }
+  if (native !== undefined) return ownRequest('cancel', native, message);
   const { taskId } = readBody(cancelBody, message.body);
   return { type: 'cancel', body: JSON.stringify({ id: taskId }), correlationId: taskId };
 }

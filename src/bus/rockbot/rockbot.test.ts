@@ -6,10 +6,13 @@ import { joinPeers } from '../../peers/index.ts';
 import { apiKeyVerifier, Authenticator } from '../../auth/index.ts';
 import { connect } from '../../client/index.ts';
 import { artifact, data, message } from '../../protocol/index.ts';
+import { generateSigningKey, publicKeySet, type SigningKey } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { gateway } from '../gateway/gateway.ts';
 import { declareAgentQueue, hostOnBus } from '../host/host.ts';
 import { readBusIdentity } from '../identity/read-identity.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
 import { busLink } from '../link/bus-link.ts';
 import { eventually, nameOf } from '../testing.contract.ts';
 import type { Bus } from '../transport/bus.ts';
@@ -542,6 +545,37 @@ describe('an agent of ours calls RockBot', () => {
     expect(research.of('AgentTaskCancelRequest')[0]?.body.taskId).toBe(
       research.of('AgentTaskRequest')[0]?.body.taskId,
     );
+  });
+
+  test('agents of ours that sign and were not announced yet call each other', async () => {
+    const { bus, exchange, url } = await place();
+    await using _bus = bus;
+    await using other = await openBus({ type: 'rabbitmq', url, exchange, dialect: 'rockbot' });
+    const [ours, theirs] = [generateSigningKey(), generateSigningKey()];
+    const [me, name] = [nameOf('desk'), nameOf('Asker')];
+    const trusting = (issuer: string, key: SigningKey) =>
+      new MessageVerifier({ trusted: [{ issuer, keys: publicKeySet([key]) }] });
+    const asker = agent({ name, skills: ['ask'] }, async function* (turn) {
+      yield turn.isContinuation
+        ? completed(`${turn.caller.subject} said ${textOf(turn.message)}`)
+        : inputRequired('Which day?');
+    });
+    await using _host = await hostOnBus(asker, {
+      bus: other,
+      announces: false,
+      signer: new MessageSigner({ issuer: name, key: theirs }),
+      verifier: trusting(me, ours),
+    });
+    const signer = new MessageSigner({ issuer: me, key: ours });
+    await using network = await joinPeers({
+      name: me,
+      store: openMemory(),
+      links: [busLink({ bus, signer, verifier: trusting(name, theirs) })],
+      wellKnown: [{ name }],
+    });
+    const asked = await network.call({ agent: name, skill: 'ask', message: 'Meet me' }, session);
+    if (asked.state !== 'input-required') throw new Error(JSON.stringify(asked));
+    expect(await asked.answer('Tuesday')).toMatchObject({ text: `${me} said Tuesday` });
   });
 
   test('a sender is believed by its name alone only where the configuration says so', async () => {
