@@ -139,13 +139,19 @@ export interface UnsignedSender {
   readonly scopes?: readonly string[];
 }
 
-/** The sender of a message. Throws or rejects with `UNAUTHENTICATED` if its token is invalid. */
+/**
+ * The sender of a message. Throws or rejects with `UNAUTHENTICATED` if its token is invalid, or if it
+ * answers a request of another sender than `requester`.
+ */
 export function identify(
   message: BusMessage,
   { verifier, requireSigned = false, unsigned = [] }: Identification,
+  options: { readonly requester?: string | undefined } = {},
 ): Caller | Promise<Caller> {
   const token = message.headers[headerNames.token];
-  if (token !== undefined && verifier !== undefined) return verifier.verify(token, message);
+  if (token !== undefined && verifier !== undefined) {
+    return verifier.verify(token, message, options);
+  }
   const isUnsigned = unsigned.some(({ name }) => name === message.headers[headerNames.from]);
   if (requireSigned && !isUnsigned) {
     throw new LegateError(
@@ -163,6 +169,8 @@ export function identify(
 interface SignableMessage extends Omit<OutgoingMessage, 'id'> {
   /** The caller on whose behalf the message is sent. @default the sender itself */
   readonly principal?: Principal | undefined;
+  /** Of an answer: the sender of the request, as its token states. */
+  readonly requester?: string | undefined;
 }
 
 /** Publishes under a name, signed if there is a key. */
@@ -195,8 +203,8 @@ export class Sender {
     headers: Record<string, string>,
     options: PublishOptions | undefined,
   ): Promise<void> {
-    const { body, correlationId, replyTo } = message;
-    const signed = { topic, body, correlationId, replyTo };
+    const { body, correlationId, replyTo, requester } = message;
+    const signed = { topic, body, correlationId, replyTo, requester };
     headers[headerNames.token] = await signer.sign(signed, message.principal);
     await this.#publish(topic, message, headers, options);
   }

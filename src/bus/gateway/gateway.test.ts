@@ -34,7 +34,7 @@ import { hostOnBus, type HostOptions } from '../host/host.ts';
 import { MessageSigner } from '../identity/signer.ts';
 import { MessageVerifier } from '../identity/verifier.ts';
 import { codeOf, describeBuses, nameOf, eventually } from '../testing.contract.ts';
-import { type Bus, type BusMessage, done } from '../transport/bus.ts';
+import { type Bus, type BusMessage, done, type OutgoingMessage } from '../transport/bus.ts';
 import { discoveryQueue, topics } from '../transport/topics.ts';
 import { gateway, type GatewayOptions } from './gateway.ts';
 
@@ -389,6 +389,47 @@ describeBuses('the gateway', (buses) => {
     await new Sender({ bus, name, signer }).send(replyTo, forged);
     gate.resolve();
     expect(taskOf(await answer).artifacts?.[0]?.parts).toEqual([{ text: 'true' }]);
+  });
+
+  test('an answer to a request that another sender made under the ids of a task is ignored', async () => {
+    const bus = await buses.open();
+    const [ours, theirs] = [generateSigningKey(), generateSigningKey()];
+    const name = nameOf('bob');
+    const gate = Promise.withResolvers<void>();
+    const bob = agent({ name }, async function* (turn) {
+      if (textOf(turn.message) === 'x') await gate.promise;
+      yield artifact(`heard ${textOf(turn.message)}`);
+    });
+    await host(bus, bob, {
+      signer: new MessageSigner({ issuer: name, key: theirs }),
+      verifier: new MessageVerifier({
+        trusted: [{ issuer: 'gateway', keys: publicKeySet([ours]), mayVouch: true }],
+      }),
+    });
+    const asked: OutgoingMessage[] = [];
+    const answered: string[] = [];
+    const publish = bus.publish.bind(bus);
+    bus.publish = async (topic, sent, options) => {
+      if (sent.type === 'task') asked.push(sent);
+      await publish(topic, sent, options);
+      if (sent.type === 'result') answered.push(sent.body);
+    };
+    const server = await open(bus, {
+      agents: [name],
+      signer: new MessageSigner({ issuer: 'gateway', key: ours }),
+      verifier: new MessageVerifier({
+        trusted: [{ issuer: name, keys: publicKeySet([theirs]) }],
+      }),
+    });
+    const client = await connect(server.url);
+    const answer = client.sendMessage('x');
+    await eventually(() => asked.length).toBe(1);
+    const { correlationId, replyTo } = asked[0] ?? {};
+    const body = JSON.stringify({ message: message('of another') });
+    await bus.publish(topics.task(name), { type: 'task', body, correlationId, replyTo });
+    await eventually(() => answered.length).toBe(1);
+    gate.resolve();
+    expect(taskOf(await answer).artifacts?.[0]?.parts).toEqual([{ text: 'heard x' }]);
   });
 
   test('one queue of answers serves a whole gateway, however much is asked', async () => {

@@ -122,6 +122,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   const replies = new ReplyBox({
     bus,
     name: ownName(name, scheduler),
+    signer,
     logger,
     ...identification,
   });

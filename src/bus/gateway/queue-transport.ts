@@ -13,6 +13,7 @@ import {
   type Sender,
   sendTask,
 } from '../exchange.ts';
+import type { MessageSigner } from '../identity/signer.ts';
 import {
   type AckDecision,
   type Bus,
@@ -111,6 +112,8 @@ const MAX_BUFFERED = 1_000;
 
 export interface ReplyBoxOptions extends Identification {
   readonly bus: Bus;
+  /** Signs our requests: answers to requests of others are ignored. */
+  readonly signer?: MessageSigner | undefined;
   /** Unique for each process. */
   readonly name: string;
   readonly logger: Logger;
@@ -209,7 +212,8 @@ export class ReplyBox {
       return done;
     }
     try {
-      const { method, subject } = await identify(delivery, this.#options);
+      const requester = this.#options.signer?.issuer;
+      const { method, subject } = await identify(delivery, this.#options, { requester });
       const isProved = method === 'message-token';
       if (isProved && subject !== inbox.agent) throw new Error(`signed by ${subject}`);
       if (!isProved && this.#options.verifier?.knows(inbox.agent) === true) {

@@ -1,5 +1,6 @@
 import { LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import { statedIssuer } from '../identity/verifier.ts';
 import { errorText, headerNames, type Sender } from '../exchange.ts';
 import type { BusMessage, Delivery } from '../transport/bus.ts';
 import { isResponseTopic, topics } from '../transport/topics.ts';
@@ -28,6 +29,7 @@ export class Replies {
         type: 'update',
         body,
         correlationId,
+        requester: requesterOf(delivery),
         persistent: false,
         headers: {
           ...dialectOf(delivery),
@@ -74,7 +76,7 @@ export class Replies {
       ...dialectOf(delivery),
       ...(answers !== undefined && { [headerNames.answers]: answers }),
     };
-    const message = { type, body, correlationId, headers };
+    const message = { type, body, correlationId, headers, requester: requesterOf(delivery) };
     try {
       await this.#sender.send(replyTo, message, { mandatory: true });
       return true;
@@ -85,6 +87,15 @@ export class Replies {
       return false;
     }
   }
+}
+
+/**
+ * Whom an answer is for. A token that is not verified here is invalid there, too, or its sender gets an
+ * error only.
+ */
+function requesterOf({ headers }: BusMessage): string {
+  const token = headers[headerNames.token];
+  return token === undefined ? '' : statedIssuer(token);
 }
 
 /** An answer is of the kind of its request. Senders choose the header, so only the known value is copied. */

@@ -10,6 +10,8 @@ export interface SignedMessage {
   readonly body: string;
   readonly correlationId: string | undefined;
   readonly replyTo: string | undefined;
+  /** Of an answer: the issuer of the request's token, or '' if it had none. */
+  readonly requester?: string | undefined;
 }
 
 export const tokenType = 'legate-message+jwt';
@@ -41,7 +43,8 @@ const sevenDays = 7 * 24 * 60 * 60;
 
 /**
  * Signs messages, so that receivers can authenticate the sender. The token covers topic, body,
- * correlation id and reply topic: it is invalid on another message, and answers can't be redirected.
+ * correlation id and reply topic: it is invalid on another message, and answers can't be redirected. The
+ * token of an answer also names the sender of the request: others who copy its ids can't get an answer for it.
  * @example
  * const signer = new MessageSigner({ issuer: 'alice', key: generateSigningKey() });
  * await using host = await hostOnBus(agent, { bus, signer });
@@ -61,8 +64,10 @@ export class MessageSigner {
     const key = 'current' in source ? await source.current() : source;
     const now = Math.floor(clock.now() / 1000);
     const { tenant = '', displayName, scopes } = principal ?? {};
+    const { requester } = message;
     return new SignJWT({
       ...claimsOf(message),
+      ...(requester !== undefined && { requester }),
       ...(tenant !== '' && { tenant }),
       ...(displayName !== undefined && { name: displayName }),
       ...(scopes !== undefined && { scope: scopes.join(' ') }),

@@ -97,11 +97,16 @@ export class MessageVerifier {
 
   /**
    * The sender. The caller of a gateway is `{gateway}/{subject}`, so that the callers of two gateways
-   * never share anything. Rejects with `UNAUTHENTICATED`.
+   * never share anything. With `requester`, refuses answers to requests of others. Rejects with
+   * `UNAUTHENTICATED`.
    */
-  async verify(token: string, message: SignedMessage): Promise<Caller> {
+  async verify(
+    token: string,
+    message: SignedMessage,
+    { requester }: { readonly requester?: string | undefined } = {},
+  ): Promise<Caller> {
     const { clockTolerance = 30, clock = { now: Date.now } } = this.#options;
-    const issuer = issuerOf(token.split('.', 2)[1]);
+    const issuer = statedIssuer(token);
     const known = this.#issuers.get(issuer);
     if (known === undefined) throw refused(`the issuer "${issuer}" is not in bus.trusted`);
     const rules = {
@@ -117,6 +122,11 @@ export class MessageVerifier {
       if (payload.iss !== issuer) throw refused('the issuer is ambiguous');
       for (const [claim, value] of Object.entries(claimsOf(message))) {
         if (payload[claim] !== value) throw refused(`it was made for another message (${claim})`);
+      }
+      const { requester: answered } = payload;
+      // Earlier versions don't state it.
+      if (requester !== undefined && answered !== undefined && answered !== requester) {
+        throw refused('it answers a request of another sender');
       }
       return this.#caller(issuer, payload);
     } catch (error) {
@@ -181,10 +191,11 @@ function isAboutKey(error: unknown): boolean {
   );
 }
 
-/** Read before the signature is verified, to find the key. */
-function issuerOf(payload: unknown): string {
+/** The issuer of a token whose signature is not verified; '' where it can't be read. */
+export function statedIssuer(token: string): string {
   try {
-    const text = Buffer.from(String(payload), 'base64url').toString('utf8');
+    const [, payload = ''] = token.split('.', 2);
+    const text = Buffer.from(payload, 'base64url').toString('utf8');
     const claims: unknown = JSON.parse(text);
     return isJsonObject(claims) && typeof claims['iss'] === 'string' ? claims['iss'] : '';
   } catch {

@@ -293,7 +293,8 @@ export class BusTransport implements PeerTransport {
     if (delivery.headers[headerNames.answers] !== undefined) return done;
     let events: readonly PeerEvent[];
     try {
-      const { method, subject } = await identify(delivery, this.#options);
+      const requester = this.#options.signer?.issuer;
+      const { method, subject } = await identify(delivery, this.#options, { requester });
       const proof = method === 'message-token' ? { sender: subject } : {};
       events = eventsOf(delivery).map((event) => ({ ...event, ...proof }));
     } catch (error) {

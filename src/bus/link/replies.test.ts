@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agent, type Caller, completed, textOf } from '../../agents/index.ts';
+import { message } from '../../protocol/index.ts';
+import { generateSigningKey, publicKeySet, type SigningKey } from '../../push/index.ts';
 import { openMemory, openStore, type Store } from '../../store/index.ts';
 import { systemScheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { hostOnBus } from '../host/host.ts';
 import { describeBuses, eventually, nameOf } from '../testing.contract.ts';
-import type { Bus } from '../transport/bus.ts';
+import { MessageSigner } from '../identity/signer.ts';
+import { MessageVerifier } from '../identity/verifier.ts';
+import type { Bus, OutgoingMessage } from '../transport/bus.ts';
 import { isBusName } from '../transport/checks.ts';
 import { topics } from '../transport/topics.ts';
 import { busLink, replyName } from './bus-link.ts';
@@ -81,6 +85,52 @@ describeBuses('answers', (buses) => {
     const after = await joinNetwork(bus, name, second, peer.name);
     buses.after(() => after.close());
     await eventually(async () => (await after.invoker.find(id))?.outcome?.text).toBe('heard x');
+  });
+
+  test('to a request that another sender made under the ids of a call are ignored by a caller that signs', async () => {
+    const bus = await buses.open();
+    const [ours, theirs] = [generateSigningKey(), generateSigningKey()];
+    const [me, name] = [nameOf('me'), nameOf('bob')];
+    const trusting = (issuer: string, key: SigningKey) =>
+      new MessageVerifier({ trusted: [{ issuer, keys: publicKeySet([key]) }] });
+    const gate = Promise.withResolvers<void>();
+    const bob = agent({ name, skills: ['echo'] }, async function* (turn) {
+      if (textOf(turn.message) === 'ours') await gate.promise;
+      yield completed(`heard ${textOf(turn.message)}`);
+    });
+    const host = await hostOnBus(bob, {
+      bus,
+      signer: new MessageSigner({ issuer: name, key: theirs }),
+      verifier: trusting(me, ours),
+    });
+    buses.after(() => host.close());
+    const signer = new MessageSigner({ issuer: me, key: ours });
+    const network = await joinPeers({
+      name: me,
+      store: openMemory(),
+      links: [busLink({ bus, signer, verifier: trusting(name, theirs) })],
+      wellKnown: [{ name }],
+    });
+    buses.after(() => network.close());
+    const asked: OutgoingMessage[] = [];
+    const publish = bus.publish.bind(bus);
+    bus.publish = (topic, sent, options) => {
+      if (sent.type === 'task') asked.push(sent);
+      return publish(topic, sent, options);
+    };
+    const answer = network.invoker.invokeAndWait(
+      { agent: name, skill: 'echo', message: 'ours' },
+      session,
+    );
+    await eventually(() => asked.length).toBe(1);
+    const { correlationId, replyTo } = asked[0] ?? {};
+    const body = JSON.stringify({ message: message('of another') });
+    await bus.publish(topics.task(name), { type: 'task', body, correlationId, replyTo });
+    const queue = `legate.response.${replyTo?.split('.').at(-1)}`;
+    const dead = async () => (await bus.deadLetters(queue)).map(({ message: { type } }) => type);
+    await eventually(dead).toContain('result');
+    gate.resolve();
+    expect((await answer).outcome?.text).toBe('heard ours');
   });
 
   test('have a queue from the first call until their process shuts down without open calls', async () => {
