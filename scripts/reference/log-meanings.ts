@@ -153,7 +153,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
     'A queue exists with other arguments than configured; it is used as it is',
   'bus.refusal.notify_failed': 'The sender of a refused message could not be notified',
   'bus.replay.refused': 'A dead letter exceeds a bound and was not replayed',
-  'bus.reply.unroutable': 'The reply queue of the caller is gone; the result is stored',
+  'bus.reply.unroutable':
+    'The reply queue of the caller is gone, or the message names no reply topic (`reason`); the result is stored',
   'bus.settle.failed': 'A message could not be settled; the broker redelivers or dead-letters it',
   'bus.status.publish_failed': 'The state of a task could not be broadcast',
   'bus.task.failed': 'A task from the bus failed because of the host; retried',

@@ -612,6 +612,24 @@ describeBuses('an agent on the bus', (buses) => {
     expect(events.filter((event) => /status|failed|error|unroutable/.test(event))).toEqual([]);
   });
 
+  test('a reply topic that is not one is logged', async () => {
+    const warned: string[] = [];
+    const quiet = (): void => undefined;
+    const logger: Logger = {
+      debug: quiet,
+      info: quiet,
+      warn: (_fields, event) => void warned.push(event),
+      error: quiet,
+      child: () => logger,
+    };
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name), { logger });
+    const body = JSON.stringify({ message: message('x') });
+    await bus.publish(topics.task(name), { type: 'task', body, replyTo: 'agent.task.other' });
+    await eventually(() => warned).toContain('bus.reply.unroutable');
+  });
+
   test('an agent announces itself when it comes, while it stays, and when it goes', async () => {
     const bus = await buses.open();
     const name = nameOf('echo');

@@ -71,7 +71,12 @@ export class Replies {
     answers: 'cancel' | undefined,
   ): Promise<boolean> {
     const { replyTo, correlationId } = delivery;
-    if (!isResponseTopic(replyTo)) return false;
+    if (replyTo === undefined) return false;
+    if (!isResponseTopic(replyTo)) {
+      const reason = 'it is not a topic for replies';
+      this.#logger.warn({ replyTo, correlationId, type, reason }, 'bus.reply.unroutable');
+      return false;
+    }
     const headers = {
       ...dialectOf(delivery),
       ...(answers !== undefined && { [headerNames.answers]: answers }),

@@ -195,6 +195,27 @@ describe('RockBot calls an agent of ours', () => {
     await eventually(() => ends().map(({ body }) => body.state)).toEqual([5]);
   });
 
+  test('a caller of its gateway is answered, whatever its id', async () => {
+    const { bus, exchange, url } = await place();
+    await using _bus = bus;
+    const name = nameOf('Echo');
+    const echo = agent({ name }, () => completed('heard'));
+    await using _host = await hostOnBus(echo, { bus, store: openMemory() });
+    const replyTo = 'agent.response.gateway.auth0|ada@example.com';
+    await using rockbot = await RockbotPeer.start({
+      url,
+      exchange,
+      name: nameOf('Gateway'),
+      topics: [replyTo],
+    });
+    const request = { taskId: 't-1', skill: 'any', message: said('hello') };
+    const addressed = { correlationId: 't-1', replyTo };
+    await rockbot.publish(`agent.task.${name}`, 'AgentTaskRequest', request, addressed);
+    await eventually(() => rockbot.of('AgentTaskResult').map(({ body }) => body.state)).toEqual([
+      3,
+    ]);
+  });
+
   test.each([
     ['too long for a correlation id', 'é'.repeat(128)],
     ['with a control character', 'a\0b'],

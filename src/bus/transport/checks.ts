@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { LegateError } from '../../protocol/index.ts';
+import { idProblem, LegateError } from '../../protocol/index.ts';
 import type { Bus, OutgoingMessage } from './bus.ts';
 
 /** The name of an agent or caller on the bus: no separators and no wildcards. */
@@ -36,6 +36,18 @@ export function checkTopic(topic: string): string {
     'INVALID_PARAMS',
     `${JSON.stringify(topic.slice(0, 100))} is not a topic: use words of letters, digits, "-" and "_" with dots between`,
   );
+}
+
+const gatewayPrefix = 'agent.response.gateway.';
+
+/**
+ * Whether a topic is that of a caller of RockBot's gateway, which adds the caller's id as it is, such as
+ * `auth0|7` or `ada@example.com`. Wildcards have a meaning in bindings only.
+ */
+export function isGatewayTopic(topic: string): boolean {
+  const id = topic.slice(gatewayPrefix.length);
+  const isPlain = topic.startsWith(gatewayPrefix) && id !== '' && idProblem(id) === undefined;
+  return isPlain && Buffer.byteLength(topic) <= maxIdBytes;
 }
 
 const queueNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
@@ -82,7 +94,7 @@ export function cutText(text: string, maxBytes: number): string {
 
 /** Throws for a message that must not be published. */
 export function checkOutgoing(topic: string, message: OutgoingMessage, maxBodyBytes: number): void {
-  checkTopic(topic);
+  if (!isGatewayTopic(topic)) checkTopic(topic);
   if (message.replyTo !== undefined) checkTopic(message.replyTo);
   checkId(message.id);
   checkId(message.correlationId);

@@ -70,6 +70,13 @@ test('only a response topic may be answered to', () => {
   for (const topic of [undefined, '', 'agent.responses', 'agent.response.', 'agent.response.a.b']) {
     expect(isResponseTopic(topic)).toBe(false);
   }
+  // RockBot's gateway does not restrict the ids of its callers.
+  for (const id of ['alice', 'ada@example.com', 'auth0|7', 'a b', '#', 'ä']) {
+    expect(isResponseTopic(`agent.response.gateway.${id}`)).toBe(true);
+  }
+  for (const id of ['', 'a\nb', 'a\0', '\ud800', 'ä'.repeat(120)]) {
+    expect(isResponseTopic(`agent.response.gateway.${id}`)).toBe(false);
+  }
   for (const topic of ['agent.task.echo', 'discovery.announce', 'agent.response.#', 'amq.gen']) {
     expect(isResponseTopic(topic)).toBe(false);
   }

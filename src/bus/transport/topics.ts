@@ -1,5 +1,5 @@
 import type { BusQueueOptions, Queue } from './bus.ts';
-import { checkBusName, isBusName, shortened } from './checks.ts';
+import { checkBusName, isBusName, isGatewayTopic, shortened } from './checks.ts';
 
 /**
  * The topics of the bus.
@@ -25,10 +25,9 @@ const responsePrefix = 'agent.response.';
 /** Whether a message may name this topic to be answered to: only the callers' own topics. */
 export function isResponseTopic(topic: string | undefined): topic is string {
   if (topic === undefined || !`${topic}.`.startsWith(responsePrefix)) return false;
-  // RockBot has a topic for all callers, and topics of two names for callers of its gateway.
+  // RockBot has a topic for all callers, and topics for callers of its gateway.
   const names = topic.split('.').slice(2);
-  const isPlain = names.length < 2 || (names.length === 2 && names[0] === 'gateway');
-  return isPlain && names.every(isBusName);
+  return isGatewayTopic(topic) || (names.length < 2 && names.every(isBusName));
 }
 
 const minute = 60_000;
