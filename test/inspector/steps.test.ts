@@ -114,6 +114,29 @@ test('the button "Deny" keeps a call from running, and the model is told', patie
   ]);
 });
 
+test('the steps of earlier tasks of a conversation are shown on request', patient, async () => {
+  const agent = llmAgent({ name: 'clerk', model: scriptedModel(['First.', 'Second.']) });
+  await using serving = await serve(agent, { drainMs: 0, inspect: { token: inspectorToken } });
+  await using open = await openPage(`http://localhost:${serving.port}`);
+  const { page } = open;
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await open.say('one');
+  const answer = (text: string) => page.locator('.step.model', { hasText: text }).waitFor();
+  await page.locator('.step.model summary').click();
+  await answer('First.');
+  const slider = page.getByRole('slider', { name: 'Task' });
+  expect(await slider.count()).toBe(0);
+  await open.say('two');
+  await page.getByText('Task 2 of 2').waitFor();
+  await page.locator('.step.model summary').click();
+  await answer('Second.');
+  await page.getByRole('button', { name: 'Previous task' }).click();
+  await page.getByText('Task 1 of 2').waitFor();
+  await answer('First.');
+  expect(await slider.getAttribute('aria-valuetext')).toBe('Task 1 of 2');
+  expect(await violations(page)).toEqual([]);
+});
+
 test('the steps of a remote agent join those of its caller', patient, async () => {
   const store = await openStore({ type: 'memory' });
   const far = llmAgent({ name: 'far', model: scriptedModel(['From afar.']) });

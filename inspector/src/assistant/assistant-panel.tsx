@@ -9,7 +9,7 @@ import type { JsonValue } from '../../../src/protocol/index.ts';
 import { path, post } from '../api/api.ts';
 import { watchContext } from '../api/live.ts';
 import { useLive } from '../api/resource.ts';
-import { onKey } from '../app/shortcuts.tsx';
+import { Stops } from '../app/stops.tsx';
 import { Button } from '../ui/button.tsx';
 import { lazy } from '../ui/lazy.tsx';
 import { Problem } from '../ui/notice.tsx';
@@ -86,7 +86,7 @@ export function AssistantPanel({ assistant, contextId, owner, tab }: AssistantPa
     <div class="assistant-panel">
       <Problem text={problem} />
       <div class="travel-bar">
-        <TimeTravel turns={turns} at={at} onChange={setChosen} />
+        <Stops noun="turn" stops={turns.map(stopOf)} at={at} onChange={setChosen} />
         <div class="tools">
           <Button icon="download" label="Save as test" disabled={!hasMessages} onClick={save}>
             Save as test
@@ -113,66 +113,9 @@ export function AssistantPanel({ assistant, contextId, owner, tab }: AssistantPa
   );
 }
 
-interface TimeTravelProps {
-  readonly turns: readonly ConversationTurn[];
-  /** The index of the selected turn. */
-  readonly at: number;
-  /** Undefined to follow the latest turn. */
-  readonly onChange: (at: number | undefined) => void;
-}
-
-/** Selects a turn: all other tabs show the state after it. */
-function TimeTravel({ turns, at, onChange }: TimeTravelProps) {
-  const last = turns.length - 1;
-  const go = (to: number): void => {
-    if (to >= 0) onChange(to >= last ? undefined : to);
-  };
-  useEffect(() => {
-    const stops = [onKey('[', () => go(at - 1)), onKey(']', () => go(at + 1))];
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }, [at, last]);
-  const turn = turns[at];
-  if (turn === undefined) return null;
-  return (
-    <div class="travel">
-      <Button
-        kind="quiet"
-        icon="back"
-        label="Previous turn"
-        disabled={at === 0}
-        onClick={() => go(at - 1)}
-      />
-      <input
-        type="range"
-        min={0}
-        max={last}
-        value={at}
-        aria-label="Turn"
-        aria-valuetext={`Turn ${turn.number} of ${turns.at(-1)?.number ?? 0}`}
-        onInput={(event) => go(Number(event.currentTarget.value))}
-      />
-      <Button
-        kind="quiet"
-        icon="forward"
-        label="Next turn"
-        disabled={at === last}
-        onClick={() => go(at + 1)}
-      />
-      <p class="travel-turn">
-        <strong>
-          {turn.number === 0 ? 'Session start' : `Turn ${turn.number} of ${turns.at(-1)?.number}`}
-        </strong>
-        <span class="soft">{turn.text}</span>
-      </p>
-      {at < last && (
-        <Button kind="quiet" onClick={() => onChange(undefined)}>
-          Latest turn
-        </Button>
-      )}
-    </div>
-  );
+function stopOf({ number, text }: ConversationTurn, _: number, all: readonly ConversationTurn[]) {
+  const title = number === 0 ? 'Session start' : `Turn ${number} of ${all.at(-1)?.number ?? 0}`;
+  return { title, text };
 }
 
 /** Offers a text as a file download. */

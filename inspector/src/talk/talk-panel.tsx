@@ -1,11 +1,15 @@
 import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { textOf } from '../../../src/protocol/index.ts';
 import { ownAgent } from '../api/about.ts';
+import { Stops } from '../app/stops.tsx';
 import { AssistantPanel, type AssistantTab, assistantTabs } from '../assistant/assistant-panel.tsx';
 import { lazy } from '../ui/lazy.tsx';
 import { Empty } from '../ui/notice.tsx';
 import { type Tab, Tabs } from '../ui/tabs.tsx';
 import { WireView } from '../wire/wire-view.tsx';
 import type { TalkConversation } from './talk-conversation.ts';
+import type { TalkTurn } from './turn.ts';
 
 const CardView = lazy(async () => (await import('../peers/card-view.tsx')).CardView);
 
@@ -62,14 +66,39 @@ export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
   );
 }
 
-/** The steps of the latest task of a conversation. */
+/** The steps of a task of a conversation: the latest, until the user selects another. */
 function TalkSteps({ talk }: { readonly talk: TalkConversation }) {
-  const { turns } = talk.current();
-  const taskId = turns.findLast((turn) => turn.taskId !== undefined)?.taskId;
-  const canAnswer = talk.otherOwner.value === undefined && !talk.isBusy.value;
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const firsts = firstsOfTasks(talk.current().turns);
+  const last = firsts.length - 1;
+  const at = Math.min(chosen ?? Infinity, last);
+  const isLatest = at === last;
+  const canAnswer = isLatest && talk.otherOwner.value === undefined && !talk.isBusy.value;
   const answer = (text: string): void => {
     const shown = text.startsWith('yes') ? 'Approve' : 'Deny';
     void talk.say({ parts: [{ text }], shown });
   };
-  return <StepsTab taskId={taskId} onAnswer={canAnswer ? answer : undefined} />;
+  const stops = firsts.map((turn, index) => ({
+    title: `Task ${index + 1} of ${firsts.length}`,
+    text: turn.shown ?? textOf(turn.message),
+  }));
+  return (
+    <>
+      {stops.length > 1 && (
+        <div class="travel-bar">
+          <Stops noun="task" stops={stops} at={at} onChange={setChosen} />
+        </div>
+      )}
+      <StepsTab taskId={firsts[at]?.taskId} onAnswer={canAnswer ? answer : undefined} />
+    </>
+  );
+}
+
+/** The first turn of each task. */
+function firstsOfTasks(turns: readonly TalkTurn[]): readonly TalkTurn[] {
+  const firsts = new Map<string, TalkTurn>();
+  for (const turn of turns) {
+    if (turn.taskId !== undefined && !firsts.has(turn.taskId)) firsts.set(turn.taskId, turn);
+  }
+  return [...firsts.values()];
 }
