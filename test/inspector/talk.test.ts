@@ -259,6 +259,29 @@ test('several conversations run side by side, each with its own context', async 
   await expect.poll(() => columns.count()).toBe(1);
 });
 
+test('with more conversations than columns, a button of any column works at the first press', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  const columns = page.locator('.talk');
+  const send = async (text: string): Promise<void> => {
+    await columns.last().locator('.composer-text').fill(text);
+    await columns.last().locator('.composer-text').press('Enter');
+    await columns.last().getByText(`You said: ${text}`).waitFor();
+  };
+  await send('first');
+  for (const text of ['second', 'third']) {
+    await page.locator('h1').click();
+    await page.keyboard.press('n');
+    await columns.last().locator('.turn').waitFor({ state: 'detached' });
+    await send(text);
+  }
+  expect(await columns.count()).toBe(2);
+  const second = columns.filter({ hasText: 'You said: second' });
+  await second.getByRole('button', { name: 'Edit' }).click();
+  await second.locator('.turn form').waitFor();
+});
+
 test('connecting to another agent starts a new context', async () => {
   const contexts: (string | undefined)[] = [];
   await using other = await serve(

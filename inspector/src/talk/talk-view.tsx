@@ -6,7 +6,6 @@ import { Button } from '../ui/button.tsx';
 import { isWide, Split } from '../ui/split.tsx';
 import { ConversationList } from './conversation-list.tsx';
 import { TalkColumn, talkName } from './talk-column.tsx';
-import type { TalkConversation } from './talk-conversation.ts';
 import { TalkPanel } from './talk-panel.tsx';
 import { currentNumber, currentTalk, startTalk, talks } from './talks.ts';
 
@@ -100,7 +99,10 @@ function Columns() {
     return () => observer.disconnect();
   }, []);
   const all = talks.value;
-  const shown = shownOf(all, room);
+  const selected = all.findIndex(({ number }) => number === currentNumber.value);
+  const first = useRef(0);
+  first.current = firstShown(first.current, Math.max(0, selected), room, all.length);
+  const shown = all.slice(first.current, first.current + room);
   return (
     <div class="talk-area" ref={box}>
       {shown.length < all.length && (
@@ -129,12 +131,11 @@ function Columns() {
   );
 }
 
-/** The selected conversation and its neighbours. */
-function shownOf(all: readonly TalkConversation[], room: number): readonly TalkConversation[] {
-  const at = Math.max(
-    0,
-    all.findIndex(({ number }) => number === currentNumber.value),
-  );
-  const first = Math.max(0, Math.min(at - room + 1, all.length - room));
-  return all.slice(first, first + room);
+/**
+ * The first of as many conversations as there is room for. It moves only if the selected one would be out of
+ * sight: a column that moved while it is pressed would lose the click.
+ */
+function firstShown(before: number, selected: number, room: number, count: number): number {
+  const inSight = Math.min(Math.max(before, selected - room + 1), selected);
+  return Math.max(0, Math.min(inSight, count - room));
 }
