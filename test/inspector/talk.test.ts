@@ -277,6 +277,8 @@ test('with more conversations than columns, a button of any column works at the 
     await send(text);
   }
   expect(await columns.count()).toBe(2);
+  const tabs = page.getByRole('group', { name: 'Open conversations' }).getByRole('button');
+  expect(await tabs.allTextContents()).toEqual(['1. first', '2. second', '3. third']);
   const second = columns.filter({ hasText: 'You said: second' });
   await second.getByRole('button', { name: 'Edit' }).click();
   await second.locator('.turn form').waitFor();

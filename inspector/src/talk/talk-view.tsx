@@ -1,11 +1,13 @@
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { textOf } from '../../../src/protocol/index.ts';
 import { about } from '../api/about.ts';
 import { onKey } from '../app/shortcuts.tsx';
 import { Button } from '../ui/button.tsx';
 import { isWide, Split } from '../ui/split.tsx';
 import { ConversationList } from './conversation-list.tsx';
 import { TalkColumn, talkName } from './talk-column.tsx';
+import type { TalkConversation } from './talk-conversation.ts';
 import { TalkPanel } from './talk-panel.tsx';
 import { currentNumber, currentTalk, startTalk, talks } from './talks.ts';
 
@@ -108,17 +110,7 @@ function Columns() {
       {shown.length < all.length && (
         <div class="talk-tabs" role="group" aria-label="Open conversations">
           {all.map((one) => (
-            <button
-              key={one.number}
-              type="button"
-              class="talk-tab"
-              aria-pressed={one === currentTalk()}
-              onClick={() => {
-                currentNumber.value = one.number;
-              }}
-            >
-              {one.number}. {talkName(one)}
-            </button>
+            <TalkTab key={one.number} talk={one} />
           ))}
         </div>
       )}
@@ -128,6 +120,24 @@ function Columns() {
         ))}
       </div>
     </div>
+  );
+}
+
+/** Leads to a conversation, by its number and first message; a new one has the name of its agent. */
+function TalkTab({ talk }: { readonly talk: TalkConversation }) {
+  const [first] = talk.current().turns;
+  const said = first === undefined ? '' : (first.shown ?? textOf(first.message));
+  return (
+    <button
+      type="button"
+      class="talk-tab"
+      aria-pressed={talk === currentTalk()}
+      onClick={() => {
+        currentNumber.value = talk.number;
+      }}
+    >
+      {talk.number}. {said || talkName(talk)}
+    </button>
   );
 }
 
