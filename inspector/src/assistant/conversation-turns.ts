@@ -51,6 +51,8 @@ export interface SlotChange {
   readonly name: string;
   readonly value: JsonValue;
   readonly filledBy?: string;
+  /** Set from outside, after the turn: by an operator, or over the HTTP API. */
+  readonly isEdited?: true;
 }
 
 /** One message of the user, its effects, and the state after it. */
@@ -82,11 +84,17 @@ export function conversationTurns(tracker: JsonObject): readonly ConversationTur
   let stack: readonly Frame[] = [];
   for (const group of grouped(events)) {
     const changes: SlotChange[] = [];
-    for (const event of group) {
+    const end = group.findLastIndex(({ name }) => name === 'action_listen');
+    for (const [index, event] of group.entries()) {
       const { event: kind, name, value = null, filled_by: filledBy } = event;
       if (kind === 'slot' && typeof name === 'string') {
         slots = { ...slots, [name]: value };
-        changes.push({ name, value, ...(typeof filledBy === 'string' && { filledBy }) });
+        changes.push({
+          name,
+          value,
+          ...(typeof filledBy === 'string' && { filledBy }),
+          ...(end >= 0 && index > end && { isEdited: true }),
+        });
       } else if (kind === 'reset_slots' || kind === 'restart' || kind === 'session_started') {
         slots = initial;
       } else if (kind === 'stack') stack = stackIn(event) ?? stack;

@@ -23,11 +23,12 @@ export function e2eTest(name: string, turns: readonly ConversationTurn[]): strin
   return `${lines.join('\n')}\n`;
 }
 
-/** The final values of slots; values that were reset are not asserted. */
+/** The values of slots that the turn ends with; values that were reset or edited are not asserted. */
 function lastOfEach(
   changes: ConversationTurn['changes'],
 ): readonly (readonly [string, JsonValue])[] {
-  const last = new Map(changes.map(({ name, value }) => [name, value]));
+  const own = changes.filter(({ isEdited }) => isEdited !== true);
+  const last = new Map(own.map(({ name, value }) => [name, value]));
   return [...last].filter(([name, value]) => value !== null && /^[\w-]+$/.test(name));
 }
 

@@ -150,6 +150,7 @@ function History({ name, turns }: HistoryProps) {
         <li key={index}>
           <span class="faint">turn {change.number}</span> <Value value={change.value} />
           {change.filledBy !== undefined && <Badge>{change.filledBy}</Badge>}
+          {change.isEdited === true && <Badge>edited</Badge>}
         </li>
       ))}
     </ol>
