@@ -40,9 +40,12 @@ export async function checkSite(dist: string): Promise<string> {
   }
 }
 
+/** Below, the text of a diagram is smaller than 10 pixels. */
+const leastScale = 0.65;
+
 async function checkDiagrams(page: Page, url: string): Promise<number> {
   let count = 0;
-  for (const path of ['/docs/concepts', '/ARCHITECTURE']) {
+  for (const path of ['/docs/concepts', '/docs/guides/whole-system', '/ARCHITECTURE']) {
     await page.goto(url + path);
     const all = await page.locator('pre.mermaid').count();
     assert.ok(all > 0, `${path} has no diagram`);
@@ -51,6 +54,17 @@ async function checkDiagrams(page: Page, url: string): Promise<number> {
       all,
     );
     assert.equal(await page.locator('pre.mermaid .error-icon').count(), 0, `${path}: a diagram`);
+    const scales = await page.locator('pre.mermaid > svg').evaluateAll((diagrams) =>
+      diagrams.map((diagram) => {
+        const width = Number(diagram.getAttribute('viewBox')?.split(' ')[2]);
+        return diagram.getBoundingClientRect().width / width;
+      }),
+    );
+    const smallest = Math.min(...scales);
+    assert.ok(
+      smallest >= leastScale,
+      `${path}: a diagram is scaled to ${Math.round(smallest * 100)} %; shorten its labels`,
+    );
     count += all;
   }
   return count;

@@ -9,7 +9,12 @@ async function drawDiagrams(): Promise<void> {
   if (nodes.length === 0) return;
   const { default: mermaid } = await import('mermaid');
   const isDark = document.documentElement.classList.contains('dark');
-  mermaid.initialize({ startOnLoad: false, theme: isDark ? 'dark' : 'neutral' });
+  mermaid.initialize({
+    startOnLoad: false,
+    theme: isDark ? 'dark' : 'neutral',
+    // Narrower than by default: a diagram that is wider than the page is scaled down.
+    sequence: { width: 120, actorMargin: 20 },
+  });
   await mermaid.run({ nodes });
 }
 
