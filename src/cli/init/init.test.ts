@@ -105,6 +105,22 @@ test('a code agent with a token asks its callers for it', patient, async () => {
   expect((await legate(['send', server.url, 'x'], { env })).code).toBe(0);
 });
 
+test('the next steps say what to type in another terminal', patient, async () => {
+  using folder = temporary();
+  const steps = async (kind: string) => {
+    const options = ['init', kind, '-k', kind, '-n', 'counter'];
+    const { err } = await legate(options, { directory: folder.directory });
+    return err.split('\n').filter((line) => line.includes('#'));
+  };
+  expect(await steps('agent')).toEqual([
+    '  npx legate send http://localhost:5005 "one two three"    # in another terminal',
+  ]);
+  expect(await steps('worker')).toEqual([
+    '  export AMQP_URL=amqp://localhost    # in every terminal',
+    '  npx legate call counter count "one two three"    # in another terminal',
+  ]);
+});
+
 test('a worker that was made takes its tasks from the bus', patient, async () => {
   const { url } = await rabbitMq();
   using folder = temporary();

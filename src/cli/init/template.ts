@@ -44,7 +44,7 @@ const kinds: Readonly<Record<Plan['kind'], Kind>> = {
     dockerCommand: 'run agent.ts --interface 0.0.0.0',
     commands: () => [
       'npx legate run agent.ts --inspect',
-      'npx legate send http://localhost:5005 "one two three"',
+      'npx legate send http://localhost:5005 "one two three"    # in another terminal',
     ],
   },
   worker: {
@@ -54,9 +54,9 @@ const kinds: Readonly<Record<Plan['kind'], Kind>> = {
     dockerRun: '-e AMQP_URL=amqp://...',
     dockerCommand: 'work agent.ts --port 5005 --interface 0.0.0.0',
     commands: ({ name }: Plan) => [
-      'export AMQP_URL=amqp://localhost',
+      'export AMQP_URL=amqp://localhost    # in every terminal',
       'npx legate work agent.ts',
-      `npx legate call ${name} count "one two three"`,
+      `npx legate call ${name} count "one two three"    # in another terminal`,
     ],
   },
 };
