@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
+import { turnNumbers } from '../../inspector/src/steps/turn-numbers.ts';
 import { agentTool, llmAgent, remoteAgent, tool } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { inspectorToken } from '../../src/http/inspector/testing/inspected-server.ts';
@@ -112,6 +113,11 @@ test('the button "Deny" keeps a call from running, and the model is told', patie
     0,
     expect.stringContaining('did not confirm this call'),
   ]);
+});
+
+test('attempts at a turn have its number', () => {
+  const turns = ['m-1', 'm-1', 'm-2', 'm-3', 'm-3'].map((messageId) => ({ messageId }));
+  expect(turnNumbers(turns)).toEqual([1, 1, 2, 3, 3]);
 });
 
 test('the steps of earlier tasks of a conversation are shown on request', patient, async () => {

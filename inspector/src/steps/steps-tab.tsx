@@ -8,6 +8,7 @@ import { Button, Copy } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Empty, Problem } from '../ui/notice.tsx';
 import { counted, durationOf } from '../ui/text.ts';
+import { turnNumbers } from './turn-numbers.ts';
 
 type TurnSteps = StepsView['turns'][number];
 type AgentStep = TurnSteps['steps'][number];
@@ -43,6 +44,7 @@ export function StepsTab({ taskId, onAnswer }: StepsTabProps) {
       </Empty>
     );
   }
+  const numbers = turnNumbers(value?.turns ?? []);
   return (
     <div class="steps-tab">
       <Problem text={problem} />
@@ -50,7 +52,7 @@ export function StepsTab({ taskId, onAnswer }: StepsTabProps) {
         <TurnStepsView
           key={`${turn.messageId} ${turn.attempt}`}
           turn={turn}
-          number={index + 1}
+          number={numbers[index] ?? 0}
           onAnswer={index === value.turns.length - 1 ? onAnswer : undefined}
         />
       ))}
@@ -85,7 +87,10 @@ function TurnStepsView({ turn, number, onAnswer }: TurnStepsProps) {
     `${sum('output')} tokens out`,
   ];
   return (
-    <section class="steps-turn" aria-label={`Steps of turn ${number}`}>
+    <section
+      class="steps-turn"
+      aria-label={`Steps of turn ${number}${attempt > 1 ? `, attempt ${attempt}` : ''}`}
+    >
       <h3>
         Turn {number}
         {attempt > 1 && <Badge tone="warn">attempt {attempt}</Badge>}
