@@ -120,6 +120,32 @@ test('attempts at a turn have its number', () => {
   expect(turnNumbers(turns)).toEqual([1, 1, 2, 3, 3]);
 });
 
+test('on a phone, the steps keep their names, states and times', patient, async () => {
+  const travel = llmAgent({ name: 'travel-desk', model: scriptedModel([]) });
+  const model = scriptedModel([calls('travel-desk', { request: 'a trip' }), 'Not booked.']);
+  const top = llmAgent({ name: 'concierge', model, tools: [agentTool(travel)] });
+  await using serving = await serve(top, { drainMs: 0, inspect: { token: inspectorToken } });
+  await using open = await openPage(`http://localhost:${serving.port}`, {
+    viewport: { width: 390, height: 780 },
+  });
+  const { page } = open;
+  await open.say('Go');
+  await page.getByRole('button', { name: 'Inspect' }).click();
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await page.locator('.step .badge', { hasText: 'failed' }).first().waitFor();
+  const cut = await page.locator('.step-name, .step-time').evaluateAll((all) =>
+    all
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .concat(all.filter((one) => one.getBoundingClientRect().right > innerWidth))
+      .map(({ textContent }) => textContent),
+  );
+  expect(cut).toEqual([]);
+  const edges = await page
+    .locator('.step-bar')
+    .evaluateAll((bars) => bars.map((bar) => Math.round(bar.getBoundingClientRect().right)));
+  expect(new Set(edges).size).toBe(1);
+});
+
 test('the steps of earlier tasks of a conversation are shown on request', patient, async () => {
   const agent = llmAgent({ name: 'clerk', model: scriptedModel(['First.', 'Second.']) });
   await using serving = await serve(agent, { drainMs: 0, inspect: { token: inspectorToken } });
