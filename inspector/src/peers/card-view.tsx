@@ -10,6 +10,7 @@ import { Icon } from '../ui/icon.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Problem } from '../ui/notice.tsx';
 import { Table } from '../ui/table.tsx';
+import { counted } from '../ui/text.ts';
 import { checkCard, type CheckedCard } from './card-checks.ts';
 
 /** A card: its content, its problems, and its signature. */
@@ -68,7 +69,7 @@ function Findings({ checked: { findings } }: { readonly checked: CheckedCard }) 
       <h3>
         Validation{' '}
         <Badge tone={errors > 0 ? 'bad' : findings.length > 0 ? 'warn' : 'good'}>
-          {errors > 0 ? `${errors} errors` : findings.length > 0 ? 'warnings only' : 'valid'}
+          {errors > 0 ? counted(errors, 'error') : findings.length > 0 ? 'warnings only' : 'valid'}
         </Badge>
       </h3>
       {findings.length > 0 && (

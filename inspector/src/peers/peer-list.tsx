@@ -3,6 +3,7 @@ import { isJsonObject } from '../../../src/protocol/index.ts';
 import { about, ownAgent } from '../api/about.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
+import { counted } from '../ui/text.ts';
 import { checkCard } from './card-checks.ts';
 import { knownAgents } from './known-agents.ts';
 
@@ -88,6 +89,6 @@ function CardBadge({ row }: { readonly row: PeerRow }) {
   }
   if (row.card === undefined) return <Badge tone="bad">no card</Badge>;
   const errors = checkCard(row.card).findings.filter(({ level }) => level === 'error').length;
-  if (errors > 0) return <Badge tone="bad">{errors} errors</Badge>;
+  if (errors > 0) return <Badge tone="bad">{counted(errors, 'error')}</Badge>;
   return <Badge tone="good">valid card</Badge>;
 }
