@@ -46,6 +46,7 @@ export function readMessage(raw: string, language: Language = english): Message 
   const text = raw
     .slice(0, maximumCharacters)
     .normalize('NFC')
+    .replaceAll(/(?![0-9])\p{Nd}/gu, asciiDigit)
     .replaceAll(/[\u2018\u2019\u201B\u02BC]/g, "'")
     .replaceAll(/[\u201C\u201D\u201E]/g, '"')
     .replaceAll(/[\u2013\u2014]/g, '-')
@@ -54,6 +55,14 @@ export function readMessage(raw: string, language: Language = english): Message 
   const glossed = language.gloss?.(text);
   if (glossed === undefined) return messageOf(text, language);
   return { ...messageOf(glossed.text, language), typedOf: glossed.typedOf };
+}
+
+/** The digits of a script follow each other from its zero: "٢٠" is 20. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let zero = code;
+  while (code - zero < 50 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  return String((code - zero) % 10);
 }
 
 /** A part of a message as one of its own. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readMessage } from '../../words/words.ts';
 import { dayAt, findDates } from './dates.ts';
+import { findPeriods } from './periods.ts';
 import { findTimes } from './times.ts';
 
 /** A Sunday. */
@@ -90,6 +91,23 @@ test.each([
   ["7 o'clock in the evening", ['19:00']],
   ['quarter to 8 pm', ['19:45']],
   ['half past nothing', []],
+  ['half past two', ['14:30']],
+  ['quarter to one', ['12:45']],
+  ['half past two in the morning', ['02:30']],
+  ['half past 2 am', ['02:30']],
 ])('time: %s', (text, expected) => {
   expect(findTimes(readMessage(text)).map((one) => one.value)).toEqual(expected);
+});
+
+test.each([
+  ['in October', ['2026-10-01 2026-10-31']],
+  ['between January and March', ['2026-01-01 2026-03-31']],
+  ['from November to January', ['2025-11-01 2026-01-31']],
+  ['last year', ['2025-01-01 2025-12-31']],
+  ['for 2025', ['2025-01-01 2025-12-31']],
+  ['a loan for 2000 euros', []],
+  ['for 2025.50', []],
+])('period, looking back: %s', (text, expected) => {
+  const found = findPeriods(readMessage(text), { today, prefers: 'past' });
+  expect(found.map(({ value }) => `${value.start} ${value.end}`)).toEqual(expected);
 });

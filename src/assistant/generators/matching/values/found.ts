@@ -23,8 +23,22 @@ export function free<T extends Span>(found: readonly T[], taken: readonly Span[]
   return found.filter((one) => !taken.some((span) => overlaps(one, span)));
 }
 
+/** What excludes the value behind it; "why not 50?" asks for it. */
+const denial =
+  /(?:(?<!\b(?:why|if|or) )\bnot|\b(?:other than|except(?: for)?|instead of|rather than|any(?:thing|one|body) but))(?: (?:on|at|to|by|for|from|in|with|the|an?|my|our))*[ $€£]*$/;
+
+/** "By phone, not at a branch", "someone other than Tom": whether a value is named to exclude it. */
+export function isDenied({ folded }: Message, { start }: Span): boolean {
+  return denial.test(folded.slice(Math.max(0, start - mostDenial), start));
+}
+
+/** Letters looked at in front of a value. */
+const mostDenial = 40;
+
 const email = /(?<![\w.+-])[\w.+-]{1,64}@(?:[a-z\d-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-])/gi;
-const phone = /(?<![\w+])(?:\+|00)?\(?\d[\d ()./-]{5,22}\d(?!\w)/g;
+// A date is none, even an impossible one.
+const phone =
+  /(?<![\w+]|\d[./-])(?!(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{4})(?!\d))(?:\+|00)?\(?\d[\d ()./-]{5,22}\d(?!\w)/g;
 const iban = /(?<!\w)[a-z]{2}\d{2}(?: ?[a-z\d]{4}){2,7}(?: ?[a-z\d]{1,4})?(?!\w)/gi;
 
 export function findEmails(message: Message): Found<string>[] {

@@ -33,7 +33,43 @@ export function findNumbers(message: Message, language?: string): FoundNumber[] 
   const found = [...inDigits(message, language), ...inWords(message)]
     .toSorted((one, two) => one.start - two.start)
     .map((one) => withHalf(one, text));
-  return withRanges(found, text);
+  return withRanges(withCents(found, text), text);
+}
+
+const cents = /^ ?(?:cents?|pence|cts?)\b/i;
+/** Between an amount and its cents, where these are called so: "20 euros and 50 cents". */
+const beforeCents = /^\s?(?:[$€£]|[a-z]{2,8})?(?:,| and)?\s?$/i;
+/** The same where they aren't: "3 euros 50", "3€50". */
+const beforeBareCents = /^\s?(?:[$€£]|eur|usd|gbp|euros?|dollars?|pounds?|francs?|quid|bucks)\s?$/i;
+const afterBareCents =
+  /^\s*(?:$|[,.;!?](?!\d)|(?:to|for|from|on|at|please|and|now|today|tomorrow)\b)/i;
+
+/** Cents are hundredths, of the amount that stands before them if there is one. */
+function withCents(found: readonly FoundNumber[], text: string): FoundNumber[] {
+  const whole: FoundNumber[] = [];
+  for (const one of found) {
+    const named = cents.exec(text.slice(one.end));
+    const last = whole.at(-1);
+    const between = last === undefined ? '' : text.slice(last.end, one.start);
+    const isPart =
+      last?.isMoney === true &&
+      Number.isInteger(last.value) &&
+      Number.isInteger(one.value) &&
+      one.value >= 0 &&
+      one.value < 100 &&
+      (named === null
+        ? beforeBareCents.test(between) &&
+          /^\d\d$/.test(text.slice(one.start, one.end)) &&
+          afterBareCents.test(text.slice(one.end))
+        : beforeCents.test(between));
+    const end = one.end + (named?.[0].length ?? 0);
+    if (last !== undefined && isPart) {
+      const more = (last.value < 0 ? -1 : 1) * one.value;
+      whole[whole.length - 1] = { ...last, value: (last.value * 100 + more) / 100, end };
+    } else if (named === null) whole.push(one);
+    else whole.push({ ...one, value: one.value / 100, end, isMoney: true });
+  }
+  return whole;
 }
 
 /** "2 and a half years", "two years and a half", with the unit. */

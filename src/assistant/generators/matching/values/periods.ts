@@ -43,6 +43,13 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
     ),
     ([name, year], options) => named(name ?? '', year ?? '', options),
   ],
+  [
+    /\b(?:in|for|of|during|from|year) ((?:19|20)\d\d)\b(?![.,/-]?\d)(?! ?(?:[$€£]|[a-z]+s\b|eur\b|usd\b))/g,
+    ([year]) => [
+      { year: Number(year), month: 1, day: 1 },
+      { year: Number(year), month: 12, day: 31 },
+    ],
+  ],
 ];
 
 /** Every period of a message, in its order: "last month", "in October", "the last 30 days". */
@@ -60,7 +67,27 @@ export function findPeriods({ folded }: Message, options: DateOptions): Found<Pe
   }
   return found
     .filter(({ start }) => !/\b(?:start|beginning|end) of (?:the )?$/.test(folded.slice(0, start)))
-    .toSorted((one, two) => one.start - two.start);
+    .toSorted((one, two) => one.start - two.start)
+    .reduce<Found<Period>[]>((joined, one) => withRange(joined, one, folded), []);
+}
+
+/** "Between January and March" is one period. */
+function withRange(
+  periods: readonly Found<Period>[],
+  next: Found<Period>,
+  folded: string,
+): Found<Period>[] {
+  const last = periods.at(-1);
+  const isRange =
+    last !== undefined &&
+    /^ ?(?:and|to|until|till|through|-) ?(?:the )?$/.test(folded.slice(last.end, next.start));
+  if (!isRange) return [...periods, next];
+  const { start } = last.value;
+  // "From November to January": last year's November.
+  const first =
+    start <= next.value.end ? start : `${Number(start.slice(0, 4)) - 1}${start.slice(4)}`;
+  const value = { start: first, end: next.value.end };
+  return [...periods.slice(0, -1), { value, start: last.start, end: next.end }];
 }
 
 /** Monday to Sunday. */

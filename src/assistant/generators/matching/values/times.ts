@@ -101,12 +101,17 @@ function inPart(time: string | undefined, { input, index }: RegExpExecArray): st
   return hour < 12 ? `${String(hour + 12)}${time.slice(2)}` : time;
 }
 
-/** "half past seven", "quarter to 8 pm" */
-function spokenTime([, phrase = '', word = '', half]: RegExpExecArray): string | undefined {
+/** "half past seven", "quarter to 8 pm"; 1 to 6 is the afternoon here as well. */
+function spokenTime(match: RegExpExecArray): string | undefined {
+  const [whole, phrase = '', word = '', half] = match;
   const hour = /^\d/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? 0);
   if (hour < 1 || hour > 23) return undefined;
   const minutes = { 'half past': 30, 'half to': -30, 'quarter past': 15 }[phrase] ?? -15;
-  const shift = half === 'pm' && hour < 12 ? 12 : 0;
+  const isMorning = /^[^.,]{0,30}\bin the morning\b|^ at night\b/.test(
+    match.input.slice(match.index + whole.length),
+  );
+  const isLater = half === 'pm' ? hour < 12 : half === undefined && !isMorning && hour <= 6;
+  const shift = isLater ? 12 : 0;
   return clockText((hour + shift) * 60 + minutes);
 }
 

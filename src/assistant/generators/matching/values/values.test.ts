@@ -84,6 +84,8 @@ test.each([
   ['call (555) 123-4567', ['5551234567']],
   ['0044 20 7946 0958', ['00442079460958']],
   ['12345', []],
+  ['2026-13-45', []],
+  ['31.02.2026', []],
   ['send 50', []],
 ])('phone: %s', (text, expected) => {
   expect(findPhones(readMessage(text)).map((one) => one.value)).toEqual(expected);
