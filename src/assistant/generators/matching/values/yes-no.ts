@@ -1,5 +1,5 @@
 import type { SlotProfile } from '../slot-profile.ts';
-import { type Message, messageOf, wordsOf } from '../../words/words.ts';
+import { type Message, messageOf, type Token, wordsOf } from '../../words/words.ts';
 
 /** Phrases that decide wherever they stand; looked for first, so that "no problem" is no "no". */
 const phrases: readonly (readonly [RegExp, boolean])[] = [
@@ -21,6 +21,10 @@ const phrases: readonly (readonly [RegExp, boolean])[] = [
 const goAhead =
   /^go[.! ]*$|^(?:please |ok(?:ay)?,? |just |then )*(?:book|send|order|submit|place|make|confirm|transfer|pay|buy|save|schedule|reserve|finish|complete) (?:it|that|this|them)(?: (?:please|now|then))?[.! ]*$/;
 
+/** "Absolutely not": a yes that is denied in the same breath. */
+const denied =
+  /\b(?:absolutely|definitely|certainly|surely|totally|obviously|clearly|of course|for sure|hell|preferably|probably|better|i (?:hope|think|guess|suppose)) not\b(?! (?:an? )?(?:problem|issue|bad)\b)/;
+
 /** Neither yes nor no, though it may have words of either. */
 const hesitating =
   /^(?:(?:hm+|um+|uh+|well|oh|so|ok|okay|i think|sorry)[\s,.]*)*(?:maybe|perhaps|possibly|not sure|not so sure|not quite sure|not really sure|i(?:'m| am|m) not (?:so |quite |really |too )?(?:sure|certain)|unsure|dunno|idk|i? ?(?:do ?n'?t|do not|dont) (?:really )?(?:know|mind|care)|(?:it )?(?:does ?n'?t|does not) (?:really )?matter|no preference|up to you|you (?:choose|decide)|it depends|depends|good question|whatever|either|no idea|no clue|hard to say|undecided|not decided|i(?:'m| am) undecided|let me think)\b(?!.{25})|^(?:hm+|um+|uh+|er+m*)[.!?\s]*$/;
@@ -37,6 +41,9 @@ const no = new Set(
    refuse reject disagree noo nooo`.split(/\s+/),
 );
 
+/** These open a no as well: "ok no", "please no". */
+const mild = new Set('ok okay okey okie k kk right fine alright please yeah'.split(' '));
+
 /** Words that may stand around a yes or no without meaning anything. */
 const around = new Set(
   `please thanks thank you very much it that this is the a well oh um uh hmm i think so just then now
@@ -52,7 +59,8 @@ export function readYesNo(message: Message): boolean | undefined {
   if (/^[\s!.]*(?:👎|❌|🚫)/u.test(message.text)) return false;
   if (hesitating.test(message.folded)) return undefined;
   if (goAhead.test(message.folded)) return true;
-  const { tokens } = message;
+  if (denied.test(message.folded)) return false;
+  const tokens = message.tokens.map(asMeant);
   const first = tokens.find((token) => !isOpening(token.folded));
   for (const [pattern, value] of phrases) {
     if (!pattern.test(message.folded)) continue;
@@ -69,14 +77,21 @@ export function readYesNo(message: Message): boolean | undefined {
   }
   if (first === undefined) return undefined;
   if (no.has(first.folded)) return false;
-  if (yes.has(first.folded))
-    return tokens.some((token) => no.has(token.folded)) && tokens.length > 4 ? undefined : true;
+  if (yes.has(first.folded)) return affirmed(first, tokens);
   if (tokens.length > 6) return undefined;
   const [anyYes, anyNo] = [
     tokens.some((token) => yes.has(token.folded)),
     tokens.some((token) => no.has(token.folded)),
   ];
   return anyYes === anyNo ? undefined : anyYes;
+}
+
+/** A yes that opens a message, unless a no follows. */
+function affirmed(first: Said, tokens: readonly Said[]): boolean | undefined {
+  const rest = tokens.slice(tokens.indexOf(first) + 1);
+  const hasNo = rest.some(({ folded }) => no.has(folded));
+  if (hasNo && rest.every(isBare)) return mild.has(first.folded) ? false : undefined;
+  return hasNo && tokens.length > 4 ? undefined : true;
 }
 
 /**
@@ -98,16 +113,25 @@ export function saysSlot(message: Message, { names }: SlotProfile): boolean | un
 
 /** Whether a message says no more than yes or no. */
 export function isBareYesNo(message: Message): boolean {
-  return message.tokens.every(
-    (token) => yes.has(token.folded) || no.has(token.folded) || around.has(token.folded),
-  );
+  return message.tokens.map(asMeant).every(isBare);
+}
+
+function isBare({ folded }: Said): boolean {
+  return yes.has(folded) || no.has(folded) || around.has(folded);
+}
+
+type Said = Pick<Token, 'folded' | 'end'>;
+
+/** "Nooooo" is no. */
+function asMeant({ folded, end }: Token): Said {
+  return { folded: folded.replaceAll(/(\p{L})\1{2,}/gu, '$1'), end };
 }
 
 /** The rest of a message after the yes or no that opens it, or undefined when none does. */
 export function afterYesNo(
   message: Message,
 ): { readonly value: boolean; readonly rest: Message } | undefined {
-  const first = message.tokens.find((token) => !isOpening(token.folded));
+  const first = message.tokens.map(asMeant).find((token) => !isOpening(token.folded));
   if (first === undefined) return undefined;
   const value = yes.has(first.folded) ? true : no.has(first.folded) ? false : undefined;
   if (value === undefined) return undefined;
