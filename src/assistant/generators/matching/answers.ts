@@ -12,6 +12,9 @@ import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 /** Longer answers are no values of the wrong form, but something else. */
 const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;
 
+/** Written as a date or time is, which none was read from. */
+const isImpossible =
+  /^(?:on |at )?(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[:.]\d{2}(?: ?[ap]m)?|(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}(?:st|nd|rd|th)?)(?:,? \d{4})?[.! ]*$/;
 const isWhen = /^(?:date|time|date-time)$/;
 const confirming = /confirm|correct|proceed|approve|accept|agree|final|submit|continue/;
 
@@ -99,8 +102,9 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
       return [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
     }
     default:
-      // "Yes" to when is asked again.
-      return turn.isPatternQuestion || (isWhen.test(asked.kind) && isBareYesNo(message))
+      // "Yes" and "Feb 30" to when are asked again.
+      return turn.isPatternQuestion ||
+        (isWhen.test(asked.kind) && (isBareYesNo(message) || isImpossible.test(message.folded)))
         ? undefined
         : [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
   }

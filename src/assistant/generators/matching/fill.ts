@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import { type Message, messageOf } from '../words/words.ts';
-import { findCapitals, findNames, findObject } from './names.ts';
+import { findCapitals, findNames, findObject, introducedIn } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
 import { findEmails, type Found, free } from './values/found.ts';
@@ -118,10 +118,14 @@ function announced(
     isAnnounced(reading.message, one, profile),
   );
   if (address !== undefined) return address;
-  const taken = [...reading.taken, ...reading.values];
+  const introduced = profile.names.has('name') ? undefined : introducedIn(reading.message);
+  const taken = [...reading.taken, ...reading.values, ...(introduced ? [introduced] : [])];
   const own = new Set([...flowWords(profile), ...profile.names]);
   const isOwn = (found: Found<string>): boolean =>
-    messageOf(found.value, reading.message.language).tokens.every((token) => own.has(token.stem));
+    messageOf(found.value, reading.message.language).tokens.every(
+      (token) =>
+        own.has(token.stem) || (/^\p{Ll}/u.test(token.text) && own.has(reading.stemOf(token))),
+    );
   // "Add Bob to my contacts" names the contacts, not a contact.
   const named = findNames(reading.message, profile.prepositions, taken).find((one) => !isOwn(one));
   if (named !== undefined) return named;

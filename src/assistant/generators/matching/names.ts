@@ -1,11 +1,11 @@
 import { english } from '../words/language.ts';
 import { fold, type Message, overlaps, type Span, type Token } from '../words/words.ts';
-import type { Found } from './values/found.ts';
+import { type Found, isDenied } from './values/found.ts';
 
 /** Words that end a name. */
 const stops = new Set(
   `and or then but because so now today tomorrow please instead not using if when while which that is
-   are was asap immediately thanks thank thx thanx tnx ty cheers pls plz via worth saying as plus also my the`.split(
+   are was asap immediately thanks thank thx thanx tnx ty cheers pls plz via worth saying as plus also my our your his her its their the back`.split(
     /\s+/,
   ),
 );
@@ -51,6 +51,7 @@ export function findNames(
   const found: Found<string>[] = [];
   for (const [index, token] of message.tokens.entries()) {
     if (!announcedBy.includes(token.folded) || isInfinitive(message, index)) continue;
+    if (isDenied(message, token)) continue;
     const name = nameFrom(message, index + 1, taken);
     if (name !== undefined) found.push({ ...name, start: token.start });
   }
@@ -76,13 +77,23 @@ function getting(message: Message, taken: readonly Span[]): Found<string> | unde
   return { ...name, value };
 }
 
+const introduction =
+  /^(?:[\p{L} ]{2,15}[\s,.!]+)?(?:[Mm]y name(?:'s| is) \p{L}|(?:[Tt]his is|[Ii](?:'m| am)) \p{Lu})[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,3}(?: here| speaking)?(?:[\s,.!;-]+and|\s*[,.!;]|\s+-)\s+(?=\S)/u;
+
+/** "Hi, my name is Paul and ...": the user, not whom the request is about. */
+export function introducedIn({ text }: Message): Span | undefined {
+  const match = introduction.exec(text);
+  return match === null ? undefined : { start: 0, end: match[0].length };
+}
+
 /** Runs of capitalised words that do not open the message: "add Bob Smith to my contacts". */
 export function findCapitals(message: Message, taken: readonly Span[]): Found<string>[] {
   if (/^[^\p{Ll}]*$/u.test(message.text)) return [];
   const found: { value: string; start: number; end: number }[] = [];
   for (const token of message.tokens.slice(1)) {
     const isName = /^\p{Lu}\p{Ll}/u.test(token.text) && !message.language.fillers.has(token.folded);
-    if (!isName || taken.some((span) => overlaps(span, token))) continue;
+    if (!isName || taken.some((span) => overlaps(span, token)) || isDenied(message, token))
+      continue;
     const last = found.at(-1);
     const gap = last === undefined ? '' : message.text.slice(last.end, token.start);
     const isTitled = gap === '. ' && title.test(fold(last?.value ?? ''));

@@ -1,5 +1,6 @@
 import { withoutClosing, withoutOpening } from '../../small-talk/small-talk.ts';
 import { type Message, messageOf } from '../words/words.ts';
+import { introducedIn } from './names.ts';
 
 /**
  * Fixed wordings: what people say to steer a conversation, whatever it is about. All patterns run on
@@ -80,9 +81,10 @@ export function bareText(message: Message): string {
   return withoutClosing(withoutOpening(message.folded)).trim();
 }
 
-/** Greetings and politeness off the beginning; the rest as it was typed. */
+/** Greetings, politeness and who speaks off the beginning; the rest as it was typed. */
 export function withoutOpeners(message: Message): Message {
-  const opening = message.text.length - withoutOpening(message.folded).length;
+  const greeting = message.text.length - withoutOpening(message.folded).length;
+  const opening = introducedIn(message)?.end ?? greeting;
   // "No need to": there "no" answers nothing.
   const isDenial = /\bno (?:need|one|longer)\b/.test(message.folded.slice(0, opening + 6));
   return opening === 0 || isDenial

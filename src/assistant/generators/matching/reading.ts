@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Message, Span } from '../words/words.ts';
+import type { Message, Span, Token } from '../words/words.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { findCategories } from './values/categories.ts';
 import { type Day, findDates } from './values/dates.ts';
-import { findEmails, findIbans, findPhones, type Found, free } from './values/found.ts';
+import { findEmails, findIbans, findPhones, type Found, free, isDenied } from './values/found.ts';
 import { findNumbers, type FoundNumber } from './values/numbers.ts';
 import { findBoth, findPeople, isPeopleWord } from './values/people.ts';
 import { findPeriods, type Period } from './values/periods.ts';
@@ -18,6 +18,8 @@ interface ReadingOptions {
   readonly currency?: string | undefined;
   /** Stems that mean the same as a stem in this project. */
   readonly meanings?: (stem: string) => readonly string[];
+  /** The word that a mistyped one stands for. */
+  readonly correct?: (word: string) => string | undefined;
 }
 
 /** A number that is there and can't be taken as it stands. */
@@ -46,6 +48,12 @@ export class Reading {
   /** Stems that mean the same as a stem in this project. */
   meaningsOf(stem: string): readonly string[] {
     return this.#options.meanings?.(stem) ?? [];
+  }
+
+  /** The stem of a word, or of the one that it is mistyped for. */
+  stemOf({ folded, stem }: Token): string {
+    const word = this.#options.correct?.(folded);
+    return word === undefined ? stem : this.message.language.stem(word);
   }
 
   get taken(): readonly Span[] {
@@ -132,6 +140,17 @@ export class Reading {
 
   /** The values in the message that fit a slot by their form; not for short or free texts. */
   fitting(profile: SlotProfile, isAsked: boolean): readonly Found<JsonValue>[] {
+    const found = this.#fitting(profile, isAsked);
+    const meant = found.filter((one) => !isDenied(this.message, one));
+    const [denied] = found;
+    if (meant.length > 0 || denied === undefined || profile.kind !== 'category') return meant;
+    // "Not the debit one": of two the other.
+    const values = profile.slot.values ?? [];
+    const [other, ...more] = values.filter((value) => !found.some((one) => one.value === value));
+    return other === undefined || more.length > 0 ? [] : [{ ...denied, value: other }];
+  }
+
+  #fitting(profile: SlotProfile, isAsked: boolean): readonly Found<JsonValue>[] {
     const { message } = this;
     const { meanings } = this.#options;
     switch (profile.kind) {
@@ -185,8 +204,9 @@ export class Reading {
 
   /** As `fitting`, for slots of kind `number`. */
   fittingNumbers(profile: SlotProfile, isAsked: boolean): readonly FoundNumber[] {
-    const found = this.#candidates(profile, isAsked);
-    return found.flatMap((one) => this.#taking(one, profile) ?? []);
+    return this.#candidates(profile, isAsked)
+      .filter((one) => !isDenied(this.message, one))
+      .flatMap((one) => this.#taking(one, profile) ?? []);
   }
 
   /** The number that is there for the slot and not to be taken as it stands, when there is no other. */

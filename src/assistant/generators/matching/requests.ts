@@ -25,6 +25,8 @@ export interface Request {
   /** The part of the message that asks for it. */
   readonly part: Message;
   readonly candidate: Candidate;
+  /** The rest of the message is about something else, and so are its values. */
+  readonly isApart?: boolean;
 }
 
 export interface RequestOptions {
@@ -66,7 +68,9 @@ const weakSeparator = /\s*,(?!\d{3}\b)\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
 
 /** Finds what a message asks to start: one flow, several in one sentence, or a choice between some. */
 export function findRequests(message: Message, options: RequestOptions): Requested {
-  if (unwanted.test(message.folded)) return wantedInstead(message, options);
+  if (unwanted.test(message.folded) || contrasted.test(message.folded)) {
+    return wantedInstead(message, options);
+  }
   const parts = splitAt(message, strongSeparator);
   if (parts.length > 1) {
     const requests = distinct(
@@ -76,7 +80,7 @@ export function findRequests(message: Message, options: RequestOptions): Request
     const only = requests[0];
     if (only !== undefined) return { kind: 'start', requests: [only] };
   } else {
-    const apart = splitWeakly(message, options);
+    const apart = splitAll(message, options) ?? splitWeakly(message, options);
     if (apart !== undefined) return { kind: 'start', requests: apart };
   }
   const judged = judge(message, options, options.ignored ?? []);
@@ -92,13 +96,17 @@ export function findRequests(message: Message, options: RequestOptions): Request
 /** "I don't want to send money", "stop blocking my card" ask for nothing. */
 const unwanted =
   /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b|\bno need (?:to|for)\b|\b(?:instead of|rather than|stop|quit|without) \w+ing\b/;
+/** "Not the balance, the statement". */
+const contrasted = /^(?:no[\s,]+)?not (?:the|my|an?|that|this)\b/;
 const clauseEnd = /\s*[,.;!?]+\s+|\s+(?:but|so)\s+|\s+(?=(?:instead of|rather than) \w+ing\b)/gi;
 
 /** "I don't want to freeze it, I just need a new card": the request beside the refused one. */
 function wantedInstead(message: Message, options: RequestOptions): Requested {
   const clauses = splitAt(message, clauseEnd);
-  const wanted = clauses.filter((clause) => !unwanted.test(clause.folded));
-  const denied = clauses.find((clause) => unwanted.test(clause.folded));
+  const isDenied = ({ folded }: Message): boolean =>
+    unwanted.test(folded) || contrasted.test(folded);
+  const wanted = clauses.filter((clause) => !isDenied(clause));
+  const denied = clauses.find(isDenied);
   const [first] = wanted;
   if (first === undefined || denied === undefined) return { kind: 'nothing' };
   const [about] = options.index.rank(denied);
@@ -109,6 +117,7 @@ function wantedInstead(message: Message, options: RequestOptions): Requested {
     const verb = clause.tokens[0]?.stem ?? '';
     return opensAsRequest(clause) || generic.has(verb) || weak.has(verb);
   });
+  if (contrasted.test(denied.folded)) return findRequests(rest, options);
   if (!isAsking) return { kind: 'nothing' };
   return findRequests(about === undefined ? rest : withTopic(rest, about), options);
 }
@@ -181,12 +190,16 @@ function byValues(
   coverage: number,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
+  // "Send Anna 20 and Bob 30": a flow that has no word for what is sent, and no slot for it, is less likely.
+  const [first] = candidates;
+  const isVague = first?.isTopical === false && fillsOf(first.flow, message).length === 0;
+  const mostOther = isVague ? 0 : 1;
   const meant = candidates.filter(
     (one, at) =>
       isMeant(one, coverage) ||
       (at < mostCompared &&
         one.confidence >= leastFilled &&
-        new Set(fillsOf(one.flow, message).map(({ kind }) => kind)).size > 1),
+        new Set(fillsOf(one.flow, message).map(({ kind }) => kind)).size > mostOther),
   );
   const [best, second] = meant;
   if (best === undefined || second === undefined || best.isExact) return meant;
@@ -238,6 +251,15 @@ function requestingPart(message: Message, options: RequestOptions): Requested {
   return requests.length === 1 ? { kind: 'start', requests } : { kind: 'nothing' };
 }
 
+/** "Show my balance, send 5 to Eve, freeze my card": three parts or more, each a request of its own. */
+function splitAll(message: Message, options: RequestOptions): Request[] | undefined {
+  const parts = splitAt(message, weakSeparator);
+  if (parts.length < 3 || parts.length > mostRequests) return undefined;
+  const requests = distinct(parts.flatMap((part) => clearRequest(part, options).slice(0, 1)));
+  const isEach = requests.length === parts.length;
+  return isEach && requests.every((one) => standsAlone(one, options)) ? requests : undefined;
+}
+
 /**
  * "Send money and check my balance": a comma or "and" parts two requests only when both sides are
  * clear, different, and the second says at least two words of its flow. "50, show my balance": or
@@ -249,7 +271,11 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
     const right = messageOf(message.text.slice(match.index + match[0].length), message.language);
     const first = clearRequest(left, options)[0];
     const about = first?.candidate ?? reportedIn(left, right, options);
-    const second = clearRequest(about === undefined ? right : withTopic(right, about), options)[0];
+    const behind = about === undefined ? right : withTopic(right, about);
+    const second = clearRequest(behind, options)[0];
+    if (second === undefined && first !== undefined && isGuarded(behind, options)) {
+      return [{ ...first, isApart: true }];
+    }
     if (second === undefined || !standsAlone(second, options)) continue;
     if (first === undefined) {
       const isAnswer = left.tokens.every((token) => !token.isContent);
@@ -257,6 +283,11 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
     } else if (first.flow.id !== second.flow.id) return [first, second];
   }
   return undefined;
+}
+
+/** "Log me in and raise my limit": what is not allowed yet does not keep the rest from starting. */
+function isGuarded(part: Message, options: RequestOptions): boolean {
+  return judge(part, options, options.ignored ?? []).kind === 'guarded';
 }
 
 /** "I blocked my card already, now I need a new one": what is reported in front of a request. */

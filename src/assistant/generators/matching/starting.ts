@@ -45,8 +45,12 @@ function isBareChange(turn: Turn): boolean {
   );
 }
 
+/** The share of a flow's phrase that one word must be, in the midst of another flow. */
+const leastSaid = 0.4;
+
 /** Where text is expected, a few words in common are not enough to leave the question. */
-function isSure(turn: Turn, { candidate, part }: Request): boolean {
+function isSure(turn: Turn, request: Request): boolean {
+  const { candidate, part } = request;
   const { asked: question, message } = turn;
   if (question === undefined) return true;
   // "I cannot send money" is a story, where one is asked for.
@@ -54,6 +58,7 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
     question.kind === 'free' && /\b(?:cannot|can't|couldn't|unable|not|n't)\b/.test(part.folded);
   if (question.kind === 'category' && namesOnly(turn, question)) return false;
   if (candidate.isExact) return !isStory;
+  if (isMereWord(turn, request)) return false;
   // "Send it" is about what is asked, whatever else can be sent.
   if (!candidate.isTopical && readYesNo(message) !== undefined) return false;
   const isLike = (least: number): boolean => candidate.confidence >= least;
@@ -77,6 +82,13 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
     default:
       return isLike(0.7);
   }
+}
+
+/** "In person", where money can be sent to another person: a word that one of its phrases has among others. */
+function isMereWord(turn: Turn, { candidate, flow, part }: Request): boolean {
+  if (candidate.matched > 1 || candidate.phraseCoverage >= leastSaid) return false;
+  const isAsking = opensAsRequest(part) || isQuestion(part) || turn.isPatternQuestion;
+  return !isAsking && turn.fillsOf(flow, part).length === 0;
 }
 
 /** "Visa" to which card: another word for what is asked, and no request for what has to do with it. */
@@ -150,11 +162,12 @@ export function requestedIn(
 /** With their slots; one request alone has the whole message for them. */
 function startAll(
   turn: Turn,
-  requests: readonly Pick<Request, 'flow' | 'part'>[],
+  requests: readonly Pick<Request, 'flow' | 'part' | 'isApart'>[],
   hasAll: boolean,
 ): Command[] {
   return requests.flatMap((request) => {
-    const part = hasAll && requests.length === 1 ? turn.message : request.part;
+    const isOnly = hasAll && requests.length === 1 && request.isApart !== true;
+    const part = isOnly ? turn.message : request.part;
     const fills = turn.fillsOf(request.flow, part);
     const sets = fills.map((fill) => setSlot(fill.profile, fill.value));
     return [startFlow(request.flow), ...sets, ...unclearIn(turn, request.flow, part)];

@@ -15,7 +15,7 @@ import {
   steeringOf,
 } from './phrases.ts';
 import { requestedIn } from './starting.ts';
-import { startFlow, type Turn } from './turn.ts';
+import { setSlot, startFlow, type Turn } from './turn.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /**
@@ -114,10 +114,24 @@ export function steered(turn: Turn): readonly Command[] | undefined {
     case 'handoff':
       return [{ command: 'human handoff' }];
     case 'chitchat':
-      return ownFlow(turn, topic) ?? [{ command: 'chitchat', ...present({ topic }) }];
+      return chat(turn, topic);
     case 'skip':
       return turn.asked === undefined ? undefined : [{ command: 'skip question' }];
   }
+}
+
+function chat(turn: Turn, topic: string | undefined): readonly Command[] {
+  const own = stepBack(turn, topic) ?? ownFlow(turn, topic);
+  return own ?? [{ command: 'chitchat', ...present({ topic }) }];
+}
+
+/** "Go back" in a flow asks again for what was said last, or leaves the flow at its first question. */
+function stepBack(turn: Turn, topic: string | undefined): readonly Command[] | undefined {
+  if (topic !== 'cancel' || turn.input.activeFlow === undefined) return undefined;
+  const last = turn.filled.findLast((profile) => profile.slot.name !== turn.asked?.slot.name);
+  return last === undefined || turn.isPatternQuestion
+    ? [{ command: 'cancel flow' }]
+    : [setSlot(last, null)];
 }
 
 /** The flow with which the project itself answers a topic; not in the middle of another. */

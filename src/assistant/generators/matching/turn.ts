@@ -70,6 +70,7 @@ export class Turn {
       language,
       currency: currencyOf(domain),
       meanings: (stem) => this.index.synonymsOf(stem),
+      correct: (word) => this.index.spelling.correct(word),
     });
   }
 

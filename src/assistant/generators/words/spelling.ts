@@ -2,6 +2,13 @@ import { editDistance } from '../../../config/index.ts';
 import type { Language } from './language.ts';
 import { allowedMistakes } from './words.ts';
 
+/** Small words of other languages, which are no mistyped English: "wie hoch ist mein ..." wires nothing. */
+const foreign = new Set(
+  `wie ist mein meine meinen ich und nicht ein eine einen der das dem den mit fur auf von wir sie hoch
+   que qui est une mon mes les des pour avec vous nous por para con una los las mis sus como che sono non mio
+   het een niet van mijn voor`.split(/\s+/),
+);
+
 /** Puts right what was mistyped: the words of a project first, then those of the language. */
 export class Spelling {
   readonly #language: Language;
@@ -22,7 +29,7 @@ export class Spelling {
 
   isKnown(word: string): boolean {
     const isListed = (one: string): boolean => this.#own.has(one) || this.#language.known.has(one);
-    if (isListed(word)) return true;
+    if (isListed(word) || foreign.has(word)) return true;
     const plural = word.length > 3 ? /(?:e?s)$/.exec(word) : null;
     return (
       plural !== null && (isListed(word.slice(0, -1)) || isListed(word.slice(0, plural.index)))
