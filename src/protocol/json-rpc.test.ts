@@ -14,13 +14,16 @@ function refusal(value: unknown): JsonRpcRequestError {
 }
 
 describe('requests (JSON-RPC 2.0 §4)', () => {
-  test.each([1, 0, -1, 1.5, 'a', '', null, 'x'.repeat(256)])('the id %j is kept', (id) => {
-    expect(parseJsonRpcRequest({ ...request, id })).toEqual({
-      id,
-      method: 'GetTask',
-      params: { id: 't' },
-    });
-  });
+  test.each([1, 0, -1, 1.5, Number.MAX_SAFE_INTEGER, 'a', '', null, 'x'.repeat(256)])(
+    'the id %j is kept',
+    (id) => {
+      expect(parseJsonRpcRequest({ ...request, id })).toEqual({
+        id,
+        method: 'GetTask',
+        params: { id: 't' },
+      });
+    },
+  );
 
   test('a notification is read as one, and its method and params are checked', () => {
     const { id: _, ...notification } = request;
@@ -41,6 +44,11 @@ describe('requests (JSON-RPC 2.0 §4)', () => {
     ['an object as id', { ...request, id: {} }],
     ['an array as id', { ...request, id: [] }],
     ['true as id', { ...request, id: true }],
+    ['a number as id that is read as infinite', { ...request, id: JSON.parse('1e400') }],
+    [
+      'a number as id that is read as another',
+      { ...request, id: JSON.parse('12345678901234567891') },
+    ],
     ['an id of 257 characters', { ...request, id: 'x'.repeat(257) }],
   ])('%s is refused, and answered to null', (_, value) => {
     expect(refusal(value)).toMatchObject({ code: 'INVALID_REQUEST', id: null });

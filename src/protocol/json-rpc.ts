@@ -39,7 +39,7 @@ export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
   if (id !== undefined && !isId(id)) {
     throw invalid(
       null,
-      `id must be a string of at most ${maxIdLength} characters, a number or null`,
+      `id must be a string of at most ${maxIdLength} characters, a number up to ${Number.MAX_SAFE_INTEGER}, or null`,
     );
   }
   const known = id ?? null;
@@ -55,7 +55,9 @@ export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
 
 function isId(value: unknown): value is JsonRpcId {
   if (typeof value === 'string') return value.length <= maxIdLength;
-  return typeof value === 'number' || value === null;
+  // A larger number is read as another one, which the response would repeat as the id.
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return value === null;
 }
 
 function invalid(id: JsonRpcId, message: string): JsonRpcRequestError {
