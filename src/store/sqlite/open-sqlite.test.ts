@@ -226,6 +226,13 @@ test('a file with several names is refused, by either of them, and left alone', 
   expect(await open().load('t')).toBeDefined();
 });
 
+test('a folder in place of the file is refused as what it is', () => {
+  expect(failure({ path: directory })).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/is a folder; name a file in it/),
+  });
+});
+
 test('a guest joins a store that is open, and both see what the other writes', async () => {
   const owner = open();
   await finishedTask(owner, { push: webhook() });

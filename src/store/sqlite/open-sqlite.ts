@@ -146,7 +146,14 @@ function canonical(path: string): string {
  * one name is lost or damaged under another.
  */
 function checkNames(path: string): void {
-  const names = statSync(path, { throwIfNoEntry: false })?.nlink ?? 1;
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file?.isDirectory() === true) {
+    throw new LegateError(
+      'STORE_FAILED',
+      `store ${path}: is a folder; name a file in it, such as ${join(path, 'legate.db')}`,
+    );
+  }
+  const names = file?.nlink ?? 1;
   if (names === 1) return;
   throw new LegateError(
     'STORE_FAILED',
