@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
@@ -107,7 +108,14 @@ function closeSignal(response: ServerResponse): AbortSignal {
  * Express `json()` in front of the handler) is used as it is.
  */
 export async function readBody(request: IncomingMessage, limits: RequestLimits): Promise<string> {
-  return parsedBody(request) ?? (await readBytes(request, limits)).toString('utf8');
+  const parsed = parsedBody(request);
+  if (parsed !== undefined) return parsed;
+  const bytes = await readBytes(request, limits);
+  // Decoding would replace what is invalid, and the agent would get another text than was sent.
+  if (!isUtf8(bytes)) {
+    throw new LegateError('PARSE_ERROR', 'the body is not valid UTF-8; encode it as UTF-8');
+  }
+  return bytes.toString('utf8');
 }
 
 /** The body as JSON; an empty body counts as an empty object. */

@@ -143,6 +143,16 @@ describe.each(dialects)('$name', (dialect) => {
     ]);
   });
 
+  test('a body that is not UTF-8 is refused, and no other text is read from it', async () => {
+    const url = await start({});
+    const { method, path, headers, body } = dialect.request('sendMessage', { text: 'caf#' });
+    const bytes = Buffer.from(body ?? '');
+    bytes[bytes.indexOf('#')] = 0xe9;
+    const response = await fetch(`${url}${path}`, { method, headers: { ...headers }, body: bytes });
+    expect(response.status).toBe(dialect.isRpc ? 200 : 400);
+    expect(await response.text()).toContain('the body is not valid UTF-8');
+  });
+
   test('unfinished bodies hold a bounded number of bytes, and one address cannot keep others out', async () => {
     const log = new MemoryLog();
     const url = await start({ limits: { maxUnfinishedBodyBytes: 100_000 }, logger: log });
