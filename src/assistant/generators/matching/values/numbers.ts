@@ -167,10 +167,13 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
     const end = isWhole ? start + whole.length : start + (sign ?? '').length + first.length;
     const isUnclear =
       isWhole && /^\d{1,3}\.\d{3}$/.test(first) && !decimalComma.test(language ?? '');
-    const amount = (sign === '-' ? -1 : 1) * value * factor;
+    // "0170123456" counts nothing: it is a number of a phone or an account.
+    if (isWhole && /^0\d{4,}$/.test(first)) continue;
+    const minus = /\bminus $/i.exec(message.text.slice(0, start))?.[0].length ?? 0;
+    const amount = (sign === '-' || minus > 0 ? -1 : 1) * value * factor;
     found.push({
       value: Number(amount.toPrecision(15)),
-      start,
+      start: start - minus,
       end,
       ...moneyAt(message.text, start, end),
       ...(isUnclear && { alternative: value * 1_000 }),
