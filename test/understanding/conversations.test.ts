@@ -16,7 +16,7 @@ test('the bank reads values as people say them, and asks about unclear ones', as
   checkNames(found.cases, project, found.problems);
   expect(found.problems.all).toEqual([]);
   const { results } = await runTests(project, found.cases);
-  expect(results).toHaveLength(17);
+  expect(results).toHaveLength(20);
   const failed = results.filter(({ failures }) => failures.length > 0);
   expect(failed.map(describeFailure)).toEqual([]);
 });

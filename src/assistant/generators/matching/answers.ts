@@ -102,12 +102,17 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
       return [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
     }
     default:
-      // "Yes" and "Feb 30" to when are asked again.
-      return turn.isPatternQuestion ||
-        (isWhen.test(asked.kind) && (isBareYesNo(message) || isImpossible.test(message.folded)))
+      return turn.isPatternQuestion || (isWhen.test(asked.kind) && isNoMoment(turn, asked))
         ? undefined
         : [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
   }
+}
+
+/** "Yes", "Feb 30" and "not before 10" to when are asked again, and "Monday" to at what time. */
+function isNoMoment(turn: Turn, { kind }: SlotProfile): boolean {
+  const { message } = turn;
+  if (isBareYesNo(message) || /^not\b/.test(message.folded)) return true;
+  return isImpossible.test(message.folded) || (kind === 'time' && turn.read().dates.length > 0);
 }
 
 /** "Bob, 50 euros tomorrow": the name, and what else the sentence has. */

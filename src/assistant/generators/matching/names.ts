@@ -1,13 +1,12 @@
-import { english } from '../words/language.ts';
+import { english, type Language } from '../words/language.ts';
 import { fold, type Message, overlaps, type Span, type Token } from '../words/words.ts';
 import { type Found, isDenied } from './values/found.ts';
 
 /** Words that end a name. */
 const stops = new Set(
   `and or then but because so now today tomorrow please instead not using if when while which that is
-   are was asap immediately thanks thank thx thanx tnx ty cheers pls plz via worth saying as plus also my our your his her its their the back`.split(
-    /\s+/,
-  ),
+   are was asap immediately thanks thank thx thanx tnx ty cheers pls plz via worth saying as plus also my our your his her its their the back
+   every each monthly weekly daily yearly once twice tonight`.split(/\s+/),
 );
 const determiners = new Set('my the a an our your his her their this that some'.split(' '));
 /** "my brother Bob" is Bob. */
@@ -154,6 +153,13 @@ function givenTo(message: Message, taken: readonly Span[]): Found<string> | unde
   return isBeforeNumber || isCapital ? name : undefined;
 }
 
+/** Words that end a name; "send Bob money": one of its own in small letters behind a capital. */
+function isBehindName(token: Token, previous: Token | undefined, language: Language): boolean {
+  if (stops.has(token.folded) || language.prepositions.has(token.folded)) return true;
+  const isCommon = /^\p{Ll}/u.test(token.text) && language.known.has(token.folded);
+  return isCommon && previous !== undefined && /^\p{Lu}/u.test(previous.text);
+}
+
 function nameFrom(
   message: Message,
   from: number,
@@ -170,7 +176,7 @@ function nameFrom(
       /^\d/.test(token.folded);
     if (isEnd) break;
     if (previous === undefined && determiners.has(token.folded)) continue;
-    if (stops.has(token.folded) || message.language.prepositions.has(token.folded)) break;
+    if (isBehindName(token, previous, message.language)) break;
     words.push(token);
   }
   const [first, second] = words;

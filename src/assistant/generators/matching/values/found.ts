@@ -25,7 +25,7 @@ export function free<T extends Span>(found: readonly T[], taken: readonly Span[]
 
 /** What excludes the value behind it; "why not 50?" asks for it. */
 const denial =
-  /(?:(?<!\b(?:why|if|or) )\bnot|\b(?:other than|except(?: for)?|instead of|rather than|any(?:thing|one|body) but))(?: (?:on|at|to|by|for|from|in|with|the|an?|my|our))*[ $€£]*$/;
+  /(?:(?<!\b(?:why|if|or) )\bnot|\b(?:other than|except(?: for)?|instead of|rather than|any(?:thing|one|body)? (?:\w+ )?but))(?: (?:on|at|to|by|for|from|in|with|the|an?|my|our))*[ $€£]*$/;
 
 /** "By phone, not at a branch", "someone other than Tom": whether a value is named to exclude it. */
 export function isDenied({ folded }: Message, { start }: Span): boolean {

@@ -75,12 +75,23 @@ export function hourAlone({ folded, tokens }: Message): Found<string>[] {
   const word = folded
     .replace(/^(?:at|around|about|maybe|say)\s+/, '')
     .replace(/[.!?]+$|\s+please$/, '');
-  const written = /^([01]?\d|2[0-3])\.([0-5]\d)$/.exec(word.trim());
+  const spelled = /^([a-z]+|\d{1,2})[ -]([a-z]+(?:[ -][a-z]+)?)$/.exec(word.trim());
+  const minutes = spelled === null ? undefined : spokenNumber(spelled[2]?.split(/[ -]/) ?? []);
+  const written = /^([01]?\d|2[0-3])(?:\.|(?<=\d\d))([0-5]\d)$/.exec(word.trim());
   const value =
-    written === null ? hourText(word.trim()) : inHalf(Number(written[1]), Number(written[2]), '');
+    written !== null
+      ? inHalf(Number(written[1]), Number(written[2]), '')
+      : minutes !== undefined && minutes.value >= 10 && minutes.value < 60
+        ? withMinutes(hourText(spelled?.[1] ?? ''), minutes.value)
+        : hourText(word.trim());
   const [first, last] = [tokens[0], tokens.at(-1)];
   if (value === undefined || first === undefined || last === undefined) return [];
   return [{ value, start: first.start, end: last.end }];
+}
+
+/** "Ten thirty". */
+function withMinutes(hour: string | undefined, minutes: number): string | undefined {
+  return hour === undefined ? undefined : `${hour.slice(0, 3)}${String(minutes)}`;
 }
 
 /** Without a half of the day, 1 to 6 is the afternoon: appointments are by day. */
