@@ -41,10 +41,15 @@ flows:
 `,
   'endpoints.yml': 'action_endpoint: {actions_module: actions}\n',
   'actions/__init__.py': '',
+  '.env': 'CURRENCY=euros # of the bakery\n',
   'actions/price.py': `
+import os
+from dotenv import load_dotenv
 from rasa_sdk import Action
 from rasa_sdk.events import SlotSet
 from .db import remember
+
+load_dotenv()
 
 class ActionPrice(Action):
     def name(self):
@@ -53,7 +58,7 @@ class ActionPrice(Action):
     def run(self, dispatcher, tracker, domain):
         price = 2 * tracker.get_slot("loaves")
         assert "utter_price" in domain["responses"]
-        print("priced", remember(price))
+        print("priced", remember(price), os.environ["CURRENCY"])
         dispatcher.utter_message(response="utter_price", price=price)
         return [SlotSet("price", price)]
 `,
@@ -122,7 +127,7 @@ test(
     const { out, err, code } = await legate(args, { directory, input });
     expect({ out, code }, err).toMatchObject({ code: 0 });
     expect(out).toContain('3 loaves are 6 euros.\nReady at ten, for 6 euros.');
-    expect(err).toContain('"line":"priced 6"');
+    expect(err).toContain('"line":"priced 6 euros"');
     expect(err).toMatch(
       /"actions":\["action_wrap"\].*"action\.server\.actions_missing"|action\.server\.actions_missing.*action_wrap/,
     );
