@@ -105,7 +105,7 @@ test.each([
   [['run', '--prot', '1'], 'Did you mean --port?'],
   [['run', '-p', '70000'], 'from 0 to 65535'],
   [['run', '/no/such/folder'], 'no such file or folder: /no/such/folder'],
-  [['run', 'actions'], 'legate run starts the action server itself'],
+  [['visualize'], 'there is no command "visualize": the inspector shows the flows'],
   [['run', '--log-level', 'loud'], 'Allowed choices'],
 ])('%j is wrong usage: exit 2, and nothing on standard output', async (args, message) => {
   const { code, out, err } = await legate(args);
@@ -239,11 +239,22 @@ test('shell talks over a pipe: one line is one message, a number is a button', a
   );
 });
 
-test('run of the folder of actions in Python says that the action server starts with the assistant', async () => {
+test('run of the actions in Python says that the action server starts with the assistant', async () => {
   await using folder = await greenhouseFolder({ 'actions/__init__.py': '', 'actions/a.py': '' });
-  const { code, err } = await legate(['run', folder.path('actions'), '-p', '0']);
-  expect(code).toBe(2);
-  expect(err).toContain('legate run starts the action server itself');
+  for (const target of ['actions', folder.path('actions')]) {
+    const { code, err } = await legate(['run', target, '-p', '0']);
+    expect(code).toBe(0);
+    expect(err).toContain('"legate run" starts the action server itself');
+  }
+});
+
+test('commands of Rasa that have nothing to do succeed', async () => {
+  const { code, out, err } = await legate(['telemetry', 'disable']);
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: '',
+    err: 'legate: nothing to do: Legate collects no data about its use\n',
+  });
 });
 
 test('test e2e: exit 1 when a test fails, with reports where they are wanted', async () => {

@@ -9,8 +9,12 @@ import { fromRasa } from './commands/rasa-habits.ts';
  * Standard output carries the result and nothing else; diagnostics go to standard error.
  */
 export async function main(given: readonly string[]): Promise<void> {
-  const { args, warning } = fromRasa(given);
+  const { args, warning, exitCode } = fromRasa(given);
   if (warning !== undefined) console.error(`legate: ${warning}`);
+  if (exitCode !== undefined) {
+    process.exitCode = exitCode;
+    return;
+  }
   const program = new Command('legate')
     .description('Build, serve and call agents over the Agent-to-Agent (A2A) protocol.')
     .version(packageVersion(), '-v, --version', 'print the version')

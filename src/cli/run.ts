@@ -38,9 +38,10 @@ export async function run(target: string, options: RunCommandOptions): Promise<v
   ignoreHangup();
   const isModule = moduleTarget(target) !== undefined;
   if (isActionServer(target)) {
-    throw usage(
-      'legate run starts the action server itself, with the assistant: type "legate run" in the folder of the project',
+    console.error(
+      'legate: nothing to do: "legate run" starts the action server itself, with the assistant; type it in the folder of the project',
     );
+    return;
   }
   if (!isModule && !existsSync(target)) {
     throw usage(

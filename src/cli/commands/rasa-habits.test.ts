@@ -32,6 +32,34 @@ test('options of Rasa without a counterpart are left out with one warning', () =
   });
 });
 
+test.each(['train nlu -c a.yml', 'train core -c a.yml'])('%s trains everything', (typed) => {
+  const [, part] = typed.split(' ');
+  expect(fromRasa(typed.split(' '))).toEqual({
+    args: ['train', '-c', 'a.yml'],
+    warning: `no effect here: ${part}`,
+  });
+});
+
+test.each(['telemetry disable', 'license', 'test nlu --nlu data'])(
+  '%s has nothing to do',
+  (typed) => {
+    expect(fromRasa(typed.split(' '))).toMatchObject({
+      warning: expect.stringMatching(/^nothing to do: /),
+      exitCode: 0,
+    });
+  },
+);
+
+test.each(['interactive', 'visualize --out a.html', 'data split nlu', 'x', 'llm finetune'])(
+  '%s names what to use',
+  (typed) => {
+    expect(fromRasa(typed.split(' '))).toMatchObject({
+      warning: expect.stringMatching(/^there is no command ".*": /),
+      exitCode: 2,
+    });
+  },
+);
+
 test('the module of `run actions` is left out', () => {
   expect(fromRasa('run actions --actions actions -p 5055'.split(' '))).toEqual({
     args: ['run', 'actions', '-p', '5055'],

@@ -5,6 +5,33 @@ const logging = new Set(['run', 'shell', 'chat', 'inspect', 'test']);
 
 /** What `rasa data validate` may validate alone. */
 const parts = new Set(['flows', 'stories', 'translations']);
+/** What `rasa train` and `rasa shell` may train or ask alone. */
+const models = new Set(['nlu', 'core']);
+
+/** Commands of Rasa that scripts call and that have nothing to do here, with the reason. */
+const needless: ReadonlyMap<string, string> = new Map([
+  ['telemetry', 'nothing to do: Legate collects no data about its use'],
+  ['license', 'nothing to do: Legate needs no license'],
+  ['test nlu', 'nothing to do: no NLU model is trained; "legate test e2e" runs the conversations'],
+  ['test core', 'nothing to do: no stories are read; "legate test e2e" runs the conversations'],
+]);
+
+/** Commands of Rasa without a counterpart, with what to use. */
+const replaced: ReadonlyMap<string, string> = new Map([
+  [
+    'interactive',
+    'talk to the assistant with "legate shell", or with "legate dev" while you edit it',
+  ],
+  ['visualize', 'the inspector shows the flows: "legate inspect"'],
+  ['x', 'the inspector shows conversations: "legate inspect"'],
+  ['export', 'read conversations from the HTTP API: "legate run --enable-api"'],
+  ['evaluate', 'count markers in the traces and metrics of "telemetry" in endpoints.yml'],
+  ['studio', 'edit the files of the project'],
+  ['llm', 'run the conversations with "legate test e2e"'],
+  ['data split', 'there is no training data; write end-to-end tests'],
+  ['data convert', 'there is no training data; write flows'],
+  ['data migrate', 'write flows'],
+]);
 
 const levels: ReadonlyMap<string, string> = new Map([
   ['-v', 'info'],
@@ -42,6 +69,8 @@ const renamed: ReadonlyMap<string, string> = new Map([['--conversation-id', '--s
 export interface Habits {
   readonly args: readonly string[];
   readonly warning?: string;
+  /** How a command ends that is not run: 0 where nothing is to be done, 2 where something else does it. */
+  readonly exitCode?: 0 | 2;
 }
 
 /** `data validate flows` as `validate`: all parts are validated together. */
@@ -53,11 +82,33 @@ function withoutData(typed: readonly string[]): readonly string[] {
 
 /** Translates what Rasa's users type: `data validate`, `run -vv --debug`, `test e2e --e2e-results`. */
 export function fromRasa(typed: readonly string[]): Habits {
-  const given = withoutData(typed);
+  return withoutCounterpart(typed) ?? translate(typed);
+}
+
+function withoutCounterpart(typed: readonly string[]): Habits | undefined {
+  const [first = '', second = ''] = typed;
+  for (const name of [first, `${first} ${second}`]) {
+    const reason = needless.get(name);
+    if (reason !== undefined) return { args: typed, warning: reason, exitCode: 0 };
+    const instead = replaced.get(name);
+    if (instead === undefined) continue;
+    return { args: typed, warning: `there is no command "${name}": ${instead}`, exitCode: 2 };
+  }
+  return undefined;
+}
+
+/** Leaves out what names a part of a project, where commands take all of it. */
+function withoutModel(typed: readonly string[]): { given: readonly string[]; ignored: string[] } {
+  const [command = '', part = '', ...rest] = typed;
+  const isPart = ['train', 'shell'].includes(command) && models.has(part);
+  return isPart ? { given: [command, ...rest], ignored: [part] } : { given: typed, ignored: [] };
+}
+
+function translate(typed: readonly string[]): Habits {
+  const { given, ignored } = withoutModel(withoutData(typed));
   const [command = ''] = given;
   if (!shared.has(command)) return { args: typed };
   const args: string[] = [];
-  const ignored: string[] = [];
   for (let at = 0; at < given.length; at += 1) {
     const arg = given[at] ?? '';
     const [name = '', value] = arg.split('=', 2);
