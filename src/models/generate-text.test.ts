@@ -147,3 +147,18 @@ test('tool calls come with their input', async () => {
   expect(answer.finishReason).toBe('tool-calls');
   expect(answer.toolCalls).toMatchObject([{ toolName: 'add', input: '{"a":1}' }]);
 });
+
+test('the text that was streamed is the text of the answer: neither starts or ends with space', async () => {
+  const model = scriptedModel([
+    { text: '\n Let me  look. \n', toolCalls: [{ name: 'look', input: {} }] },
+  ]);
+  let streamed = '';
+  const { text } = await generateText(model, {
+    prompt: 'x',
+    onText: (piece) => {
+      streamed += piece;
+    },
+  });
+  expect(streamed).toBe('Let me  look.');
+  expect(text).toBe(streamed);
+});

@@ -58,7 +58,7 @@ export async function streamText(
     const result = answer.result();
     // A closing tag may mark earlier text as reasoning: then the text is sent again from its start.
     const text = stripReasoning(answer.text);
-    if (text !== '' && text !== batch.text.trimEnd()) await onText(text, true);
+    if (text !== '' && text !== batch.text) await onText(text, true);
     return result;
   } finally {
     batch.stop();
@@ -90,11 +90,12 @@ class TextBatch {
     });
   }
 
+  /** Space waits for the text after it: an answer ends with its last visible character, too. */
   flush(): void | Promise<void> {
-    if (this.#waiting === '') return undefined;
+    const text = this.#waiting.trimEnd();
+    if (text === '') return undefined;
     const isStart = this.text === '';
-    const text = this.#waiting;
-    this.#waiting = '';
+    this.#waiting = this.#waiting.slice(text.length);
     this.text += text;
     return this.#onText(text, isStart);
   }
