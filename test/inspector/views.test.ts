@@ -94,6 +94,17 @@ test('a running task is followed, left, subscribed to again and cancelled', asyn
   expect(await page.getByRole('button', { name: 'Cancel', exact: true }).isDisabled()).toBe(true);
 });
 
+test('on a phone, the address of a missing task leads back to the list', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url, {
+    viewport: { width: 390, height: 780 },
+    hash: '#/tasks/missing',
+  });
+  await open.page.getByText('task missing not found').waitFor();
+  await open.page.getByRole('button', { name: 'Back to the list' }).click();
+  await open.page.getByRole('heading', { name: 'No tasks' }).waitFor();
+});
+
 test('a new task appears without a reload, and can be sent again', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url, { hash: '#/tasks' });

@@ -37,10 +37,15 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
     return () => log.stop();
   }, [log]);
   if (value === undefined) {
-    return problem === '' ? (
-      <div class="pad faint">Loading</div>
-    ) : (
-      <Notice tone="bad">{problem}</Notice>
+    return (
+      <>
+        <Back view="tasks" />
+        {problem === '' ? (
+          <div class="pad faint">Loading</div>
+        ) : (
+          <Notice tone="bad">{problem}</Notice>
+        )}
+      </>
     );
   }
   const { contextId, owner } = value.summary;
