@@ -38,7 +38,7 @@ export function readConfig(
 ) {
   const section = Field.document(file, problems);
   section.get('recipe');
-  const components = ['pipeline', 'policies'].flatMap((key) => readComponents(section.get(key)));
+  const components = [section.get('pipeline'), section.get('policies')].flatMap(readComponents);
   const named = components.flatMap((item) => {
     const path = componentPath(item);
     return path === undefined ? [] : [{ item, path, name: path.split('.').at(-1) ?? path }];
