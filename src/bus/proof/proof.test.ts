@@ -40,14 +40,22 @@ describe('a worker that is killed', { timeout: 90_000 }, () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
   });
 
-  async function work(...args: string[]): Promise<{ kill: () => Promise<void> }> {
+  /** `reported` lists what the worker logged. */
+  async function work(
+    ...args: string[]
+  ): Promise<{ kill: () => Promise<void>; reported: readonly unknown[] }> {
     const child = fork(worker, args, { execArgv: [] });
     children.push(child);
+    const reported: unknown[] = [];
+    child.on('message', (event) => reported.push(event));
     await new Promise<void>((resolve, reject) => {
-      child.once('message', () => resolve());
       child.once('exit', () => reject(new Error('the worker did not start')));
+      child.on('message', (event) => {
+        if (event === 'ready') resolve();
+      });
     });
     return {
+      reported,
       kill: () =>
         new Promise((resolve) => {
           child.once('exit', () => resolve());
@@ -101,6 +109,8 @@ describe('a worker that is killed', { timeout: 90_000 }, () => {
     const accepted = () =>
       store.records.list({ space: 'bus-accepted-tasks', limit: 9, now: store.clock.now() });
     await eventually(async () => (await accepted()).length).toBe(1);
+    // The message is acknowledged after its record is written.
+    await eventually(() => first.reported).toContain('bus.task.accepted');
     await first.kill();
     // The broker has nothing to redeliver.
     expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 0 });

@@ -1,11 +1,18 @@
 /** A host in a process of its own, for the tests that kill it. Arguments: broker, exchange, name, file, policy, database, once. */
 import { appendFileSync } from 'node:fs';
 import { agent, chunk, textOf } from '../../agents/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { hostOnBus, openBus } from '../index.ts';
 
 const [url = '', exchange = '', name = '', path = '', policy = 'fail', storeUrl = '', once = ''] =
   process.argv.slice(2);
 
+/** Tells the test what happened, which then kills this process. */
+const logger: Logger = {
+  ...silentLogger,
+  debug: (_fields, event) => void process.send?.(event),
+  child: () => logger,
+};
 const bus = await openBus({ type: 'rabbitmq', url, exchange });
 await hostOnBus(
   agent(
@@ -26,6 +33,7 @@ await hostOnBus(
     concurrency: 20,
     leaseMs: storeUrl === '' ? 15_000 : 3_000,
     acknowledgeAfterMs: 100,
+    logger,
     once: once !== '',
   },
 );
