@@ -66,19 +66,27 @@ export function exampleRequests(
     command: post('/webhooks/rest/webhook', { sender: 'me', message: text }),
   };
   if (!hasCard) return [chat];
-  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text }] };
+  // Servers deduplicate messages of one caller by their id.
+  const message = (messageId: string): object => ({
+    messageId,
+    role: 'ROLE_USER',
+    parts: [{ text }],
+  });
   const version = " -H 'A2A-Version: 1.0'";
-  const rpc = (method: string): string =>
-    post('/', { jsonrpc: '2.0', id: 1, method, params: { message } }, version);
+  const rpc = (method: string, messageId: string): string =>
+    post('/', { jsonrpc: '2.0', id: 1, method, params: { message: message(messageId) } }, version);
   return [
     {
       title: 'A2A, from the command line',
       command: `npx legate send ${url} ${words(text)}${legate}`,
     },
     { title: 'A chat in the terminal', command: `npx legate shell ${url}${legate}` },
-    { title: 'A2A over JSON-RPC', command: rpc('SendMessage') },
-    { title: 'A2A over JSON-RPC, as a stream', command: rpc('SendStreamingMessage') },
-    { title: 'A2A over REST', command: post('/message:send', { message }, version) },
+    { title: 'A2A over JSON-RPC', command: rpc('SendMessage', 'm-1') },
+    { title: 'A2A over JSON-RPC, as a stream', command: rpc('SendStreamingMessage', 'm-2') },
+    {
+      title: 'A2A over REST',
+      command: post('/message:send', { message: message('m-3') }, version),
+    },
     { title: 'Agent card', command: `curl -s ${url}/.well-known/agent-card.json${curl}` },
     ...(hasChannel ? [chat] : []),
   ];
