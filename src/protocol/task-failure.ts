@@ -11,8 +11,8 @@ import type { JsonObject, JsonValue, Task } from './model.ts';
 export function taskFailure({ id: taskId, status, metadata }: Task): LegateError {
   const state = status.state.replace('TASK_STATE_', '').toLowerCase();
   const { parts = [], metadata: ofMessage } = status.message ?? {};
-  const told = parts.map((part) => part.data).find(isJsonObject);
-  const sources = [ofMessage, told, metadata];
+  const details = parts.map((part) => part.data).find(isJsonObject);
+  const sources = [ofMessage, details, metadata];
   const type = valueIn(sources, 'error_type');
   const errorType = typeof type === 'string' ? type : '';
   const seconds = valueIn(sources, 'retry_after');

@@ -43,17 +43,17 @@ export function endKindOf(state: TaskState): EndKind | undefined {
  * still, with the state that the agent gave of the conversation and the id of the successor.
  */
 export function supersededBy(taskId: string, { message }: TaskStatus): TurnEnd {
-  const told = message?.parts.map((part) => part.data).find(isJsonObject);
+  const details = message?.parts.map((part) => part.data).find(isJsonObject);
   return {
     kind: 'input-required',
-    parts: [data({ state: 'input_required', ...told, superseded_by: taskId })],
+    parts: [data({ state: 'input_required', ...details, superseded_by: taskId })],
   };
 }
 
 export function isSuperseded({ state, message }: TaskStatus): boolean {
   if (state !== 'TASK_STATE_INPUT_REQUIRED') return false;
-  const [told] = message?.parts ?? [];
-  return isJsonObject(told?.data) && typeof told.data['superseded_by'] === 'string';
+  const [details] = message?.parts ?? [];
+  return isJsonObject(details?.data) && typeof details.data['superseded_by'] === 'string';
 }
 
 export function isTurnEnd(event: TurnEvent): event is TurnEnd {

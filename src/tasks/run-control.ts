@@ -62,12 +62,12 @@ export function decideEnd(
   about: {
     readonly settings: Pick<EngineSettings, 'taskTimeoutMs' | 'inactivityTimeoutMs'>;
     /** The agent did not end by itself. */
-    readonly broke: boolean;
+    readonly isUnfinished: boolean;
     /** Makes a logger for each use. */
     readonly view: { readonly logger: Logger };
   },
 ): TurnEnd {
-  const { settings, broke, view } = about;
+  const { settings, isUnfinished, view } = about;
   switch (cause) {
     case 'lost':
       return said;
@@ -83,17 +83,17 @@ export function decideEnd(
       return keep(said, engineEnd('failed', 'inactivity', text));
     }
     case 'shutdown':
-      return broke ? interruptedEnd() : said;
+      return isUnfinished ? interruptedEnd() : said;
   }
 }
 
 /** Data that an agent gives of its own cancellation stays beside the cause. */
 function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
-  const told = said.kind === decided.kind ? said.parts?.[0]?.data : undefined;
+  const details = said.kind === decided.kind ? said.parts?.[0]?.data : undefined;
   const [cause, ...words] = decided.parts ?? [];
   const parts =
-    isJsonObject(told) && isJsonObject(cause?.data)
-      ? { parts: [data({ ...told, ...cause.data }), ...words] }
+    isJsonObject(details) && isJsonObject(cause?.data)
+      ? { parts: [data({ ...details, ...cause.data }), ...words] }
       : {};
   const context = said.context !== undefined && { context: said.context };
   return { ...decided, ...parts, ...context };

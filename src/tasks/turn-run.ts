@@ -132,7 +132,7 @@ export class TurnRun implements Run {
   /** The agent was called. */
   #hasStarted = false;
   /** The agent did not end by itself. */
-  #broke = false;
+  #isUnfinished = false;
   #mayReply: boolean;
   #hasEmitted = false;
   /** The turn may find open questions of other tasks: it starts a task, or continues a superseded one. */
@@ -386,7 +386,7 @@ export class TurnRun implements Run {
 
   /** How a turn ends whose agent threw, or was stopped. */
   #endOf(error: unknown): TurnEnd {
-    this.#broke = true;
+    this.#isUnfinished = true;
     return endAfter(error, {
       isStopped: this.#control.cause !== undefined,
       logger: this.#view.logger,
@@ -399,7 +399,7 @@ export class TurnRun implements Run {
       // Where the store was away for too long, no other replica has ended the turn.
       throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
     }
-    const isCutOff = cause === 'shutdown' && this.#broke;
+    const isCutOff = cause === 'shutdown' && this.#isUnfinished;
     if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasStarted)) {
       return this.#release();
     }
@@ -445,7 +445,7 @@ export class TurnRun implements Run {
   async #endWithStatus(own: TurnEnd, kept: readonly RecordWrite[]): Promise<TurnOutcome> {
     const { settings } = this.#options;
     const { cause } = this.#control;
-    const about = { settings, broke: this.#broke, view: this.#view };
+    const about = { settings, isUnfinished: this.#isUnfinished, view: this.#view };
     const decided = cause === undefined ? own : decideEnd(own, cause, about);
     const end = this.#check.marked(settings.showErrors ? withReason(decided) : decided);
     const { task, written } = this.#writer.end({

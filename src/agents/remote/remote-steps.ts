@@ -24,9 +24,9 @@ export class RemoteSteps {
   }
 
   note(metadata: JsonObject | undefined): void {
-    const told = metadata?.[stepsExtension];
-    if (told === undefined || !isBounded(told)) return;
-    const { success, data } = stepSchema.safeParse(told);
+    const value = metadata?.[stepsExtension];
+    if (value === undefined || !isBounded(value)) return;
+    const { success, data } = stepSchema.safeParse(value);
     if (!success) return;
     const { id, parent, kind, name, state, model, tool, remote, detail, isReplayed } = data;
     const known = {
@@ -48,6 +48,6 @@ export class RemoteSteps {
   }
 }
 
-function isBounded(told: JsonValue): boolean {
-  return isJsonObject(told) && JSON.stringify(told).length <= maxStepSize;
+function isBounded(value: JsonValue): boolean {
+  return isJsonObject(value) && JSON.stringify(value).length <= maxStepSize;
 }

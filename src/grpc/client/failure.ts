@@ -38,13 +38,13 @@ export function failureOf(thrown: unknown, statuses: Statuses, target: string): 
   const error = (thrown instanceof Error ? thrown : {}) as CallError;
   const { code = status.UNKNOWN } = error;
   const text = (error.details ?? '').slice(0, maxTextLength);
-  const told = toldBy(error, statuses) ?? namedBy(text);
+  const reported = reportedBy(error, statuses) ?? namedBy(text);
   const meant = codeOfStatus[code] ?? 'PEER_INVALID';
-  if (told !== undefined) {
+  if (reported !== undefined) {
     // A peer that has no code for what happened still has the right status.
-    if (told.code !== 'INTERNAL' || meant === 'PEER_INVALID') return told;
-    if (meant === 'INTERNAL') return told;
-    return new LegateError(meant, told.message, { cause: told });
+    if (reported.code !== 'INTERNAL' || meant === 'PEER_INVALID') return reported;
+    if (meant === 'INTERNAL') return reported;
+    return new LegateError(meant, reported.message, { cause: reported });
   }
   const made = madeHere(text);
   const ended = `${target} ${wordsFor(made ?? meant)}`;
@@ -54,7 +54,7 @@ export function failureOf(thrown: unknown, statuses: Statuses, target: string): 
   });
 }
 
-function toldBy({ metadata }: CallError, statuses: Statuses): LegateError | undefined {
+function reportedBy({ metadata }: CallError, statuses: Statuses): LegateError | undefined {
   try {
     return metadata === undefined ? undefined : statuses.read(metadata);
   } catch {

@@ -4,10 +4,10 @@ import { Interest } from './interest.ts';
 test('a task that a store no longer announces is forgotten, even if its leaving was lost', () => {
   const clock = { now: 0 };
   const interest = new Interest(() => clock.now);
-  interest.hear('a');
+  interest.touch('a');
   interest.follow('a', ['kept', 'left']);
   clock.now = 90_000;
-  interest.hear('a');
+  interest.touch('a');
   interest.follow('a', ['kept']);
   clock.now = 110_000;
   interest.prune();
@@ -18,7 +18,7 @@ test('a task that a store no longer announces is forgotten, even if its leaving 
 test('a store that was silent for too long is gone with all that it followed', () => {
   const clock = { now: 0 };
   const interest = new Interest(() => clock.now);
-  interest.hear('a');
+  interest.touch('a');
   interest.follow('a', ['t']);
   clock.now = 100_001;
   interest.prune();

@@ -1,15 +1,15 @@
-/** A store that was not heard of for so long counts as gone, in milliseconds. */
+/** A store without a notice for this long counts as gone, in milliseconds. */
 const silenceMs = 100_000;
 
 /**
  * Which other stores there are, and which tasks they follow, as far as their notices arrived. A store
- * announces itself and all that it follows every 30 s, so that what was lost is made good: a task that
+ * announces itself and all that it follows every 30 s, so that lost notices have no lasting effect: a task that
  * a store no longer announces is forgotten.
  */
 export class Interest {
   readonly #now: () => number;
-  /** Other stores, and when they were last heard of. */
-  readonly #heard = new Map<string, number>();
+  /** Other stores, and when their last notice arrived. */
+  readonly #lastSeen = new Map<string, number>();
   /** The stores that follow a task, and when they last announced it. */
   readonly #followers = new Map<string, Map<string, number>>();
 
@@ -19,13 +19,13 @@ export class Interest {
 
   /** How many other stores there are. */
   get others(): number {
-    return this.#heard.size;
+    return this.#lastSeen.size;
   }
 
   /** True for one that was not known. */
-  hear(origin: string): boolean {
-    const isNew = !this.#heard.has(origin);
-    this.#heard.set(origin, this.#now());
+  touch(origin: string): boolean {
+    const isNew = !this.#lastSeen.has(origin);
+    this.#lastSeen.set(origin, this.#now());
     return isNew;
   }
 
@@ -52,7 +52,7 @@ export class Interest {
   /** Forgets stores that have been silent for too long, and tasks that none has announced since. */
   prune(): void {
     const since = this.#now() - silenceMs;
-    for (const [origin, heard] of this.#heard) if (heard < since) this.#heard.delete(origin);
+    for (const [origin, seen] of this.#lastSeen) if (seen < since) this.#lastSeen.delete(origin);
     for (const [taskId, followers] of this.#followers) {
       for (const [origin, announced] of followers) {
         if (announced < since) this.leave(origin, [taskId]);

@@ -20,16 +20,16 @@ export const notifyStatement: Statement = {
 /** Notices that may wait while the database is away; readers look again by themselves later. */
 const waitingLimit = 10_000;
 /** Appends that are remembered for stores whose interest is on its way: those of a second or so. */
-const untoldLimit = 5_000;
+const unannouncedLimit = 5_000;
 /** How often a store announces itself and what it follows. */
 const greetingMs = 30_000;
-/** How long a new store assumes that others listen, before it has heard of any. */
+/** How long a new store assumes that others listen, before it knows of any. */
 const startupGraceMs = 5_000;
 
 /**
  * Notifies other replicas of changes, and this one of theirs. PostgreSQL wakes every listening
- * connection for each notice, so a store tells the others which tasks it follows, and appends to
- * tasks that no other store follows send nothing. A store that hears of a new interest announces what
+ * connection for each notice, so a store announces which tasks it follows, and appends to
+ * tasks that no other store follows send nothing. A store that learns of a new interest announces what
  * it appended to the task just before.
  *
  * A notice is sent after its change was committed, outside of any transaction: PostgreSQL commits
@@ -44,10 +44,10 @@ export class Notices {
   /** Tasks that this store follows, and how often. */
   readonly #followed = new Map<string, number>();
   /** The last version of tasks that no other store followed. */
-  readonly #untold = new LruMap<number>(untoldLimit);
+  readonly #unannounced = new LruMap<number>(unannouncedLimit);
   readonly #greetings: { stop(): void };
   readonly #now: () => number;
-  /** On the monotonic clock: after this time, a store that was not heard of does not exist. */
+  /** On the monotonic clock: after this time, a store that sent no notice does not exist. */
   readonly #quietFrom: number;
   #waiting = new Map<string, number>();
   #isSending = false;
@@ -78,7 +78,7 @@ export class Notices {
     this.#greetings = repeat(greetingMs, greet, { onError, ...(timers && { timers }) });
   }
 
-  /** Makes a new connection the one that hears the notices of others. */
+  /** Receives the notices of others on a new connection. */
   async listen(client: Client): Promise<void> {
     client.on('notification', ({ payload }) => this.receive(payload ?? ''));
     await client.query(`LISTEN ${channel}`);
@@ -104,7 +104,7 @@ export class Notices {
     const count = this.#followed.get(taskId) ?? 0;
     this.#followed.set(taskId, count + 1);
     if (count === 0 && !this.#isAlone) {
-      this.#tell(toInterest(this.#origin, 'follow', [taskId]));
+      this.#broadcast(toInterest(this.#origin, 'follow', [taskId]));
     }
     let isFollowing = true;
     return () => {
@@ -113,17 +113,18 @@ export class Notices {
       const left = (this.#followed.get(taskId) ?? 1) - 1;
       if (left > 0) this.#followed.set(taskId, left);
       else this.#followed.delete(taskId);
-      if (left === 0 && !this.#isAlone) this.#tell(toInterest(this.#origin, 'leave', [taskId]));
+      if (left === 0 && !this.#isAlone)
+        this.#broadcast(toInterest(this.#origin, 'leave', [taskId]));
     };
   }
 
   /** Announces a change, if another store follows the task. */
   notify(taskId: string, version: number): void {
     if (this.#interest.isFollowed(taskId)) this.announce(taskId, version);
-    else this.#untold.set(taskId, version);
+    else this.#unannounced.set(taskId, version);
   }
 
-  /** Tells all other stores of a change. */
+  /** Announces a change to all other stores. */
   announce(taskId: string, version: number): void {
     if (this.#isAlone || this.#waiting.size >= waitingLimit) return;
     this.#waiting.set(taskId, Math.max(version, this.#waiting.get(taskId) ?? 0));
@@ -140,23 +141,23 @@ export class Notices {
   }
 
   #greet(): void {
-    this.#tell(toPayloads(this.#origin, new Map()));
+    this.#broadcast(toPayloads(this.#origin, new Map()));
     if (this.#followed.size > 0) {
-      this.#tell(toInterest(this.#origin, 'follow', [...this.#followed.keys()]));
+      this.#broadcast(toInterest(this.#origin, 'follow', [...this.#followed.keys()]));
     }
   }
 
-  #tell(payloads: readonly string[]): void {
-    // What does not arrive is told again by the next greeting; until then readers poll.
+  #broadcast(payloads: readonly string[]): void {
+    // The next greeting repeats what does not arrive; until then readers poll.
     Promise.all(payloads.map((payload) => this.#send(payload))).catch(() => {});
   }
 
   /** Followers have read the log before their interest arrived here. */
-  #announceUntold(taskIds: readonly string[]): void {
+  #announceMissed(taskIds: readonly string[]): void {
     for (const taskId of taskIds) {
-      const version = this.#untold.get(taskId);
+      const version = this.#unannounced.get(taskId);
       if (version === undefined) continue;
-      this.#untold.delete(taskId);
+      this.#unannounced.delete(taskId);
       this.announce(taskId, version);
     }
   }
@@ -170,7 +171,7 @@ export class Notices {
         await Promise.all(payloads.map((payload) => this.#send(payload)));
       }
     } catch {
-      // Others look for themselves after a while.
+      // Readers also poll the store.
       this.#waiting.clear();
     } finally {
       this.#isSending = false;
@@ -183,14 +184,14 @@ export class Notices {
     if (notice === undefined || notice.origin === this.#origin) return;
     const { origin } = notice;
     // It may have started to listen after our own greeting.
-    if (this.#interest.hear(origin)) this.#greet();
+    if (this.#interest.touch(origin)) this.#greet();
     if (notice.kind === 'changes') {
       for (const [taskId, version] of notice.changes) {
         for (const { listener } of this.#watchers) listener({ taskId, version });
       }
     } else {
       this.#interest[notice.kind](origin, notice.taskIds);
-      if (notice.kind === 'follow') this.#announceUntold(notice.taskIds);
+      if (notice.kind === 'follow') this.#announceMissed(notice.taskIds);
     }
   }
 }

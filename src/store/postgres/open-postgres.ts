@@ -93,7 +93,7 @@ export class Connections {
   constructor(
     place: Place,
     options: {
-      /** Where notices are heard: the server itself. */
+      /** The server itself, which sends notices. */
       readonly listen: Place;
       readonly onListen: (client: Client) => Promise<void>;
       readonly readConnections: number;
@@ -125,7 +125,7 @@ export class Connections {
     ];
   }
 
-  /** Resolves once changes can be made, and notices are heard. */
+  /** Resolves once changes can be made, and notices arrive. */
   async open(): Promise<void> {
     await Promise.all([this.writes.open(), this.upkeep.open()]);
   }

@@ -231,11 +231,11 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
 /** A program that runs its own agent may know what it threw. */
 function failureOf(thrown: unknown, task: Task): LegateError {
   if (thrown instanceof LegateError) return thrown;
-  const told = taskFailure(task);
-  if (thrown === undefined) return told;
-  return new LegateError(told.code, errorMessage(thrown), {
+  const reported = taskFailure(task);
+  if (thrown === undefined) return reported;
+  return new LegateError(reported.code, errorMessage(thrown), {
     cause: thrown,
-    ...(told.metadata !== undefined && { metadata: told.metadata }),
+    ...(reported.metadata !== undefined && { metadata: reported.metadata }),
   });
 }
 
