@@ -121,10 +121,26 @@ test.concurrent.each([
   'memory filled with %s ends the code, not the process',
   { timeout: 150_000 },
   async (_, code) => {
-    const end = await run(code, { memoryBytes: 2 * 1024 * 1024, timeoutMs: 120_000 });
+    const end = await run(code, { timeoutMs: 120_000 });
     expect(end.error).toMatch(/out of memory/);
   },
 );
+
+test.concurrent.each([
+  ['buffers', 'new Uint8Array(2 ** 18)'],
+  ['strings', '"x".repeat(2 ** 18 - a.length)'],
+  ['arrays', 'new Array(2 ** 15).fill(a.length)'],
+])('the memory of the sandbox bounds the bytes of %s', async (_, make) => {
+  // Pieces of 256 KiB.
+  const code = `const a = []; try { for (;;) a.push(${make}) } catch {} a.length`;
+  const counted = async (megabytes: number): Promise<number> => {
+    const memoryBytes = megabytes * 1024 * 1024;
+    return Number((await run(code, { memoryBytes, timeoutMs: 120_000 })).result);
+  };
+  expect(await counted(32)).toBeGreaterThan(32);
+  expect(await counted(32)).toBeLessThan(128);
+  expect(await counted(64)).toBeLessThan(256);
+});
 
 test('the sandbox leaves the prototypes of the process alone', async () => {
   await run('Object.prototype.polluted = 1; Array.prototype.map = null; globalThis.polluted = 1');
@@ -237,6 +253,7 @@ test('a function that asks is refused inside of code, and when it is known befor
 
 test('invalid options are refused', () => {
   const unknown = { timeoutMs: 5, memory: 64 };
+  expect(() => codeExecution({ memoryMb: 8 })).toThrow(/memoryMb must be from 16 to 2,048/);
   expect(() => codeExecution(unknown)).toThrow(/unknown option "memory".*memoryMb/);
   expect(() => codeExecution({ timeoutMs: 0 })).toThrow(/timeoutMs must be a number above 0/);
 });

@@ -26,7 +26,7 @@ export interface CodeExecutionOptions {
   readonly functions?: readonly Tool[];
   /** Milliseconds, with the time of functions. @default 5_000 */
   readonly timeoutMs?: number;
-  /** MiB of the sandbox. @default 64 */
+  /** MiB of the sandbox, QuickJS included: from 16 to 2,048. @default 64 */
   readonly memoryMb?: number;
   /** Most characters that are printed, and most of the result as JSON. @default 20_000 */
   readonly maxOutputLength?: number;
@@ -71,6 +71,11 @@ export function codeExecution(options: CodeExecutionOptions = {}): Tool {
   for (const [limit, value] of Object.entries(limits)) {
     if (!Number.isFinite(value) || value <= 0)
       throw invalid(`${limit} must be a number above 0, not ${value}`);
+  }
+  if (memoryMb < 16 || memoryMb > 2_048) {
+    throw invalid(
+      `memoryMb must be from 16 to 2,048, not ${memoryMb}: QuickJS itself needs 16 MiB`,
+    );
   }
   toolSources('codeExecution', functions);
   const byName = new Map(functions.map((each) => [each.name, each]));

@@ -6,6 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import {
   newQuickJSWASMModuleFromVariant,
+  newVariant,
   type QuickJSContext,
   type QuickJSDeferredPromise,
   type QuickJSHandle,
@@ -19,6 +20,9 @@ const maxStackBytes = 512 * 1024;
 const asyncScript = 1 << 7;
 /** `JS_EVAL_FLAG_COMPILE_ONLY`. */
 const compileOnly = 1 << 5;
+const pageBytes = 65_536;
+/** Pages that QuickJS needs to start: 16 MiB. */
+const initialPages = 256;
 /** Characters of one call's input. */
 const maxInputLength = 1_000_000;
 
@@ -67,7 +71,6 @@ class Sandbox {
   constructor(request: SandboxRequest, runtime: QuickJSRuntime) {
     this.#request = request;
     this.#runtime = runtime;
-    runtime.setMemoryLimit(request.memoryBytes);
     runtime.setMaxStackSize(maxStackBytes);
     runtime.setInterruptHandler(() => this.#isLate());
     this.#context = runtime.newContext();
@@ -242,13 +245,24 @@ class Sandbox {
   }
 }
 
+/**
+ * All memory of the sandbox, QuickJS itself included. QuickJS has a limit of its own, which counts blocks
+ * instead of bytes in WebAssembly: code could fill 2 GiB.
+ */
+function memoryOf(bytes: number): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: initialPages, maximum: Math.ceil(bytes / pageBytes) });
+}
+
 function post(message: SandboxMessage): void {
   parentPort?.postMessage(message);
 }
 
 const request: SandboxRequest = workerData;
+const { default: exported } = await import('@jitl/quickjs-ng-wasmfile-release-sync');
+// The types of the package describe its CommonJS build, whose default export is one level deeper.
+const variant = 'default' in exported ? exported.default : exported;
 const quickjs = await newQuickJSWASMModuleFromVariant(
-  import('@jitl/quickjs-ng-wasmfile-release-sync'),
+  newVariant(variant, { wasmMemory: memoryOf(request.memoryBytes) }),
 );
 const sandbox = new Sandbox(request, quickjs.newRuntime());
 parentPort?.on('message', (answer: SandboxAnswer) => sandbox.answer(answer));
