@@ -65,7 +65,7 @@ async function firstFailure(spoil: (store: Store) => Store): Promise<{ plan: Pla
     const result = await simulate(plan, { spoil });
     if (result.violation === undefined) continue;
     // Bounded by the number of worlds: a busy machine must not shorten the search.
-    const shrinking = { tries: 150, budget: Infinity, world: { spoil } };
+    const shrinking = { tries: 60, budget: Infinity, world: { spoil } };
     return { plan, told: await tellFailure(plan, result, shrinking) };
   }
   throw new Error('the fault was not found');
