@@ -23,23 +23,23 @@ export interface AgentEndpoints {
   readonly handler: Handler;
   readonly engine: Engine;
   readonly cards: Cards;
-  /** What callers must prove, if anything. */
+  /** Authenticates callers. */
   readonly auth: Authenticator;
-  /** What other transports need to serve the same agent beside this one. */
+  /** For other transports that serve the same agent. */
   readonly service: HttpService;
 }
 
-/** What the endpoints of an agent share with those of the others. */
+/** What the endpoints of all agents of one server share. */
 export interface Mounting extends Pick<HandlerOptions, 'isReady' | 'closing'> {
   readonly store: Store;
   readonly push: PushService | undefined;
   readonly metricsEndpoint: MetricsEndpoint | undefined;
   readonly hostNames?: readonly string[];
-  /** Gets the channels, which are to be released. */
+  /** `mountAgent` appends the mounted channels. The owner of the list releases them. */
   readonly mounted: MountedChannel[];
 }
 
-/** Mounts the channels of an agent, and makes its handler. */
+/** Mounts the channels of an agent and creates its handler. */
 export async function mountAgent(
   agent: Agent,
   base: Service,
@@ -95,7 +95,7 @@ export async function mountAgent(
   return { handler: createHandler(service, handling), engine, cards, auth, service };
 }
 
-/** Disposes of channels, the last one first. Returns the transports that drain beside the turns. */
+/** Disposes of channels in reverse order. Returns the drains of transports, which run in parallel with turns. */
 export async function release(
   mounted: MountedChannel[],
   grace: Parameters<Drain>[0],
@@ -114,15 +114,15 @@ export interface ChannelsOptions {
   readonly store: Store;
   readonly channels: readonly Channel[];
   readonly isReady: HandlerOptions['isReady'];
-  /** Where the port is. */
+  /** The URL of the port. */
   readonly url: string;
   /** Whether only this machine can reach the port. */
   readonly isLocalOnly: boolean;
 }
 
 /**
- * The channels of an agent without A2A endpoints, on the engine and the store that it has already. To be
- * closed before its turns are drained.
+ * Opens the channels of an agent without A2A endpoints, on the agent's existing engine and store. Close
+ * them before the turns are drained.
  */
 export async function openChannels(
   agent: Agent,
@@ -154,7 +154,7 @@ export async function openChannels(
   }
 }
 
-/** The channels that options ask for, loaded only where they are wanted. */
+/** The MCP and chat channels that the options enable, loaded on demand. */
 async function ownChannels({ mcp = false, chat = false }: HttpOptions): Promise<Channel[]> {
   const channels: Channel[] = [];
   if (mcp !== false) {

@@ -4,7 +4,7 @@ import { etagOf } from '../store/index.ts';
 import type { HttpService } from './options.ts';
 import { sendJson } from './respond.ts';
 
-/** Answers a GET of the card. */
+/** Sends the agent card. */
 export function sendCard(
   { cards, protectsCard }: HttpService,
   request: IncomingMessage,
@@ -20,17 +20,17 @@ export function sendCard(
 
 export const cataloguePath = '/.well-known/ai-catalog.json';
 
-/** One agent of the catalogue. */
+/** One agent in the catalogue. */
 export interface CatalogueAgent {
-  /** Its segment of the path. */
+  /** The path segment of the agent. */
   readonly name: string;
   readonly url: string;
   readonly cards: Cards;
 }
 
 /**
- * Answers a GET of the agents of a server as an AI Catalog: where the card of each is, and what it
- * says of itself in short. Made anew for each request, since cards change.
+ * Sends the agents of a server as an AI Catalog: the URL of each card and a summary. The catalogue is
+ * generated for each request because cards change.
  */
 export function sendCatalogue(
   request: IncomingMessage,
@@ -63,7 +63,7 @@ export function sendCatalogue(
   sendCacheable(request, response, { text, etag, isProtected, headers });
 }
 
-/** Sends JSON that clients may keep, or 304 where they have it already. */
+/** Sends cacheable JSON, or 304 to clients with a fresh copy. */
 function sendCacheable(
   request: IncomingMessage,
   response: ServerResponse,
@@ -71,7 +71,7 @@ function sendCacheable(
     readonly text: string;
     readonly etag: string;
     readonly modified?: string;
-    /** Keeps it out of shared caches. */
+    /** Whether shared caches must not store the response. */
     readonly isProtected: boolean;
     readonly headers: Readonly<Record<string, string>>;
   },
@@ -88,7 +88,7 @@ function sendCacheable(
   else sendJson(response, 200, text, headers);
 }
 
-/** An entity tag decides where there is one; the time only where there is none. */
+/** `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110, 13.2.2). */
 function isFresh(
   { headers }: IncomingMessage,
   etag: string,

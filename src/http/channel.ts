@@ -25,23 +25,23 @@ export interface Channel {
   /** For errors and logs. */
   readonly name: string;
   /**
-   * Called once, before the first request is served. What it returns is disposed of when the server
-   * shuts down, before turns are drained: a channel then ends streams that do not end with a turn.
+   * Called once, before the first request is served. The server disposes of the returned value when it
+   * shuts down, before it drains turns. The channel then ends streams that do not end with a turn.
    */
   mount(host: ChannelHost): MountedChannel | Promise<MountedChannel>;
-  /** Sends an error that a route of this channel has thrown. @default the form of A2A over REST */
+  /** Sends an error that a route of this channel threw. @default an A2A REST error */
   sendError?(response: ServerResponse, error: LegateError): void;
 }
 
 export type MountedChannel =
   | AsyncDisposable
   | Disposable
-  /** A transport of its own: drained beside turns, with the grace that they have. */
+  /** A separate transport, drained in parallel with turns and within the same grace period. */
   | { readonly drain: Drain }
   | void;
 
 /**
- * What a channel is given to serve its agent.
+ * The server's side of a channel: the agent, its services and the registration of routes.
  * @example
  * const mount = (host: ChannelHost): void => {
  *   host.route('GET', '/about', ({ response }) => void response.end(host.agent.description));
@@ -55,20 +55,20 @@ export interface ChannelHost {
   readonly push: PushService | undefined;
   /** Authentication, limits, audit and logger of the agent's A2A endpoints. */
   readonly service: HttpService;
-  /** Where callers reach the agent, without a slash at the end. */
+  /** The agent's URL for callers, without a trailing slash. */
   readonly url: string;
   /** Aborts when turns have been drained. */
   readonly closing: AbortSignal;
   /**
-   * Handles requests of one method, or of all (`*`), to a path. `{name}` in a path stands for one
-   * segment, a final `/*` for everything below. GET routes answer HEAD too. Routes are matched before
-   * A2A's own, in the order of registration; a path that has routes answers other methods with 405,
-   * except `/`, where `POST` is JSON-RPC.
+   * Handles requests of one method, or of all (`*`), to a path. `{name}` in a path matches one segment,
+   * a final `/*` matches everything below. GET routes answer HEAD too. Routes are matched in the order of
+   * registration, before A2A's routes. A path that has routes answers other methods with 405, except `/`,
+   * where `POST` is JSON-RPC.
    */
   readonly route: (method: string, path: string, handler: RouteHandler) => void;
   /**
-   * Refuses requests that a foreign web page makes a browser send: those of origins not in `cors`,
-   * and, on a server of this machine, those that call it by a foreign name (DNS rebinding).
+   * Refuses cross-site requests of browsers: requests with an origin that is not in `cors`, and, on a
+   * server that only this machine can reach, requests with an unknown host name (DNS rebinding).
    */
   readonly guard: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -83,12 +83,12 @@ export interface RouteCall {
   /** The path without its query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Segments by their names, decoded; `*` is what the final `*` stands for, as it was sent. */
+  /** Path parameters by name, decoded. `*` is the part that the final `*` matched, not decoded. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 /**
- * Answers requests to a route. May throw a `LegateError`, which is audited and sent.
+ * Answers requests to a route. It can throw a `LegateError`, which the server audits and sends.
  * @example const about: RouteHandler = ({ response }) => void response.end('A bakery.');
  */
 export type RouteHandler = (call: RouteCall) => void | Promise<void>;

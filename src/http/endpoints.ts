@@ -19,15 +19,15 @@ export interface Endpoints extends Pick<Services, 'store' | 'push' | 'readiness'
   readonly agents: readonly AgentEndpoints[];
   readonly closing: AbortSignal;
   /**
-   * Lets turns end by themselves for `graceMs`, then hands them over. Streams end with their turns;
-   * those that are left get a last comment.
+   * Waits up to `graceMs` for turns to end, then hands over the remaining turns. Streams end with their
+   * turns. The remaining streams get a last comment.
    */
   readonly drain: Drain;
-  /** Drains and lets go of everything. @default graceMs 0 */
+  /** Drains and releases all resources. @default graceMs 0 */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>;
 }
 
-/** Starts agents and what answers for them over HTTP. */
+/** Starts agents and their HTTP endpoints. */
 export async function openEndpoints(
   agents: readonly { readonly agent: Agent; readonly options: AgentOptions & HttpOptions }[],
   shared: SharedOptions & Pick<RouterOptions, 'prometheus' | 'hostNames'>,
@@ -40,7 +40,7 @@ export async function openEndpoints(
       agent,
       options: { duplicateStreams: 'attach', ...options },
     })),
-    // Prometheus wants to see all of the process: bus, peers and models count by OpenTelemetry.
+    // Prometheus shows the metrics of the whole process. Bus, peers and models record them by OpenTelemetry.
     metrics === undefined ? shared : { ...shared, telemetry: shared.telemetry ?? {} },
   );
   const { store, push, readiness, telemetry } = services;
@@ -87,7 +87,7 @@ export async function openEndpoints(
 }
 
 /**
- * An agent's endpoints without a server of their own.
+ * An agent's endpoints without a server.
  * @example
  * const endpoints: Router = await router(agent, { url: 'https://example.com/agent' });
  * process.once('SIGTERM', () => {
@@ -99,8 +99,8 @@ export interface Router
   extends AsyncDisposable, AgentEndpoints, Pick<Endpoints, 'store' | 'push' | 'drain' | 'close'> {
   readonly handler: MountableHandler;
   /**
-   * From now on `/ready` says no and every response closes its connection; everything else is served
-   * as before.
+   * From now on `/ready` answers 503 and every response closes its connection. All other requests are
+   * served as before.
    */
   leave(): void;
 }
@@ -119,7 +119,7 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
   return openRouter(agent, options);
 }
 
-/** As `router`, with the options of `serve`, which are checked there. */
+/** Like `router`, for options that the caller has checked. */
 export async function openRouter(agent: Agent, options: RouterOptions): Promise<Router> {
   const { agents, store, push, readiness, drain, close } = await openEndpoints(
     [{ agent, options }],

@@ -19,7 +19,7 @@ import { handleRest } from './rest.ts';
 import type { ChannelRoutes, RouteMatch } from './routes.ts';
 
 /**
- * Handles one request; never throws. Mounts wherever `(req, res)` handlers do.
+ * Handles one request; never throws. Works with every framework that mounts `(req, res)` handlers.
  * @example
  * const timed: Handler = (request, response) => {
  *   const start = performance.now();
@@ -32,13 +32,13 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 export interface HandlerOptions {
   /** Aborts when turns have been drained; streams that are still open then end. */
   readonly closing: AbortSignal;
-  /** For `/ready`. */
+  /** The readiness check of `/ready`. */
   readonly isReady: () => Promise<ReadyReport>;
-  /** Endpoints of channels, matched before A2A's own. */
+  /** Routes of channels, matched before A2A's routes. */
   readonly channels: ChannelRoutes;
-  /** Where JSON-RPC is. */
+  /** The path of JSON-RPC. */
   readonly rpcPath: string;
-  /** Where the card is. @default its well-known paths */
+  /** The path of the card. @default its well-known paths */
   readonly cardPath: string | undefined;
   /** Whether to serve A2A and the card. */
   readonly hasA2a: boolean;
@@ -104,7 +104,7 @@ async function route(
   return handleRest(service, request, response, { path, query }, options.closing);
 }
 
-/** Where a channel answers; other methods of the JSON-RPC path are A2A's. */
+/** The route of a channel. On the JSON-RPC path, methods without a route of a channel belong to A2A. */
 function findChannelRoute(
   { channels, rpcPath }: HandlerOptions,
   method: string,
@@ -133,7 +133,7 @@ async function callChannel(
   }
 }
 
-/** The public keys that receivers verify webhooks with. */
+/** Sends the public keys with which receivers verify webhooks. */
 function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   sendJson(response, 200, JSON.stringify(keys), {
     'cache-control': 'public, max-age=300',
@@ -141,7 +141,7 @@ function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   });
 }
 
-/** The answer of `/health` and `/ready`. */
+/** Sends the response of `/health` and `/ready`. */
 export function sendHealth(response: ServerResponse, { isReady, ...details }: ReadyReport): void {
   const status = isReady ? 'ok' : 'unavailable';
   sendJson(response, isReady ? 200 : 503, JSON.stringify({ status, ...details }));

@@ -11,49 +11,49 @@ import { normalizeTarget, refuseAmbiguousHost, refuseForeignNames } from './requ
 import { reportError, sendJson } from './respond.ts';
 import { type Drain, OpenResponses, shutDown } from './shut-down.ts';
 
-/** Bounds on connections, before anything is known of who is at their other end. */
+/** Limits for connections of unauthenticated clients. */
 export interface ConnectionLimits {
-  /** Longest time that the headers of a request may take to arrive, in milliseconds. @default 15_000 */
+  /** Timeout for receiving the headers of a request, in milliseconds. @default 15_000 */
   readonly headersTimeoutMs: number;
   /**
-   * Longest time that a whole request may take to arrive, in milliseconds; `limits.bodyTimeoutMs`
-   * bounds the body alone and is the one that answers kindly. @default 60_000
+   * Timeout for receiving a whole request, in milliseconds. `limits.bodyTimeoutMs` limits the body
+   * alone, with a more specific error. @default 60_000
    */
   readonly requestTimeoutMs: number;
   /** How long an idle connection is kept, in milliseconds. @default 65_000 */
   readonly keepAliveMs: number;
-  /** Connections at one time; further ones are closed at once. @default 10_000 */
+  /** Maximum number of connections; the server closes further ones immediately. @default 10_000 */
   readonly max: number;
 }
 
 export interface ListenOptions {
-  /** Where it listens. @default 0, any free port */
+  /** The port. @default 0, any free port */
   port?: number;
-  /** The address it listens on; others than this machine need `auth`. @default '127.0.0.1' */
+  /** The address to listen on; non-loopback addresses need `auth`. @default '127.0.0.1' */
   host?: string;
   /** Serves HTTPS. */
   tls?: TlsFiles;
   /** `max-age` of `Strict-Transport-Security`, in seconds; 0 for no header. @default 31_536_000 */
   hstsSeconds?: number;
-  /** Bounds of connections, see `ConnectionLimits`. */
+  /** Limits for connections, see `ConnectionLimits`. */
   connections?: Partial<ConnectionLimits>;
   /** Listens on non-loopback addresses without authentication. @default false */
   dangerouslyAllowUnauthenticatedRemote?: boolean;
   /**
-   * Names under which callers on this machine know the server, besides localhost and the host of
-   * `url`. Looked at where the server listens on a loopback address and does not authenticate callers,
-   * since a web page could otherwise reach it by a name of its own. @default []
+   * Host names that clients on this machine use for the server, besides localhost and the host of
+   * `url`. The server checks them when it listens on a loopback address and does not authenticate
+   * callers. Otherwise a web page could reach it by DNS rebinding. @default []
    */
   hosts?: readonly string[];
   /**
-   * How long turns may take to end by themselves when the server shuts down, in milliseconds. Turns
-   * that take longer are handed over to another replica, or failed as interrupted. @default 20_000
+   * How long the server waits for turns to end when it shuts down, in milliseconds. It hands over longer
+   * turns to another replica, or fails them as interrupted. @default 20_000
    */
   drainMs?: number;
   /**
-   * How long `/ready` answers 503 before the port closes, in milliseconds, while all requests are
-   * still served: longer than load balancers need to react.
-   * @default 5_000 when `/ready` was asked for twice within the last minute, otherwise 0
+   * How long `/ready` answers 503 before the port closes, in milliseconds. The server still serves all
+   * requests in this time. Set it longer than load balancers need to react.
+   * @default 5_000 when `/ready` was requested twice within the last minute, otherwise 0
    */
   noticeMs?: number;
 }
@@ -85,28 +85,28 @@ export const listenOptionNames: OptionNames<ListenOptions> = {
   noticeMs: 'number',
 };
 
-/** A port that is open. Until `handle` is called everything is answered with 503. */
+/** An open port. Until `handle` is called, every request is answered with 503. */
 export interface HttpServer {
   readonly server: Server | SecureServer;
   readonly url: string;
   readonly port: number;
   /** Whether only this machine can reach it. */
   readonly isLocalOnly: boolean;
-  /** Names besides localhost under which it is known, where it listens on a loopback address. */
+  /** Allowed host names besides localhost; undefined unless the server listens on a loopback address. */
   readonly hostNames: readonly string[] | undefined;
   handle(handler: Handler): void;
-  /** Gives notice: from now on every response closes its connection. Resolves after the notice. */
+  /** From now on every response closes its connection. Resolves after `noticeMs`. */
   leave(): Promise<void>;
-  /** Takes no new connections, waits for `drain`, then closes the connections that are left. */
+  /** Stops accepting connections, waits for `drain`, then closes the remaining connections. */
   close(drain: Drain): Promise<void>;
 }
 
-/** How long a load balancer that asks for `/ready` gets to notice the shutdown, in milliseconds. */
+/** How long a load balancer that polls `/ready` has to notice the shutdown, in milliseconds. */
 const defaultNoticeMs = 5_000;
-/** Who asks for `/ready` more than once within this time watches it, in milliseconds. */
+/** Two requests of `/ready` within this time mean that a load balancer polls it, in milliseconds. */
 const watchedMs = 60_000;
 
-/** Opens the port, if it may be opened. */
+/** Checks that the address is allowed without authentication, then opens the port. */
 export async function openServer(
   options: ListenOptions & {
     readonly url?: string;
@@ -124,13 +124,13 @@ export async function openServer(
   const isOpen = !isAuthenticated && !isLoopbackHost(host);
   if (isOpen) audit.action('audit.unauthenticated_remote', { host });
   const hostNames = isLoopbackHost(host) ? knownNames(options) : undefined;
-  // A caller who proves who it is does not come from a page that found us by a name of its own.
+  // A web page that reaches the server by DNS rebinding has no credentials.
   const names = isAuthenticated ? undefined : hostNames;
   const isStrict = tls !== undefined && hstsSeconds > 0;
   const strict = `max-age=${hstsSeconds}`;
   const { noticeMs, drainMs = 20_000 } = options;
   const responses = new OpenResponses();
-  /** When `/ready` was last asked for, and the time before: one question is not yet a watcher. */
+  /** The times of the last two requests of `/ready`. A single request does not mean polling. */
   let readyAsked: readonly [number, number] = [-Infinity, -Infinity];
   let handler: Handler = refuseBeforeStart;
   let released: PromiseWithResolvers<void> | undefined;
@@ -199,7 +199,7 @@ export async function openServer(
   };
 }
 
-/** How long a client may take to agree on keys, in milliseconds. */
+/** Timeout of the TLS handshake, in milliseconds. */
 const handshakeTimeout = 10_000;
 
 function tlsServer(
@@ -229,9 +229,9 @@ function serverOptions(limits: Partial<ConnectionLimits> = {}): ServerOptions {
     headersTimeout: headersTimeoutMs,
     requestTimeout,
     keepAliveTimeout: keepAliveMs,
-    // Looked at by ourselves, since Node would refuse it without a word.
+    // `refuseAmbiguousHost` checks the header: Node would refuse the request without a body.
     requireHostHeader: false,
-    // Node looks at its timeouts only now and then; a timeout must not take twice its time.
+    // Node checks timeouts at this interval, which limits how late a timeout fires.
     connectionsCheckingInterval: Math.max(Math.min(headersTimeoutMs, requestTimeout) / 4, 10),
   };
 }
@@ -241,19 +241,19 @@ function knownNames({ hosts = [], url }: ListenOptions & { readonly url?: string
   return [...hosts.map((name) => name.toLowerCase()), ...(own === undefined ? [] : [own])];
 }
 
-/** The address to show: a server that listens everywhere is reached here by its local name. */
+/** The URL to show. A server that listens on all addresses is shown as localhost. */
 function addressOf(host: string, port: number, isSecure: boolean): string {
   const isLocal = isWildcard(host) || host === '127.0.0.1';
   const shown = isLocal ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return `${isSecure ? 'https' : 'http'}://${shown}:${port}`;
 }
 
-/** Whether the host stands for every address of this machine. */
+/** Whether the host means all addresses of this machine. */
 function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-/** The card names the local address, where other machines do not reach the server. */
+/** Warns that the card has a local URL, which other machines can't reach. */
 function warnWithoutUrl(
   { url, a2a = true }: { readonly url?: string; readonly a2a?: boolean },
   card: string,

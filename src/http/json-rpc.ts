@@ -40,7 +40,7 @@ import { sendEvent } from './sse.ts';
 
 const dialects = { '1.0': v1, '0.3': v03 } as const;
 
-/** `POST /`: JSON-RPC in both versions. */
+/** Handles a JSON-RPC request of either version. */
 export async function handleJsonRpc(
   service: HttpService,
   request: IncomingMessage,
@@ -88,7 +88,7 @@ export async function handleJsonRpc(
       envelope: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'],
       empty: version === '1.0' ? '{}' : 'null',
       errorFrame: (error) => `data: ${errorText(error, id)}\n\n`,
-      // Clients that state a version read artifacts.
+      // Clients that send a version read artifacts and need no rewrite.
       ...(isRockbot &&
         stated === '' &&
         version === '1.0' &&
@@ -102,28 +102,28 @@ export async function handleJsonRpc(
     const status = httpStatus(error);
     const text = errorText(error, id);
     const headers = errorHeaders(error);
-    // Clients of 0.3 read every answer to a streaming method as events (7.2.1).
+    // Clients of 0.3 read every response to a streaming method as events (7.2.1).
     if (isLegacyStream && status === 200) sendEvent(response, text, headers);
     else sendJson(response, status, text, headers);
   }
 }
 
 /**
- * The error for a request without an id: every operation has an answer, so there are no notifications.
- * Invalid parameters are reported first.
+ * The error for a request without an id: every operation returns a result, so notifications are not
+ * supported. Invalid parameters are reported first.
  */
 function notification(operation: Operation, dialect: Dialect, params: unknown): LegateError {
   serviceOperations[operation].decode(dialect, params);
   return new LegateError('INVALID_REQUEST', 'id is required: notifications are not supported');
 }
 
-/** The header must agree with the version whose method was called. */
+/** Requires that the version header matches the version of the called method. */
 function checkMethodVersion(
   service: HttpService,
   stated: string,
   expected: ProtocolVersion | undefined,
 ): void {
-  // Refuses unknown versions, whatever the method.
+  // Refuses unknown versions for every method.
   const version = negotiateVersion({ header: stated });
   if (expected === '0.3' && version !== expected) {
     throw new LegateError(
@@ -134,7 +134,7 @@ function checkMethodVersion(
   if (expected !== undefined) checkVersion(service, stated, { expected, what: 'method' });
 }
 
-/** Errors with an HTTP status of their own, for proxies and retries. */
+/** Errors that are sent with their own HTTP status instead of 200, for proxies and retries. */
 const transportErrors = new Set<string>([
   'UNAUTHENTICATED',
   'PERMISSION_DENIED',

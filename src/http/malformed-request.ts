@@ -6,7 +6,7 @@ import { sendJson } from './respond.ts';
 
 type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
-/** By the error codes of Node's parser. An error without such a code is a broken connection. */
+/** By the error codes of Node's parser. Other error codes mean a broken connection. */
 const refusals: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [
     431,
@@ -35,8 +35,8 @@ function refusalOf({ code = '' }: NodeJS.ErrnoException): Refusal | undefined {
 }
 
 /**
- * Answers in JSON requests that Node would refuse without a body: malformed or slow requests, CONNECT,
- * and unknown `Expect` headers. `headers` are added to each response.
+ * Sends a JSON error for requests that Node would refuse without a body: malformed or slow requests,
+ * CONNECT, and unknown `Expect` headers. `headers` are added to each response.
  */
 export function answerMalformed(
   server: Server | SecureServer,
@@ -48,7 +48,7 @@ export function answerMalformed(
     closeSoon(socket);
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    // Node no longer handles errors of this socket; an unhandled one would end the process.
+    // Node no longer handles errors of this socket; an unhandled error would crash the process.
     socket.on('error', () => socket.destroy());
     const why = 'CONNECT is not supported: this server is not a proxy';
     socket.write(textOf([405, 'METHOD_NOT_ALLOWED', why], headers));
@@ -66,7 +66,7 @@ export function refuseBeforeStart(_request: IncomingMessage, response: ServerRes
   sendJson(response, 503, bodyOf([503, 'UNAVAILABLE', why]), { 'retry-after': '1' });
 }
 
-/** A REST error body with a status that A2A errors do not use. */
+/** A REST error body with the given HTTP status instead of the status of the error code. */
 function bodyOf([status, code, message]: Refusal): string {
   const { body } = toRestError(new LegateError(code, message));
   const error = 'error' in body && isJsonObject(body.error) ? body.error : {};
@@ -88,8 +88,8 @@ function textOf(refusal: Refusal, headers: Readonly<Record<string, string>>): st
 }
 
 /**
- * Whether no response has started on the socket: a client would read a second one as part of the first.
- * Node keeps the current response in this private property only, and checks it the same way.
+ * Whether no response has started on the socket. A client would read a second response as part of the
+ * first. Node has the current response only in this private property, and checks it the same way.
  */
 function mayAnswer(socket: Duplex): boolean {
   const { _httpMessage: current } = socket as Duplex & { _httpMessage?: ServerResponse | null };

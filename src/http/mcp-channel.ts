@@ -4,8 +4,8 @@ import type { Channel } from './channel.ts';
 import { admitRequest, authenticateRequest } from './request.ts';
 
 /**
- * The agent as an MCP server on its own port: with the callers, limits, tasks and conversations of
- * its A2A endpoints.
+ * Serves the agent as an MCP server on its port, with the callers, limits, tasks and conversations of its
+ * A2A endpoints.
  */
 export function mcpChannel(path: string): Channel {
   return {

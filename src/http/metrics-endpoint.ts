@@ -11,7 +11,7 @@ import type { HttpService } from './options.ts';
 import { authenticateRequest } from './request.ts';
 
 /**
- * The path of the metrics endpoint, and who may read it.
+ * The path of the metrics endpoint, and the clients that can read it.
  * @example const prometheus: PrometheusOptions = { path: '/internal/metrics', access: 'local' };
  */
 export interface PrometheusOptions {
@@ -25,8 +25,8 @@ export interface PrometheusOptions {
    */
   readonly access?: 'callers' | 'local' | 'public';
   /**
-   * A bearer token that may read metrics from any machine, besides `access`: for Prometheus, which needs no
-   * identity of a caller (`authorization: {credentials_file: ...}`). @default none
+   * A bearer token that allows reading metrics from any machine, besides `access`. It lets Prometheus read
+   * metrics without being a caller of the agents (`authorization: {credentials_file: ...}`). @default none
    */
   readonly token?: string;
 }
@@ -80,7 +80,7 @@ export class MetricsEndpoint {
     await this.#send(request, response);
   }
 
-  /** For a port without agents, and so without callers: this machine may read, unless `public`. */
+  /** For a port without agents. It has no callers, so only this machine can read, unless `public`. */
   async sendStandalone(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#access !== 'public' && !this.#hasToken(request)) requireLocal(request);
     await this.#send(request, response);

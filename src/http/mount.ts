@@ -3,19 +3,19 @@ import { toFetchHandler } from '../net/index.ts';
 import type { Handler } from './handler.ts';
 
 /**
- * The endpoints of an agent in the forms that servers and frameworks mount: as it is for `node:http`,
- * Express and Connect, `fetch` for hosts of web requests, `fastify` for Fastify.
+ * The endpoints of an agent as servers and frameworks mount them: the function itself for `node:http`,
+ * Express and Connect, `fetch` for frameworks with web requests, `fastify` for Fastify.
  * @example
  * const mount = (handler: MountableHandler) => ({ GET: handler.fetch, POST: handler.fetch });
  */
 export interface MountableHandler extends Handler {
   /**
-   * Answers a web request, for Hono, Next.js, Bun, Deno and others. Takes requests below the path of
-   * `url`, and requests whose path the host has shortened already. Deno and Bun name the caller's
+   * Answers a web request, for Hono, Next.js, Bun, Deno and others. Accepts requests below the path of
+   * `url`, and requests from which the framework removed that path. Deno and Bun pass the caller's
    * address in `host`; without it, limits by network count all callers as one.
    */
   readonly fetch: (request: Request, host?: unknown) => Promise<Response>;
-  /** A plugin: `app.register(handler.fastify, { prefix: '/agent' })`. */
+  /** A Fastify plugin: `app.register(handler.fastify, { prefix: '/agent' })`. */
   readonly fastify: (app: FastifyScope, options: unknown, done: () => void) => void;
 }
 

@@ -18,25 +18,28 @@ import {
 /** How one agent is served over HTTP. */
 export interface HttpOptions {
   /**
-   * Origins of web pages that may call, as browsers name them, or `*`. The card and the public keys
-   * are open to all pages anyway. @default none
+   * Origins of web pages that can call the agent, as in the `Origin` header, or `*`. All pages can read
+   * the card and the public keys. @default none
    */
   cors?: readonly string[];
-  /** Names the context of an answer in a header and a cookie, for ingress rules. @default false */
+  /** Sends the context id of a result in a header and a cookie, for ingress rules. @default false */
   setsContextHints?: boolean;
   /**
-   * `rockbot`: also takes requests as clients of RockBot's gateway write them, which have method names of
-   * its own, roles in small letters, and neither a version nor an id of the message. @default none
+   * `rockbot`: also accepts requests of clients of RockBot's gateway. These have different method names,
+   * lower-case roles, and neither a version nor a message id. @default none
    */
   compatibility?: 'rockbot';
-  /** Answers A2A requests and shows the card; without it only channels and health. @default true */
+  /** Serves A2A and the card; `false` serves only channels and health. @default true */
   a2a?: boolean;
-  /** Where the card is, in place of its well-known paths. @default '/.well-known/agent-card.json' and '/.well-known/agent.json' */
+  /**
+   * The path of the card, in place of its well-known paths.
+   * @default '/.well-known/agent-card.json' and '/.well-known/agent.json'
+   */
   cardPath?: string;
-  /** Serves the agent as an MCP server too, at `/mcp` or the path given. @default false */
+  /** Also serves the agent as an MCP server, at `/mcp` or the given path. @default false */
   mcp?: boolean | { readonly path: string };
   /**
-   * Answers the chat of web pages that `useChat` of the AI SDK makes, at `/chat` or the path given.
+   * Serves web pages that use `useChat` of the AI SDK, at `/chat` or the given path.
    * @default false
    */
   chat?: boolean | { readonly path: string };
@@ -44,14 +47,14 @@ export interface HttpOptions {
   channels?: readonly Channel[];
 }
 
-/** What the endpoints of one process have in common. */
+/** HTTP options that all agents of one process share. */
 export interface HttpSharedOptions {
-  /** Shows the metrics to Prometheus at `/metrics`. @default false */
+  /** Serves metrics to Prometheus at `/metrics`. @default false */
   prometheus?: boolean | PrometheusOptions;
 }
 
 /**
- * Everything about an agent that is served, but for the port.
+ * All options of a served agent except the port.
  * @example
  * const options: RouterOptions = {
  *   url: 'https://example.com/agent',
@@ -62,15 +65,15 @@ export interface HttpSharedOptions {
  */
 export interface RouterOptions extends SharedOptions, AgentOptions, HttpOptions, HttpSharedOptions {
   /**
-   * Names under which browsers on this machine may call channels, besides localhost. `serve` decides
-   * it by `host`, `url` and `hosts`. @default any
+   * Host names that browsers on this machine can use to call channels, besides localhost. `serve` derives
+   * them from `host`, `url` and `hosts`. @default any
    */
   hostNames?: readonly string[];
 }
 
 const atPath: NestedOptions = { names: { path: 'string' }, required: ['path'] };
 
-/** The names of how one agent is served. */
+/** The names of the options in `HttpOptions`. */
 export const httpOptionNames: OptionNames<HttpOptions> = {
   cors: 'list',
   setsContextHints: 'boolean',
@@ -91,18 +94,18 @@ export const routerOptionNames: OptionNames<RouterOptions> = {
   hostNames: 'list',
 };
 
-/** One agent as it is served over HTTP. */
+/** The service of one agent, with its HTTP options. */
 export interface HttpService extends Service {
-  /** Where Prometheus reads the metrics of the process; undefined unless asked for. */
+  /** Serves the metrics of the process to Prometheus; undefined unless enabled. */
   readonly metricsEndpoint: MetricsEndpoint | undefined;
-  /** Tells ingress rules the context of an answer: `X-A2A-Context-Id` and a cookie. */
+  /** Whether responses have the context id in `X-A2A-Context-Id` and a cookie, for ingress rules. */
   readonly setsContextHints: boolean;
   readonly compatibility: 'rockbot' | undefined;
-  /** Origins of web pages that may call; `*` for all. */
+  /** Origins of web pages that can call the agent; `*` for all. */
   readonly corsOrigins: readonly string[];
 }
 
-/** What `telemetry:` of a project means for its server; without a name it reports as the project. */
+/** Converts `telemetry:` of a project to server options. `name` is the default service name. */
 export function telemetryOf(
   settings: TelemetrySettings | undefined,
   name: string,

@@ -3,9 +3,9 @@ import { AuthError, hostName, isLocalName } from '../auth/index.ts';
 import { LegateError } from '../protocol/index.ts';
 
 /**
- * Refuses cross-site requests of web pages. Browsers add `Origin` to every request that may change
- * something; other clients send none. Allowed are the server's own origin, the origins of `cors`, and
- * those that a framework in front of the handler has allowed already.
+ * Refuses cross-site requests of web pages. Browsers add `Origin` to every request with an unsafe method;
+ * other clients send none. The server's own origin, the origins of `cors`, and origins that a framework
+ * in front of the handler has allowed are accepted.
  */
 export function refuseForeignPages(
   request: IncomingMessage,
@@ -25,9 +25,9 @@ export function refuseForeignPages(
 }
 
 /**
- * Refuses requests with an unknown host name on a server that listens on loopback. The owner of a name
- * can point it to this machine (DNS rebinding), and pages under that name would then have the server's
- * own origin.
+ * Refuses requests with an unknown host name on a server that listens on loopback. The owner of a domain
+ * can resolve it to this machine (DNS rebinding). Pages of that domain would then have the server's own
+ * origin.
  */
 export function refuseForeignNames(request: IncomingMessage, known: readonly string[]): void {
   const name = hostName(request.headers.host);
@@ -44,9 +44,8 @@ const exposed =
   'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, WWW-Authenticate, X-A2A-Context-Id';
 
 /**
- * Sends CORS headers to pages of these origins; `*` allows all pages. Returns true for a preflight
- * request, which it has answered. Credentials are never allowed, so no page can use the cookies of its
- * visitor.
+ * Sets CORS headers for pages of these origins; `*` allows all pages. Answers a preflight request and
+ * returns true. Credentials are never allowed, so pages can't use the cookies of their visitors.
  */
 export function allowOrigin(
   origins: readonly string[],
@@ -99,7 +98,7 @@ function isHost(name: string): boolean {
 const absoluteTarget = /^https?:\/\/([^/?#]+)([^#]*)/i;
 
 /**
- * Rewrites an absolute-form request target, as clients of proxies send it: the path becomes the target,
+ * Rewrites an absolute-form request target, which clients of proxies send. The path becomes the target,
  * and the host replaces the `Host` header (RFC 9112, 3.2.2).
  */
 export function normalizeTarget(request: IncomingMessage): void {

@@ -34,10 +34,10 @@ export function addressOf({ socket }: IncomingMessage): string {
   return socket.remoteAddress ?? '';
 }
 
-/** Client certificates by connection: parsing one costs more than many a request. */
+/** Client certificates by connection: parsing a certificate can cost more than handling a request. */
 const facts = new WeakMap<TLSSocket, ReturnType<typeof tlsFacts>>();
 
-/** What authentication reads of a request. */
+/** The parts of a request that authentication reads. */
 export function authRequestOf(request: IncomingMessage, query: URLSearchParams): AuthRequest {
   return { headers: authHeaders(request), query, ...factsOf(request) };
 }
@@ -49,7 +49,7 @@ function factsOf({ socket }: IncomingMessage): ReturnType<typeof tlsFacts> {
   return known;
 }
 
-/** A permit for a request, released when the response is sent or the client disconnects. */
+/** Acquires a permit for a request, released when the response is sent or the client disconnects. */
 export function admitRequest(
   service: HttpService,
   request: IncomingMessage,
@@ -64,7 +64,7 @@ export function admitRequest(
   return permit instanceof Promise ? permit.then(hold) : hold(permit);
 }
 
-/** A permit for the stream that an operation answers with; undefined for other operations. */
+/** Acquires a permit for the stream of a streaming operation; undefined for other operations. */
 export function admitAnswer(
   service: HttpService,
   request: IncomingMessage,
@@ -76,7 +76,7 @@ export function admitAnswer(
   return admitStream(service, caller, addressOf(request), permit);
 }
 
-/** The call of an operation that a request's headers describe. */
+/** Creates the call of an operation from the headers of a request. */
 export function callOfRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -87,7 +87,7 @@ export function callOfRequest(
     caller,
     version,
     isLocal: () => isLocalRequest(request),
-    // The sender of a stream closes it.
+    // `EventSender` closes a stream when the client disconnects.
     ...(!operations[operation].streams && { signal: closeSignal(response) }),
   });
 }
@@ -104,21 +104,21 @@ function closeSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * The whole body as text, bounded in size, time and memory. A body that a framework has parsed (an
- * Express `json()` in front of the handler) is used as it is.
+ * Reads the whole body as text, bounded in size, time and memory. Uses a body that a framework in front
+ * of the handler has parsed (such as Express `json()`).
  */
 export async function readBody(request: IncomingMessage, limits: RequestLimits): Promise<string> {
   const parsed = parsedBody(request);
   if (parsed !== undefined) return parsed;
   const bytes = await readBytes(request, limits);
-  // Decoding would replace what is invalid, and the agent would get another text than was sent.
+  // Decoding would replace invalid bytes, and the agent would get a different text than the client sent.
   if (!isUtf8(bytes)) {
     throw new LegateError('PARSE_ERROR', 'the body is not valid UTF-8; encode it as UTF-8');
   }
   return bytes.toString('utf8');
 }
 
-/** The body as JSON; an empty body counts as an empty object. */
+/** Reads the body as JSON; an empty body counts as an empty object. */
 export async function readJson(
   request: IncomingMessage,
   limits: RequestLimits,
@@ -127,7 +127,7 @@ export async function readJson(
   return text === '' ? {} : parseJson(text, { maxDepth: limits.maxJsonDepth });
 }
 
-/** The same, for a body that must be an object. */
+/** Reads the body as a JSON object. */
 export async function readJsonObject(
   request: IncomingMessage,
   limits: RequestLimits,

@@ -25,7 +25,7 @@ const jsonHeaders: Headers = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Sends JSON text and ends the response, unless the client has disconnected. Not cached by default. */
+/** Sends JSON text and ends the response, unless the client has disconnected. Default: `no-store`. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -47,8 +47,8 @@ function sendText(response: ServerResponse, status: number, text: string, header
 const lingerMs = 2_000;
 
 /**
- * A response before the end of the body discards the rest, so that clients can finish sending and read
- * the response. The connection of a client that keeps sending is closed.
+ * When a response ends before the request body was read, Node discards the rest of the body, so that
+ * clients can finish sending and read the response. Closes the connection of a client that keeps sending.
  */
 function limitUnreadBody(response: ServerResponse): void {
   const { req: request } = response;
@@ -66,17 +66,17 @@ function limitUnreadBody(response: ServerResponse): void {
 export interface ResultEncoding {
   readonly dialect: Dialect;
   readonly call: Call;
-  /** Aborts when the server has drained; streams that are still open then end. */
+  /** Aborts when the server has drained. Open streams then end. */
   readonly closing: AbortSignal;
   readonly mediaType: string;
   /** Text around each JSON value. */
   readonly envelope: readonly [before: string, after: string];
   /** The JSON value of an empty result. */
   readonly empty: string;
-  /** The frame of an error within a stream. */
+  /** Encodes an error within a stream as a frame. */
   readonly errorFrame: (error: LegateError) => string;
   readonly meter: RequestMeter;
-  /** Changes answers of 1.0 for clients that read them differently. @default none */
+  /** Rewrites 1.0 responses for clients with other expectations. @default none */
   readonly rewrite?: {
     answer(text: string): string;
     event(event: StreamResponse): StreamResponse;
@@ -130,7 +130,7 @@ export function responseMediaType({ headers }: IncomingMessage): string {
 const plain = /^[\w.~:-]{1,128}$/;
 
 /**
- * The context id as a header and a cookie, for ingress rules that route by it. Legate needs no such
+ * The context id as a header and a cookie, for ingress rules that route by it. Legate does not need such
  * routing.
  */
 function contextHints(
@@ -159,7 +159,7 @@ export function describeRequest(request: IncomingMessage): Omit<DeniedRequest, '
   };
 }
 
-/** Logs an internal error, audits a refusal, and returns the error to send. */
+/** Logs internal errors, audits refusals, and returns the error to send. */
 export function reportError(
   { audit, logger }: Pick<Service, 'audit' | 'logger'>,
   request: IncomingMessage,

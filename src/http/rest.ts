@@ -39,17 +39,17 @@ import {
 } from './respond.ts';
 import { pathParams, pathPattern } from './routes.ts';
 
-/** A request matched to an operation, with what its path says. */
+/** A request matched to an operation, with the parameters of its path. */
 interface RestRoute {
   readonly operation: Operation;
-  /** Parameters from the path, in the words of the 1.x requests. */
+  /** Parameters from the path, named as in 1.x requests. */
   readonly params: Readonly<Record<string, string>>;
   readonly tenant?: string;
 }
 
 type RestMatch =
   | RestRoute
-  /** The path exists, for these methods. */
+  /** The path exists, with these methods. */
   | { readonly allow: string }
   | undefined;
 
@@ -58,7 +58,7 @@ interface Resource {
   readonly methods: Readonly<Record<string, Operation>>;
   readonly version?: ProtocolVersion;
   readonly direct: RegExp;
-  /** Every path may start with a tenant. */
+  /** The path with a leading tenant segment. */
   readonly tenanted: RegExp;
 }
 
@@ -77,7 +77,7 @@ function resource(
 
 const configs = '/tasks/{taskId}/pushNotificationConfigs';
 
-/** The first that has a path is the one: ids may contain colons, and verbs follow the last of them. */
+/** The first match wins. Ids can contain colons; the verb follows the last colon. */
 const resources = [
   resource('/message:send', { POST: 'sendMessage' }),
   resource('/message:stream', { POST: 'sendStreamingMessage' }),
@@ -85,7 +85,7 @@ const resources = [
   resource('/extendedAgentCard', { GET: 'getExtendedAgentCard' }, '1.0'),
   resource('/card', { GET: 'getExtendedAgentCard' }, '0.3'),
   resource('/tasks/{id}:cancel', { POST: 'cancelTask' }),
-  // The prose says POST, the proto GET.
+  // The text of the specification has POST, its proto file GET.
   resource('/tasks/{id}:subscribe', { POST: 'subscribeToTask', GET: 'subscribeToTask' }),
   resource('/tasks/{id}', { GET: 'getTask' }),
   resource(configs, {
@@ -126,7 +126,7 @@ export async function handleRest(
   let caller: Caller | undefined;
   using meter = new RequestMeter('rest');
   try {
-    // A tenant may be called v1: then the version header tells the paths apart.
+    // A tenant can be called v1. The version header then distinguishes the paths.
     const stated = statedVersion(request.headers, target.query);
     const isV03 = target.path.startsWith('/v1/') && !stated.includes('1.');
     dialect = isV03 ? v03Rest : v1;
@@ -142,7 +142,7 @@ export async function handleRest(
     checkVersion(service, stated, { expected: version, what: 'path' });
     const params = await parameters(service, request, target.query, match);
     if (isV03) nameTask(params, match);
-    // The requests of 0.3 have no field for the tenant that a path may name.
+    // Requests of 0.3 have no field for the tenant, so it is passed with the call.
     const tenant = isV03 ? match.tenant : undefined;
     const call = inTenant(callOfRequest(request, response, { caller, version, operation }), tenant);
     using _stream = admitAnswer(service, request, caller, operation, permit);
@@ -170,7 +170,7 @@ export async function handleRest(
   }
 }
 
-/** Path, query and body as one object; what the path says, the body cannot unsay. */
+/** Merges path, query and body into one object. A parameter of the body must not contradict the path. */
 async function parameters(
   service: HttpService,
   request: IncomingMessage,
@@ -211,8 +211,8 @@ async function parameters(
 }
 
 /**
- * 0.3 names the task of a push configuration by a resource name, and that of a list by `id`: neither
- * may say another than the path.
+ * 0.3 names the task of a push configuration by a resource name, and the task of a list by `id`. Sets
+ * `id`, and refuses a resource name with another task than the path.
  */
 function nameTask(params: Record<string, unknown>, { operation, params: path }: RestRoute): void {
   const { taskId } = path;

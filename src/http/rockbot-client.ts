@@ -27,9 +27,9 @@ const roles: Readonly<Record<string, string>> = {
 };
 
 /**
- * The request of a client of RockBot's gateway as A2A 1.0 writes it: with its method names, and with
- * messages whose role is in small letters and whose id may be missing. Webhooks may be nested in
- * `config`, as drafts of 1.0 had them. Requests of A2A 1.0 and 0.3 stay as they are.
+ * Converts a request of a client of RockBot's gateway to A2A 1.0: its method names, lower-case roles and
+ * missing message ids. Webhooks can be nested in `config`, as in drafts of 1.0. Requests of A2A 1.0 and
+ * 0.3 stay unchanged.
  */
 export function asRockbotClient(request: JsonRpcRequest, newId: () => string): JsonRpcRequest {
   const { params } = request;
@@ -37,7 +37,7 @@ export function asRockbotClient(request: JsonRpcRequest, newId: () => string): J
     return { ...request, params: withoutNesting(params) };
   }
   const message = isJsonObject(params) ? params['message'] : undefined;
-  // Both have this method; parts of 0.3 name their kind.
+  // RockBot and A2A 0.3 share this method name. Parts of 0.3 have a `kind`.
   const isOurs = request.method === 'message/send' && isJsonObject(message) && !hasKinds(message);
   const method = isOurs ? 'SendMessage' : (methods[request.method] ?? request.method);
   if (!isJsonObject(message) || !/^Send(?:Streaming)?Message$/.test(method)) {
@@ -62,7 +62,7 @@ function hasKinds({ parts }: JsonObject): boolean {
   return Array.isArray(parts) && parts.some((part) => isJsonObject(part) && 'kind' in part);
 }
 
-/** Operations whose answers have a task. */
+/** Operations whose results contain a task. */
 export const answersWithTask: readonly Operation[] = [
   'sendMessage',
   'sendStreamingMessage',
@@ -72,13 +72,14 @@ export const answersWithTask: readonly Operation[] = [
 ];
 
 /**
- * Answers as clients of RockBot's gateway read them: of a completed task only its status message, which
- * gets the text of the artifacts. One for each request: it remembers the artifacts of a stream.
+ * Rewrites results for clients of RockBot's gateway. These read only the status message of a completed
+ * task, so it gets the text of the artifacts. Create one for each request: it keeps the artifacts of a
+ * stream.
  */
 export class RockbotAnswers {
   #fold: TaskFold | undefined;
 
-  /** The JSON text of an answer to `SendMessage`, or of a task. */
+  /** Rewrites the JSON text of a `SendMessage` result, or of a task. */
   answer(text: string): string {
     const { value } = Json.fromText<SendMessageResponse | Task>(text);
     if ('message' in value) return text;

@@ -12,9 +12,9 @@ export interface RouteMatch {
   readonly channel: Channel;
   /** Throws for segments that can't be decoded. */
   readonly params: () => Readonly<Record<string, string>>;
-  /** Undefined where the path takes other methods only. */
+  /** Undefined when the path exists with other methods only. */
   readonly handler: RouteHandler | undefined;
-  /** The methods that the path takes. */
+  /** The methods of the path. */
   readonly allowed: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export class ChannelRoutes {
     this.#routes.push({ channel, method, pattern: pathPattern(path), handler });
   }
 
-  /** Undefined where no channel has the path. */
+  /** Undefined when no channel has the path. */
   match(method: string, path: string): RouteMatch | undefined {
     const fitting = this.#routes.filter(({ pattern }) => pattern.test(path));
     const wanted = method === 'HEAD' ? ['*', 'HEAD', 'GET'] : ['*', method];
@@ -45,8 +45,8 @@ export class ChannelRoutes {
 const wellFormed = /^\/(?:[^{}*]|\{[a-z]\w*\})*(?:(?<=\/)\*)?$/i;
 
 /**
- * A path with `{name}` for one segment or a part of it, and a final `/*` for everything below, as an
- * expression whose groups are those names and `rest`.
+ * Compiles a path to a regular expression. `{name}` matches one segment or a part of it, a final `/*`
+ * matches everything below. The groups are the names and `rest`.
  */
 export function pathPattern(path: string): RegExp {
   if (!wellFormed.test(path)) {
@@ -61,7 +61,7 @@ export function pathPattern(path: string): RegExp {
   return new RegExp(`^${source}$`, 's');
 }
 
-/** The segments that a path has for the names of a pattern, decoded; `*` is the rest, as it was sent. */
+/** The parameters of a path by the names in its pattern, decoded. `*` is the rest, not decoded. */
 export function pathParams(pattern: RegExp, path: string): Readonly<Record<string, string>> {
   const { rest, ...segments } = pattern.exec(path)?.groups ?? {};
   const params: Record<string, string> = rest === undefined ? {} : { '*': rest };

@@ -26,15 +26,15 @@ import { authenticateRequest } from './request.ts';
 import { ChannelRoutes } from './routes.ts';
 import { isDevelopment, listenFor } from './serve.ts';
 
-/** An agent with what it does not share with the others. */
+/** An agent with the options that it does not share with the other agents. */
 export interface ServedAgent
   extends Omit<AgentOptions, 'url' | 'auth' | 'protectsCard'>, Omit<HttpOptions, 'cors'> {
   readonly agent: Agent;
 }
 
 /**
- * What holds for all agents. Who may call is the same for all of them; what each caller may use, its
- * scopes tell.
+ * Options that all agents share. All agents accept the same callers; the scopes of a caller decide which
+ * skills it can use.
  * @example
  * const options: ServeAllOptions = {
  *   port: 8080,
@@ -49,7 +49,7 @@ export interface ServeAllOptions
     ListenOptions,
     Pick<AgentOptions, 'auth' | 'protectsCard'>,
     Pick<HttpOptions, 'cors'> {
-  /** Where callers reach the root, without a slash at the end. @default where the server listens */
+  /** The root URL for callers, without a trailing slash. @default the address listened on */
   url?: string;
 }
 
@@ -67,7 +67,7 @@ const optionNames: OptionNames<ServeAllOptions> = {
 const servedNames: OptionNames<ServedAgent> = { agent: 'object', ...ofAgent, ...overHttp };
 
 /**
- * Several agents that are being served.
+ * A running server of several agents.
  * @example
  * const server: ServingAll = await serveAll({ orders, billing }, { port: 8080 });
  * server.agents.get('orders')?.cards.current.skills; // of the agent at /orders
@@ -83,12 +83,12 @@ export interface ServingAll extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Safe in a path, a URN and a log; starts with a letter or digit, so that no well-known path fits. */
+/** Safe in a path, a URN and a log. Starts with a letter or digit, so that `.well-known` does not match. */
 const usableName = /^[a-z0-9][a-z0-9._~-]{0,62}$/i;
 const reserved = new Set(['health', 'ready', 'metrics', 'v1']);
 
 /**
- * Serves several agents on one port and one store: each below `/{name}` with a card of its own, and a
+ * Serves several agents on one port and one store: each below `/{name}` with its own card, and a
  * catalogue at `/.well-known/ai-catalog.json`.
  * @example
  * await using server = await serveAll({ orders, billing: { agent: billing, cardKeys } }, { port: 8080 });
@@ -116,7 +116,7 @@ export async function serveAll(
   return { ...listening, store, push, agents: opened, close, [Symbol.asyncDispose]: close };
 }
 
-/** Below `/{agent}` are the endpoints of that agent; at the root are the catalogue and health. */
+/** Mounts the endpoints of each agent below `/{name}`, and the catalogue and health at the root. */
 async function openAll(
   served: readonly (readonly [string, ServedAgent])[],
   options: ServeAllOptions & Required<Pick<ServeAllOptions, 'protectsCard' | 'cors'>>,
@@ -143,7 +143,7 @@ async function openAll(
   const named = new Map(
     endpoints.agents.map((each, index) => [served[index]?.[0] ?? '', each] as const),
   );
-  // What is true of all agents is asked of the first.
+  // Auth, audit and limits are the same for all agents, so the root uses the service of the first one.
   const [first] = endpoints.agents;
   if (first === undefined) throw invalidConfiguration('there is no agent to serve');
   const { service } = first;
@@ -154,7 +154,7 @@ async function openAll(
   for (const [name, { handler }] of named) {
     for (const path of [`/${name}`, `/${name}/*`]) {
       routes.add(root, '*', path, ({ request, response }) => {
-        // As frameworks do it that mount handlers below a path.
+        // Like frameworks that mount handlers below a path.
         const rest = (request.url ?? '').slice(name.length + 1);
         request.url = rest.startsWith('/') ? rest : `/${rest}`;
         handler(request, response);
@@ -186,7 +186,7 @@ function checkNames(served: readonly (readonly [string, ServedAgent])[]): void {
         `${JSON.stringify(name)} cannot be the path of an agent; use letters, digits, ".", "_" and "-"`,
       );
     }
-    // What an agent keeps is kept under its own name, whatever its path.
+    // The store keys tasks by the agent's own name, not by its path.
     const other = owners.get(agent.name);
     if (other !== undefined) {
       throw invalidConfiguration(

@@ -16,7 +16,7 @@ import { type RouterOptions, routerOptionNames } from './options.ts';
 import type { Drain } from './shut-down.ts';
 
 /**
- * Everything about an agent that is served, and about the port.
+ * All options of a served agent and its port.
  * @example const options: ServeOptions = { port: 8000, store: { type: 'sqlite', path: 'tasks.db' }, push: {} };
  */
 export interface ServeOptions extends RouterOptions, ListenOptions {
@@ -51,11 +51,11 @@ export interface Serving extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The addresses of agents that this process serves by calls of `serve`. */
+/** The URLs of agents that this process serves with `serve`. */
 const serving = new Map<Agent, string>();
 
 /**
- * Where this process serves an agent by a call of `serve`; of any agent, if none is given.
+ * The URL at which this process serves an agent with `serve`; of any agent if none is given.
  * @example const isServed = servedAt(agent) !== undefined;
  */
 export function servedAt(agent?: Agent): string | undefined {
@@ -103,12 +103,12 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   };
 }
 
-/** Whether callers get the error of a failed agent unless `showErrors` says otherwise. */
+/** The default of `showErrors`: whether callers get the error of a failed agent. */
 export function isDevelopment(isLocal: boolean): boolean {
   return isLocal && process.env['NODE_ENV'] !== 'production';
 }
 
-/** Loaded only where it is wanted. */
+/** Loads the inspector on demand. */
 async function inspectorOf({
   inspect = false,
 }: ServeOptions): Promise<InspectorChannel | undefined> {
@@ -117,22 +117,22 @@ async function inspectorOf({
   return inspectorChannel(inspect === true ? {} : inspect);
 }
 
-/** What answers on a port. */
+/** The handler of a port, with its lifecycle. */
 export interface Listener {
   readonly handler: Handler;
-  /** From now on it is not ready. */
+  /** From now on `/ready` answers 503. */
   leave(): void;
   readonly drain: Drain;
   close(): Promise<void>;
 }
 
-/** A port, and what answers on it. */
+/** An open port and its handler. */
 export interface Listening<T> extends Pick<HttpServer, 'url' | 'port' | 'server'> {
   readonly made: T;
   readonly close: () => Promise<void>;
 }
 
-/** Opens the port, then what answers on it; they are closed together. */
+/** Opens the port, then its handler. `close` closes both. */
 export async function listenFor<T extends Listener>(
   options: Parameters<typeof openServer>[0],
   open: (server: Pick<HttpServer, 'url' | 'isLocalOnly' | 'hostNames'>) => Promise<T>,

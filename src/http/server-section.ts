@@ -4,7 +4,7 @@ import { type PushSettings, rotatingSigner, publicPolicy, signingKeyFiles } from
 import type { Logger } from '../telemetry/index.ts';
 import type { RouterOptions } from './options.ts';
 
-/** The keys of `a2a_server:` that every served agent has. Undefined for what is not written. */
+/** The keys of `a2a_server:` for every served agent. Undefined for absent keys. */
 export interface ServerSettings {
   /** The public URL; undefined to infer it from the address listened on. */
   readonly url: string | undefined;
@@ -21,7 +21,7 @@ export interface ServerSettings {
   readonly cardSigningKeys: readonly string[];
 }
 
-/** Reads them; reports what is wrong at its position. */
+/** Reads `a2a_server:`; reports problems with their positions. */
 export function readServerSection(section: Section): ServerSettings {
   const seconds = { minimum: 0, isInteger: true };
   const hosts = section.get('push_notification_allowed_hosts');
@@ -42,7 +42,7 @@ export function readServerSection(section: Section): ServerSettings {
   return settings;
 }
 
-/** A deprecated block: TLS belongs to the port, which the agent shares with other channels. */
+/** Reports a deprecated `tls` block: TLS belongs to the port, which the agent shares with other channels. */
 export function refuseTls(section: Section): void {
   section.get('tls')?.keyError('"tls" does not belong here', {
     hint: 'all routes share one port: use --ssl-certificate and --ssl-keyfile',
@@ -57,9 +57,9 @@ export function serverOptionsOf(
     directory,
     logger,
   }: {
-    /** `push:` of endpoints.yml, which turns webhooks on unless `a2a_server` says otherwise. */
+    /** `push:` of endpoints.yml, which enables webhooks unless `a2a_server` disables them. */
     readonly push: PushSettings | undefined;
-    /** Paths are relative to it. */
+    /** The base of relative paths. */
     readonly directory: string;
     readonly logger: Logger;
   },

@@ -4,40 +4,40 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sleep, waitAtMost } from '../time/index.ts';
 
-/** Lets turns end by themselves for `graceMs`, hands over the others, and ends streams. */
+/** Waits up to `graceMs` for turns to end, hands over the remaining turns, and ends streams. */
 export type Drain = (options: { readonly graceMs: number }) => Promise<void>;
 
-/** How often new connections are looked for before the port is closed, in milliseconds. */
+/** Interval of the checks for new connections before the port is closed, in milliseconds. */
 const acceptMs = 25;
 /**
- * How many times they are looked for at most. Counted and not timed: on an overloaded machine,
- * connections are accepted as late as the timer fires.
+ * Maximum number of these checks. A count and not a time: on an overloaded machine, connections are
+ * accepted as late as the timer fires.
  */
 const acceptRounds = 10;
 /**
- * After the port was closed, the server waits until no request came for this time, in milliseconds: one
- * may be on its way on every idle connection, and would be reset.
+ * After the port was closed, the server waits until no request arrived for this time, in milliseconds. A
+ * request can be in transit on every idle connection, and closing the connection would reset it.
  */
 const quietMs = 100;
 /** Longest wait for that, in milliseconds. */
 const lingerMs = 1_000;
-/** How long responses that are being sent may still take at the end, in milliseconds. */
+/** How long the server waits for open responses after the drain, in milliseconds. */
 const flushMs = 1_000;
 
 /**
  * Shuts a server down without resetting a request:
  *
- * 1. New requests are held for a moment, until no more connections come: closing the port resets those
- *    that the kernel has accepted and the process has not. Then the port is closed, and the requests
- *    are handled. Idle connections stay open; a request that arrives on one is answered with
- *    `Connection: close`, after which the client closes it.
- * 2. Turns are drained, and streams end with them.
- * 3. Responses are sent to their end, and the connections that are left are closed.
+ * 1. The server holds new requests until no more connections arrive. Closing the port resets connections
+ *    that the kernel has accepted and the process has not. Then it closes the port and handles the held
+ *    requests. Idle connections stay open. A request on an idle connection is answered with
+ *    `Connection: close`, after which the client closes the connection.
+ * 2. It drains turns, and streams end with them.
+ * 3. It waits for open responses, then closes the remaining connections.
  */
 export async function shutDown(options: {
   readonly server: Server | SecureServer;
   readonly responses: OpenResponses;
-  /** Holds requests from now on, until it is disposed of. */
+  /** Holds new requests until the returned value is disposed of. */
   readonly hold: () => Disposable;
   readonly drain: Drain;
   readonly drainMs: number;
@@ -60,7 +60,7 @@ export async function shutDown(options: {
 /** Stops listening; idle connections stay open. Resolves when the last connection has ended. */
 function closePort(server: Server | SecureServer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  // `close` of `node:http` would destroy idle connections at once. Servers of Bun have no other.
+  // `close` of `node:http` would destroy idle connections immediately. Servers of Bun have no other method.
   const isOfNet: boolean = server instanceof NetServer;
   if (isOfNet) NetServer.prototype.close.call(server, () => resolve());
   else server.close(() => resolve());
@@ -83,7 +83,7 @@ async function accepted(server: Server | SecureServer, responses: OpenResponses)
   server.removeListener('connection', onConnection);
 }
 
-/** Waits until no request has come for a while, or no connection is left. */
+/** Waits until no request arrived for `quietMs`, or no connection is left. */
 async function linger(
   responses: OpenResponses,
   isClosed: Promise<void>,
@@ -100,14 +100,14 @@ async function linger(
   }
 }
 
-/** The responses of a server that have not been sent to their end. */
+/** The open responses of a server. */
 export class OpenResponses {
   readonly #open = new Set<ServerResponse>();
   #isClosing = false;
   #finished: (() => void)[] = [];
   #lastAt = performance.now();
 
-  /** When the last request came, by `performance.now()`. */
+  /** When the last request arrived, by `performance.now()`. */
   get lastAt(): number {
     return this.#lastAt;
   }
@@ -122,7 +122,7 @@ export class OpenResponses {
     });
   }
 
-  /** From now on every response closes its connection, also those under way that have no head yet. */
+  /** From now on every response closes its connection, also open responses without headers yet. */
   closeConnections(): void {
     this.#isClosing = true;
     for (const response of this.#open) {

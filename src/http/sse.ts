@@ -10,20 +10,20 @@ const streamHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Text that may wait for the socket before no more is pulled, in characters. */
+/** Maximum buffered text before the sender stops pulling events, in characters. */
 const maxPending = 64 * 1024;
 
 export interface EventSending {
-  /** One event as text of the stream: any number of frames. */
+  /** Encodes one event as any number of frames. */
   readonly encode: (event: StreamEvent) => string;
-  /** The frame that reports a failure in the middle of the stream. */
+  /** Encodes a failure within the stream as a frame. */
   readonly encodeError: (error: LegateError) => string;
   readonly logger: Logger;
   readonly keepAliveMs: number;
   readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
   /**
-   * Ends the stream after the events that are stored by then: the server shuts down. A stream whose
-   * turn has not ended gets a last comment, and its client resumes on another replica.
+   * Aborts when the server shuts down. The stream then ends after the events stored so far. A stream
+   * whose turn has not ended gets a last comment, and its client resumes on another replica.
    */
   readonly closing?: AbortSignal;
 }
@@ -40,7 +40,7 @@ export function sendEvent(
   response.writeHead(200, { ...length, ...streamHeaders, ...headers }).end(text);
 }
 
-/** Sends a stream of events to one caller; resolves when it has ended. */
+/** Sends a stream of events to one client; resolves when the stream has ended. */
 export function sendEvents(
   response: ServerResponse,
   stream: EventStream,
@@ -50,12 +50,12 @@ export function sendEvents(
 }
 
 /**
- * One stream on its way. Frames made in one turn of the event loop go out in one write; a caller that
- * does not read is waited for, and meanwhile nothing is pulled.
+ * Sends one stream. Frames of one event loop iteration share a write. While the client does not read, the
+ * sender pulls no events.
  *
- * - **new**: nothing was sent. A stream that ends now is one answer of known length.
- * - **open**: from the end of the first turn of the event loop on; kept alive by comments.
- * - **over**: ended by us, or left by the caller.
+ * - **new**: nothing was sent. A stream that ends now is one response of known length.
+ * - **open**: after the first event loop iteration; comments keep the connection alive.
+ * - **over**: ended by the sender, or the client disconnected.
  */
 class EventSender {
   readonly #response: ServerResponse;
@@ -64,7 +64,7 @@ class EventSender {
   #pending = '';
   #state: 'new' | 'open' | 'over' = 'new';
   #isFlushing = false;
-  /** The event that ends the turn, or an error, is among what was sent. */
+  /** Whether the event that ends the turn, or an error, was sent. */
   #isComplete = false;
   #flushed: (() => void) | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
@@ -176,12 +176,12 @@ class EventSender {
   }
 }
 
-/** A frame with the number of its event, from which clients resume. */
+/** Encodes a frame with the number of its event, from which clients resume. */
 export function frame(event: StreamEvent, data: string): string {
   return event.sequence > 0 ? `id: ${event.sequence}\ndata: ${data}\n\n` : `data: ${data}\n\n`;
 }
 
-/** Resolves when the caller has read on, or gone. */
+/** Resolves when the socket accepts more data, or the client disconnects. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -24,7 +24,7 @@ import { sendJson } from '../respond.ts';
 import { sendEvents } from '../sse.ts';
 import { done, encodeChunk, UiMessageStream } from './ui-message-stream.ts';
 
-/** What `useChat` sends: of all messages of the chat only the last is new. */
+/** The request body of `useChat`. Only the last message is new. */
 const chatRequest = z.object({
   id: z.string(),
   trigger: z.string().exactOptional(),
@@ -50,9 +50,9 @@ const dataPart = z.object({ type: z.templateLiteral(['data-', z.string()]), data
 const dataUrl = /^data:[^,]*;base64,(?<bytes>.*)$/s;
 
 /**
- * The agent as the backend of `useChat` of the AI SDK: a chat is a context, a message of the user a
- * message, and the answer a UI message stream. A message in a chat whose last task asked a question is
- * the answer to it. A page that was reloaded resumes the stream of its task.
+ * Serves the agent as the backend of `useChat` of the AI SDK. A chat is a context, a user message is an
+ * A2A message, and the answer is a UI message stream. If the last task of the chat is interrupted, the
+ * message continues it. A reloaded page resumes the stream of its task.
  */
 export function chatChannel(path: string): Channel {
   return {
@@ -63,7 +63,7 @@ export function chatChannel(path: string): Channel {
         host.guard(call.request, call.response);
         return answer(host, call, { isResumed: false }, (known) => start(host, call, known));
       });
-      // Where `resume` of `useChat` looks for an answer that is still being made.
+      // `resume` of `useChat` reconnects here to a response in progress.
       host.route('GET', `${path}/{id}/stream`, (call) =>
         answer(host, call, { isResumed: true }, async (known) => {
           const last = await lastTask(host, call.params['id'] ?? '', known);
@@ -96,7 +96,7 @@ async function start(
   const parts = message.parts.flatMap(toPart);
   const request = v1.sendMessageRequest.decode({
     message: {
-      // A message that is to be answered anew is another message.
+      // Regenerating needs a new id: the same id would be deduplicated.
       messageId: trigger === 'regenerate-message' ? crypto.randomUUID() : message.id,
       contextId,
       ...(last !== undefined && isInterrupted(last.state) && { taskId: last.id }),
@@ -133,14 +133,14 @@ async function answer(
   });
 }
 
-/** The task of a chat that changed last. */
+/** The most recently changed task of a chat. */
 async function lastTask({ engine }: ChannelHost, contextId: string, call: Call) {
   const { tasks } = await engine.listTasks({ contextId, pageSize: 1 }, call);
   const [task] = tasks;
   return task === undefined ? undefined : { id: task.id, state: task.status.state };
 }
 
-/** What the agent is sent of a part; steps, reasoning and tools of earlier answers are not. */
+/** Converts text, data and files to A2A parts. Drops steps, reasoning and tool calls of earlier answers. */
 function toPart(part: unknown): readonly JsonValue[] {
   const text = textPart.safeParse(part);
   if (text.success) return [{ text: text.data.text }];
@@ -154,7 +154,7 @@ function toPart(part: unknown): readonly JsonValue[] {
   return [raw === undefined ? { url, mediaType, ...named } : { raw, mediaType, ...named }];
 }
 
-/** `useChat` shows the text of an error response as it is. */
+/** `useChat` shows the text of an error response unchanged. */
 function sendError(response: ServerResponse, error: LegateError): void {
   const { code, message } = toPublicError(error);
   const text = JSON.stringify({ error: message, code });

@@ -16,7 +16,7 @@ type Chunk = Readonly<Record<string, JsonValue>> & { readonly type: string };
 /** Ends every stream. */
 export const done = 'data: [DONE]\n\n';
 
-/** Marks a text part of a message that the next one takes the place of. */
+/** Marks a text part that the next text part replaces. */
 const replaced: JsonObject = { legate: { isReplaced: true } };
 
 export function encodeChunk(chunk: Chunk): string {
@@ -24,17 +24,19 @@ export function encodeChunk(chunk: Chunk): string {
 }
 
 /**
- * The events of a task as a UI message stream: text of artifacts and of the last status as text, files
- * as files, data as `data-artifact`, words on the way as `data-progress` (transient), a question as
- * text and `data-question`. A text that the agent replaced has `providerMetadata.legate.isReplaced`. Metadata of the message names task, context and state.
+ * Encodes the events of a task as a UI message stream. Text of artifacts and of the last status becomes
+ * text, files become files, data becomes `data-artifact`, messages of working states become
+ * `data-progress` (transient), and a question becomes text and `data-question`. A text that the agent
+ * replaced has `providerMetadata.legate.isReplaced`. The message metadata has the task id, the context id
+ * and the state.
  */
 export class UiMessageStream {
-  /** Whether the page has lost what the task made before this stream. */
+  /** Whether the page was reloaded and needs the artifacts from before this stream. */
   readonly #isResumed: boolean;
   #taskId = '';
   #contextId = '';
   #hasStarted = false;
-  /** Text parts that are open, by artifact, with their ids. */
+  /** The ids of open text parts, by artifact id. */
   readonly #open = new Map<string, string>();
   #texts = 0;
 
@@ -42,7 +44,7 @@ export class UiMessageStream {
     this.#isResumed = isResumed;
   }
 
-  /** The text of the stream for one event; `isLast` ends it. */
+  /** Encodes one event; `isLast` ends the stream. */
   encode(event: StreamResponse, isLast: boolean): string {
     const chunks = [...this.#chunksOf(event, isLast)];
     const text = chunks.map(encodeChunk).join('');
@@ -57,13 +59,13 @@ export class UiMessageStream {
     } else if ('task' in event) {
       const { id, contextId, artifacts = [], status } = event.task;
       yield* this.#start(id, contextId);
-      // An answer to a question continues a task whose artifacts the page has.
+      // When the message continues an interrupted task, the page has the earlier artifacts already.
       const shown = this.#isResumed || isLast ? artifacts : [];
       for (const { artifactId, parts } of shown) yield* this.#artifact(artifactId, parts, true);
       if (isLast) yield* this.#end(status.state, status.message);
     } else if ('artifactUpdate' in event) {
       const { artifact, append = false, lastChunk = false } = event.artifactUpdate;
-      // Text that was sent can't be taken back: it is marked, and the artifact is shown anew.
+      // Text that was sent can't be removed: mark it as replaced and send the artifact again.
       if (!append) yield* this.#close(artifact.artifactId, replaced);
       yield* this.#artifact(artifact.artifactId, artifact.parts, append);
       if (lastChunk) yield* this.#close(artifact.artifactId);
@@ -95,7 +97,7 @@ export class UiMessageStream {
 
   *#text(artifactId: string, given: string): Generator<Chunk> {
     let id = this.#open.get(artifactId);
-    // Empty lines separate a text from the one that an earlier message of the page has.
+    // Leading newlines only separate this text from an earlier message of the task.
     const delta = id === undefined ? given.replace(/^\n+/, '') : given;
     if (id === undefined && delta === '') return;
     if (id === undefined) {

@@ -15,11 +15,11 @@ import { authRequestOf } from '../request.ts';
 export interface InspectorAccess {
   /** Whether it accepts anonymous callers. */
   readonly isOpen: boolean;
-  /** The operator; throws `AuthError` for other callers. */
+  /** Returns the operator; throws `AuthError` for other callers. */
   admit(request: IncomingMessage, query: URLSearchParams): Promise<Caller>;
 }
 
-/** Admits callers of the server that may see the tasks of all callers. */
+/** Admits authenticated callers of the server that can see the tasks of all callers. */
 export function callersAccess(
   auth: Authenticator,
   isOperator: (caller: Caller) => boolean = hasScope,
@@ -49,15 +49,15 @@ const tokenHolder: Caller = Object.freeze({ tenant: '', subject: '', method: 'in
 const tokenBytes = 32;
 
 /**
- * The secret of one inspector. It travels once, in the link that the operator opens; the browser then
- * proves itself by a cookie that is derived from it, so that replicas with one token share sessions.
+ * The secret of one inspector. The operator opens a link with it once. The browser then gets a cookie
+ * that is derived from the token, so that replicas with the same token share sessions.
  */
 export class InspectorToken implements InspectorAccess {
   readonly isOpen = false;
   readonly #token: string;
   readonly #session: string;
 
-  /** @param token - A fixed one; random without it. */
+  /** @param token - @default a random one */
   constructor(token = randomBytes(tokenBytes).toString('base64url')) {
     if (!/^[\x21-\x7e]+$/.test(token)) {
       throw invalidConfiguration(
@@ -69,13 +69,13 @@ export class InspectorToken implements InspectorAccess {
     this.#session = createHmac('sha256', token).update('inspector session').digest('base64url');
   }
 
-  /** Admits the cookie of the link, or the token as a bearer token. */
+  /** Admits the session cookie, or the token as a bearer token. */
   async admit(request: IncomingMessage): Promise<Caller> {
     if (this.#hasCookie(request)) return tokenHolder;
     return this.redeem([bearerIn(request.headers.authorization) ?? '']);
   }
 
-  /** The operator; rejects with `AuthError` unless one of these is the token. */
+  /** Returns the operator; rejects with `AuthError` unless one of `given` is the token. */
   async redeem(given: readonly string[]): Promise<Caller> {
     if (given.some((each) => isSameSecret(this.#token, each))) return tokenHolder;
     throw new AuthError(
@@ -93,7 +93,7 @@ export class InspectorToken implements InspectorAccess {
 
   #hasCookie(request: IncomingMessage): boolean {
     const name = cookieName(request);
-    // Pages of other ports and paths may have set further ones of that name.
+    // Pages of other ports and paths can set further cookies with the same name.
     const values = (request.headers.cookie ?? '').split(';').flatMap((pair) => {
       const mark = pair.indexOf('=');
       return pair.slice(0, mark).trim() === name ? [pair.slice(mark + 1).trim()] : [];
@@ -102,8 +102,8 @@ export class InspectorToken implements InspectorAccess {
   }
 
   /**
-   * `Set-Cookie` for a browser that opened the link, until the browser closes. Without a path, browsers use
-   * the folder of the page, which may differ from ours behind a proxy.
+   * `Set-Cookie` for a browser that opened the link: a session cookie. Without a path, browsers use the
+   * folder of the page, which can differ from the server's path behind a proxy.
    */
   cookieFor(request: IncomingMessage): string {
     const isSecure = isEncrypted(request) || request.headers['x-forwarded-proto'] === 'https';
@@ -116,7 +116,7 @@ export class InspectorToken implements InspectorAccess {
   }
 }
 
-/** Cookies are shared by all ports of a host, so the name has the port that the browser called. */
+/** All ports of a host share cookies, so the name contains the port of the request. */
 function cookieName(request: IncomingMessage): string {
   const port = hostPort(request.headers.host) ?? (isEncrypted(request) ? 443 : 80);
   return `legate_inspect_${port}`;
@@ -127,8 +127,8 @@ function isEncrypted({ socket }: IncomingMessage): boolean {
 }
 
 /**
- * The operator, by the first way that admits the request. Ways that accept anonymous callers are
- * skipped.
+ * Returns the operator from the first of `ways` that admits the request. Skips ways that accept anonymous
+ * callers.
  */
 export async function admitOperator(
   ways: readonly InspectorAccess[],
@@ -150,8 +150,8 @@ export async function admitOperator(
 }
 
 /**
- * Only the inspector's own page may call its API, whatever `cors` allows for the agents. Browsers send
- * the origin of a request.
+ * Only the inspector's own page can call its API; `cors` of the agents does not apply. Browsers send the
+ * origin of a request.
  */
 function refuseOtherPages({ headers }: IncomingMessage): void {
   const { origin, host } = headers;

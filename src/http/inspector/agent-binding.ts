@@ -3,7 +3,7 @@ import { chooseInterface } from '../../client/index.ts';
 import { type AgentCard, LegateError, sseFrame, toPublicError } from '../../protocol/index.ts';
 import { type ApiCall, bodyOf, type Inspection, type Routes } from './inspection.ts';
 
-/** Calls over bindings that browsers don't speak: the page sends JSON here, and the server calls the agent. */
+/** Calls over bindings that browsers don't support: the page sends JSON, and the server calls the agent. */
 export const bindingRoutes: Routes = [['POST', 'grpc', callOverGrpc]];
 
 const unary = [
@@ -21,11 +21,11 @@ const streaming = ['sendStreamingMessage', 'subscribeToTask'] as const;
 const isStreaming = (name: string): name is (typeof streaming)[number] =>
   streaming.some((one) => one === name);
 
-/** Bytes of one message, as `connect` has it. */
+/** Maximum size of one message in bytes, the same as in `connect`. */
 const maxMessage = 16 * 1024 * 1024;
 
 const grpcCall = z.object({
-  /** As the card has it. */
+  /** The URL of an interface of the card. */
   url: z.string(),
   version: z.enum(['1.0', '0.3']),
   operation: z.enum([...unary, ...streaming]),
@@ -33,7 +33,7 @@ const grpcCall = z.object({
   headers: z.record(z.string(), z.string()),
 });
 
-/** Answers with server-sent events: a `data` for each message of the agent, or one `error`. */
+/** Sends server-sent events: a `data` frame for each message of the agent, and an `error` on failure. */
 async function callOverGrpc(inspection: Inspection, call: ApiCall): Promise<void> {
   const { proxy, bindings } = inspection;
   const [binding] = (await bindings?.()) ?? [];
@@ -73,7 +73,7 @@ async function callOverGrpc(inspection: Inspection, call: ApiCall): Promise<void
   }
 }
 
-/** A card with nothing but the interface to call. */
+/** A card that contains only the interface to call. */
 function cardOf(offer: { readonly url: string; readonly version: string }): AgentCard {
   return {
     name: offer.url,

@@ -18,30 +18,30 @@ import { readBody } from '../request.ts';
 import type { InspectedTarget } from './options.ts';
 import { type ApiCall, audited, bodyOf, type Inspection, type Routes } from './inspection.ts';
 
-/** For operators on the machine itself: agents on the machine and in its network, too. */
+/** For operators on this machine: also allows agents on the machine and in its network. */
 const anywherePolicy: UrlPolicy = {
   schemes: ['http', 'https'],
   allowLoopback: true,
   allowPrivate: true,
 };
 
-/** Agents that are allowed at one time; one more replaces the oldest. */
+/** Maximum number of allowed agents; a further one replaces the oldest. */
 const maxAllowed = 100;
 
 interface AgentProxyOptions {
   readonly exposure: NetworkExposure;
-  /** Where calls may go, for every client. @default by `exposure` and by client */
+  /** The URLs that calls can reach, for every client. @default by `exposure` and by client */
   readonly policy?: UrlPolicy | undefined;
-  /** The inspected agent, wherever it is: the operator who started the server named it. */
+  /** The inspected agent, allowed at any URL because the operator who started the server configured it. */
   readonly target?: InspectedTarget | undefined;
   /** @default the operating system's */
   readonly resolver?: Resolver;
 }
 
 /**
- * Calls other agents for the page: those that the operator connected to, and no others, so that a card
- * can't lead the server elsewhere. On a server that other machines can reach, and for requests that a proxy
- * forwarded, only public https addresses. Addresses are checked again when connecting.
+ * Calls other agents for the page. It calls only agents that the operator connected to, so that a card
+ * can't redirect the server. On a server that other machines can reach, and for requests that a proxy
+ * forwarded, it allows only public https URLs. Addresses are checked again when connecting.
  */
 export class AgentProxy {
   readonly #exposure: NetworkExposure;
@@ -62,7 +62,7 @@ export class AgentProxy {
     this.#options = resolver === undefined ? {} : { resolver };
   }
 
-  /** Lets the page call the agent at this address from now on. */
+  /** Allows the page to call the agent at this URL. */
   allow(address: string, request: IncomingMessage): void {
     if (this.#targetAt(address) !== undefined) return;
     const url = checkUrl(address, this.#policyFor(request));
@@ -89,8 +89,8 @@ export class AgentProxy {
   }
 
   /**
-   * The headers of a call that does not pass through `fetch`. The address can't be checked again when it
-   * connects, so this is for the inspected agent, and for operators on this machine.
+   * The headers of a call that does not use `fetch`. The address can't be checked again when connecting,
+   * so only the inspected agent, and operators on this machine, are allowed.
    */
   async prepareDirect(
     url: URL,
@@ -100,7 +100,7 @@ export class AgentProxy {
     const headers = new Headers(given);
     const target = this.#targetAt(url.href);
     if (target !== undefined) return (await target.prepare(url, headers)).headers;
-    // Cards have the gRPC interface at a port of its own.
+    // Cards can list the gRPC interface at another port, so only the host is compared.
     const origins = [...this.#allowed, ...this.#targetOrigins];
     const isAllowed = origins.some((origin) => hostOf(new URL(origin)) === hostOf(url));
     if (!isAllowed) throw notConnected(url);
@@ -134,7 +134,7 @@ function notConnected(url: URL): UrlRefused {
   return new UrlRefused('INVALID_PARAMS', 'url', problem);
 }
 
-/** A card may call this machine by another of its names than the operator did. */
+/** Maps all local names to localhost: a card can use another name of this machine than the operator. */
 function hostOf({ hostname }: URL): string {
   return isLocalName(hostname) ? 'localhost' : hostname;
 }
@@ -144,8 +144,8 @@ function originOf(url: URL): string {
 }
 
 /**
- * Calls another agent for the page, once the operator has connected to it. The answer's status and headers
- * travel in headers of their own, so that no browser acts on them as if they were ours.
+ * Calls another agent for the page after the operator connected to it. The status and headers of the
+ * agent's response are sent in separate headers, so that browsers don't apply them to this server.
  */
 export const proxyRoutes: Routes = [
   ['POST', 'agents', allowAgent],
@@ -195,7 +195,7 @@ async function forward(inspection: Inspection, call: ApiCall): Promise<void> {
   });
   if (answer.body === null) return void response.end();
   response.flushHeaders();
-  // A page that disconnects ends the call; an agent that disconnects cuts the answer off.
+  // When the page disconnects, the call is aborted. When the agent disconnects, the response is cut off.
   await pipeline(answer.body, response).catch(() => response.destroy());
 }
 
@@ -203,7 +203,7 @@ function headerOf({ headers }: IncomingMessage, name: string): string {
   return String(headers[name] ?? '');
 }
 
-/** Headers that only the server may set. */
+/** Headers that the page can't set. */
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -212,7 +212,7 @@ const ownHeaders = new Set([
   'upgrade',
 ]);
 
-/** Percent-encoded JSON: header values are Latin-1, and JSON is not. */
+/** Decodes the headers from percent-encoded JSON: header values are Latin-1, JSON is not. */
 function forwardedHeaders(request: IncomingMessage): Record<string, string> {
   let given: Record<string, string>;
   try {

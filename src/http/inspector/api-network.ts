@@ -54,16 +54,16 @@ function noDirectory(): LegateError {
   return new LegateError('UNSUPPORTED_OPERATION', 'this server has no peer directory');
 }
 
-/** Tasks and deliveries that are counted: the latest. */
+/** Maximum numbers of tasks and deliveries counted, latest first. */
 const maxTasks = 500;
 const maxDeliveries = 500;
-/** Conversations whose calls of sub agents are counted, the latest; and the entries read of each. */
+/** Maximum numbers of conversations with counted sub agent calls, latest first, and of entries read from each. */
 const maxContexts = 20;
 const maxEntries = 200;
 
 /**
- * The call graph: callers and our agents by their tasks, webhooks by their deliveries, sub agents by
- * the logs of conversations, peers by the provider.
+ * Builds the call graph: callers and agents from tasks, webhooks from deliveries, sub agents from the
+ * logs of conversations, peers from the provider.
  */
 async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
   const { agent: ours, service, store, network } = inspection;
@@ -101,13 +101,13 @@ async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
     if (agent === undefined || host === undefined) continue;
     const id = `webhook ${host}`;
     addNode({ id, kind: 'webhook', name: host });
-    // A pending delivery was attempted before, and is due later.
+    // `nextAttemptAt` of a pending delivery lies in the future.
     const at = Math.min(delivery.nextAttemptAt, inspection.now());
     count(agent, id, delivery.state === 'dead', at);
   }
   for (const { id, name: title, description: detail, caller } of subAgents(inspection)) {
     addNode({ id, kind: 'sub-agent', name: title, detail });
-    // Connected to its assistant even if it was never called.
+    // Connects the sub agent to its assistant even if it was never called.
     addCalls({ from: caller, to: id, count: 0, failed: 0 });
   }
   for (const { agent, at } of await subAgentCalls(inspection, records)) {
@@ -121,7 +121,7 @@ async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
   return { nodes: [...nodes.values()], calls: [...calls.values()].filter(isKnown) };
 }
 
-/** The sub agents of the assistant: remote ones by their cards, and its own parts. */
+/** The sub agents of the assistant, remote and local. */
 function subAgents({ agent: caller, assistant }: Inspection): readonly SubAgentView[] {
   const named = assistant?.subAgents() ?? [];
   return named.map((one) => ({ ...one, id: subAgentId(caller, one.name), caller }));
@@ -131,7 +131,7 @@ function subAgentId(caller: string, name: string): string {
   return `sub agent ${caller} ${name}`;
 }
 
-/** The calls of sub agents in the logs of the conversations of these tasks. */
+/** The calls of sub agents in the conversation logs of these tasks. */
 async function subAgentCalls(
   { agent: ours, assistant, store }: Inspection,
   tasks: readonly { readonly owner: string; readonly contextId: string }[],

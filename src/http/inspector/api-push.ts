@@ -13,7 +13,7 @@ import {
 } from './inspection.ts';
 import type { AttemptView, DeliveryView, PushConfigView } from './model.ts';
 
-/** Tasks whose configurations are listed: the latest. */
+/** Maximum number of tasks whose configurations are listed, latest first. */
 const maxTasks = 500;
 
 /** Webhooks: registrations, deliveries and their attempts, and the built-in receiver. */

@@ -14,7 +14,7 @@ import type { AboutView, CardCheckView, ConversationView, TestRunView } from './
 import type { InspectedAssistant } from './options.ts';
 import { taskRoutes } from './tasks.ts';
 
-/** The whole API. */
+/** All routes of the API. */
 export const routes: Routes = [
   ['GET', 'about', about],
   ...taskRoutes,
@@ -93,7 +93,7 @@ const cardCheck = z.object({
   jwks: z.union([keySet, publicKey.transform((key) => ({ keys: [key] }))]).optional(),
 });
 
-/** Verifies a card's signatures with the given keys, or with our own. */
+/** Verifies a card's signatures with the given keys, or with the keys of this server. */
 async function checkCard(inspection: Inspection, call: ApiCall): Promise<CardCheckView> {
   const { card, jwks } = await bodyOf(call, cardCheck);
   const keys = jwks ?? (await inspection.service.jwks?.());

@@ -23,7 +23,7 @@ import type {
 import type { InspectedAssistant } from './options.ts';
 import { ownerView, shortLine, textOfParts } from './tasks.ts';
 
-/** Conversations of all callers, over all channels: contexts with tasks, and contexts of an assistant. */
+/** Conversations of all callers in all channels: contexts with tasks, and contexts of an assistant. */
 export const conversationRoutes: Routes = [
   ['GET', 'conversations', listConversations],
   ['GET', 'conversations/{id}', showConversation],
@@ -31,18 +31,18 @@ export const conversationRoutes: Routes = [
   ['POST', 'conversations/{id}/slots', setSlot],
 ];
 
-/** Read at a time; tasks of one context are often several. */
+/** Page sizes of reads from the store. A context often has several tasks. */
 const taskPage = 200;
 const contextPage = 100;
-/** Conversations that one search reads; the next page continues after them. */
+/** Maximum number of conversations that one search reads; the next page continues after them. */
 const maxSearched = 1_000;
-/** As how many of them a conversation counts whose whole log is read. */
+/** A conversation whose whole log is read counts as this many conversations. */
 const wholeLog = 5;
-/** Tasks of one conversation that are shown: the latest. */
+/** Maximum number of tasks shown of one conversation, latest first. */
 const maxTasks = 200;
 
 const cursor = z.object({
-  /** After which task and which context to continue; null when there are no more. */
+  /** The last task and the last context of the previous page; null when there are no more. */
   task: z.object({ statusTime: z.number(), id: z.string() }).nullable().optional(),
   context: z.object({ retentionBucket: z.number(), number: z.number() }).nullable().optional(),
 });
@@ -64,7 +64,7 @@ const listQuery = z.object({
     .optional(),
 });
 
-/** One conversation: a context of an owner, and those of its tasks that were read. */
+/** One conversation: a context of an owner, and the tasks that the page contained. */
 interface Found {
   readonly owner: string;
   readonly id: string;
@@ -72,8 +72,8 @@ interface Found {
 }
 
 /**
- * The conversations with the latest changes, by pages. A page has whole hours of contexts and tasks, so an
- * entry may come again on a later page.
+ * Lists conversations, latest changes first, in pages. Tasks and contexts are paged separately, so a
+ * conversation can appear again on a later page.
  */
 async function listConversations(
   inspection: Inspection,
@@ -99,7 +99,7 @@ async function listConversations(
       const described = await describe(inspection, call, found);
       if (described === undefined) continue;
       const { summary, texts, all } = described;
-      // Every page that opens greets the assistant: a conversation starts with the user's first message.
+      // Chat pages create a conversation when they open. It is listed after the user's first message.
       if (summary.title === '') continue;
       const names = [found.id, summary.owner.subject];
       let isFound = hasAll([...texts, ...names], words);
@@ -159,13 +159,13 @@ async function readPage(
 
 interface Described {
   readonly summary: ConversationSummary;
-  /** What a search reads first: the latest messages. */
+  /** The latest messages, which a search reads first. */
   readonly texts: readonly string[];
-  /** Reads all messages; undefined where `texts` has them. */
+  /** Reads all messages; undefined if `texts` has all of them. */
   readonly all: (() => Promise<readonly string[]>) | undefined;
 }
 
-/** Undefined for a context that has neither tasks nor the state of an assistant. */
+/** Undefined for a context with neither tasks nor the state of an assistant. */
 async function describe(
   inspection: Inspection,
   call: ApiCall,
@@ -217,7 +217,7 @@ async function stateOf(
   return (await store.loadContext(owner, id))?.value?.value;
 }
 
-/** `tasks`: the latest first. Tasks don't record the channel of their messages. */
+/** `tasks` are sorted latest first. Tasks don't record the channel of their messages. */
 function describeTasks(tasks: readonly Task[], time: number): ConversationDescription {
   const texts = tasks.toReversed().flatMap(({ history = [], artifacts = [], status }) => {
     const answers = [...artifacts.map(({ parts }) => parts), status.message?.parts ?? []];
@@ -227,12 +227,12 @@ function describeTasks(tasks: readonly Task[], time: number): ConversationDescri
   return { title: spoken[0] ?? '', latest: spoken.at(-1) ?? '', channel: '', time, texts };
 }
 
-/** Whose conversations the operator continues: those of the operator's own calls of the agent. */
+/** The owner key of the operator's own calls of the agent. The operator can continue these conversations. */
 function operatorsOwner({ agent }: Inspection, { operator }: ApiCall): string {
   return ownerKey({ agent, tenant: operator.tenant, subject: operator.subject });
 }
 
-/** The owner of a conversation: as the query names it, or the operator, or the first that has one. */
+/** The owner of a conversation: from the query, else the operator, else the first owner with this id. */
 async function ownerOf(inspection: Inspection, call: ApiCall): Promise<string> {
   const { store } = inspection;
   const { id = '' } = call.params;
@@ -274,7 +274,7 @@ function requireAssistant({ assistant }: Inspection): InspectedAssistant {
   throw notFound('assistant here: only conversations of assistants can be forked and edited');
 }
 
-/** Copies a conversation up to an event into a new one of the operator; nothing is executed. */
+/** Copies a conversation up to an event into a new conversation of the operator. Executes no actions. */
 async function forkConversation(inspection: Inspection, call: ApiCall): Promise<ForkView> {
   const assistant = requireAssistant(inspection);
   const { id = '' } = call.params;

@@ -11,23 +11,23 @@ import type { AttemptView } from './model.ts';
 import type { InspectorOptions } from './options.ts';
 import type { RecentList, WebhookReceiver } from './webhook-calls.ts';
 
-/** The inspected agent, as the handlers of the API see it. */
+/** The inspected agent and the state of the inspector, for the handlers of the API. */
 export interface Inspection
   extends
     Pick<ChannelHost, 'service' | 'store' | 'push'>,
     Pick<InspectorOptions, 'assistant' | 'network' | 'target' | 'bindings'> {
   /** The agent's own name, under which the store keeps its tasks. */
   readonly agent: string;
-  /** The latest calls of webhooks by this process; the store keeps only those that failed. */
+  /** The latest webhook calls of this process. The store keeps only failed ones. */
   readonly attempts: RecentList<AttemptView>;
   readonly receiver: WebhookReceiver;
   readonly live: Live;
-  /** Undefined where the page calls other agents itself. */
+  /** Undefined if the page calls other agents itself. */
   readonly proxy: AgentProxy | undefined;
   readonly version: string;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Aborts when the inspector closes: streams then end. */
+  /** Aborts when the inspector closes. Streams then end. */
   readonly closing: AbortSignal;
 }
 
@@ -37,14 +37,14 @@ export interface ApiCall extends RouteCall {
   readonly limits: RequestLimits;
 }
 
-/** By method and path below `api/`. A handler returns its answer, or sends it and returns undefined. */
+/** By method and path below `api/`. A handler returns its response, or sends it and returns undefined. */
 export type Routes = readonly (readonly [
   method: string,
   path: string,
   handle: (inspection: Inspection, call: ApiCall) => unknown,
 ])[];
 
-/** The engine of a task; throws where another server has its agent. */
+/** The engine of a task; throws if another server runs the task's agent. */
 export function engineOf({ agent, service }: Inspection, owner: string): HttpService['engine'] {
   if (owner.startsWith(`[${JSON.stringify(agent)},`)) return service.engine;
   throw new LegateError('UNSUPPORTED_OPERATION', 'the agent of this task is served elsewhere');
@@ -60,7 +60,7 @@ export function audited(
   service.audit.action(event, { ...fields, tenant, subject });
 }
 
-/** The body, a JSON object, decoded by a schema. */
+/** Reads the body as a JSON object and decodes it by a schema. */
 export async function bodyOf<T>(
   { request, limits }: Pick<ApiCall, 'request' | 'limits'>,
   schema: z.ZodType<T>,
@@ -68,7 +68,7 @@ export async function bodyOf<T>(
   return decoded(await readJsonObject(request, limits), schema);
 }
 
-/** The parameters of the query, decoded by a schema; empty ones count as absent. */
+/** Decodes the query parameters by a schema; empty parameters count as absent. */
 export function queryOf<T>({ query }: Pick<ApiCall, 'query'>, schema: z.ZodType<T>): T {
   return decoded(Object.fromEntries([...query].filter(([, value]) => value !== '')), schema);
 }
@@ -84,7 +84,7 @@ function decoded<T>(value: unknown, schema: z.ZodType<T>): T {
   );
 }
 
-/** A number of the query within bounds. */
+/** A schema for an integer query parameter within bounds. */
 export function between(min: number, max: number): z.ZodType<number> {
   return z.coerce.number().int().min(min).max(max);
 }

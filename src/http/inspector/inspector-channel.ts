@@ -28,14 +28,14 @@ import { attemptView, RecentList, WebhookReceiver } from './webhook-calls.ts';
  * console.log(inspector.link(server.url)); // http://localhost:8080/inspect/?token=...
  */
 export interface InspectorChannel extends Channel {
-  /** The link that opens it, with its token, for a server at this address. */
+  /** The link that opens the inspector of a server at this URL, with its token. */
   link(url: string): string;
 }
 
 /**
- * The inspector: a page below `/inspect` that shows tasks, conversations, webhooks and other agents,
- * and sends messages to them. It is for operators: users who open its link, which has a token, and
- * callers with the permission to inspect.
+ * The inspector: a page below `/inspect` that shows tasks, conversations, webhooks and other agents, and
+ * sends messages to agents. It admits operators: users who open its link with a token, and callers with
+ * the permission to inspect.
  * @example const { handler } = await router(agent, { channels: [inspectorChannel()] });
  */
 export function inspectorChannel(options: InspectorOptions = {}): InspectorChannel {
@@ -52,7 +52,7 @@ export function inspectorChannel(options: InspectorOptions = {}): InspectorChann
   };
 }
 
-/** Inspects an agent until `closing` aborts. */
+/** Creates the inspection of an agent. It stops when `closing` aborts. */
 function inspect(
   options: InspectorOptions,
   { agent, service, store, push }: ChannelHost,
@@ -118,7 +118,7 @@ function mountInspector(
     ...(options.access === undefined ? [] : [options.access]),
     callersAccess(service.auth, options.isOperator),
   ];
-  /** Limits failed attempts as the agent's own endpoints do. */
+  /** Limits failed authentication attempts, like the agent's own endpoints. */
   const limited = (work: () => Promise<Caller>, { socket }: IncomingMessage): Promise<Caller> =>
     service.callerLimits?.authentication(socket.remoteAddress ?? '', work) ?? work();
   const forOperators =
@@ -129,7 +129,7 @@ function mountInspector(
       await handle({ ...call, operator, limits });
     };
   host.route('GET', '/inspect', ({ request, response }) => {
-    // Relative: the server may be mounted below a path.
+    // Relative: the server can be mounted below a path.
     const [, search = ''] = /(\?.*)$/s.exec(request.url ?? '') ?? [];
     response.writeHead(308, { location: `inspect/${search}` }).end();
   });
@@ -157,7 +157,7 @@ function mountInspector(
     if (name !== '' || !query.has('token')) {
       return page.send(request, response, name, inspection.proxy !== undefined);
     }
-    // Exchanges the token of the link for a cookie, and redirects to the page, which reports a refusal.
+    // Exchanges the token of the link for a cookie and redirects to the page. The page reports a refusal.
     try {
       await limited(() => token.redeem(query.getAll('token')), request);
       response.setHeader('set-cookie', token.cookieFor(request));
@@ -176,14 +176,14 @@ const sendError: NonNullable<Channel['sendError']> = (response: ServerResponse, 
   const body: ErrorView = {
     error: { code, message, ...(violations !== undefined && { violations }) },
   };
-  // Browsers would answer a challenge with a dialog of their own; the page has its own form.
+  // Browsers would show a login dialog for a challenge; the page has its own form.
   const { 'www-authenticate': _challenge, ...headers } = errorHeaders(error);
   sendJson(response, statusOf(error.code).http, JSON.stringify(body), headers);
 };
 
 /**
- * A2A for the page, below `a2a/{agent}`: both bindings, both versions, whatever transports the agent itself
- * has. Operators may call the agent, as themselves.
+ * Serves A2A for the page below `a2a/{agent}`: both HTTP bindings and both versions, independent of the
+ * agent's own transports. Operators call the agent under their own identity.
  */
 async function callAgent(
   inspection: Inspection,
@@ -201,14 +201,14 @@ async function callAgent(
   return handleRest(service, request, response, { path: `/${rest}`, query }, closing);
 }
 
-/** An operator without a name: the tasks are those of anonymous callers, the channel is the inspector. */
+/** An operator without a subject. It owns the tasks of anonymous callers; its method is `inspector`. */
 class AnonymousOperator extends Authenticator {
   override get anonymousCaller(): Caller {
     return { tenant: '', subject: '', method: 'inspector' };
   }
 }
 
-/** The inspector has authenticated the operator already. */
+/** An authenticator that returns the operator, whom the inspector has authenticated. */
 function authenticatedAs(operator: Caller): Authenticator {
   if (operator.subject === '') return new AnonymousOperator({ verifiers: [] });
   return new Authenticator({

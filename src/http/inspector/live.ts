@@ -5,9 +5,9 @@ import type { Scheduler, Timer } from '../../tasks/index.ts';
 import type { ApiCall, Inspection, Routes } from './inspection.ts';
 import type { LiveNotice } from './model.ts';
 
-/** A subscriber, and the conversation that it shows. */
+/** A connected page, and the conversation that it shows. */
 interface Viewer {
-  /** Its owner key, its context id, and the length of its log when the viewer last heard of it. */
+  /** The owner key and the context id, and the length of the log at the last notification. */
   readonly context: { readonly owner: string; readonly id: string; seen: number } | undefined;
   readonly notify: (notice: LiveNotice) => void;
 }
@@ -19,11 +19,11 @@ interface LiveOptions {
 
 /** Pause between polls, in milliseconds. */
 const pauseMs = 500;
-/** Tasks and deliveries that are polled: the latest tasks, which are those that change. */
+/** Maximum numbers of tasks and deliveries polled. Only recent tasks change. */
 const maxTasks = 100;
 const maxDeliveries = 200;
 
-/** Notifies viewers of changes in the store. Polls, so that it sees all replicas. */
+/** Notifies viewers of changes in the store. It polls, so that it also finds changes by other replicas. */
 export class Live {
   readonly #options: LiveOptions;
   readonly #viewers = new Set<Viewer>();
@@ -68,7 +68,7 @@ export class Live {
     this.#timer?.cancel();
     this.#isPolling = true;
     this.#pollOnce()
-      // The operation that needs the store reports its failure; the next poll may succeed.
+      // Operations that use the store report its failures; the next poll can succeed.
       .catch(() => {})
       .finally(() => {
         this.#isPolling = false;
@@ -139,7 +139,7 @@ async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
   });
   response.write(sseComment('connected'));
   const send = (frame: string): void => {
-    // A page that does not read misses notices; it reloads everything when it reconnects.
+    // A page that does not read misses notices. It reloads everything when it reconnects.
     if (!response.writableNeedDrain) response.write(frame);
   };
   const leave = live.join({

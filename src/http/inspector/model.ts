@@ -21,7 +21,7 @@ export interface OwnerView {
 export interface AgentView {
   /** The agent's own name, as in `OwnerView`. */
   readonly name: string;
-  /** As the agent itself serves it. */
+  /** The card that the agent serves. */
   readonly card: AgentCard;
   readonly isAssistant: boolean;
 }
@@ -29,16 +29,16 @@ export interface AgentView {
 export interface AboutView {
   readonly version: string;
   readonly agents: readonly AgentView[];
-  /** The agent elsewhere that is inspected, in place of an agent of this server. */
+  /** The remote agent that is inspected instead of an agent of this server. */
   readonly target?: { readonly url: string; readonly name?: string; readonly card?: AgentCard };
   /** Whether the server calls agents over gRPC for the page. */
   readonly hasGrpc: boolean;
   readonly store: string;
   readonly hasPush: boolean;
   readonly hasNetwork: boolean;
-  /** Whether other agents are called through the server. */
+  /** Whether the page calls other agents through the server. */
   readonly hasProxy: boolean;
-  /** The last segment of the address of the built-in webhook receiver. */
+  /** The last segment of the URL of the built-in webhook receiver. */
   readonly receiverKey: string;
   /** The subject of the operator. */
   readonly operator: string;
@@ -78,8 +78,8 @@ export interface EventsView {
 }
 
 /**
- * The steps of a task, by attempts at its turns, oldest first. While `isLive`, steps are still added and
- * ended: ask again. A turn without steps is not listed.
+ * The steps of a task by attempts of its turns, oldest first. While `isLive`, further steps follow:
+ * request them again. Turns without steps are not listed.
  */
 export interface StepsView {
   readonly turns: readonly TurnSteps[];
@@ -104,14 +104,14 @@ export interface AttemptView extends Pick<DeliveryRecord, 'taskId' | 'sequence'>
   readonly number: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** Of this delivery, from 1. */
+  /** The number of the attempt of this delivery, from 1. */
   readonly attempt: number;
   readonly url: string;
   readonly outcome: DeliveryOutcome['kind'];
   readonly error?: string;
 }
 
-/** A call of the built-in webhook receiver. */
+/** A call to the built-in webhook receiver. */
 export interface ReceivedCall {
   readonly number: number;
   /** Milliseconds since 1970. */
@@ -120,7 +120,7 @@ export interface ReceivedCall {
   readonly body: string;
   /** Whether the body was truncated. */
   readonly isCut: boolean;
-  /** `none`: the call is not signed. `unknown`: we have no keys to verify it with. */
+  /** `none`: the call is not signed. `unknown`: the server has no keys to verify it. */
   readonly signature: 'none' | 'valid' | 'invalid' | 'unknown';
 }
 
@@ -145,28 +145,28 @@ export interface StepView {
   readonly next: readonly { readonly if?: string; readonly to: string }[];
 }
 
-/** What a list shows of a conversation. */
+/** The summary of a conversation in a list. */
 export interface ConversationDescription {
-  /** The user's first message; empty before it. */
+  /** The user's first message; empty if there is none. */
   readonly title: string;
   /** The latest message of either side. */
   readonly latest: string;
-  /** The channel of the latest message: `inspector`, `a2a`, `rest`, ...; empty where it is not known. */
+  /** The channel of the latest message: `inspector`, `a2a`, `rest`, ...; empty if unknown. */
   readonly channel: string;
-  /** When it changed last, in milliseconds since 1970. */
+  /** The time of the last change, in milliseconds since 1970. */
   readonly time: number;
   /** The latest messages, for searches. */
   readonly texts: readonly string[];
 }
 
-/** A conversation of one caller, over any channel. */
+/** A conversation of one caller in any channel. */
 export interface ConversationSummary extends Omit<ConversationDescription, 'texts'> {
   /** The context id. */
   readonly id: string;
   readonly owner: OwnerView;
-  /** Whether the operator can continue it: it is the operator's own. */
+  /** Whether the operator owns the conversation and can continue it. */
   readonly isOwn: boolean;
-  /** Of its latest task. */
+  /** The state of the latest task. */
   readonly state?: TaskRecord['state'];
 }
 
@@ -181,18 +181,18 @@ export interface TranscriptView {
   readonly summary: ConversationSummary;
   /** Its tasks, oldest first. */
   readonly tasks: readonly Task[];
-  /** Tracker JSON with all events, of an assistant. */
+  /** Tracker JSON with all events; only for assistants. */
   readonly tracker?: JsonObject;
 }
 
-/** A conversation that was made from another one. */
+/** A conversation forked from another one. */
 export interface ForkView {
   readonly id: string;
 }
 
-/** A test of the project, by its file and name. */
+/** A test of the project. */
 export interface SavedTest {
-  /** Relative to the project. */
+  /** The path of the test file, relative to the project. */
   readonly file: string;
   readonly name: string;
 }
@@ -201,7 +201,7 @@ export interface TestRunView {
   readonly name: string;
   readonly isPassed: boolean;
   readonly durationMs: number;
-  /** The conversation of the test, to look at. */
+  /** The conversation of the test. */
   readonly contextId: string;
   /** The steps of the test up to the one that failed. */
   readonly steps: readonly TestStepView[];
@@ -210,7 +210,7 @@ export interface TestRunView {
 export interface TestStepView {
   /** The user's message. */
   readonly user: string;
-  /** What is expected of the answer. */
+  /** The assertions on the answer. */
   readonly checks: readonly string[];
   readonly failures: readonly {
     readonly expected: string;
@@ -254,23 +254,23 @@ export interface PeerView {
   /** Unique among peers; opaque. */
   readonly id: string;
   readonly name: string;
-  /** Where it is called: a URL, or the name of its queue. */
+  /** A URL, or the name of the peer's queue. */
   readonly address: string;
   readonly transport: 'http' | 'bus';
   readonly reach: 'reachable' | 'unreachable' | 'unknown';
   /** Milliseconds since 1970. */
   readonly lastSeen?: number;
   readonly lastError?: string;
-  /** As it was received, so that it can be checked. */
+  /** The card as received, so that its signatures can be verified. */
   readonly card?: JsonObject;
   /** One of `NetworkProvider.levels`. */
   readonly trust: string;
-  /** The skills it may use, at levels that require a list. */
+  /** The skills that the peer can use, at levels that require a list. */
   readonly approvedSkills?: readonly string[];
   readonly interactions?: number;
 }
 
-/** An agent that an assistant delegates to, as its project names it. */
+/** An agent that an assistant delegates to, by its name in the project. */
 export interface SubAgentView {
   /** Unique among nodes; opaque. */
   readonly id: string;
@@ -278,11 +278,11 @@ export interface SubAgentView {
   readonly description: string;
   /** The name of the assistant, as in `OwnerView.agent`. */
   readonly caller: string;
-  /** `A2A`: a remote agent. `code` and `model`: a part of the assistant, by a module or by a model. */
+  /** `A2A`: a remote agent. `code` or `model`: a part of the assistant, run by a module or a model. */
   readonly kind: 'A2A' | 'code' | 'model';
-  /** Where its card is. */
+  /** The URL of the card. */
   readonly address?: string;
-  /** The card, where it is a file of the project. */
+  /** The card, if it is a file of the project. */
   readonly card?: JsonObject;
 }
 
@@ -296,14 +296,14 @@ export interface TrustLevel {
 export interface ApprovalView {
   readonly id: string;
   readonly peerId: string;
-  /** In a few words. */
+  /** A short description of the request. */
   readonly title: string;
   readonly detail?: string;
   /** Milliseconds since 1970. */
   readonly since: number;
 }
 
-/** Calls from one to the other, counted. */
+/** The number of calls from one node to another. */
 export interface CallsView {
   /** Ids of nodes. */
   readonly from: string;
@@ -342,13 +342,13 @@ export interface NetworkPicture {
 export interface NetworkProvider {
   readonly levels: readonly TrustLevel[];
   peers(): Promise<readonly PeerView[]>;
-  /** Grants or revokes; throws `LegateError` where that cannot be. Absent: trust is read-only. */
+  /** Sets the trust of a peer; throws `LegateError` on failure. Absent: trust is read-only. */
   setTrust?(
     peerId: string,
     change: { readonly level: string; readonly approvedSkills?: readonly string[] },
   ): Promise<void>;
   approvals?(): Promise<readonly ApprovalView[]>;
   decide?(approvalId: string, decision: 'approve' | 'reject'): Promise<void>;
-  /** Calls to and from peers; ids are those of peers, or names of our agents. */
+  /** Calls to and from peers. Node ids are ids of peers, or names of this server's agents. */
   calls?(): Promise<readonly CallsView[]>;
 }

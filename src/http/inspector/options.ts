@@ -14,7 +14,7 @@ import type {
 } from './model.ts';
 
 /**
- * The content of the inspector, and who may see it.
+ * The content of the inspector, and its access control.
  * @example
  * const options: InspectorOptions = {
  *   isOperator: ({ subject }) => subject === 'ada',
@@ -25,14 +25,14 @@ import type {
  */
 export interface InspectorOptions {
   /**
-   * Which authenticated callers are operators, and may see the tasks of all callers.
+   * Decides which authenticated callers are operators, who can see the tasks of all callers.
    * @default callers with the scope `inspect`
    */
   readonly isOperator?: (caller: Caller) => boolean;
   /**
-   * Lets the page call other agents through the server: those that the operator connects to. `true`
-   * allows any address on a server that only this machine can reach, and public https addresses on
-   * others. @default false
+   * Lets the page call other agents through the server, after the operator connected to them. `true`
+   * allows any URL on a server that only this machine can reach, and public https URLs on other servers.
+   * @default false
    */
   readonly proxy?: boolean | { readonly policy: UrlPolicy };
   /**
@@ -41,17 +41,17 @@ export interface InspectorOptions {
   readonly token?: string;
   /** Other agents, their trust, and calls between them. @default none */
   readonly network?: NetworkProvider;
-  /** Calls that the webhook receiver keeps. @default 200 */
+  /** Number of calls that the webhook receiver keeps. @default 200 */
   readonly receiverLimit?: number;
-  /** A further way to authenticate operators, besides the token and the callers. @default none */
+  /** An additional way to authenticate operators, besides the token and the callers. @default none */
   readonly access?: InspectorAccess;
   /** Flows and conversations to show. @default none */
   readonly assistant?: InspectedAssistant;
-  /** An agent elsewhere to inspect instead of the served one; needs `proxy`. @default none */
+  /** A remote agent to inspect instead of the served agent; needs `proxy`. @default none */
   readonly target?: InspectedTarget;
-  /** Bindings for calls of other agents besides HTTP, loaded when first needed. @default none */
+  /** Bindings besides HTTP for calls of other agents, loaded on first use. @default none */
   readonly bindings?: () => Promise<readonly ClientBinding[]>;
-  /** Shown to the operator. @default '' */
+  /** The version that the page shows. @default '' */
   readonly version?: string;
   /** Clock, timers and ids. @default the system's */
   readonly scheduler?: Scheduler;
@@ -73,17 +73,17 @@ export const inspectorOptionNames: OptionNames<InspectorOptions> = {
 };
 
 /**
- * An agent elsewhere, called with credentials that the page does not see. What it sends reaches the page
- * byte for byte.
+ * A remote agent, called with credentials that the page does not see. The page gets the agent's responses
+ * unchanged.
  * @example const target: InspectedTarget = { url: 'https://agent.example', fetch, prepare };
  */
 export interface InspectedTarget {
   readonly url: string;
-  /** Shown before its card is read. @default the address */
+  /** The name until the card is loaded. @default the URL */
   readonly name?: string;
-  /** Its card, where it is not at the address. @default the card at the address, which the page fetches */
+  /** The card, if it is not at the URL. @default the card at the URL, which the page fetches */
   readonly card?: AgentCard;
-  /** Further addresses that are its own: the interfaces of its card. @default none */
+  /** Further URLs of the agent: the interfaces of its card. @default none */
   readonly interfaces?: readonly string[];
   readonly fetch: typeof fetch;
   /** Adds the credentials to a request to the agent. */
@@ -94,9 +94,9 @@ export interface InspectedTarget {
 export interface InspectedAssistant {
   flows(): readonly FlowView[];
   subAgents(): readonly Omit<SubAgentView, 'id' | 'caller'>[];
-  /** A conversation as tracker JSON, with all events; `subject`: whose it is. */
+  /** A conversation of `subject` as tracker JSON, with all events. */
   tracker(id: string, subject: string): Promise<JsonObject>;
-  /** What a list shows of a conversation, from its state in the store; undefined if that is not one. */
+  /** Summarizes a conversation from its stored state; undefined if the state is not a conversation. */
   describe(state: JsonValue): ConversationDescription | undefined;
   /** All messages of a conversation, for searches. */
   texts(id: string, subject: string): Promise<readonly string[]>;
@@ -116,7 +116,7 @@ export interface InspectedAssistant {
   }): Promise<void>;
   /** The end-to-end tests of the project. */
   tests(): Promise<readonly SavedTest[]>;
-  /** Runs a test of the project, or one that is given as YAML, and keeps its conversation. */
+  /** Runs a test of the project, or a test given as YAML, and keeps its conversation. */
   runTest(
     test: SavedTest | { readonly yaml: string },
     run: { readonly operator: string; readonly signal: AbortSignal },

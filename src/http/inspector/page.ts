@@ -13,11 +13,11 @@ interface PageFile {
   readonly content: Buffer;
   readonly type: string;
   readonly etag: string;
-  /** By content coding, the smallest first; empty for files that do not get smaller. */
+  /** By content coding, smallest first; empty for files that are not compressed. */
   readonly compressed: ReadonlyMap<string, Buffer>;
 }
 
-/** Content codings and the endings of their files, best first. */
+/** Content codings and their file extensions, best first. */
 const codings: readonly (readonly [coding: string, ending: string])[] = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -30,11 +30,11 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The files of the page, read once. Requests can't reach any other file. */
+/** Serves the files of the page, read once. Requests can't read any other file. */
 export class PageFiles {
   #files: Promise<ReadonlyMap<string, PageFile>> | undefined;
 
-  /** `hasProxy`: other agents are called through the server, so the page connects to nothing else. */
+  /** `hasProxy`: the page calls other agents through the server and connects only to the server. */
   async send(
     request: IncomingMessage,
     response: ServerResponse,
@@ -52,7 +52,7 @@ export class PageFiles {
     const headers = {
       etag: coding === undefined ? file.etag : file.etag.replace(/"$/, `-${coding}"`),
       vary: 'accept-encoding',
-      // Built files have a fingerprint in their names; the page itself names them.
+      // The names of built assets contain a fingerprint; `index.html` refers to them.
       'cache-control': name.startsWith('assets/')
         ? 'public, max-age=31536000, immutable'
         : 'no-cache',
@@ -76,7 +76,7 @@ export class PageFiles {
   }
 }
 
-/** The best coding that the browser accepts; undefined for the file as it is. */
+/** The best coding that the browser accepts; undefined for the uncompressed file. */
 function encodingFor(
   { headers }: IncomingMessage,
   { content, compressed }: PageFile,
@@ -90,7 +90,7 @@ function encodingFor(
   return found ?? [undefined, content];
 }
 
-/** Scripts and styles are our own files and nothing else; no page may frame this one. */
+/** Allows only scripts and styles of this server. No page can frame this one. */
 function securityPolicy(hasProxy: boolean): string {
   const elsewhere = hasProxy ? '' : ' https: http://localhost:* http://127.0.0.1:*';
   return [
@@ -127,11 +127,11 @@ async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
   return files;
 }
 
-/** Beside the compiled code of the package. */
+/** The built page beside the compiled code of the package. */
 const shipped = join(import.meta.dirname, '../../inspector');
-/** The page's own source, in a checkout. */
+/** The source of the page in a checkout. */
 const checkout = join(import.meta.dirname, '../../../inspector');
-/** The sources of the page: its own, and the modules that it imports. */
+/** The source folders of the page, including the modules that it imports. */
 const sources = ['inspector', 'src/client', 'src/protocol', 'src/http/inspector'];
 const isSource = /\.(?:tsx?|css|html|svg|json)$/;
 const isTest = /\.test\.tsx?$/;
@@ -146,9 +146,9 @@ export async function findPage(): Promise<string> {
 }
 
 /**
- * Builds the page of a checkout, unless the same sources were built before; returns the folder. Builds
- * are kept by the fingerprint of their sources and put in place as a whole, so that several processes
- * may build at once.
+ * Builds the page of a checkout unless the same sources were built before. Returns the folder. Builds are
+ * stored by the fingerprint of their sources and renamed into place atomically, so that several processes
+ * can build concurrently.
  */
 export async function buildPage(source: string): Promise<string> {
   const root = join(source, '..');
@@ -158,7 +158,7 @@ export async function buildPage(source: string): Promise<string> {
   const made = join(cache, randomUUID());
   await mkdir(cache, { recursive: true });
   try {
-    // Not a dependency of the package, which has the page built in.
+    // Not a dependency of the package, which ships the built page.
     const { build } = await import('vite');
     await build({
       configFile: join(source, 'vite.config.ts'),
@@ -181,7 +181,7 @@ export async function buildPage(source: string): Promise<string> {
   return folder;
 }
 
-/** Smaller files are not worth a second copy. */
+/** Minimum size of files to compress, in bytes. */
 const minCompressed = 1_000;
 
 /** Writes a compressed copy beside each file, so that no request compresses anything. */
@@ -211,7 +211,7 @@ async function fingerprint(root: string): Promise<string> {
   return digest.digest('hex').slice(0, 16);
 }
 
-/** Builds of former sources; one that another process uses is read already. */
+/** Removes builds of earlier sources. Other processes that use them have read them into memory. */
 async function removeOldBuilds(cache: string, kept: string): Promise<void> {
   for (const name of await readdir(cache)) {
     const other = join(cache, name);

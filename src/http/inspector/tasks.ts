@@ -104,7 +104,7 @@ async function showSteps(inspection: Inspection, call: ApiCall): Promise<StepsVi
   return { turns, isLive };
 }
 
-/** Follows a task as its owner would: from the event after `after` until it ends. */
+/** Streams the events of a task for its owner, from the event after `after` until the stream ends. */
 async function streamEvents(inspection: Inspection, call: ApiCall): Promise<void> {
   const record = await load(inspection, call);
   const { request, response } = call;
@@ -140,7 +140,7 @@ async function cancelTask(inspection: Inspection, call: ApiCall): Promise<Task> 
   return task.value;
 }
 
-/** Characters of the first message in a list. */
+/** Maximum length of the first message in a list, in characters. */
 const maxRequest = 140;
 
 function taskSummary(record: TaskRecord): TaskSummary {
@@ -164,7 +164,7 @@ export function textOfParts(parts: readonly Part[]): string {
   return first.filename ?? (first.data === undefined ? 'file' : 'data');
 }
 
-/** On one line, shortened for a list. */
+/** Joins a text to one line and shortens it for a list. */
 export function shortLine(text: string): string {
   return shortened(text.replaceAll(/\s+/g, ' ').trim(), maxRequest);
 }
@@ -175,13 +175,13 @@ export function ownerView(key: string): OwnerView {
   try {
     parts = JSON.parse(key);
   } catch {
-    // Not an owner key of this store: shown as it is.
+    // Not an owner key of this store: shown unchanged.
   }
   const [agent = '', tenant = '', subject = key] = Array.isArray(parts) ? parts.map(String) : [];
   return { key, agent, tenant, subject };
 }
 
-/** Acts for the owner: an operator may cancel and follow the tasks of all callers. */
+/** The caller that owns a task: an operator can cancel and follow the tasks of all callers. */
 function callerOf(owner: string): Caller {
   const { tenant, subject } = ownerView(owner);
   return { tenant, subject, method: 'operator' };

@@ -41,18 +41,18 @@ interface ReceiverOptions {
   /** Number of calls kept. */
   readonly limit: number;
   readonly now: () => number;
-  /** Our own public keys. */
+  /** The public keys of this server. */
   readonly keys: () => Promise<PublicKeySet | undefined>;
   readonly onCall: () => void;
 }
 
-/** Characters of one body that are kept. */
+/** Maximum stored length of a body, in characters. */
 const maxKept = 256 * 1024;
 const secretHeaders = new Set(['authorization', 'x-a2a-notification-token', 'cookie']);
 
 /**
- * Receives webhook calls and keeps the latest for inspection. Clients that know the key may call: senders of
- * webhooks have no other credentials here.
+ * Receives webhook calls and keeps the latest for inspection. The key in the URL is the only credential,
+ * because senders of webhooks have no other.
  */
 export class WebhookReceiver {
   readonly key = randomBytes(16).toString('base64url');
@@ -85,7 +85,7 @@ export class WebhookReceiver {
     const keys = await this.#options.keys();
     if (keys === undefined) return 'unknown';
     const audience = audienceOf(given);
-    // The sender states the registered URL; the key in it shows that the URL is ours.
+    // The audience is the registered URL. Its key shows that the URL belongs to this receiver.
     if (audience?.includes(this.key) !== true) return 'invalid';
     try {
       await verifyBodySignature(given, body, { keys, audience, now: this.#options.now() });
