@@ -10,10 +10,10 @@ import { LegateError, toLegateError } from '../protocol/index.ts';
 import { admit, authenticate, type Service } from '../service/index.ts';
 import type { CallStatus } from './status.ts';
 
-/** An admitted call. Dispose of it once it is answered. */
+/** An admitted call. The handler disposes of it after the response. */
 export interface AdmittedCall extends Disposable {
   readonly caller: Caller;
-  /** A program on this machine called, not through a proxy. */
+  /** Whether a program on this machine called directly, not through a proxy. */
   readonly isLocal: () => boolean;
   readonly headers: ReturnType<typeof headersOf>;
   /** The remote address of the connection. */
@@ -21,13 +21,13 @@ export interface AdmittedCall extends Disposable {
 }
 
 /**
- * Authenticates callers and takes their permits before the request is read: until then an unknown
- * caller can fill no more than the flow-control window of its connection. A request that does not
- * arrive in time is refused.
+ * Authenticates callers and acquires their permits before the request is read. Until then an unknown
+ * caller can fill at most the flow-control window of its connection. A request that does not arrive in
+ * time is refused.
  *
  * A call is **waiting** until its caller is admitted, then **arriving** until its request is complete,
- * then **taken** by its handler, which releases the permit. A call that ends before it is taken
- * releases its permit itself.
+ * then **taken** by its handler, which releases the permit. The interceptor releases the permit of a call
+ * that is cancelled before it is taken.
  */
 export class CallAdmission {
   readonly #service: Service;
@@ -38,7 +38,7 @@ export class CallAdmission {
   constructor(options: {
     readonly service: Service;
     readonly fail: (thrown: unknown) => CallStatus;
-    /** Longest time a request may take to arrive, in milliseconds. */
+    /** Timeout for receiving a request, in milliseconds. */
     readonly arrivalTimeoutMs: number;
   }) {
     this.#service = options.service;
@@ -79,7 +79,7 @@ export class CallAdmission {
     });
   };
 
-  /** The admission of a call whose request has arrived. The handler disposes of it. */
+  /** Returns the admission of a call whose request has arrived. The handler disposes of it. */
   take(metadata: Metadata): AdmittedCall {
     const admitted = this.#admitted.get(metadata);
     if (admitted === undefined) throw new TypeError('the call was not admitted');
@@ -121,14 +121,14 @@ function late(): LegateError {
   return new LegateError('REQUEST_TIMEOUT', 'the request did not arrive in time');
 }
 
-/** The client certificate, if the configured authorities signed it. */
+/** The verified client certificate. */
 function peerOf(call: ServerInterceptingCallInterface): TlsPeer | undefined {
   const { sslPeerCertificate: certificate } = call.getAuthContext();
   if (certificate === undefined) return undefined;
   return tlsPeer({ authorized: true, getPeerCertificate: () => certificate });
 }
 
-/** Metadata as HTTP headers, without binary values. */
+/** Converts metadata to HTTP headers, without binary values. */
 function headersOf(metadata: Metadata): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = {};
   for (const [name, values] of Object.entries(metadata.toJSON())) {

@@ -17,13 +17,13 @@ import type { CallAdmission } from './admission.ts';
 import type { RpcMethod } from './methods.ts';
 import { metadataOf } from './status.ts';
 
-/** What answering a call needs. */
+/** The dependencies of a call. */
 export interface CallContext {
   readonly service: Service;
   readonly admission: CallAdmission;
-  /** Bytes of a stream buffered for a slow caller. */
+  /** Maximum number of bytes buffered for a slow reader of a stream. */
   readonly maxBufferedBytes: number;
-  /** Aborts when the server has drained; streams that are still open then end. */
+  /** Aborts when the server has drained. Open streams then end. */
   readonly closing: AbortSignal;
 }
 
@@ -67,7 +67,7 @@ export function answerStream(
   });
 }
 
-/** Sends events at the pace of the caller. True when the stream was sent to its last event. */
+/** Sends events as fast as the caller reads. Returns true if the last event was sent. */
 export async function sendEvents(
   stream: Pick<EventStream, 'next'>,
   writer: BufferedWriter,
@@ -93,7 +93,7 @@ interface Sink {
  * Writes messages to one caller. At most `limit` bytes beyond one message are buffered; `send` resolves
  * once the buffer is below the limit, or the call has ended.
  *
- * grpc-js applies backpressure by the number of messages, whatever their size, so this counts bytes.
+ * grpc-js applies backpressure by the number of messages and ignores their size, so this counts bytes.
  */
 export class BufferedWriter {
   readonly #sink: Sink;
@@ -113,7 +113,7 @@ export class BufferedWriter {
     });
   }
 
-  /** The caller cancelled, or its deadline passed. */
+  /** Whether the caller cancelled, or its deadline passed. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -176,7 +176,7 @@ function encodeEvent(method: RpcMethod, dialect: Dialect, { body, isLast }: Stre
   return encode(method, isModel ? body.value : dialect.streamResponse.encode(body.value, isLast));
 }
 
-/** Throws for JSON nested deeper than the 100 levels that protobuf readers accept. */
+/** Throws for JSON nested deeper than 100 levels, the limit of protobuf readers. */
 function encode(method: RpcMethod, json: unknown): Buffer {
   try {
     return method.response.encode(json);

@@ -8,12 +8,12 @@ import { loadPackages, type WireType } from './proto-json.ts';
 
 /** One method of one of the two services. */
 export interface RpcMethod {
-  /** As in the HTTP/2 request: `/package.Service/Method`. */
+  /** The path of the HTTP/2 request: `/package.Service/Method`. */
   readonly path: string;
   readonly operation: Operation;
   readonly version: ProtocolVersion;
   readonly streams: boolean;
-  /** The JSON is the dialect's: 1.x, or 0.3 in the form of REST. */
+  /** Converts the JSON of the dialect: 1.x, or 0.3 as in REST. */
   readonly request: WireType;
   readonly response: WireType;
 }
@@ -52,7 +52,7 @@ const v1Names: { readonly [operation in Operation]: Names } = {
   getExtendedAgentCard: named('GetExtendedAgentCard', 'GetExtendedAgentCardRequest', 'AgentCard'),
 };
 
-/** 0.3 cannot list tasks, and has other names for some operations. */
+/** 0.3 has no operation to list tasks, and different names for some operations. */
 const { listTasks: _, ...shared } = v1Names;
 const v03Names: { readonly [operation in Exclude<Operation, 'listTasks'>]: Names } = {
   ...shared,
@@ -88,11 +88,11 @@ export async function loadMethods(): Promise<readonly RpcMethod[]> {
   ];
 }
 
-// The 0.3 service differs from 0.3 over REST, whose dialect it otherwise shares: in its proto an absent
-// number or boolean cannot be told from 0 or false, and the card has the form of 1.x where JSON readers
-// of 0.3 expect their own.
+// The 0.3 service shares the dialect of 0.3 over REST, with two differences. Its proto does not distinguish
+// an absent number or boolean from 0 or false. Its card has the form of 1.x, while JSON readers of 0.3
+// expect the form of 0.3.
 
-/** The requests of an operation, with what their absences mean. */
+/** Decodes the requests of an operation, with the meaning of absent fields. */
 function legacyRequest(operation: Operation, wire: WireType): WireType {
   switch (operation) {
     case 'sendMessage':
@@ -105,7 +105,7 @@ function legacyRequest(operation: Operation, wire: WireType): WireType {
   }
 }
 
-/** The responses of an operation, as their messages have them. */
+/** Encodes the responses of an operation with the field names of the 0.3 messages. */
 function legacyResponse(operation: Operation, wire: WireType): WireType {
   if (operation !== 'getExtendedAgentCard') return wire;
   return { ...wire, encode: (json) => wire.encode(writeCard(json as AgentCard)) };
@@ -119,7 +119,7 @@ interface SendJson {
   readonly configuration?: LengthJson & { readonly blocking?: boolean };
 }
 
-/** Without a configuration the caller did not ask for an answer at once; with one, `false` is not written. */
+/** Within a configuration, protobuf omits `blocking: false`. Without a configuration the default applies. */
 function readSend(json: SendJson): SendJson {
   const { configuration } = json;
   if (configuration === undefined) return json;

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { LegateError, type ProtocolVersion } from '../protocol/index.ts';
 import { bytes, type Converter, wellKnown } from './well-known.ts';
 
-/** One type of message on the wire, seen as ProtoJSON. */
+/** One message type, converted between protobuf bytes and ProtoJSON. */
 export interface WireType {
-  /** Throws `PARSE_ERROR` for bytes of another message. */
+  /** Throws `PARSE_ERROR` for bytes that are not a message of this type. */
   decode(bytes: Buffer): unknown;
   encode(json: unknown): Buffer;
 }
 
-/** What of a `DescriptorProto` is looked at. */
+/** The fields of a `DescriptorProto` that are read. */
 interface MessageDescriptor {
   readonly name: string;
   readonly field: readonly FieldDescriptor[];
@@ -29,7 +29,7 @@ interface FieldDescriptor {
   readonly typeName: string;
 }
 
-/** A field that is not the same in JSON as it is in the decoded message. */
+/** A field that differs between JSON and the decoded message. */
 interface SpecialField {
   readonly name: string;
   readonly jsonName: string;
@@ -39,9 +39,9 @@ interface SpecialField {
 type MessageDefinition = MessageTypeDefinition<object, object>;
 
 /**
- * The messages of one protobuf package as ProtoJSON. How a message differs from its JSON (structs,
- * values, times, bytes, names) is worked out once for each type, from its descriptor; what does not
- * differ is not touched.
+ * Converts the messages of one protobuf package to and from ProtoJSON. The differences between a message
+ * and its JSON (structs, values, times, bytes, names) are derived once for each type from its descriptor.
+ * Other fields are passed unchanged.
  */
 export class ProtoPackage {
   readonly #definitions: PackageDefinition;
@@ -49,7 +49,7 @@ export class ProtoPackage {
   readonly #jsonNames: Readonly<Record<string, string>>;
   readonly #converters = new Map<string, Converter | undefined>();
 
-  /** `jsonNames`: by `Type.field`, where JSON has another name than the field. */
+  /** `jsonNames`: the JSON names of fields, by `Type.field`, if they differ from the field names. */
   constructor(
     definitions: PackageDefinition,
     name: string,
@@ -60,7 +60,7 @@ export class ProtoPackage {
     this.#jsonNames = jsonNames;
   }
 
-  /** The type of a name, without its package, or of the full name of a well-known one. */
+  /** Finds a type by its name without the package, or by the full name of a well-known type. */
   wire(type: string): WireType {
     const definition = this.#find(this.#resolve(type));
     if (definition === undefined) throw new TypeError(`${this.#name} has no message ${type}`);
@@ -82,7 +82,7 @@ export class ProtoPackage {
     };
   }
 
-  /** The full name of a type: names are looked for in the package, then in those around it. */
+  /** The full name of a type, searched in the package, then in its parent packages. */
   #resolve(type: string): string {
     const scopes = this.#name.split('.');
     for (let length = scopes.length; length > 0; length -= 1) {
@@ -97,7 +97,7 @@ export class ProtoPackage {
     return found !== undefined && 'serialize' in found ? (found as MessageDefinition) : undefined;
   }
 
-  /** Undefined for a type that is the same in JSON. No type of ours contains itself. */
+  /** Undefined for a type that is the same in JSON. The A2A types are not recursive. */
   #converter(type: string): Converter | undefined {
     const fullName = this.#resolve(type);
     const known = wellKnown[fullName] ?? this.#converters.get(fullName);
@@ -178,7 +178,7 @@ function mapConverter(item: Converter): Converter {
   };
 }
 
-/** Decodes only the fields that are on the wire, with the names and values of ProtoJSON. */
+/** Decodes only the fields that were sent, with the names and values of ProtoJSON. */
 const loadOptions: Options = { keepCase: false, longs: Number, enums: String };
 
 /** Fields with a `json_name`, which the loader ignores. */

@@ -8,31 +8,31 @@ import {
 import type { Service, TlsFiles } from '../service/index.ts';
 import { type Logger, loggerOption } from '../telemetry/index.ts';
 
-/** Bounds of gRPC calls. */
+/** Limits of gRPC calls. */
 export interface GrpcLimits {
-  /** Largest request, in bytes, before and after it is decompressed. @default the service's `maxBodyBytes` */
+  /** Largest request in bytes, before and after decompression. @default the service's `maxBodyBytes` */
   readonly maxMessageBytes: number;
-  /** Longest time a request may take to arrive, in milliseconds. @default the service's `bodyTimeoutMs` */
+  /** Timeout for receiving a request, in milliseconds. @default the service's `bodyTimeoutMs` */
   readonly arrivalTimeoutMs: number;
   /** Concurrent calls on one connection. @default 1_000 */
   readonly maxConcurrentCalls: number;
-  /** Bytes of a stream buffered for a slow caller. @default 64 KiB */
+  /** Maximum number of bytes buffered for a slow reader of a stream. @default 64 KiB */
   readonly maxBufferedBytes: number;
-  /** Interval of keep-alive pings on silent connections, in milliseconds. @default 60_000 */
+  /** Interval of keep-alive pings on idle connections, in milliseconds. @default 60_000 */
   readonly keepAliveMs: number;
   /** How long a connection without calls stays open, in milliseconds. @default 300_000 */
   readonly maxIdleMs: number;
 }
 
-/** Where gRPC listens, and its bounds. */
+/** The address and the limits of the gRPC server. */
 export interface ServeGrpcOptions {
   /** @default 0, any free port */
   readonly port?: number;
   /** @default '127.0.0.1' */
   readonly host?: string;
-  /** Where callers reach it, as `host:port`, for the card. @default its host and port */
+  /** The address for callers in the card, as `host:port`. @default its host and port */
   readonly url?: string;
-  /** Serves TLS; the files are read again when they change. */
+  /** Serves TLS; the server reloads the files when they change. */
   readonly tls?: TlsFiles;
   /** Listens on addresses that other machines can reach without authenticating callers. @default false */
   readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
@@ -73,9 +73,9 @@ export interface GrpcServer extends AsyncDisposable {
 
 /**
  * Serves an agent over gRPC beside HTTP, with the services of A2A 1.0 (`lf.a2a.v1`) and 0.3 (`a2a.v1`)
- * on one port, and lists it in the agent's card while it is open. Clients that request the card
- * during the start of gRPC get the card that lists it. Callers are authenticated and limited as
- * over HTTP. grpc-js is loaded by this call. Close the server before the router.
+ * on one port, and lists it in the agent's card while it is open. Requests of the card wait until gRPC
+ * has started, so they get the card that lists it. Callers are authenticated and limited as over HTTP.
+ * This call loads grpc-js. Close the server before the router.
  * @example
  * await using server = await serve(agent, { port: 8080 });
  * await using grpcServer = await serveGrpc(server.router, { port: 50051 });
@@ -135,7 +135,7 @@ async function openGrpc(service: Service, options: ServeGrpcOptions): Promise<Gr
   return { port: server.port, url, interfaces, close, [Symbol.asyncDispose]: () => close() };
 }
 
-/** A `Channel` of the HTTP server, as far as gRPC needs one. */
+/** The part of `Channel` of the HTTP server that gRPC uses. */
 export interface GrpcChannel {
   readonly name: string;
   mount(host: { readonly service: Service }): Promise<{ readonly drain: GrpcServer['close'] }>;
@@ -156,7 +156,7 @@ export function grpcChannel(options: ServeGrpcOptions = {}): GrpcChannel {
   };
 }
 
-/** 1.0 goes before 0.3, and neither before the HTTP interfaces of its version. */
+/** Adds interfaces: 1.0 before 0.3, each after the HTTP interfaces of its version. */
 function listing(card: AgentCard, added: readonly AgentInterface[]): AgentCard {
   const { signatures: _, supportedInterfaces: known, ...rest } = card;
   const isLegacy = ({ protocolVersion }: AgentInterface): boolean => protocolVersion === '0.3';
@@ -179,7 +179,7 @@ function unlisting(card: AgentCard, removed: readonly AgentInterface[]): AgentCa
   return { ...rest, supportedInterfaces: supportedInterfaces.filter((item) => !isOurs(item)) };
 }
 
-/** A server that listens everywhere is reached here by its local name. */
+/** The host to show. A server that listens on all addresses is shown as localhost. */
 function shownHost(host: string): string {
   if (['0.0.0.0', '::', '127.0.0.1', '[::]'].includes(host)) return 'localhost';
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;

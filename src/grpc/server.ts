@@ -76,7 +76,7 @@ export async function startServer(options: {
   }
 }
 
-/** Messages stay bytes until their caller is authenticated, so requests of unknown callers are never parsed. */
+/** Messages stay bytes until their caller is authenticated: requests of unknown callers are never parsed. */
 const asBytes = (bytes: Buffer): Buffer => bytes;
 
 function register(server: Server, context: CallContext, method: RpcMethod, fail: Fail): void {
@@ -147,12 +147,12 @@ function bind(
   });
 }
 
-/** How long streams may take to send their buffered events, in milliseconds. */
+/** How long the server waits for streams to send their buffered events, in milliseconds. */
 const flushMs = 1_000;
 
 /**
- * Accepts no new calls (GOAWAY) and waits up to `graceMs` for calls in flight. Streams that are still
- * open when the engine is idle are then ended; their callers resume on another replica.
+ * Accepts no new calls (GOAWAY) and waits up to `graceMs` for calls in flight. When the engine is idle, it
+ * ends the open streams; their callers resume on another replica.
  */
 async function shutDown(
   server: Server,

@@ -11,7 +11,7 @@ import {
 } from '../protocol/index.ts';
 import { loadStatusPackage, type WireType } from './proto-json.ts';
 
-/** How a call ends, as gRPC has it. */
+/** The gRPC status of a failed call. */
 export interface CallStatus {
   readonly code: number;
   readonly details: string;
@@ -20,7 +20,7 @@ export interface CallStatus {
 
 const detailsKey = 'grpc-status-details-bin';
 const typePrefix = 'type.googleapis.com/google.rpc.';
-/** Peers take headers of a few KiB, and the text is in two of them: what is longer is cut. */
+/** Peers accept headers of a few KiB, and two headers contain the text, so longer texts are cut. */
 const maxTextLength = 500;
 
 interface WireStatus {
@@ -29,16 +29,16 @@ interface WireStatus {
   readonly details?: readonly WireAny[];
 }
 
-/** The loader's own definition of it keeps the name of this field as it is. */
+/** The loader's built-in definition keeps the snake-case name of this field. */
 interface WireAny {
   readonly type_url?: string;
   readonly value?: string;
 }
 
-/** Errors as gRPC statuses: code and text, and all that is known of the error in its details. */
+/** Converts errors to gRPC statuses and back. The details contain the fields of the error. */
 export class Statuses {
   readonly #status: WireType;
-  /** By the name after `google.rpc.`. */
+  /** Detail types by the name after `google.rpc.`. */
   readonly #details: ReadonlyMap<string, WireType>;
 
   private constructor(status: WireType, details: ReadonlyMap<string, WireType>) {
@@ -55,11 +55,11 @@ export class Statuses {
     );
   }
 
-  /** Anything thrown, as a caller may see it. */
+  /** Converts a thrown value to the status that the caller gets. */
   of(thrown: unknown, profile?: ErrorProfile): CallStatus {
     const error = toPublicError(thrown);
     const code = numbers[statusOf(error.code, profile).grpc];
-    // The header is percent-encoded, which half a surrogate pair cannot be.
+    // The header is percent-encoded, which fails for half a surrogate pair.
     const message = error.message.slice(0, maxTextLength).toWellFormed();
     const metadata = metadataOf(errorHeaders(error));
     const details = errorDetails(error).flatMap((detail) => this.#encodeDetail(detail));
@@ -67,7 +67,7 @@ export class Statuses {
     return { code, details: message, metadata };
   }
 
-  /** The error that a status describes; undefined where it has no details to know it by. */
+  /** Decodes the error from the details of a status; undefined without details. */
   read(metadata: Metadata): LegateError | undefined {
     const [value] = metadata.get(detailsKey);
     if (!Buffer.isBuffer(value)) return undefined;
@@ -101,14 +101,14 @@ export class Statuses {
   }
 }
 
-/** ProtoJSON writes a duration in seconds, `1.5s`. */
+/** Converts a duration of ProtoJSON in seconds, `1.5s`. */
 function durationOf(text: string): object {
   const value = Number.parseFloat(text);
   const seconds = Math.floor(value);
   return { seconds, nanos: Math.round((value - seconds) * 1e9) };
 }
 
-/** Headers as metadata; values that metadata cannot carry are left out. */
+/** Converts headers to metadata. Drops values that are not printable ASCII. */
 export function metadataOf(
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): Metadata {

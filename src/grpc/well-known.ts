@@ -1,8 +1,7 @@
 import type { JsonValue } from '../protocol/index.ts';
 
 /**
- * The well-known types of protobuf, between the plain objects that the wire is decoded to and the
- * JSON that ProtoJSON has for them.
+ * Converts a well-known type of protobuf between the decoded plain object and its ProtoJSON form.
  */
 export interface Converter {
   toJson(value: unknown): unknown;
@@ -13,7 +12,7 @@ interface WireStruct {
   readonly fields?: Readonly<Record<string, WireValue>>;
 }
 
-/** At most one member; none is what a writer made who set no kind, and it is read as null. */
+/** Has at most one member. A value without a kind is read as null. */
 interface WireValue {
   readonly nullValue?: unknown;
   readonly numberValue?: number;
@@ -28,7 +27,7 @@ interface WireTimestamp {
   readonly nanos?: number;
 }
 
-// The decoder of the wire bounds how deep values nest, and so bounds the recursion here.
+// The protobuf decoder limits the nesting of values, and therefore the recursion here.
 
 function structToJson(struct: WireStruct): Record<string, unknown> {
   const object: Record<string, unknown> = {};
@@ -74,7 +73,7 @@ function valueFromJson(json: JsonValue): WireValue {
   return { structValue: structFromJson(json as { readonly [name: string]: JsonValue }) };
 }
 
-/** A time that no date can express comes out as text that is not a time, for the decoder to refuse. */
+/** Converts a time outside the range of `Date` to text that the decoder of the dialect refuses. */
 function timestampToJson({ seconds = 0, nanos = 0 }: WireTimestamp): string {
   const date = new Date(seconds * 1000 + Math.floor(nanos / 1e6));
   return Number.isNaN(date.getTime()) ? `${seconds}s` : date.toISOString();
@@ -86,9 +85,9 @@ function timestampFromJson(time: string): WireTimestamp {
   return { seconds, nanos: (milliseconds - seconds * 1000) * 1e6 };
 }
 
-// Methods, so that a converter names the type that the descriptor of its field guarantees.
+// Converters declare the parameter types that the descriptor guarantees. Only methods allow this.
 
-/** By the full names of their types. */
+/** Converters by the full names of their types. */
 export const wellKnown: { readonly [type: string]: Converter } = {
   'google.protobuf.Struct': { toJson: structToJson, fromJson: structFromJson },
   'google.protobuf.Value': { toJson: valueToJson, fromJson: valueFromJson },

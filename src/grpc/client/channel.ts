@@ -14,7 +14,7 @@ import { type ByteRequest, Connection } from './connection.ts';
 import { endpointOf } from './endpoint.ts';
 import type { GrpcTls } from './grpc-binding.ts';
 
-/** What all connections have in common: the services, and the shape of errors. */
+/** The methods and error details that all connections share. */
 export interface Services {
   readonly methods: readonly RpcMethod[];
   readonly statuses: Statuses;
@@ -33,7 +33,7 @@ export interface ChannelParts {
   readonly services: Services;
 }
 
-/** One of the two services of one peer, spoken to in JSON. */
+/** A channel to one of the two services of one peer, with JSON requests and responses. */
 export class GrpcChannel implements BindingChannel {
   readonly #chosen: ChosenInterface;
   readonly #methods: ReadonlyMap<Operation, RpcMethod>;
@@ -116,7 +116,7 @@ function decode({ response }: RpcMethod, bytes: Buffer, { target }: ByteRequest)
   }
 }
 
-/** The 0.3 service wants the configuration beside the name of its task, and the id by itself. */
+/** The 0.3 service expects the name of the task and the id of the configuration in separate fields. */
 function legacyCreate(config: { readonly name: string }): object {
   const [, parent = '', configId = ''] =
     /^(tasks\/.*)\/pushNotificationConfigs\/([^/]*)$/s.exec(config.name) ?? [];

@@ -23,17 +23,17 @@ export interface ConnectionParts {
 
 /** A request as bytes. */
 export interface ByteRequest {
-  /** As in the HTTP/2 request: `/package.Service/Method`. */
+  /** The path of the HTTP/2 request: `/package.Service/Method`. */
   readonly path: string;
   readonly bytes: Buffer;
-  /** For errors: what was asked, and where. */
+  /** The operation and the peer, for errors. */
   readonly target: string;
 }
 
 /**
- * The connection to one peer, shared by all calls. It is made with the first of them, and made again
- * after it broke; without calls it keeps no process alive. Once it is **closing**, calls under way
- * come to their ends, and the last of them **closes** it.
+ * The connection to one peer, shared by all calls. grpc-js connects on the first call and reconnects after
+ * a failure. Without calls the connection does not keep the process alive. While it is **closing**, calls
+ * in flight continue, and the last one **closes** it.
  */
 export class Connection {
   readonly #client: Client;
@@ -48,11 +48,11 @@ export class Connection {
     this.#client = new Client(endpoint.target, isEncrypted ? secured(tls) : plain(), {
       ...endpoint.options,
       'grpc.max_receive_message_length': Math.max(limits.maxBodySize, limits.maxEventSize),
-      // The client repeats, and knows what may be.
+      // The A2A client retries; it can tell which requests are safe to repeat.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
       'grpc.enable_channelz': 0,
-      // A failed lookup by another call does not delay this one.
+      // The failed DNS lookup of another client must not delay this one.
       'grpc.use_local_subchannel_pool': 1,
     });
   }
@@ -91,7 +91,7 @@ export class Connection {
     });
   }
 
-  /** Resolves with the first event: what is known to fail before is an error and no stream. */
+  /** Resolves with the first event. Rejects if the call fails before the stream opens. */
   async stream(request: ByteRequest, call: BindingCall): Promise<AsyncIterable<Buffer>> {
     let hasStarted = false;
     const events = this.#events(request, call, () => {
@@ -102,7 +102,7 @@ export class Connection {
     try {
       first = await events.next();
     } catch (error) {
-      // A connection that breaks after the peer took the request did open, which the reader learns.
+      // A connection that fails after the peer sent headers had opened, so the reader gets the error.
       if (!hasStarted || !isBreak(error)) throw error;
       failure = error;
     }
@@ -149,7 +149,7 @@ export class Connection {
       callOptions(call),
     );
     sent.on('metadata', onStart);
-    // Cancelling makes an error after the last reader has left.
+    // Cancelling emits an error after the last reader has stopped.
     sent.on('error', () => undefined);
     const cancel = (): void => sent.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
@@ -163,7 +163,7 @@ export class Connection {
       signal?.removeEventListener('abort', cancel);
       sent.cancel();
     }
-    // An abort may look like an end.
+    // grpc-js can end the stream without an error after an abort.
     signal?.throwIfAborted();
   }
 
@@ -203,7 +203,7 @@ function callOptions({ timeoutMs }: BindingCall): CallOptions {
   return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 }
 
-/** What belongs to a connection and not to a request; HTTP/2 refuses it. */
+/** Headers of a connection, which HTTP/2 refuses in requests. */
 const unsent = new Set([
   'connection',
   'content-length',
@@ -215,7 +215,7 @@ const unsent = new Set([
   'upgrade',
 ]);
 
-/** A value that cannot be sent is refused without being quoted, for it may be a secret. */
+/** Errors for invalid values don't quote them: a value can be a secret. */
 function metadataOf(headers: Headers): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of headers) {

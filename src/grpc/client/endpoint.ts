@@ -12,8 +12,8 @@ const schemes: Readonly<Record<string, 'http' | 'https'>> = {
 };
 
 /**
- * Parses the address of a card: `host:port`, with TLS except on loopback, or a URL whose scheme decides.
- * Undefined for other addresses: credentials in a URL would end up in logs, and a gRPC service has no
+ * Parses the address of a card: `host:port`, with TLS except on loopback, or a URL, whose scheme selects
+ * TLS. Undefined for other addresses: credentials in a URL would appear in logs, and a gRPC service has no
  * path.
  */
 export function locate(address: string): URL | undefined {
@@ -22,7 +22,7 @@ export function locate(address: string): URL | undefined {
   const url = text === undefined ? null : URL.parse(text);
   if (url === null || url.port === '0' || url.href !== `${url.origin}/`) return undefined;
   if (!bare || !isLoopbackHost(url.hostname)) return url;
-  // Parsed again, since changing the protocol of a URL drops a port 443.
+  // Parsed again, because changing the protocol of a URL drops port 443.
   return URL.parse(`http://${address}`) ?? undefined;
 }
 
@@ -42,8 +42,8 @@ export interface Endpoint {
 const dnsTimeout = 5_000;
 
 /**
- * The target of a connection. Under a policy it is the list of checked addresses, IPv4 first: a second
- * lookup of the name could return others.
+ * The target of a connection. With a policy it is the list of checked addresses, IPv4 first: a second
+ * lookup of the name could return different addresses.
  */
 export async function endpointOf(url: URL, policy: UrlPolicy | undefined): Promise<Endpoint> {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
@@ -51,7 +51,7 @@ export async function endpointOf(url: URL, policy: UrlPolicy | undefined): Promi
   const host = url.hostname;
   if (policy === undefined) {
     return {
-      // With the scheme of the resolver, since a host could have the name of one.
+      // With the scheme of the resolver, because a host name could equal such a scheme.
       target: `dns:${host}:${port}`,
       // A proxy would receive plain-text calls that are meant for this machine.
       options: { 'grpc.enable_http_proxy': scheme === 'https' ? 1 : 0 },

@@ -2,14 +2,14 @@ import { type Metadata, status } from '@grpc/grpc-js';
 import { type ErrorCode, fromRestError, LegateError } from '../../protocol/index.ts';
 import type { Statuses } from '../status.ts';
 
-/** What of gRPC's own errors is looked at. */
+/** The fields of grpc-js errors that are read. */
 interface CallError {
   readonly code?: number;
   readonly details?: string;
   readonly metadata?: Metadata;
 }
 
-/** Error codes by gRPC status, for errors without details. Other statuses are not answers of A2A. */
+/** Error codes by gRPC status, for errors without details. Other statuses are invalid A2A responses. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   [status.CANCELLED]: 'PEER_UNREACHABLE',
   [status.INVALID_ARGUMENT]: 'INVALID_PARAMS',
@@ -30,8 +30,8 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
 const maxTextLength = 500;
 
 /**
- * The error that the end of a call stands for: known by its details, then by the name of an error
- * at the beginning of its text, which peers of 0.3 put there, then by its status.
+ * Converts the failure of a call to an error: by its details, else by the error name at the start of its
+ * text, which peers of 0.3 send, else by its status.
  */
 export function failureOf(thrown: unknown, statuses: Statuses, target: string): LegateError {
   if (thrown instanceof LegateError) return thrown;
@@ -41,14 +41,14 @@ export function failureOf(thrown: unknown, statuses: Statuses, target: string): 
   const reported = reportedBy(error, statuses) ?? namedBy(text);
   const meant = codeOfStatus[code] ?? 'PEER_INVALID';
   if (reported !== undefined) {
-    // A peer that has no code for what happened still has the right status.
+    // A peer without a specific error code can still send a specific status.
     if (reported.code !== 'INTERNAL' || meant === 'PEER_INVALID') return reported;
     if (meant === 'INTERNAL') return reported;
     return new LegateError(meant, reported.message, { cause: reported });
   }
   const made = madeHere(text);
   const ended = `${target} ${wordsFor(made ?? meant)}`;
-  // Without the cause, which holds all that the peer sent, and so perhaps what was sent to it.
+  // Without the cause: it contains the peer's response, which can repeat the request.
   return new LegateError(made ?? meant, text === '' ? ended : `${ended}: ${text}`, {
     metadata: { status: status[code] ?? String(code) },
   });
@@ -58,7 +58,7 @@ function reportedBy({ metadata }: CallError, statuses: Statuses): LegateError | 
   try {
     return metadata === undefined ? undefined : statuses.read(metadata);
   } catch {
-    // Details that are none; the status remains.
+    // Invalid details: the status decides.
     return undefined;
   }
 }
@@ -70,7 +70,7 @@ function namedBy(text: string): LegateError | undefined {
   return named.code === 'INTERNAL' ? undefined : named;
 }
 
-/** Statuses that no peer sent: gRPC makes them of answers and connections that were not in order. */
+/** Codes for statuses that grpc-js generates for invalid responses and broken connections. */
 function madeHere(text: string): ErrorCode | undefined {
   if (text.startsWith('Received RST_STREAM')) return 'PEER_UNREACHABLE';
   if (/^Received (?:HTTP status code (?!401|403|429|50[234])|message larger)/.test(text)) {

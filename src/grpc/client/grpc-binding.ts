@@ -7,7 +7,7 @@ import { locate } from './endpoint.ts';
 
 /** TLS of connections, PEM. */
 export interface GrpcTls {
-  /** Authorities to trust. @default those of Node */
+  /** Certificate authorities to trust. @default those of Node */
   readonly ca?: string;
   /** The client certificate. */
   readonly certificate?: string;
@@ -23,16 +23,16 @@ export interface GrpcTls {
  * const client = await connect('https://agent.example', { bindings: [grpcBinding(options)] });
  */
 export interface GrpcBindingOptions {
-  /** PEM texts, or the files of `clientTls`: calls after a change use the new ones. */
+  /** PEM texts, or the files of `clientTls`. Calls after a change of the files use the new ones. */
   readonly tls?: GrpcTls | ClientTls | undefined;
-  /** Which addresses may be called, as a guarded `fetch` has it for HTTP. @default any */
+  /** The addresses that calls can reach, like the policy of a guarded `fetch` for HTTP. @default any */
   readonly policy?: UrlPolicy | undefined;
 }
 
 /**
- * Lets a client, `remoteAgent` and sub agents call agents over gRPC, in 1.0 and 0.3. gRPC is loaded
- * with the first call. Calls to `host:port` use TLS, except on loopback;
- * `grpc://` and `http://` are plain text, `grpcs://` and `https://` TLS.
+ * Lets a client, `remoteAgent` and sub agents call agents over gRPC, in 1.0 and 0.3. The first call loads
+ * grpc-js. Calls to `host:port` use TLS, except on loopback. `grpc://` and `http://` are plain text,
+ * `grpcs://` and `https://` use TLS.
  * @example const client = await connect(url, { bindings: [grpcBinding()], binding: 'GRPC' })
  */
 export function grpcBinding({ tls = {}, policy }: GrpcBindingOptions = {}): ClientBinding {
@@ -58,8 +58,8 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Opens a channel with the first call and keeps it until it is closed, its certificates have changed or it
- * cannot reach the peer. The next call then opens another and resolves the peer's name again.
+ * Opens a channel on the first call and keeps it until it is closed, its certificates change or it can't
+ * reach the peer. The next call then opens another channel and resolves the peer's name again.
  */
 export class LazyChannel implements BindingChannel {
   readonly #open: (tls: GrpcTls) => Promise<BindingChannel>;
@@ -94,7 +94,7 @@ export class LazyChannel implements BindingChannel {
     use: (channel: BindingChannel) => Promise<T>,
   ): Promise<T> {
     const tls = await this.#tls();
-    // A channel that is replaced ends once its calls are over.
+    // A replaced channel closes after its last call.
     if (this.#opened?.tls !== tls) this.close();
     const opened = (this.#opened ??= { tls, channel: this.#open(tls) });
     try {
