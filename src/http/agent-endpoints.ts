@@ -95,7 +95,7 @@ export async function mountAgent(
   return { handler: createHandler(service, handling), engine, cards, auth, service };
 }
 
-/** Disposes of channels in reverse order. Returns the drains of transports, which run in parallel with turns. */
+/** Disposes of channels in reverse order. Returns the running drains of transports. */
 export async function release(
   mounted: MountedChannel[],
   grace: Parameters<Drain>[0],

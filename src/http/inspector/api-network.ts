@@ -57,7 +57,7 @@ function noDirectory(): LegateError {
 /** Maximum numbers of tasks and deliveries counted, latest first. */
 const maxTasks = 500;
 const maxDeliveries = 500;
-/** Maximum numbers of conversations with counted sub agent calls, latest first, and of entries read from each. */
+/** Maximum number of conversations whose sub agent calls are counted, latest first, and entries of each. */
 const maxContexts = 20;
 const maxEntries = 200;
 
