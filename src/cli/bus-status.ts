@@ -14,7 +14,7 @@ import { createLogger } from './logger.ts';
 import { alignColumns } from './print.ts';
 import { usage } from './usage.ts';
 
-/** One queue, and what is known of it. */
+/** The status of one queue. Fields that only the management API provides are optional. */
 interface QueueStatus {
   readonly queue: string;
   readonly agent?: string;
@@ -22,7 +22,7 @@ interface QueueStatus {
   readonly unacknowledged?: number;
   readonly consumers: number;
   readonly deadLetters: number;
-  /** Of the oldest message, in seconds. */
+  /** The age of the oldest message, in seconds. */
   readonly oldestSeconds?: number;
 }
 
@@ -51,7 +51,7 @@ export async function busStatus(agents: readonly string[], options: StatusOption
     return;
   }
   console.log(`RabbitMQ ${bus.brokerVersion ?? ''}`);
-  // Agents first, then the queues of processes.
+  // Queues of agents first, then queues of processes.
   const hasAgent = ({ agent }: QueueStatus): number => (agent === undefined ? 0 : 1);
   printTable(rows.toSorted((a, b) => hasAgent(b) - hasAgent(a)));
   if (managed instanceof LegateError) {
@@ -59,7 +59,7 @@ export async function busStatus(agents: readonly string[], options: StatusOption
   }
 }
 
-/** The queues that the management API lists, or why there is none. */
+/** The queues that the management API lists, or the error if it is unavailable. */
 export async function managedQueues(
   { bus, directory }: Endpoints,
   { managementUrl }: Pick<StatusOptions, 'managementUrl'>,
@@ -74,10 +74,10 @@ export async function managedQueues(
   }
 }
 
-/** Queues of this bus, except those of retries and dead letters, and those of other software. */
+/** Whether a queue belongs to this bus and is not a retry or dead-letter queue. */
 function isMain(name: string, listed: readonly BrokerQueue[]): boolean {
   const isOurs = name.startsWith('legate.') || name.startsWith('rockbot.');
-  // Agents of both dialects may share the broker.
+  // Agents of both dialects can share the broker.
   const [, owner] = /^(.+)\.(?:dead|dlq|retry\.\d+)$/.exec(name) ?? [];
   return isOurs && !listed.some((other) => other.name === owner);
 }
@@ -88,7 +88,7 @@ async function statusOf(
   listed: readonly BrokerQueue[],
   { oldest: looksUp = false }: StatusOptions,
 ): Promise<QueueStatus> {
-  // The management API is behind by some seconds.
+  // The data of the management API is some seconds old, so the queue is inspected too.
   const state = await bus.inspect(queue).catch((error: unknown) => {
     // Exclusive queues belong to another connection.
     if (listed.some(({ name }) => name === queue)) return undefined;

@@ -32,7 +32,7 @@ import { createLogger } from './logger.ts';
 import { alignColumns, oneLine, printResult } from './print.ts';
 import { usage } from './usage.ts';
 
-/** Declares the queues of an agent that does not run yet. */
+/** Declares the queues of an agent before its first start. */
 export async function declareAgent(agent: string, options: DeclareOptions): Promise<void> {
   const isNameOnly = isBusName(agent) && options.announce !== true;
   const loaded = isNameOnly
@@ -60,7 +60,7 @@ function openBusFor(endpoints: Endpoints, what: string): Promise<Bus> {
   return openConfiguredBus(endpoints, { logger, connectionName: `legate bus ${what}` });
 }
 
-/** Deletes the messages of a queue, after a question. */
+/** Deletes the messages of a queue after confirmation. */
 export async function purgeQueue(agent: string, options: PurgeOptions): Promise<void> {
   const endpoints = await readEndpoints('.', options);
   await using bus = await openBusFor(endpoints, 'purge');
@@ -74,7 +74,7 @@ export async function purgeQueue(agent: string, options: PurgeOptions): Promise<
   printResult({ queue, deleted: purged }, `${purged} deleted from ${queue}`, options);
 }
 
-/** Deletes the queues of an agent, after a question. */
+/** Deletes the queues of an agent after confirmation. */
 export async function deleteQueues(agent: string, options: DeleteOptions): Promise<void> {
   const endpoints = await readEndpoints('.', options);
   await using bus = await openBusFor(endpoints, 'delete');
@@ -95,7 +95,7 @@ export async function deleteQueues(agent: string, options: DeleteOptions): Promi
   );
 }
 
-/** The queues of answers to an agent, whose names only the management API knows. */
+/** The response queues of an agent. Only the management API can list them. */
 async function responseQueues(
   agent: string,
   endpoints: Endpoints,
@@ -106,7 +106,7 @@ async function responseQueues(
   return managed.map(({ name }) => name).filter((name) => isResponseQueueOf(agent, name));
 }
 
-/** Asks on a terminal. Elsewhere `--yes` has to be given. */
+/** Asks for confirmation on a terminal. Without a terminal, `--yes` is required. */
 async function agreed(question: string, { yes }: { readonly yes?: boolean }): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {

@@ -1,21 +1,21 @@
 import { createInterface, type Interface } from 'node:readline';
 
 /**
- * Answers the questions of an agent: with the answers of the command line, then with those of a person at the
- * terminal, or the lines of standard input.
+ * Answers the questions of an agent: first from the command line, then by asking the user at the terminal,
+ * or from the lines of standard input.
  */
 export class CallAnswers implements Disposable {
   readonly #given: string[];
   readonly #readsInput: boolean;
   #input: { readonly reader: Interface; readonly lines: AsyncIterator<string> } | undefined;
 
-  /** `readsInput`: false where standard input is the message. */
+  /** `readsInput`: false if standard input contains the message. */
   constructor(given: readonly string[], readsInput: boolean) {
     this.#given = [...given];
     this.#readsInput = readsInput;
   }
 
-  /** Undefined when there is no answer: the person cancels, or the input ends. */
+  /** Undefined when there is no answer: the user cancels, or the input ends. */
   async next(question: string, signal: AbortSignal): Promise<string | undefined> {
     const given = this.#given.shift();
     const isPerson = process.stdin.isTTY && process.stderr.isTTY;
@@ -36,7 +36,7 @@ export class CallAnswers implements Disposable {
 }
 
 async function askPerson(question: string, signal: AbortSignal): Promise<string | undefined> {
-  // Loaded on demand: only people at a terminal are asked.
+  // Loaded on demand: needed only at a terminal.
   const { isCancel, text } = await import('@clack/prompts');
   const answer = await text({ message: question, signal, output: process.stderr });
   return isCancel(answer) ? undefined : answer;

@@ -138,7 +138,7 @@ function readPair(pair: string): [string, string] {
   throw usage(`--metadata ${pair}: write name=value`);
 }
 
-/** A peer whose address the command line gives, so that it needs no announcement. */
+/** The well-known peers, with the agent of the command line, which then needs no announcement. */
 async function peersOf(
   agent: string,
   { wellKnown }: CallCommandOptions,

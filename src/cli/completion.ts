@@ -10,7 +10,7 @@ interface Completed {
   readonly flags: readonly Flag[];
 }
 
-/** Without quotes and backslashes, which shells interpret. */
+/** Texts without quotes and backslashes, which shells interpret. */
 interface Word {
   readonly word: string;
   readonly summary: string;

@@ -32,7 +32,7 @@ async function addressOf(given: string | undefined): Promise<string> {
   const url = given ?? process.env['DATABASE_URL'];
   if (url !== undefined && url !== '') return url;
   const store = await storeHere();
-  // Migrations need a session of their own, which a pooler does not give.
+  // Migrations need a dedicated session, which a pooler does not provide.
   if (store.type === 'postgres') return store.listenUrl ?? store.url;
   throw usage(
     'which database? Set DATABASE_URL, store: of endpoints.yml, or name it: legate db status postgres://host/name',

@@ -1,6 +1,6 @@
 /**
- * Loaded before the command of a server that `legate dev` runs: tells the parent process which files
- * it loads as modules, by their paths.
+ * `legate dev` loads this module before the server command. It sends the paths of all files that the
+ * server loads as modules to the parent process.
  */
 import { registerHooks } from 'node:module';
 import { dirname, join, sep } from 'node:path';
@@ -26,7 +26,7 @@ registerHooks({
       tell(found.url);
       return found;
     } catch (error) {
-      // A file that is missing may be written next.
+      // Watches a missing file too: the user can create it next.
       if (/^\.{0,2}\//.test(specifier)) tell(URL.parse(specifier, context.parentURL)?.href);
       throw error;
     }

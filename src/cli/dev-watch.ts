@@ -1,7 +1,7 @@
 import { type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, extname, join, sep } from 'node:path';
 
-/** Folders whose files change without anybody editing them. */
+/** Folders whose files programs change. */
 const ignored = new Set(['node_modules', '.git', '.legate', 'models']);
 /** Code, configuration and prompts of an assistant. */
 const sources = new Set(
@@ -9,10 +9,10 @@ const sources = new Set(
     (name) => `.${name}`,
   ),
 );
-/** Documents for search lie in a folder; at the top, programs write their notes. */
+/** Documents for search are in subfolders; programs write files like these at the top level. */
 const documents = new Set(['.md', '.txt']);
 
-/** Watches the sources of an assistant below a folder, and never what a run writes there. */
+/** Watches the sources of an assistant below a folder; ignores files that a run writes. */
 export function watchFolder(folder: string, onChange: (file: string) => void): { close(): void } {
   return watch(folder, { recursive: true }, (_event, file) => {
     if (file === null) return;
@@ -24,8 +24,8 @@ export function watchFolder(folder: string, onChange: (file: string) => void): {
 }
 
 /**
- * Watches files, wherever they are, through their folders: editors replace files rather than write
- * them. A file that another program only touches has not changed.
+ * Watches files through their folders, because editors replace files instead of writing them. An event
+ * counts only if the modification time, the size or the inode of the file changed.
  */
 export class FileWatch {
   readonly #onChange: (file: string) => void;
@@ -43,15 +43,15 @@ export class FileWatch {
     if (this.#folders.has(folder)) return;
     try {
       const watcher = watch(folder, (_event, name) => this.#look(folder, name));
-      // The folder was deleted.
+      // The folder was deleted, for instance.
       watcher.on('error', () => this.#leave(folder));
       this.#folders.set(folder, watcher);
     } catch {
-      // There is no such folder; the module that names it is watched, too.
+      // The folder does not exist. The module that imports the file is watched too.
     }
   }
 
-  /** Watches only these from now on. */
+  /** Stops watching all other files. */
   keep(files: ReadonlySet<string>): void {
     for (const file of this.#versions.keys()) if (!files.has(file)) this.#versions.delete(file);
     const needed = new Set([...files].map((file) => dirname(file)));
@@ -83,7 +83,7 @@ function versionOf(file: string): string {
   return found === undefined ? '' : `${found.mtimeMs} ${found.size} ${found.ino}`;
 }
 
-/** Configuration that a run reads beside its module. */
+/** The configuration file that a run reads from the folder of its module. */
 export function configurationBeside(module: string): string {
   return join(dirname(module), 'endpoints.yml');
 }

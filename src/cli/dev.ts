@@ -16,14 +16,14 @@ const command = join(import.meta.dirname, '..', '..', 'bin', 'legate.cjs');
 const moduleReporter = join(import.meta.dirname, `dev-modules${extname(import.meta.filename)}`);
 /** Editors write a file in several steps, in milliseconds. */
 const settleMs = 150;
-/** A change this soon after a start may come from the server itself, in milliseconds. */
+/** The server itself can cause a change this soon after a start, in milliseconds. */
 const quickMs = 2_000;
 const longestDelayMs = 30_000;
 
 /**
- * Serves an agent or an assistant with the inspector, and starts it again whenever one of its modules
- * or configuration files changes; never for what it writes: stores, logs and data. The port, the token
- * of the inspector and the store stay the same, so that an open page continues with its conversation.
+ * Serves an agent or an assistant with the inspector, and restarts it when one of its modules or
+ * configuration files changes. Files that the server writes (stores, logs, data) cause no restart. The
+ * port, the token of the inspector and the store stay the same, so that an open page keeps its conversation.
  */
 export async function dev(target: string, options: DevCommandOptions): Promise<void> {
   const module = moduleTarget(target)?.file;
@@ -45,22 +45,22 @@ export async function dev(target: string, options: DevCommandOptions): Promise<v
 }
 
 /**
- * The server in a process of its own: **running**, **stopping** to start again, or **ended** by itself,
- * for instance by a mistake in the code; then the next change starts it again.
+ * The server in a child process: **running**, **stopping** for a restart, or **ended** by itself, for
+ * instance because of an error in the code. The next change then starts it again.
  */
 class DevServer {
   readonly #args: readonly string[];
   readonly #token: string;
   readonly #files: FileWatch;
-  /** Watched whatever the server loads. */
+  /** Files that are always watched. */
   readonly #own: readonly string[];
-  /** What the present process has loaded. */
+  /** The modules that the current child process has loaded. */
   #loaded: Set<string> = new Set();
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #due: NodeJS.Timeout | undefined;
   #startedAt = 0;
-  /** Starts in a row that a change followed at once. */
+  /** Number of consecutive starts with a change within `quickMs`. */
   #quickStarts = 0;
   #isOpened: boolean;
   #isStopping = false;
@@ -98,7 +98,7 @@ class DevServer {
       process.stdout.write(text);
       const url = /^Inspector: +(\S+)$/m.exec(text)?.[1];
       if (url === undefined) return;
-      // Of a process that failed before it had loaded everything, the former files stay watched.
+      // Drops old files only after a complete start: a process that failed early has not loaded all modules.
       this.#files.keep(this.#loaded);
       if (!this.#isOpened) openPage(url);
       this.#isOpened = true;
@@ -112,9 +112,9 @@ class DevServer {
     });
   }
 
-  /** Starts again, once, after a burst of changes; ever later where each start leads to a change. */
+  /** Restarts once after a burst of changes, with growing delays while each start causes a change. */
   restart(file: string): void {
-    // The process that starts next reads it.
+    // The next process reads the changed file anyway.
     if (this.#isRestarting) return;
     if (this.#due === undefined) {
       const isQuick = performance.now() - this.#startedAt < quickMs;

@@ -24,24 +24,24 @@ import { readNamedFile } from './usage.ts';
 export interface Sections {
   /** The section `bus`, with the URL filled in; undefined when no bus is configured. */
   readonly bus?: JsonObject | undefined;
-  /** Whether the file has a section `bus`: the URL may come from elsewhere. */
+  /** Whether the file has a section `bus`. The URL can come from `--bus-url` or AMQP_URL instead. */
   readonly isBusWritten?: boolean;
   readonly peers?: PeersSettings | undefined;
   /** The model group of `peers.embeddings`. */
   readonly embeddings?: EmbeddingModelSource | undefined;
   readonly store?: StoreSettings | undefined;
   readonly telemetry?: TelemetrySettings | undefined;
-  /** `a2a_server:`, without the keys that only assistants have. */
+  /** `a2a_server:`, without keys for assistants only. */
   readonly server?: ServerSettings | undefined;
-  /** `push:`: where webhooks may go, and what signs them. */
+  /** `push:`: the allowed addresses of webhooks, and their signing keys. */
   readonly push?: PushSettings | undefined;
-  /** The file that all of it comes from. */
+  /** The file of these sections. */
   readonly file?: string;
   /** Keys without effect. */
   readonly warnings?: readonly string[];
 }
 
-/** Keys of `a2a_server` that an assistant has, and why others have none. */
+/** Keys of `a2a_server` for assistants only, with hints for other agents. */
 const assistantKeys: Readonly<Record<string, string>> = {
   description: 'the agent describes itself',
   agent_card_path: 'the card is made of the agent',
@@ -59,13 +59,13 @@ function readServer(root: Section | undefined): ServerSettings | undefined {
 }
 
 interface SectionOptions {
-  /** For agents that are not on the bus, unless they have peers. */
+  /** Ignores the bus unless the agent has peers. */
   readonly ignoresBus: boolean;
-  /** Whether an agent in code, or a gateway, is served by this file: all its keys are checked. */
+  /** Whether the file configures a server of an agent in code, or a gateway; checks all its keys. */
   readonly serves: boolean;
 }
 
-/** Reads the sections of a file, as far as they can be read, and what is wrong with them. */
+/** Reads the valid sections of a file, and the problems of the others. */
 export async function readSections(
   file: string,
   { ignoresBus, serves }: SectionOptions,
@@ -85,7 +85,7 @@ export async function readSections(
     telemetry: readIn(root, 'telemetry', readTelemetry),
     push: root?.mapping('push', readPushSection),
     server: readServer(root),
-    // Its problems are left out below where the bus is not used.
+    // Problems of the bus are filtered out below if the bus is not used.
     ...readBus(yaml, root),
   };
   if (serves && root !== undefined) {
@@ -102,9 +102,9 @@ export async function readSections(
   };
 }
 
-/** Problems of other sections are for those that read them. */
+/** Sections whose problems are reported. Code that reads other sections reports theirs. */
 const usualPaths = /^(?:$|bus\b|peers\b|store\b|telemetry\b|push\b|a2a_server\.auth\b)/;
-/** With names of sections that don't exist. */
+/** The same for servers, with unknown section names. */
 const servedPaths = /^(?:[^.[]*$|(?:bus|peers|store|telemetry|push|a2a_server)\b)/;
 
 function readIn<T>(
@@ -153,7 +153,7 @@ async function modelGroupOf(
   return { id, models };
 }
 
-/** The model groups of a file; none where they can't be read. */
+/** The valid model groups of a file. */
 export async function modelGroupsIn(
   file: string | undefined,
 ): Promise<ReadonlyMap<string, JsonObject>> {

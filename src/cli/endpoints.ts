@@ -23,11 +23,11 @@ export interface Endpoints extends Sections {
 }
 
 interface ReadOptions extends BusOptions {
-  /** For agents that are not on the bus, unless they have peers. @default false */
+  /** Ignores the bus unless the agent has peers. @default false */
   readonly ignoresBus?: boolean;
   /**
-   * Whether an agent in code, or a gateway, is served by this file: all its keys are checked.
-   * @default false: only the sections that are read are
+   * Whether the file configures a server of an agent in code, or a gateway. All its keys are then checked.
+   * @default false: checks only the sections that are read
    */
   readonly serves?: boolean;
 }
@@ -39,7 +39,7 @@ export async function readEndpoints(directory: string, options: ReadOptions): Pr
   return endpoints;
 }
 
-/** As `readEndpoints`: what could be read, and the errors. */
+/** Like `readEndpoints`, but returns the valid sections and the errors. */
 export async function examineEndpoints(
   directory: string,
   { endpoints, busUrl, ignoresBus = false, serves = false }: ReadOptions,
@@ -60,15 +60,15 @@ export async function examineEndpoints(
 
 interface OpenBusOptions {
   readonly logger: Logger;
-  /** No other process has to reach the bus. @default false */
+  /** Allows a bus in memory, which only this process can use. @default false */
   readonly allowsMemory?: boolean;
-  /** Who connects, for the listings of the broker: name and role. */
+  /** The name and the role of this process, as the broker lists the connection. */
   readonly connectionName?: string | undefined;
-  /** How long to wait for a broker that is not up yet, in seconds. @default 10, or that of the file */
+  /** How long to wait for a broker that is not up yet, in seconds. @default the value of the file, or 10 */
   readonly connectTimeout?: number | undefined;
 }
 
-/** Opens the bus. A bus in memory is allowed only when no other process has to reach it. */
+/** Opens the bus. A bus in memory is refused unless `allowsMemory` is set. */
 export async function openConfiguredBus(
   endpoints: Endpoints,
   options: OpenBusOptions,
@@ -80,12 +80,12 @@ export async function openConfiguredBus(
   return openBus(bus);
 }
 
-/** A broker that is up is waited for this long, in milliseconds. */
+/** How long to wait for a broker that is up, in milliseconds. */
 const headStartMs = 2_000;
 
 /**
- * As `openConfiguredBus`, without waiting for a broker that is not up yet. Attempts to connect continue until the
- * bus is closed, unless a time limit is configured.
+ * Like `openConfiguredBus`, without waiting for a broker that is not up yet. Connection attempts continue
+ * until the bus is closed, unless a time limit is configured.
  */
 export async function openConfiguredBusLater(
   endpoints: Endpoints,
@@ -127,7 +127,7 @@ async function configuredBus(
     logger,
     onWait({ message: reason }) {
       onWait?.();
-      // On a terminal the line of the progress says the rest.
+      // On a terminal, the progress line shows later attempts.
       if (waits === 0 || progress === undefined || !process.stderr.isTTY) {
         logger.warn({ reason }, 'bus.connection.waiting');
       }
@@ -145,7 +145,7 @@ export async function busIdentity(
   return readBusIdentity(bus ?? {}, { directory, issuer });
 }
 
-/** Turns on the configured `telemetry:` until the process ends. */
+/** Starts the configured `telemetry:`; null if none is configured. */
 export async function startConfiguredTelemetry(
   { telemetry }: Endpoints,
   serviceName: string,
@@ -156,8 +156,8 @@ export async function startConfiguredTelemetry(
 }
 
 /**
- * How agents in code and gateways are served: `a2a_server:` and `push:` of endpoints.yml. Logs keys
- * without effect.
+ * The server options of agents in code and gateways, from `a2a_server:` and `push:` of endpoints.yml. Logs
+ * keys without effect.
  */
 export function configuredServer(
   { server, push, directory, warnings = [] }: Endpoints,
@@ -180,14 +180,14 @@ export function configuredStore(
 
 type DurableStore = Exclude<StoreOptions, { type: 'memory' }>;
 
-/** A file, or the URL of a database. */
+/** Parses the path of a SQLite file, or a PostgreSQL URL. */
 function namedStore(name: string): DurableStore {
   return /^postgres(?:ql)?:\/\//.test(name)
     ? { type: 'postgres', url: name }
     : { type: 'sqlite', path: resolve(name) };
 }
 
-/** The flag with which commands such as `legate trust` open a store; empty where they need none. */
+/** The `--store` flag for commands such as `legate trust`; empty for the default store. */
 export function storeFlag(storage: StoreOptions): string {
   if (storage.type === 'memory') return '';
   const standard = namedStore(process.env['LEGATE_STORE'] ?? defaultStore);
@@ -204,7 +204,7 @@ export function storeFlag(storage: StoreOptions): string {
   return ` --store ${shellWord(shown.href)}   (with its password in PGPASSWORD)`;
 }
 
-/** Relative to the current folder, for files in it. */
+/** A path in the current folder becomes relative; other paths stay unchanged. */
 function shortPath(path: string): string {
   const near = relative('', path);
   return near.startsWith('..') ? path : near;
@@ -215,8 +215,8 @@ function shellWord(text: string): string {
 }
 
 /**
- * The store that commands on an existing one open: of the command line, else of the endpoints.yml in this
- * folder, else `.legate/store.db`, or the only one beside it, which has the name of its agent.
+ * The existing store that a command opens: from the command line, else from endpoints.yml in this folder,
+ * else `.legate/store.db`, else the only other store in `.legate`, which has the name of its agent.
  */
 export async function storeHere(given?: string): Promise<DurableStore> {
   if (given !== undefined) return namedStore(given);
@@ -234,7 +234,7 @@ export async function storeHere(given?: string): Promise<DurableStore> {
   return only !== undefined && found.length === 1 ? namedStore(only) : configured;
 }
 
-/** Opens a store that an agent may have open, too. */
+/** Opens a store that a running agent can have open at the same time. */
 export async function inStore(
   given: string | undefined,
   action: (store: Store) => Promise<void>,

@@ -7,19 +7,19 @@ export interface ExampleRequest {
   readonly command: string;
 }
 
-/** What a server asks of its callers. */
+/** The credentials that a server requires of its callers. */
 export interface CallerAccess {
   /** `a2a_server.auth`. */
   readonly auth?: AuthSettings | undefined;
   /** `--auth-token`. */
   readonly token?: string | undefined;
-  /** The server asks for client certificates. */
+  /** Whether the server requests client certificates. */
   readonly hasClientCertificates?: boolean;
-  /** A file that callers have to trust: see `privateAuthority`. */
+  /** A certificate file that callers must trust, see `privateAuthority`. */
   readonly ca?: string | undefined;
 }
 
-/** The credentials of a call as flags of `legate` and of curl; the secrets are variables to set. */
+/** The credentials of a call as flags of `legate` and of curl. Secrets are shell variables. */
 function credentialFlags(access: CallerAccess): { readonly legate: string; readonly curl: string } {
   const { auth, token, hasClientCertificates = false, ca } = access;
   const isBearer = token !== undefined || auth?.jwt !== undefined;
@@ -49,11 +49,11 @@ export function exampleRequests(
   options: {
     /** The text of the message. */
     readonly text: string;
-    /** Whether it speaks A2A. */
+    /** Whether the server supports A2A. */
     readonly hasCard: boolean;
-    /** Whether it has the REST channel. */
+    /** Whether the server has the REST channel. */
     readonly hasChannel: boolean;
-    /** @default everyone may call */
+    /** @default no credentials */
     readonly access?: CallerAccess;
   },
 ): readonly [ExampleRequest, ...ExampleRequest[]] {
@@ -92,7 +92,7 @@ export function exampleRequests(
   ];
 }
 
-/** In the quotes that people would write. */
+/** Uses double quotes for plain text, as users would write. */
 function words(text: string): string {
   return /^[\w\s.,?'-]*$/.test(text) ? `"${text}"` : quoted(text);
 }

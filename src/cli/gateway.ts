@@ -52,7 +52,7 @@ export async function serveGateway(
   checkListenFlags(options, auth !== undefined);
   const store = configuredStore(endpoints, options.store, join('.legate', 'gateway.db'));
   const identity = await busIdentity(endpoints, options.name);
-  // Before anything records metrics.
+  // Starts before other components record metrics.
   await using _telemetry = await startConfiguredTelemetry(endpoints, options.name, logger);
   const { work: hosted = [], requestsPerSecond, concurrentRequests, openStreams } = options;
   const policy = options.pushHosts && pushPolicy(options.pushHosts);
@@ -117,7 +117,7 @@ export async function serveGateway(
     endpoints.file ?? 'endpoints.yml',
     ...workers.flatMap(({ files, directory }) => [...files, join(directory, 'endpoints.yml')]),
   ]);
-  // A broker that refuses us ends the process; one that is not up yet does not.
+  // A broker that refuses the connection ends the process; a broker that is not up yet does not.
   await Promise.race([stopped, bus.opened.then(() => stopped)]);
   console.error('Stopping: waiting for running turns.');
 }
@@ -189,13 +189,13 @@ async function hostHere(
   return opened.move();
 }
 
-/** The peers of a worker are those beside it, or else those of the gateway's own endpoints.yml. */
+/** The peers of a worker come from the endpoints.yml in its folder, else from the gateway's endpoints.yml. */
 async function workerEndpoints(directory: string, gateway: Endpoints): Promise<Endpoints> {
   const { peers } = await readEndpoints(directory, { ignoresBus: true });
   return peers === undefined ? gateway : { ...gateway, directory, peers };
 }
 
-/** What callers need, for the example. */
+/** The credentials of callers, for the example request. */
 function accessOf(options: GatewayCommandOptions, { server }: Endpoints): CallerAccess {
   const { authToken, jwtSecret, jwksUrl, apiKeys, sslCaFile, sslCertificate } = options;
   const auth = server?.auth;
@@ -230,12 +230,12 @@ async function verifiersOf(
   return verifiers;
 }
 
-/** A host as URLs name it. */
+/** A host name or a bracketed IPv6 address. */
 const hostPattern = /^(?:[\w-]+(?:\.[\w-]+)*|\[[\da-f:.]+\])$/i;
 
 /**
- * The hosts that the operator lists, by exact name and regardless of their addresses: in a cluster,
- * webhooks have private addresses. `*` adds every public host.
+ * Allows the hosts that the operator lists, by exact name and regardless of their addresses, because webhooks
+ * in a cluster have private addresses. `*` adds all public hosts.
  */
 export function pushPolicy(hosts: readonly string[]): UrlPolicy {
   const allowedNames = hosts

@@ -26,8 +26,8 @@ export async function inspect(target: string, options: InspectCommandOptions): P
 }
 
 /**
- * The page talks to the agent itself, through the server as it is: what the agent sends is shown byte for
- * byte, and nothing is refused on its behalf.
+ * Serves the inspector for a remote agent. The page calls the agent through this server, which forwards
+ * responses unchanged and validates nothing.
  */
 async function inspectRemote(session: Session, options: InspectCommandOptions): Promise<void> {
   const reference = await session.resolve();
@@ -36,7 +36,7 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
   const headers = session.choices.serviceParameters;
   const [first] = card?.supportedInterfaces ?? [];
   const bindings = card === undefined ? [] : await session.bindingsOf(card);
-  // Addresses of gRPC are `host:port`.
+  // gRPC interfaces have `host:port` instead of a URL.
   const addressOf = ({ protocolBinding, url: address }: AgentInterface): string => {
     const own = bindings.find(({ binding }) => binding === protocolBinding.toUpperCase());
     return own?.locate(address)?.href ?? address;
@@ -49,10 +49,10 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
     interfaces: card?.supportedInterfaces.map(addressOf) ?? [],
     ...present({ name: card?.name, card: reference.kind === 'file' ? card : undefined }),
   };
-  // Never called: the page talks to the agent, and this server has no A2A endpoints.
+  // Never called: the page calls the remote agent, and this server has no A2A endpoints.
   const placeholder = agent({ name: card?.name ?? url, description: '' }, () => completed());
   await using serving = await serve(placeholder, {
-    // The agent may have the usual port.
+    // The agent can use the default port.
     port: options.port ?? 0,
     a2a: false,
     inspect: {
@@ -77,13 +77,13 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
   );
 }
 
-/** For other agents, which may offer gRPC. */
+/** Bindings for other agents, which can offer gRPC. */
 async function otherBindings(): Promise<readonly ClientBinding[]> {
   const { grpcBinding } = await import('../grpc/index.ts');
   return [grpcBinding()];
 }
 
-/** Undefined for an invalid card, which the page shows with its problems. */
+/** Undefined for an invalid card. The page shows it with its problems. */
 async function cardOf(session: Session): Promise<AgentCard | undefined> {
   try {
     return (await session.fetchCard()).card;

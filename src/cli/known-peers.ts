@@ -25,7 +25,7 @@ export async function importPeers(
   });
 }
 
-/** Lists the agents that an agent knows. */
+/** Lists the peers of an agent. */
 export async function listPeers(agent: string, options: PeersCommandOptions): Promise<void> {
   await inDirectory(agent, options, async (directory, name) => {
     const peers = await directory.list();
@@ -33,7 +33,7 @@ export async function listPeers(agent: string, options: PeersCommandOptions): Pr
       const skills = card.skills.map(({ id }) => id);
       const fields = { name: peer, origin, ...present({ url }), lastSeen, skills };
       const shown = [peer, origin, url ?? 'bus', lastSeen, skills.join(', ') || 'no skills known'];
-      // Cards come from others.
+      // Cards come from other agents and can contain control sequences.
       printResult(fields, shown.map(oneLine).join('  '), options);
     }
     if (peers.length === 0 && options.json !== true) console.error(`${name} knows no agents yet.`);
@@ -52,7 +52,7 @@ export async function removePeer(
   });
 }
 
-/** Opens the directory of an agent, which may be running. Well-known peers are left as they are. */
+/** Opens the directory of an agent, which can be running. Does not change well-known peers. */
 async function inDirectory(
   source: string,
   options: PeersCommandOptions,

@@ -15,11 +15,11 @@ export interface LoadedAgent {
   readonly agent: Agent;
   /** The folder of its endpoints.yml. */
   readonly directory: string;
-  /** Its own store below that folder: agents of several modules in one folder run at the same time. */
+  /** The default store below that folder, one per agent: several agents of a folder can run concurrently. */
   readonly storeFile: string;
-  /** Files and folders that need a restart when they change; without its endpoints.yml. */
+  /** Files and folders whose changes need a restart, without endpoints.yml. */
   readonly files: readonly string[];
-  /** Gives the `call:` steps of an assistant their peers. To be called before its first turn. */
+  /** Sets the peers for the `call:` steps of an assistant. Call it before the first turn. */
   readonly usePeers?: (network: PeerNetwork) => void;
 }
 
@@ -29,7 +29,7 @@ export interface LoadAgentOptions {
 }
 
 /**
- * The agent of a module (`agent.ts`, or `agents.ts#bob` for one of several exports), of an
+ * Loads the agent of a module (`agent.ts`, or `agents.ts#bob` for one of several exports), of an
  * assistant's folder, or of a packed model with the endpoints of the current folder.
  */
 export async function loadAgent(source: string, options: LoadAgentOptions): Promise<LoadedAgent> {
@@ -114,7 +114,7 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
   );
 }
 
-/** The command serves the agent: a module that does it, too, would take its port or its store. */
+/** Refuses a module that serves its agent itself: it would use the port or the store of the command. */
 function refuseServed(file: string, agent: Agent, name: string): void {
   const url = servedAt(agent);
   if (url !== undefined) throw servesItself(file, url, `keep the export ${name}`);
@@ -134,7 +134,7 @@ async function importAgents(file: string): Promise<Record<string, unknown>> {
   try {
     return await importModule(file);
   } catch (error) {
-    // Other errors of a module are for its author: shows them with their stack trace.
+    // Other errors are shown to the author of the module with their stack trace.
     if (errorCode(error) !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
     throw usage(
       `${file} is not a module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,

@@ -16,7 +16,7 @@ interface LocalServerOptions extends ServerOptions {
   readonly graceMs?: number;
 }
 
-/** A small HTTP server that lives as long as its command needs it. */
+/** A small HTTP server for the duration of a command. */
 export interface LocalServer extends AsyncDisposable {
   readonly port: number;
 }
@@ -34,7 +34,7 @@ export async function openLocalServer(
   return {
     port: address !== null && typeof address === 'object' ? address.port : port,
     async [Symbol.asyncDispose]() {
-      // Browsers open connections that they may never use: closes them after the grace period.
+      // Browsers open connections in advance: closes them after the grace period.
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(timer);

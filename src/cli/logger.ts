@@ -12,7 +12,7 @@ export function createLogger(level: LogLevel): Logger {
   return openLogger({ level, format: formatOf() });
 }
 
-/** The logger of a server: as text, it also shows each turn on one line, from the level `warn` on. */
+/** The logger of a server. As text, at the level `warn` or lower, it also prints a line for each turn. */
 export function createServerLogger(level: LogLevel): Logger {
   const logger = createLogger(level);
   const format = formatOf();

@@ -6,7 +6,7 @@ import { fromRasa } from './commands/rasa-habits.ts';
 
 /**
  * The `legate` command. The code of a subcommand is loaded when it runs, so that help is fast.
- * Standard output carries the result and nothing else; diagnostics go to standard error.
+ * Standard output carries only the result; diagnostics go to standard error.
  */
 export async function main(given: readonly string[]): Promise<void> {
   const { args, warning, exitCode } = fromRasa(given);
@@ -40,10 +40,10 @@ Examples:
     program.commands.find((one) => one.name() === name || one.aliases().includes(name));
   const called = find(args.find((arg) => !arg.startsWith('-')));
   leaveWithReaders(called !== undefined && isServer(called));
-  // Timers of servers don't keep a process alive: while one starts, nothing else may.
+  // Keeps the process alive while a server starts: its own timers are unreferenced.
   const running = setInterval(() => undefined, 60_000);
   try {
-    // Help for an unknown command fails like the command itself, with the nearest known ones.
+    // Help for an unknown command fails like the command itself, with suggestions.
     const [first, second, ...rest] = args;
     const isUnknown = first === 'help' && second !== undefined && second !== 'help';
     const typed = isUnknown && find(second) === undefined ? [second, ...rest] : args;
@@ -56,8 +56,8 @@ Examples:
 }
 
 /**
- * A reader that closes the pipe early, as in `legate list | head`, is not a failure: the command
- * ends. Servers keep running without a reader.
+ * Exits without an error when the reader closes the pipe early, as in `legate list | head`. Servers keep
+ * running without a reader.
  */
 function leaveWithReaders(isServing: boolean): void {
   const leave = (error: NodeJS.ErrnoException): void => {

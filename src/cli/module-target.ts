@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 
-/** A module, and which of its exports is meant where a command names one. */
+/** A module, and the export that the command names. */
 export interface ModuleTarget {
   readonly file: string;
   readonly exported: string | undefined;
 }
 
-/** The module that a command names (`agent.ts`, or `agents.ts#bob`); undefined for anything else. */
+/** Parses the name of a module (`agent.ts`, or `agents.ts#bob`); undefined for other targets. */
 export function moduleTarget(target: string): ModuleTarget | undefined {
   const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   if (isFile(target)) return { file: target, exported: undefined };

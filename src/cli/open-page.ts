@@ -7,8 +7,8 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 };
 
 /**
- * Opens a page in the browser when the command runs on a terminal with a desktop; does nothing elsewhere.
- * `BROWSER=none` turns it off, as other development servers do.
+ * Opens a page in the browser if the command runs on a terminal with a desktop. `BROWSER=none` disables it,
+ * as in other development servers.
  */
 export function openPage(url: string): void {
   if (!process.stdout.isTTY || !hasDesktop()) return;

@@ -31,24 +31,24 @@ export interface PeersOptions {
   readonly endpoints: Endpoints;
   /** The name of the agent. */
   readonly name: string;
-  /** Its own name, where it has another one on the bus: the inspector shows its tasks under it. @default name */
+  /** The agent's own name, which the inspector uses, if it differs from the name on the bus. @default name */
   readonly agentName?: string;
-  /** Opened by the command, and closed after the peers. */
+  /** The command opens the store, and closes it after the peers. */
   readonly store: Store;
   readonly logger: Logger;
-  /** The bus of the command and its identity there. @default opened where a peer needs it */
+  /** The bus of the command and its identity there. @default opened if a peer needs it */
   readonly bus?: Bus;
   readonly identity?: BusIdentity;
   /** Limits callers by their trust level. @default peers.trust */
   readonly trust?: boolean;
-  /** What the store was opened by, for the commands that are printed. */
+  /** The options of the store, for printed commands. */
   readonly storage: StoreOptions;
 }
 
 /**
- * The peers of a command, by `peers:` of endpoints.yml. The order is the same for all commands: the
- * peers are opened, the engine starts with an agent that has them (`wrap`), then `start` takes the
- * answers that wait for it. They are closed when the turns have ended, before the store.
+ * The peers of a command, from `peers:` of endpoints.yml. The order is the same for all commands: open the
+ * peers, start the engine with the wrapped agent (`wrap`), then call `start`, which processes waiting
+ * answers. Close the peers after the turns have ended and before the store.
  */
 export interface CommandPeers extends AsyncDisposable {
   readonly network: OpenedPeers | undefined;
@@ -64,7 +64,7 @@ export async function openCommandPeers(options: PeersOptions): Promise<CommandPe
   const { trust = settings?.trust ?? false } = options;
   const gate = (agent: Agent): Agent => (trust ? gated(agent, options) : agent);
   if (settings === undefined) {
-    // Not started: the inspector shows callers and their trust.
+    // Not started: only the inspector uses it, to show callers and their trust.
     const stored = await openPeers({ name, store, turnTools: 'none' });
     return {
       network: undefined,
@@ -131,7 +131,7 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-/** A command that is not on the bus itself opens it where `bus:` is configured or a peer has no URL. */
+/** Opens the bus for a command without one, if `bus:` is configured or a peer has no URL. */
 async function openOwnBus(
   { endpoints, name, logger }: PeersOptions,
   wellKnown: readonly WellKnownPeer[],
@@ -178,7 +178,7 @@ async function wellKnownPeers(
   return [...own, ...file.filter(({ name }) => !names.has(name.toLowerCase()))];
 }
 
-/** The agent, restricted by the trust in its callers; their requests wait for the user's approval. */
+/** Restricts the agent by the trust in its callers. Requests of callers can need the user's approval. */
 function gated(agent: Agent, { name, store, storage }: PeersOptions): Agent {
   const { records } = store;
   const scheduler = storeScheduler(store);
@@ -194,7 +194,7 @@ function gated(agent: Agent, { name, store, storage }: PeersOptions): Agent {
   });
 }
 
-/** The notice for the user about a request for approval. Escapes control sequences of the sender. */
+/** The notice for the user about a request. Removes control sequences of the sender. */
 function noteLine(
   { kind, caller, skill, summary, taskId }: InboundNote,
   storeFlag: string,

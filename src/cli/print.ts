@@ -1,4 +1,4 @@
-/** Prints a result: its facts as a line of JSON, or its text. */
+/** Prints a result as one line of JSON, or as text. */
 export function printResult(
   facts: object,
   text: string,
@@ -7,7 +7,7 @@ export function printResult(
   console.log(json ? JSON.stringify(facts) : text);
 }
 
-/** As `printResult`, with JSON over several lines, for a result that is the only one. */
+/** Like `printResult`, with indented JSON, for the only result of a command. */
 export function printReport(
   facts: object,
   text: string,
@@ -16,7 +16,7 @@ export function printReport(
   console.log(json ? JSON.stringify(facts, undefined, 2) : text);
 }
 
-/** Rows of cells as lines with aligned columns. */
+/** Formats rows of cells as lines with aligned columns. */
 export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
@@ -29,7 +29,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
   );
 }
 
-/** Text that others wrote, on one line and without control sequences. */
+/** Joins untrusted text to one line and removes control characters. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ');
 }

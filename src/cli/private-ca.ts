@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 
 /**
- * What callers have to trust to reach a server with this certificate: the certificate itself where it is
- * self-signed, a placeholder where its authority is none of those that Node knows, undefined where they need
- * nothing. Undefined also for a file that can't be read: the server reports it when it starts.
+ * The certificate file that callers of a server with this certificate must trust: the certificate itself if
+ * it is self-signed, a placeholder if its authority is not in Node's list, else undefined. Also undefined for
+ * an unreadable file, which the server reports when it starts.
  */
 export function privateAuthority(certificate: string | undefined): string | undefined {
   if (certificate === undefined) return undefined;

@@ -5,16 +5,16 @@ const delayMs = 1_000;
 const everyMs = 500;
 
 const onScreen = new Set<Progress>();
-/** Whether the last output of the process on the terminal ended its line: the next one would be erased. */
+/** Whether the last output on the terminal ended its line. Drawing would erase an unfinished line. */
 let isLineEnded = true;
-/** Writes beside the watch. */
+/** Writes to the terminal without triggering `watchOutput`. */
 let draw: ((text: string) => void) | undefined;
 
 function erase(progress: Progress): void {
   if (onScreen.delete(progress)) draw?.('\r\u001B[K');
 }
 
-/** From now on, other output on the terminal erases the line first: the next one is drawn below that output. */
+/** Makes other output on the terminal erase the line first. The next line is drawn below that output. */
 function watchOutput(): (text: string) => void {
   const write = process.stderr.write.bind(process.stderr);
   for (const stream of [process.stdout, process.stderr].filter(({ isTTY }) => isTTY)) {
@@ -36,8 +36,8 @@ function watchOutput(): (text: string) => void {
  * appears after a second, unless another line is unfinished, and is erased before other output and at the end.
  * Without a terminal, prints nothing.
  *
- * The spinner of @clack/prompts can't do this: it reads the terminal, so it takes what a person types while a
- * shell waits, and it calls `process.exit(0)` on Ctrl+C, before the command has cancelled its task.
+ * The spinner of @clack/prompts can't do this. It reads the terminal, so it consumes input of the user while
+ * a shell waits, and it calls `process.exit(0)` on Ctrl+C, before the command has cancelled its task.
  */
 export class Progress implements Disposable {
   readonly #isShown = process.stderr.isTTY;

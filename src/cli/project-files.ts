@@ -25,7 +25,7 @@ export function projectPaths(directory: string, options: ProjectFileOptions): Pr
   return { directory, config, domain, data, endpoints, credentials, subAgents };
 }
 
-/** Files and folders that an assistant is made of, and that it does not read again. */
+/** The files and folders of an assistant that are read only at the start. */
 export function projectFiles(
   { directory, files, config, endpoints, subAgentsDirectory }: Project,
   places: Partial<ProjectPlaces> = {},
@@ -47,7 +47,7 @@ export function projectFiles(
   return [...new Set(all)];
 }
 
-/** The same, for a project that must exist. */
+/** Like `projectPaths`, for a project that must exist. */
 export function existingProjectPaths(
   directory: string,
   options: ProjectFileOptions,
@@ -61,7 +61,7 @@ export function existingProjectPaths(
   );
 }
 
-/** The project of a folder, or of a packed model with the endpoints of the folder. */
+/** Loads the project of a folder, or a packed model with the endpoints of the folder. */
 export async function loadFrom(
   directory: string,
   options: ProjectFileOptions & { readonly model?: string },
@@ -75,8 +75,8 @@ export async function loadFrom(
 }
 
 /**
- * The packed model: the file itself, or the newest of a folder. A folder without a package, as `-m models` is
- * before `legate train`, stands for the project, except in production.
+ * The packed model: the file itself, or the newest model in a folder. A folder without models, such as
+ * `-m models` before `legate train`, means the unpacked project, except in production.
  */
 export function modelFile(
   path: string | undefined,

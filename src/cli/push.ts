@@ -10,7 +10,7 @@ import { usage } from './usage.ts';
 /** Page size of reads. */
 const pageSize = 100;
 
-/** Lists the deliveries of a store, even while a server has it open. */
+/** Lists the deliveries of a store, also while a server has it open. */
 export async function listDeliveries(options: PushListOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     let shown = 0;
@@ -33,11 +33,11 @@ export async function retryDeliveries(
   }
   await inStore(options.store, async (store) => {
     const all = { state: 'dead', limit: Number.MAX_SAFE_INTEGER } as const;
-    // Read to the end before the first one changes its state.
+    // Reads all pages before the state of the first delivery changes.
     const wanted = isAll ? await Array.fromAsync(deliveries(store, all), ({ id }) => id) : ids;
     const missing: number[] = [];
     for (const id of wanted) {
-      // Another process may have been faster; with --all this is not a failure.
+      // Another process can revive a delivery first; with --all this is not a failure.
       if (await store.push.revive(id)) {
         printResult({ id, state: 'pending' }, `delivery ${id} will be retried`, options);
         // The same log event as the server's, for log collectors.
@@ -72,7 +72,7 @@ async function* deliveries(
   }
 }
 
-/** Shows neither secrets nor the path of the URL, which may be one. */
+/** Omits secrets and the path of the URL, which can be a secret. */
 function shownRecord(record: DeliveryRecord): object {
   const { id, state, taskId, sequence, attempts, nextAttemptAt, lastError, push } = record;
   const { url: _url, id: config, ...rest } = redactPushConfig(push.config);

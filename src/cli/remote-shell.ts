@@ -20,7 +20,7 @@ import { Transcript } from './transcript.ts';
 
 /** A conversation with any A2A agent: one line is one message, and answers are streamed. */
 export async function remoteShell(agent: string, options: ShellCommandOptions): Promise<void> {
-  // The option has the same name, but means the file of a project here.
+  // In this command, `--config` is the configuration file of a project.
   const { config: _, ...rest } = options;
   await calling({ ...rest, agentCard: agent }, [], async (session) => {
     await new RemoteConversation(await session.connect(), session).hold();
@@ -37,15 +37,15 @@ const commands: ShellCommands = {
 };
 
 /**
- * Waits for a line (**listening**), sends it and shows the answer (**answering**), and listens
- * again. While a task waits for its caller, the next line answers it; else it starts a new one.
+ * Waits for a line (**listening**), sends it and shows the answer (**answering**), and listens again. While
+ * a task is interrupted, the next line continues it. Otherwise the next line starts a new task.
  */
 class RemoteConversation {
   readonly #client: Client;
   readonly #session: Session;
   readonly #transcript = new Transcript();
   #contextId: string | undefined;
-  /** The task that waits for an answer. */
+  /** The interrupted task. */
   #taskId: string | undefined;
   #state = 'no task yet';
   /** The running task. */
@@ -91,13 +91,13 @@ class RemoteConversation {
     });
   }
 
-  /** Asks an assistant for its welcome; other agents would take it for a message. */
+  /** Requests the welcome of an assistant. Other agents would handle the request as a message. */
   async #open(): Promise<void> {
     const isAssistant = this.#client.card.skills.some(({ id }) => id === 'pattern_session_start');
     if (isAssistant) await this.#try(() => this.#send([{ text: sessionStart }]));
   }
 
-  /** The conversation continues after a failure: the next message may succeed. */
+  /** Reports a failure and continues the conversation: the next message can succeed. */
   async #try(action: () => Promise<void>): Promise<void> {
     try {
       await action();
@@ -116,7 +116,7 @@ class RemoteConversation {
     await this.#follow(this.#client.sendStreamingMessage(sent, { signal }), isAnswer);
   }
 
-  /** The agent continues by itself once the user authorized it. */
+  /** Follows the task after the user authorized the agent, which continues by itself. */
   async #awaitAuthorization(taskId: string): Promise<void> {
     await this.#follow(afterAuthorization(taskId, this.#client, this.#session), false);
   }

@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files of one snapshot; a project may have 10,000. */
+/** Maximum number of files in a snapshot; a project can have 10,000. */
 const maxFiles = 20_000;
 
 /**
- * The files that a process was started with and does not read again: what changed since. Folders count
- * with all files below them, except hidden ones and `node_modules`.
+ * Detects changes of files that a process reads only at its start. Folders include all files below them,
+ * except hidden files and `node_modules`.
  * @example
  * const files = new RestartFiles(['bank/config.yml', 'bank/data']);
  * for (const { path, change } of files.changes()) console.error(`${path} ${change}`);
  */
 export class RestartFiles {
   readonly #paths: readonly string[];
-  /** Hashes of their contents, when this was made. */
+  /** Hashes of the contents at creation, by path. */
   readonly #before: ReadonlyMap<string, string>;
 
   constructor(paths: readonly string[]) {
@@ -56,7 +56,7 @@ function* filesAt(path: string): Generator<string> {
   }
 }
 
-/** None for what was removed or can't be read now: its files count as gone. */
+/** Empty for a removed or unreadable folder: its files count as gone. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).toSorted();

@@ -55,7 +55,7 @@ export async function run(target: string, options: RunCommandOptions): Promise<v
   console.error('Stopping: waiting for running turns.');
 }
 
-/** `run actions`, as Rasa's users start the action server: the folder or module of actions in Python. */
+/** Whether the target is `actions`: Rasa users start the action server of their Python actions this way. */
 function isActionServer(target: string): boolean {
   if (basename(target) !== 'actions') return false;
   const found = statSync(target, { throwIfNoEntry: false });
@@ -93,7 +93,7 @@ async function startModule(module: string, options: RunCommandOptions): Promise<
   const isAuthenticated = options.authToken !== undefined || auth !== undefined;
   checkListenFlags(options, isAuthenticated || options.sslCaFile !== undefined);
   const storage = configuredStore(endpoints, undefined, storeFile);
-  // What is opened first is closed last, also when a later step fails.
+  // Resources are closed in reverse order, also when a later step fails.
   await using opened = new Opened();
   const store = await openStore(storage);
   opened.defer(() => store.close());

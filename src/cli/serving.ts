@@ -45,8 +45,8 @@ export function listenOptions(flags: ListenFlags) {
 }
 
 /**
- * Refuses what `checkBind` would refuse, before anything starts, and names flags of the command line
- * instead of options in code.
+ * Makes the check of `checkBind` before the start. The error names flags of the command line instead of
+ * options in code.
  */
 export function checkListenFlags(
   flags: Pick<ListenFlags, 'interface' | 'dangerouslyAllowUnauthenticatedRemote'>,
@@ -62,7 +62,7 @@ export function checkListenFlags(
   );
 }
 
-/** The inspector may call other agents, too: it is for the operator who runs the command. */
+/** Allows the inspector to call other agents: its user is the operator who runs the command. */
 export function inspectorOptions({
   inspectToken: token,
 }: Pick<RunCommandOptions, 'inspectToken'>): InspectorOptions {
@@ -83,7 +83,7 @@ export interface Started extends AsyncDisposable {
   readonly inspectorUrl: string | undefined;
   readonly hasCard: boolean;
   readonly store: StoreOptions | Store;
-  /** Commands to paste; the greeting shows the first. */
+  /** Example commands; the greeting shows the first. */
   readonly requests: readonly [ExampleRequest, ...ExampleRequest[]];
   /** Files that need a restart when they change. */
   readonly configuration?: readonly string[];
@@ -96,13 +96,13 @@ interface ServeAgentOptions extends Omit<ServeOptions, 'auth'> {
   readonly token?: string;
   /** `a2a_server.auth` of endpoints.yml. */
   readonly auth?: AuthSettings;
-  /** Where the files of `auth` are. @default '.' */
+  /** The folder of the files of `auth`. @default '.' */
   readonly directory?: string;
   /** The file of the configuration. */
   readonly configuration?: readonly string[];
 }
 
-/** Serves an agent; with a token or `auth`, only to callers who prove who they are. */
+/** Serves an agent; with a token or `auth`, only to authenticated callers. */
 export async function serveAgent(
   agent: Agent,
   { token, auth: settings, directory = '.', configuration = [], ...options }: ServeAgentOptions,
@@ -138,7 +138,7 @@ export async function serveAgent(
   };
 }
 
-/** Prints the URL of the server, and waits until the process is stopped. The only code that prints the link to the inspector. */
+/** Prints the URL of the server and the link to the inspector, and waits until the process is stopped. */
 export async function greetUntilSignal(
   started: Started,
   { open = false, examples = false } = {},
@@ -163,7 +163,7 @@ export async function greetUntilSignal(
   await untilSignal(started.configuration);
 }
 
-/** The location of the store, for people; without passwords of database URLs. */
+/** The location of the store as shown to users, without database URLs, which can contain passwords. */
 function placeOf(store: StoreOptions | Store): string {
   if (!('type' in store)) return 'a custom store';
   if (store.type === 'sqlite') return store.path;

@@ -3,19 +3,19 @@ import { dirname, join } from 'node:path';
 import { errorMessage } from '../protocol/index.ts';
 import { settingsFolder } from './client/settings.ts';
 
-/** Lines that are kept, over all sessions. */
+/** Maximum number of lines in the history of all sessions. */
 const maxLines = 1_000;
-/** Longer lines are not kept, in characters. */
+/** Maximum length of a line in the history, in characters. */
 const maxLength = 4_000;
 
 /**
- * The lines that a person typed into the shell, over sessions: in a file that only its owner can read.
- * `LEGATE_SHELL_HISTORY` names another file; when it is empty, nothing is kept. Problems with the file
- * are reported once and never end a conversation.
+ * Stores the lines that the user typed in all sessions of the shell, in a file that only its owner can read.
+ * `LEGATE_SHELL_HISTORY` names another file; an empty value disables the history. Problems with the file are
+ * reported once and never end a conversation.
  */
 export class ShellHistory {
   readonly #path: string;
-  /** The newest first, as readline wants them. */
+  /** The newest first, the order of readline. */
   readonly lines: readonly string[];
   #isUsable = true;
 
@@ -24,7 +24,7 @@ export class ShellHistory {
     this.lines = this.#read();
   }
 
-  /** Undefined when nothing is to be kept. */
+  /** Undefined when the history is disabled. */
   static open(): ShellHistory | undefined {
     const path = process.env['LEGATE_SHELL_HISTORY'] ?? join(settingsFolder(), 'shell-history');
     return path === '' ? undefined : new ShellHistory(path);
@@ -36,7 +36,7 @@ export class ShellHistory {
     this.#try(() => appendFileSync(this.#path, `${line}\n`, { mode: 0o600 }));
   }
 
-  /** Drops the oldest lines of a file that has grown, and takes it from other users. */
+  /** Reads the file, drops the oldest lines above the limit, and restricts its permissions. */
   #read(): readonly string[] {
     let kept: readonly string[] = [];
     this.#try(() => {

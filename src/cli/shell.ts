@@ -43,7 +43,7 @@ function isModule(text: string): boolean {
   return /\.[cm]?[jt]s$/.test(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Serves the agent on loopback for as long as the conversation takes; nothing is stored. */
+/** Serves the agent on loopback during the conversation, with a store in memory. */
 async function moduleShell(module: string, options: ShellCommandOptions): Promise<void> {
   const { loadAgent } = await import('./load-agent.ts');
   const { serveAgent } = await import('./serving.ts');
@@ -64,7 +64,7 @@ async function moduleShell(module: string, options: ShellCommandOptions): Promis
 
 const storage = { type: 'memory' } as const;
 
-/** The peers of `peers:` in endpoints.yml, for as long as the conversation takes. */
+/** Opens the peers of `peers:` in endpoints.yml for the duration of the conversation. */
 async function peersOf(
   given: {
     readonly name: string;
@@ -85,7 +85,7 @@ async function peersOf(
   return opened.use(await openCommandPeers({ ...rest, endpoints, storage }));
 }
 
-/** A URL, an agent card, or a host; existing folders are projects, whatever their names look like. */
+/** Whether the text is a URL, an agent card or a host. An existing folder is always a project. */
 function isAgent(text: string): boolean {
   if (/^(?:https?|file):/i.test(text)) return true;
   if (statSync(text, { throwIfNoEntry: false })?.isDirectory() === true) return false;
@@ -181,7 +181,7 @@ class ShellConversation {
       if (stack.length === 0) console.log('no active flow');
     } else if (text === '/history') {
       for (const { speaker, text: line } of transcript) {
-        // Not a message of the user: it opened the conversation.
+        // The shell sent it to start the conversation.
         if (line === sessionStart) continue;
         console.log(`${speaker === 'user' ? 'you' : 'assistant'}: ${line}`);
       }

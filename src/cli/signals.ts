@@ -2,9 +2,10 @@ import { checkFiles } from '../net/index.ts';
 import { RestartFiles } from './restart-files.ts';
 
 /**
- * Resolves on the first SIGINT or SIGTERM; the second ends the process at once. SIGHUP reads changed key
- * files and fetches keys from their addresses at once, and names those of `configuration` (files and folders) whose changes need a restart; on a
- * terminal, where it means that the terminal was closed, it stops the process like SIGTERM.
+ * Resolves on the first SIGINT or SIGTERM; the second exits immediately. SIGHUP reads changed key files,
+ * fetches keys from their URLs, and prints the changed files of `configuration` (files and folders), which
+ * need a restart. On a terminal, SIGHUP means that the terminal was closed, and stops the process like
+ * SIGTERM.
  */
 export function untilSignal(configuration: readonly string[] = []): Promise<void> {
   const files = new RestartFiles(configuration);
@@ -16,7 +17,7 @@ export function untilSignal(configuration: readonly string[] = []): Promise<void
         process.removeListener(signal, stop);
         process.once(signal, () => process.exit(130));
       }
-      // A reload that comes now must not end the process before its turns have ended.
+      // Without a terminal, the reload handler stays: an unhandled SIGHUP would interrupt the drain.
       if (isOnTerminal) process.removeListener('SIGHUP', stop);
       resolve();
     };
@@ -27,7 +28,7 @@ export function untilSignal(configuration: readonly string[] = []): Promise<void
   });
 }
 
-/** Keeps a SIGHUP from ending a process that is still starting; `untilSignal` handles later ones. */
+/** Keeps SIGHUP from killing a process during its start. `untilSignal` handles later signals. */
 export function ignoreHangup(): void {
   if (!process.stdin.isTTY) process.on('SIGHUP', ignored);
 }

@@ -11,7 +11,7 @@ import { printReport } from './print.ts';
 import { Progress } from './progress.ts';
 import { usage } from './usage.ts';
 
-/** Bytes that a migration rewrites in a second, for the estimate: a slow disk's. */
+/** Bytes per second that a migration rewrites on a slow disk, for the estimate. */
 const migratedPerSecond = 20 * 1024 * 1024;
 
 export async function backupStore(file: string, { store, json }: StoreOptions): Promise<void> {
@@ -62,7 +62,7 @@ export async function migrateStoreFile(options: StoreMigrateOptions): Promise<vo
   say(true, `schema version ${latest}: migrated from ${version}`);
 }
 
-/** Prints what a file contains, and its problems. */
+/** Prints a summary of a store file, and its problems. */
 function print(file: string, report: SqliteReport, json = false): void {
   const { bytes, version, latest, tasks, contexts, problems } = report;
   const facts = { file, bytes, version, latest, tasks, contexts, problems };

@@ -6,12 +6,12 @@ import { ShellHistory } from './shell-history.ts';
 /** The message that opens a conversation with an assistant; it answers with its welcome. */
 export const sessionStart = '/session_start';
 
-/** Whether a person types and reads; in a pipe, only messages are printed. */
+/** Whether input and output are a terminal; in a pipe, only messages are printed. */
 export function isTerminal(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
-/** A hint for a person, apart from the conversation. */
+/** Prints a hint for the user on a terminal, separate from the conversation. */
 export function note(text: string): void {
   if (isTerminal()) console.error(styleText('gray', text, { stream: process.stderr }));
 }
@@ -30,12 +30,12 @@ export function payloadOf(text: string, buttons: readonly Button[]): string {
   return button?.payload ?? text;
 }
 
-/** The commands of a shell, with what they do. */
+/** The commands of a shell, with their descriptions. */
 export type ShellCommands = Readonly<Record<string, string>>;
 
 const ends = ['/stop', '/exit', '/quit'];
 
-/** What works in every shell. */
+/** The commands of every shell. */
 const common: ShellCommands = {
   '1, 2, …': 'select a button; Tab completes commands and buttons',
   '//text': 'send a message that starts with /',
@@ -50,7 +50,7 @@ export function helpOf(commands: ShellCommands): string {
 
 interface ShellOptions {
   readonly commands: ShellCommands;
-  /** The buttons that were shown last. */
+  /** The buttons of the last answer. */
   readonly buttons: () => readonly Button[];
   /** Returns true when it handled Ctrl+C, so that the conversation continues. */
   readonly onInterrupt?: () => boolean;
@@ -60,8 +60,8 @@ interface ShellOptions {
 
 /**
  * Reads lines until the input ends or the user leaves, and handles each before it reads the next.
- * Unknown commands are refused: an agent would take them for messages. On a terminal, Ctrl+C clears
- * the line first, lines of former sessions come back with the arrow keys, and Tab completes.
+ * Refuses unknown commands, which an agent would handle as messages. On a terminal, Ctrl+C clears the line
+ * first, the arrow keys recall lines of earlier sessions, and Tab completes.
  */
 export async function eachLine(
   answer: (text: string) => Promise<void>,
@@ -85,7 +85,7 @@ export async function eachLine(
       lines.write(null, { ctrl: true, name: 'e' });
       lines.write(null, { ctrl: true, name: 'u' });
     } else if (onInterrupt?.() !== true) {
-      // The prompt of the user's shell starts a line of its own.
+      // The prompt of the user's shell starts on a new line.
       process.stdout.write('\n');
       lines.close();
     }
@@ -94,7 +94,7 @@ export async function eachLine(
   for await (const line of lines) {
     const text = line.trim();
     if (ends.includes(text)) break;
-    // As in other shells, a line that starts with a space is not kept.
+    // As in other shells, a line that starts with a space is not stored.
     if (text !== '' && !line.startsWith(' ')) history?.add(text);
     if (text === '/help') console.log(helpOf(commands));
     else if (isUnknown(text, names) && !isMessage(text.slice(1))) refuse(text, commands, names);

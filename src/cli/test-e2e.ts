@@ -66,8 +66,8 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
 }
 
 /**
- * The log lines of the running test. They are shown with a test that fails, without stack traces: a test may
- * expect an action to fail. At the levels `debug` and `info` every line is shown as it comes.
+ * The log lines of the running test. They are printed if the test fails, because a test can expect an action
+ * to fail, and without stack traces. At the levels `debug` and `info`, every line is printed immediately.
  */
 class CaseLogs {
   readonly logger: Logger;
@@ -87,7 +87,7 @@ class CaseLogs {
   }
 }
 
-/** Characters of one field of a log line that are shown. */
+/** Maximum shown length of a field of a log line, in characters. */
 const maxFieldCharacters = 200;
 
 /** The level, the event, the reasons and the fields of a log line. */
@@ -104,7 +104,7 @@ function shortLine(line: unknown): string {
   return plain(words.filter(isText).join(' '));
 }
 
-/** The nearest project folder, from the tests upwards. */
+/** The nearest project folder in or above the path of the tests. */
 function projectAbove(path: string): string {
   const tests = resolve(path.split('::', 1)[0] ?? path);
   const marks = ['config.yml', 'domain.yml', 'domain'];

@@ -3,14 +3,14 @@ import { dirname, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { describeFailure, failureKinds, type ReportedTest } from '../assistant/index.ts';
 
-/** What `legate test` prints of each result with `--json`. */
+/** One result in the output of `legate test --json`. */
 export interface TestJson {
   readonly file: string;
   readonly line: number;
   readonly name: string;
   readonly passed: boolean;
   readonly durationMs: number;
-  /** Of failed tests. */
+  /** The kinds of failures; only for failed tests. */
   readonly kinds?: string;
   readonly reason?: string;
 }

@@ -16,30 +16,30 @@ import {
 } from './client/text.ts';
 import { sessionStart } from './terminal.ts';
 
-/** Number of lines to keep for replay. */
+/** Maximum number of lines in the transcript. */
 const maxLines = 2_000;
 
 /** Streams the agent's messages to standard output, and keeps the transcript with its speakers. */
 export class Transcript {
   readonly #lines: string[] = [];
-  /** Messages that were shown: snapshots repeat them. */
+  /** Ids of shown messages: snapshots repeat messages. */
   readonly #shown = new Set<string>();
   #isFirst = true;
   /** The artifact of the current line. */
   #artifactId: string | undefined;
   #line = '';
-  /** Texts that streamed in this answer: the final message may repeat them. */
+  /** Texts that were streamed in this answer: the final message can repeat them. */
   readonly #streamed = new Set<string>();
   #buttons: readonly ShownButton[] = [];
 
-  /** A message of the user. */
+  /** Adds a message of the user. */
   add({ messageId, parts }: Message): void {
     this.#isFirst = true;
     this.#streamed.clear();
     this.#buttons = [];
     this.#shown.add(messageId);
     const text = parts.map(textOf).join(' ');
-    // Not typed by the user: it opened the conversation.
+    // The shell sent it to start the conversation.
     if (text !== sessionStart) this.#keep(`you: ${text}`);
   }
 
@@ -145,7 +145,7 @@ export class Transcript {
   }
 }
 
-/** A part as a line of text. */
+/** Formats a part as text. */
 function textOf({ text, raw, url, data, filename, mediaType }: Part): string {
   if (text !== undefined) return plain(text);
   if (data !== undefined) return plain(stringify(data).trimEnd());

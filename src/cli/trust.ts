@@ -21,7 +21,7 @@ import { inStore } from './endpoints.ts';
 import { oneLine, printResult } from './print.ts';
 import { usage } from './usage.ts';
 
-/** Lists the known peers and their trust levels. */
+/** Lists the known callers and their trust levels. */
 export async function listTrust(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const entries = await ledgerOf(store).list();
@@ -64,7 +64,7 @@ export async function listProposals(options: TrustOptions): Promise<void> {
   });
 }
 
-/** Times are those of the store, as those of the servers that share it. */
+/** Uses the clock of the store, like the servers that share it. */
 function ledgerOf(store: Store): TrustLedger {
   return new TrustLedger({ records: store.records, scheduler: storeScheduler(store) });
 }

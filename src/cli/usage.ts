@@ -6,14 +6,14 @@ export function usage(message: string, cause?: unknown): LegateError {
   return new LegateError('CONFIGURATION_INVALID', message, cause === undefined ? {} : { cause });
 }
 
-/** The text of a given file; `flag` names its option in errors. */
+/** Reads a file that the user named; `flag` is its option, for errors. */
 export function readNamedFile(file: string, flag?: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: unknown) => {
     throw usage(`${flag === undefined ? '' : `${flag}: `}${file} cannot be read`, cause);
   });
 }
 
-/** The JSON object that a flag gives. */
+/** Parses the JSON object of a flag. */
 export function jsonObjectOf(text: string, flag: string): JsonObject {
   try {
     const value = parseJson(text);
@@ -24,7 +24,7 @@ export function jsonObjectOf(text: string, flag: string): JsonObject {
   throw usage(`${flag} must be a JSON object, for instance '{"key":"value"}'`);
 }
 
-/** The whole stream; undefined when it is longer than `maxBytes`. */
+/** Reads the whole stream; undefined when it is longer than `maxBytes`. */
 export async function readAtMost(
   stream: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -6,13 +6,13 @@ const isInternal = (line: string): boolean =>
   line.includes(own) || line.includes('node:') || line.includes('/node_modules/commander/');
 
 /**
- * An unexpected error as text. One that starts in the user's modules shows their lines only, which need
- * fixing; any other keeps its whole stack.
+ * Formats an unexpected error. If the stack contains frames of the user's modules, only these are shown.
+ * Otherwise the whole stack is shown.
  */
 export function userStack(error: unknown): string {
   const lines = inspect(error).split('\n');
   const isFrame = (line: string): boolean => /^\s+at /.test(line);
-  // A syntax error has its place in front of the message, and no frame.
+  // A syntax error has its position before the message, and no stack frame.
   const isTheirs =
     lines[0]?.startsWith('file://') === true ||
     lines.some((line) => isFrame(line) && !isInternal(line));

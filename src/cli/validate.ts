@@ -26,7 +26,7 @@ export async function validateProject(
   if (!isFine) process.exitCode = 1;
 }
 
-/** Tries what the project connects to and prints the result; false when something can't be used. */
+/** Checks the services of the project and prints the results; false if a check failed. */
 async function examine(
   project: Project,
   { json = false }: ValidateCommandOptions,
@@ -42,7 +42,7 @@ async function examine(
   return isFine;
 }
 
-/** A project with all its problems. */
+/** Loads a project with all its problems. */
 export async function loadChecked(
   directory: string,
   options: ProjectFileOptions,
@@ -53,7 +53,7 @@ export async function loadChecked(
   return loaded;
 }
 
-/** Whether a project may run; in strict mode, warnings count as errors. */
+/** Whether a project has no errors; with `failOnWarnings`, warnings count as errors. */
 export function isAcceptable(problems: Problems, failOnWarnings = false): boolean {
   return problems.errors.length === 0 && !(failOnWarnings && problems.warnings.length > 0);
 }

@@ -32,7 +32,7 @@ import { ignoreHangup, untilSignal } from './signals.ts';
 import { openWorkerInspector } from './worker-inspector.ts';
 import { openWorkerPort, type WorkerPort } from './worker-port.ts';
 
-/** Grace period for turns in flight on shutdown. */
+/** Grace period for turns in flight on shutdown, in milliseconds. */
 const graceMs = 10_000;
 
 /** Hosts an agent on the bus until the process is stopped or, with `--once`, for one task. */
@@ -97,9 +97,9 @@ export async function work(source: string, options: WorkCommandOptions): Promise
 }
 
 /**
- * Opens the port for probes, metrics and the inspector, if a flag asks for it or `telemetry:` shows metrics. A worker with
- * `--once` ends before a scrape, and several of them may run on one machine: it opens a port only when one
- * is given.
+ * Opens the port for probes, metrics and the inspector if a flag or the metrics of `telemetry:` need it. A
+ * worker with `--once` usually ends before a scrape, and several of them can run on one machine, so it opens
+ * a port only if `--port` is given.
  */
 async function openPort(
   { telemetry: settings }: Endpoints,
@@ -120,7 +120,7 @@ async function openPort(
   if (port === undefined && !inspect && (metrics === undefined || once)) return null;
   const host =
     options.interface ?? (metrics?.settings.access === 'public' ? '0.0.0.0' : '127.0.0.1');
-  // The token of the inspector would cross the network in the clear.
+  // The token of the inspector would cross the network unencrypted.
   if (inspect) checkListenFlags({ ...options, interface: host }, false, '');
   return openWorkerPort({ ready, metrics, port, host, logger });
 }
@@ -133,7 +133,7 @@ interface Hosting extends Omit<WorkCommandOptions, 'store' | 'port'> {
   readonly retention: ReturnType<typeof retentionOf>;
   readonly identity: BusIdentity;
   readonly logger: Logger;
-  /** Files that need a restart when they change. */
+  /** Files whose changes need a restart. */
   readonly configuration: readonly string[];
   readonly port: WorkerPort | null;
   readonly onStarted: (hosting: BusHosting) => void;
@@ -150,7 +150,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     logger,
     ...options.retention,
     ...identity,
-    // A worker with `--once` announces itself only on request: it ends soon.
+    // A worker with `--once` ends after one task, so it does not announce itself.
     announces: options.announce && !once,
     ...present({ concurrency: options.concurrency, prefetch: options.prefetch }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
@@ -178,7 +178,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
   return hosting.finished;
 }
 
-/** Lines about the port. */
+/** The lines of the greeting with the URLs of the port. */
 function urlsOf(port: WorkerPort | null, inspector: string | undefined): string {
   if (port === null) return '';
   return [

@@ -8,9 +8,9 @@ import { openLocalServer } from './local-server.ts';
 import { usage } from './usage.ts';
 
 interface WorkerPortOptions {
-  /** For `/ready`. */
+  /** The readiness check of `/ready`. */
   readonly ready: () => Promise<ReadyReport>;
-  /** Undefined where metrics are off. */
+  /** Undefined if metrics are disabled. */
   readonly metrics:
     | {
         readonly telemetry: Telemetry;
@@ -37,7 +37,7 @@ interface Served {
   inspector: Handler | undefined;
 }
 
-/** What a worker serves beside its queue: `/health`, `/ready`, metrics and the inspector. */
+/** Opens the HTTP port of a worker: `/health`, `/ready`, metrics and the inspector. */
 export async function openWorkerPort(options: WorkerPortOptions): Promise<WorkerPort> {
   const { metrics, port = 9464, host, logger, ready } = options;
   const endpoint = metrics && new MetricsEndpoint(metrics.telemetry, present(metrics.settings));

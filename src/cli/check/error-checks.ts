@@ -56,7 +56,7 @@ async function detailsOf(speaker: HttpSpeaker): Promise<string | undefined> {
     : 'there is no ErrorInfo with the reason TASK_NOT_FOUND';
 }
 
-/** 0.3 has a table of errors for invalid requests for JSON-RPC alone. */
+/** 0.3 specifies errors for invalid requests only over JSON-RPC. */
 function onlyV1OrJsonRpc(speaker: Speaker): Speaker {
   const isSpecified = speaker.version === '1.0' || speaker.binding === 'JSONRPC';
   return isSpecified ? speaker : skip('0.3 specifies it for JSON-RPC alone');
@@ -66,7 +66,7 @@ function onlyV1({ speaker }: InterfaceSubject, why: string): Speaker {
   return speaker.version === '1.0' ? speaker : skip(why);
 }
 
-/** Sends these bytes to the endpoint that takes messages. */
+/** Sends this body to the endpoint for messages. */
 async function posted(
   speaker: HttpSpeaker,
   body: string,
@@ -188,7 +188,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     fix: 'refuse another Content-Type than JSON',
     run: async (subject) => {
       const speaker = overHttp(onlyV1(subject, '0.3 does not specify it'));
-      // Valid but for the header, so that nothing else can be the reason.
+      // Only the header is invalid, so that the agent can't refuse the request for another reason.
       const request = sendRequest(subject);
       const body =
         speaker.binding === 'JSONRPC'

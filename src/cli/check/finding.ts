@@ -18,8 +18,8 @@ export interface Finding {
 }
 
 /**
- * `failed`: against a sentence of the specification. `warning`: against a recommendation, or a
- * convention of the field. `skipped`: the check could not run.
+ * `failed`: violates a requirement of the specification. `warning`: deviates from a recommendation, or from
+ * common practice. `skipped`: the check could not run.
  */
 export type Outcome = 'passed' | 'failed' | 'warning' | 'skipped';
 
@@ -31,7 +31,7 @@ export interface Report {
   readonly findings: readonly Finding[];
 }
 
-/** One check. `Subject` is what it runs on. */
+/** One check of a `Subject`. */
 export interface Check<Subject> {
   readonly id: CheckId;
   readonly title: string;
@@ -49,13 +49,13 @@ export function skip(why: string): never {
   throw new CheckSkipped(why);
 }
 
-/** What checks run on: its name, and the edition whose rules hold. */
+/** The name of the subject of checks, and the edition of the specification that applies. */
 export interface Scope {
   readonly name: string;
   readonly edition: Edition;
 }
 
-/** Runs checks in order: later ones may depend on earlier ones. */
+/** Runs checks in order: later checks can depend on earlier ones. */
 export async function runChecks<Subject>(
   checks: readonly Check<Subject>[],
   subject: Subject,
@@ -83,7 +83,7 @@ async function runCheck<Subject>(
   }
 }
 
-/** What a finding says of its check. */
+/** The fields of a finding that describe its check. */
 export function aboutOf(
   id: CheckId,
   title: string,

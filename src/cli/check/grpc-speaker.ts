@@ -17,7 +17,7 @@ import { type Answer, mostBytes, type Probe } from './probe.ts';
 import type { Speaker, SpeakOptions, Spoken } from './speaker.ts';
 import { usage } from '../usage.ts';
 
-/** Speaks gRPC. Answers are converted to JSON, so that the checks for HTTP apply to them. */
+/** Calls an agent over gRPC. Converts responses to JSON, so that the checks for HTTP apply to them. */
 export class GrpcSpeaker implements Speaker {
   readonly binding = 'GRPC';
   readonly name: string;

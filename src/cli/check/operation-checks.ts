@@ -299,7 +299,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
   },
 ];
 
-/** What subscribing to a task is answered with: an error of its own, or as the first event of a stream. */
+/** Subscribes to a task. The error is the response itself, or the first event of a stream. */
 async function subscribed(
   { card, speaker }: InterfaceSubject,
   id: string,
@@ -326,7 +326,7 @@ function described(error: LegateError | undefined): string {
   return error === undefined ? 'the answer is not an error' : `the error is ${error.code}`;
 }
 
-/** The first page of the list of tasks, or what was answered instead. */
+/** The first page of the list of tasks, or a description of the actual answer. */
 async function listed(speaker: Speaker): Promise<JsonObject | string> {
   if (speaker.version !== '1.0') skip('0.3 has no list');
   const spoken = await speaker.speak('listTasks', { pageSize: 1 });

@@ -63,7 +63,7 @@ export class Probe {
     this.#auth = auth;
   }
 
-  /** Ends a request that takes too long, or when the check is aborted. */
+  /** Aborts a request after the timeout, or when the check is aborted. */
   deadline(request: string): Deadline {
     const { timeoutMs: milliseconds, signal } = this.#options;
     const late = `no answer to ${request} within ${milliseconds} ms`;

@@ -1,12 +1,12 @@
-/** Editions of the A2A specification that checks rest on. */
+/** Editions of the A2A specification that checks refer to. */
 export type Edition = '1.0.1' | '0.3.0';
 
-/** The sentence of the specification that a check rests on. */
+/** The sentence of the specification that a check refers to. */
 export interface Rule {
   readonly section: string;
   /** Word for word, without its markup. */
   readonly text: string;
-  /** Whether an agent that does otherwise violates the specification. @default true */
+  /** Whether it is a requirement, not a recommendation. @default true */
   readonly isMust?: boolean;
 }
 
@@ -36,8 +36,8 @@ const taskStream =
   'If the agent returns a Task, the stream MUST begin with the Task object, followed by zero or more TaskStatusUpdateEvent or TaskArtifactUpdateEvent objects.';
 
 /**
- * What each check rests on, by edition. A check fails only by a rule that an edition demands; without
- * one, or by a recommendation, it warns: then it is a convention of the field.
+ * The rule of each check, by edition. A check fails only if its rule is a requirement. It warns if its rule
+ * is a recommendation, or if it has no rule and tests common practice.
  */
 export const rules = {
   'card.found': {

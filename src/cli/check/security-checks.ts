@@ -13,7 +13,7 @@ export interface SecuritySubject {
   readonly text: string;
 }
 
-/** Larger than the default body limit of web frameworks, smaller than any document. */
+/** Larger than the default body limit of web frameworks, smaller than typical documents. */
 const largeText = 200 * 1024;
 
 /** The first HTTP interface, else the first interface. */
@@ -39,7 +39,7 @@ async function refusedBy(
 }
 
 function demandsCredentials({ card }: SecuritySubject): boolean {
-  // An empty requirement says that the others are optional.
+  // An empty requirement makes the others optional.
   const requirements = card.securityRequirements ?? [];
   return (
     requirements.length > 0 && requirements.every(({ schemes }) => Object.keys(schemes).length > 0)

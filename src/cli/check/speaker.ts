@@ -31,7 +31,7 @@ export interface SpeakOptions {
   readonly isEnough?: (events: readonly SseEvent[]) => boolean;
 }
 
-/** Errors by which agents decline requests whatever they ask for. */
+/** Errors by which agents decline requests independent of their content. */
 const declines: { readonly [code in ErrorCode]?: string } = {
   UNAUTHENTICATED: 'the agent asks for credentials: see legate check --help',
   PERMISSION_DENIED: 'the agent asks for other credentials',
@@ -40,13 +40,13 @@ const declines: { readonly [code in ErrorCode]?: string } = {
   CONTENT_TYPE_NOT_SUPPORTED: 'the agent does not accept texts',
 };
 
-/** Skips the check if the agent declined the request: the answer shows nothing about what is checked. */
+/** Skips the check if the agent declined the request: the answer says nothing about the checked behaviour. */
 export function unlessDeclined(error: LegateError | undefined): void {
   const why = error && declines[error.code];
   if (why !== undefined) skip(why);
 }
 
-/** Speaks one binding in one version to one interface of an agent. */
+/** Calls one interface of an agent over one binding in one version. */
 export interface Speaker {
   /** `JSONRPC 1.0` */
   readonly name: string;
@@ -113,7 +113,7 @@ export class HttpSpeaker implements Speaker {
     const headers = { ...request.headers, ...options.headers };
     const answer = await this.probe.send({ ...request, ...options, headers });
     if (answer.status !== 405 || operation !== 'subscribeToTask') return this.read(answer);
-    // The prose says POST, the proto GET.
+    // The text of the specification has POST, its proto file GET.
     const { url } = request;
     return this.read(await this.probe.send({ ...options, url, headers }));
   }

@@ -13,7 +13,7 @@ export interface TckRun {
   /** Limits the run to these bindings. @default all */
   readonly transports: readonly BindingName[];
   readonly signal: AbortSignal;
-  /** Sends the output of the kit to standard error: standard output carries something else. */
+  /** Sends the output of the kit to standard error, because standard output carries JSON. */
   readonly isAside: boolean;
 }
 

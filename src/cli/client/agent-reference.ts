@@ -139,7 +139,7 @@ export async function catalogueAt(
   }
 }
 
-/** Undefined when nothing is there. */
+/** Undefined when the server answers 404, 405 or 410. */
 async function fetchDocument(url: string, { fetch, signal }: Fetching): Promise<unknown> {
   const { origin, pathname, username } = new URL(url);
   const source = origin + pathname;

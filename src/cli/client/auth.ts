@@ -15,7 +15,7 @@ import { Output } from './output.ts';
 import type { Session } from './session.ts';
 import { type StoredToken, TokenFile } from './tokens.ts';
 
-/** How long a login in the browser may take, in milliseconds. */
+/** Timeout of a login in the browser, in milliseconds. */
 const loginTimeoutMs = 300_000;
 
 /** Gets a token for an agent, and stores it for later calls. */

@@ -40,7 +40,7 @@ export interface Choices {
   readonly isSet: (name: SettingName) => boolean;
 }
 
-/** `given`: the operands of the command, or its only one. */
+/** `given`: the operands of the command, or its only operand. */
 export function choicesOf(
   options: ClientCommandOptions,
   given: readonly string[] | string | undefined,
@@ -120,7 +120,7 @@ function isJsonOutput({ json = false }: ClientCommandOptions, output = 'text'): 
   throw usage(`--output is text or json, not ${output}`);
 }
 
-/** A folder may name an agent, but must not send the user's credentials to it. */
+/** A `.env` file of a folder can name an agent, but the user's credentials must not be sent to it. */
 function refuseForeignAgent(options: ClientCommandOptions, settings: Settings): void {
   if (options.agentCard !== undefined) return;
   const agent = settings.get('agent-card');
@@ -135,7 +135,7 @@ function refuseForeignAgent(options: ClientCommandOptions, settings: Settings): 
   }
 }
 
-/** A folder must not choose the certificate authorities to trust. */
+/** A `.env` file of a folder must not choose the certificate authorities to trust. */
 function tlsFilesOf(options: ClientCommandOptions, settings: Settings): ClientTlsFiles {
   const authority = settings.get('ca');
   if (options.ca === undefined && authority?.isFound === true) {
@@ -157,7 +157,7 @@ function exposedKeys({ cert, key = cert }: ClientTlsFiles): readonly string[] {
   return key !== undefined && isExposed(key) ? [key] : [];
 }
 
-/** A folder must not turn off the verification of certificates. */
+/** A `.env` file of a folder must not disable the verification of certificates. */
 function isInsecure(settings: Settings): boolean {
   const setting = settings.get('insecure');
   return setting !== undefined && !setting.isFound && isOn(setting.value);

@@ -69,7 +69,7 @@ export class Output {
     this.next(task);
   }
 
-  /** What the caller has to know, or do, in this state of the task. */
+  /** Prints the next step for the caller in this state of the task. */
   next(task: Pick<Task, 'id' | 'status'>): void {
     const { state } = task.status;
     const { agentFlag } = this.#session.choices;
@@ -89,7 +89,7 @@ export class Output {
     }
   }
 
-  /** Where to authorize, and how to wait for the rest: the agent may continue by itself (A2A 7.6). */
+  /** Prints where to authorize, and how to wait: the agent can continue by itself (A2A 7.6). */
   #authorize({ id, status }: Pick<Task, 'id' | 'status'>): void {
     const { agentFlag } = this.#session.choices;
     for (const url of authorizationUrls(status)) this.#hint('Authorize', url);

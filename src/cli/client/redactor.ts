@@ -7,7 +7,7 @@ const minSecretLength = 3;
 export class Redactor {
   readonly #secrets: string[] = [];
 
-  /** In every encoding that may occur on the wire. */
+  /** Adds secrets in every encoding that can occur on the wire. */
   add(...secrets: readonly (string | undefined)[]): void {
     for (const secret of secrets) {
       if (secret === undefined || secret.length < minSecretLength) continue;

@@ -76,7 +76,7 @@ const mebibyte = 1024 * 1024;
 /** Send larger files by URL. */
 const maxPartBytes = 64 * mebibyte;
 
-/** Media types by file extension, where none is given. */
+/** Default media types by file extension. */
 const mediaTypes: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
   '.gif': 'image/gif',
@@ -137,7 +137,7 @@ async function partOf({ kind, value, mediaType }: PartFlag, input: StandardInput
   return file({ bytes, mediaType: type, ...(value !== '-' && { filename: basename(value) }) });
 }
 
-/** Data may be given inline instead of in a file. */
+/** Data can be given inline or in a file. */
 function dataText(value: string): string {
   return /^\s*[[{]/.test(value) ? value : read(value).toString('utf8');
 }
@@ -161,7 +161,7 @@ function read(path: string): Buffer {
   return readFileSync(path);
 }
 
-/** Can be read once. */
+/** Standard input, which can be read only once. */
 class StandardInput {
   #isRead = false;
 

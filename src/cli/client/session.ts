@@ -35,10 +35,10 @@ export class Session {
   readonly #startedAt = Date.now();
   readonly #interrupt = new AbortController();
   #resolved: Promise<AgentReference> | undefined;
-  /** Known once the card is read. */
+  /** Undefined until the card was read. */
   #card: AgentCard | undefined;
   #isCardAnswered = false;
-  /** The challenge of the server that refused to give the card. */
+  /** The challenge of the server that refused the request for the card. */
   #challenge = '';
   #hasStoredToken = false;
   #waitedFor: string | undefined;
@@ -96,7 +96,7 @@ export class Session {
     );
   }
 
-  /** What the agent's card declares. */
+  /** The security schemes that the agent's card declares. */
   get schemes(): readonly DeclaredScheme[] {
     return Object.entries(this.#card?.securitySchemes ?? {}).map(([name, scheme]) => ({
       name,
@@ -132,7 +132,7 @@ export class Session {
     this.warn(`task ${id}; to see it later: legate get ${this.choices.agentFlag} ${id}`);
   }
 
-  /** The wait succeeded. */
+  /** Stops naming the task: the wait succeeded. */
   hasResult(): void {
     clearTimeout(this.#nameTimer);
     this.#waitedFor = undefined;
@@ -221,7 +221,7 @@ export class Session {
     }
   }
 
-  /** Requests cards without credentials, unless the server of the card demands some. */
+  /** Requests the card without credentials, then with credentials if the server requires them. */
   async #fetchCardAt(url: string): Promise<FetchedCard> {
     const options = this.#connectOptions();
     try {
@@ -234,7 +234,7 @@ export class Session {
     }
   }
 
-  /** Credentials for the challenge of the server that refused to give the card. */
+  /** Credentials for the challenge of the server that refused the request for the card. */
   challengedAuth(): Auth | undefined {
     const { bearer, apiKey } = this.choices;
     if (bearer !== undefined && /\bbearer\b/i.test(this.#challenge)) return { bearer };
@@ -302,7 +302,7 @@ export class Session {
       );
     }
     if (!this.choices.isInsecure) return;
-    // Node reads it whenever it opens a connection.
+    // Node reads it for each new connection.
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     this.warn(
       this.hasCredentials

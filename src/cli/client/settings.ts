@@ -6,7 +6,7 @@ import type { ConfigCommandOptions } from '../commands/agents.ts';
 import { usage } from '../usage.ts';
 import { plain } from './text.ts';
 
-/** Settings by flag, environment and file, named like the flags; with their defaults, for people. */
+/** Settings by flag, environment and file, named like the flags, with their defaults as shown to users. */
 const defaults = {
   'agent-card': null,
   transport: "the card's order",
@@ -38,9 +38,9 @@ const secretSettings: ReadonlySet<string> = new Set(['bearer', 'api-key', 'svc-p
 
 interface Setting {
   readonly value: string;
-  /** For people: `the environment`, or the path of a file. */
+  /** The source as shown to users: `the environment`, or the path of a file. */
   readonly source: string;
-  /** Whether it is from a file that was found, not named: the author of the folder wrote it. */
+  /** Whether the file was found and not named by the user: the author of the folder wrote it. */
   readonly isFound: boolean;
 }
 
@@ -106,7 +106,7 @@ function nearest(directory: string): SettingsFile | undefined {
   }
 }
 
-/** Undefined when there is none, or when it belongs to another user. */
+/** Undefined if there is no such file, it is too large, or another user owns it. */
 function read(path: string): SettingsFile | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() !== true || found.size > maxFileBytes) return undefined;

@@ -11,8 +11,8 @@ import {
 import { alignColumns } from '../print.ts';
 
 /**
- * Text for people that programs can parse too (A2A CLI specification 11.2): one `Label: value` a
- * line; longer values are blocks below their label, indented and closed by a blank line. In a
+ * Writes text that users can read and programs can parse (A2A CLI specification 11.2): one `Label: value`
+ * per line. Longer values are blocks below their label, indented and closed by a blank line. In a
  * stream, the chunks of a text form one block that grows; any other event closes it.
  * Control sequences from agents are escaped.
  */
@@ -25,7 +25,7 @@ export class TextWriter {
   #block: string | undefined;
   /** The state of the task, as last shown by an event. */
   #state: string | undefined;
-  /** Texts that were streamed: the final message may repeat them. */
+  /** Texts that were streamed: the final message can repeat them. */
   readonly #streamed = new Set<string>();
 
   constructor(options: { readonly write: (text: string) => void; readonly isVerbose: boolean }) {
@@ -84,7 +84,7 @@ export class TextWriter {
   message(message: Message): void {
     this.field('Message', message.role === 'ROLE_USER' ? 'user' : 'agent');
     if (this.#isVerbose) this.field('Message id', message.messageId);
-    // Each text of an assistant is a message of its own to people.
+    // Users see each text of an assistant as a separate message.
     for (const part of this.#isVerbose ? message.parts : shownParts(message.parts)) {
       this.#part(part);
     }
@@ -102,7 +102,7 @@ export class TextWriter {
       const { taskId, artifact, append, lastChunk } = response.artifactUpdate;
       const { artifactId, name = artifactId } = artifact;
       const key = `${taskId}/${artifactId}`;
-      // The end of a text whose last piece has come before.
+      // Ends a text whose last chunk was received before.
       if (
         append === true &&
         lastChunk === true &&
@@ -166,7 +166,7 @@ export class TextWriter {
 
   #parts(parts: readonly Part[]): void {
     const joined: Part[] = [];
-    // Agents may send one text as many parts.
+    // Agents can send one text as many parts.
     for (const part of shownParts(parts)) appendParts(joined, [part]);
     for (const part of this.#isVerbose ? parts : joined) this.#part(part);
   }
@@ -193,22 +193,22 @@ export class TextWriter {
 }
 
 /**
- * The parts of a message to show to a person: without the state that assistants attach for orchestrators
- * (state, flow and slots as data), without calls to confirm, which are in the question, and without texts
- * that were streamed already.
+ * The parts of a message to show to the user. Omits the state that assistants attach for orchestrators
+ * (state, flow and slots as data), calls to confirm, which the question contains, and texts that were
+ * streamed already.
  */
 export function shownParts(
   parts: readonly Part[],
   streamed: ReadonlySet<string> = new Set(),
 ): readonly Part[] {
-  // A message that contains only data was sent for its data.
+  // A message that contains only data is shown.
   if (parts.every(isConversationState)) return parts;
   return parts.filter(
     (part) => !isConversationState(part) && !streamed.has(part.text?.trim() ?? ''),
   );
 }
 
-/** Whether a part is for programs: the conversation state of assistants, or a request whose text follows. */
+/** Whether a part is for programs: the conversation state of an assistant, or a confirmation request. */
 export function isConversationState({ data }: Part): boolean {
   if (!isJsonObject(data)) return false;
   const isState = typeof data['state'] === 'string' && isJsonObject(data['slots']);
@@ -218,7 +218,7 @@ export function isConversationState({ data }: Part): boolean {
 /** A button of an assistant. */
 export interface ShownButton {
   readonly title: string;
-  /** The message that it sends. */
+  /** The message that the button sends. */
   readonly payload: string;
 }
 

@@ -9,7 +9,7 @@ import { settingsFolder } from './settings.ts';
 
 const storedToken = z.object({
   accessToken: z.string(),
-  /** Milliseconds since 1970; without it, the token is used until it is refused. */
+  /** Milliseconds since 1970; without it, the token is used until the agent refuses it. */
   expiresAt: z.number().optional().catch(undefined),
   refreshToken: z.string().optional().catch(undefined),
   tokenUrl: z.string(),
@@ -25,7 +25,7 @@ export type StoredToken = Readonly<z.infer<typeof storedToken>>;
 export class TokenFile {
   readonly path = join(settingsFolder(), 'tokens.json');
 
-  /** Undefined when the entry is not a token: users may edit the file. */
+  /** Undefined when the entry is not a token: users can edit the file. */
   get(origin: string): StoredToken | undefined {
     return storedToken.safeParse(this.#read()[origin]).data;
   }

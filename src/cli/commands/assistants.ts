@@ -21,7 +21,7 @@ import {
   portWithDefault,
 } from './options.ts';
 
-/** The kinds of projects that `init` creates, with what each is. */
+/** The kinds of projects that `init` creates, with their descriptions. */
 export const projectKinds = {
   assistant: 'a chat assistant in YAML (flows, responses, tests); needs no language model',
   agent: 'an agent in TypeScript, served over A2A (HTTP)',

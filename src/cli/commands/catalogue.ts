@@ -5,7 +5,7 @@ import * as operations from './operations.ts';
 import * as tasks from './tasks.ts';
 import * as workers from './workers.ts';
 
-/** The heading of commands that call agents; they print failures as the A2A CLI specification says. */
+/** The heading of commands that call agents; they report failures as the A2A CLI specification requires. */
 const callingAgents = 'Any A2A agent:';
 
 /** Every command of `legate`, in the order of its help. */

@@ -90,7 +90,7 @@ export function repeated(
   return { placeholder, description, parse: (text, before = []) => [...before, text], ...extras };
 }
 
-/** The same options below another heading. */
+/** Lists these options below another heading in help. */
 export function grouped<Specs extends object>(group: string, specs: Specs): Specs {
   const entries = Object.entries(specs).map(([name, spec]: [string, object]) => [
     name,
@@ -118,7 +118,7 @@ export interface CommandSpec<Args extends readonly unknown[]> {
   readonly examples?: readonly string[];
   /** Loaded when the command runs, so that help is fast. */
   readonly run?: () => Promise<(...args: Args) => Promise<void> | void>;
-  /** Whether it runs until it is stopped. @default false */
+  /** Whether the command runs until it is stopped. @default false */
   readonly isServer?: boolean;
 }
 

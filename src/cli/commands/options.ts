@@ -18,7 +18,7 @@ function number(rule: string, fits: (number: number) => boolean): (text: string)
   };
 }
 
-/** Without slashes at its end. */
+/** Parses an http or https URL and removes trailing slashes. */
 function httpUrl(text: string): string {
   if (URL.parse(text) !== null && /^https?:\/\/[^/]/.test(text)) return text.replace(/\/+$/, '');
   throw new InvalidArgumentError(
@@ -78,7 +78,7 @@ export function logLevel(standard: LogLevel) {
   });
 }
 
-/** Paths of the parts of a project, where they differ from the defaults. */
+/** Paths of the parts of a project that differ from the defaults. */
 export const projectFiles = {
   config: value('file', 'configuration file (default: config.yml)', { short: 'c' }),
   domain: value('path', 'domain file or folder (default: domain.yml and domain/)', { short: 'd' }),
@@ -105,7 +105,7 @@ export const listening = {
 };
 export const cors = values('origin', 'allowed CORS origins; * for all');
 export const listenOn = value('host', 'address to listen on', { short: 'i', default: '127.0.0.1' });
-/** Where callers reach the server, behind proxies and port mappings. */
+/** The URL of the server for callers, behind proxies and port mappings. */
 export const publicUrl = value('url', 'public URL, for the agent card; overrides a2a_server.url', {
   env: 'LEGATE_URL',
   parse: httpUrl,
@@ -168,7 +168,7 @@ export const connection = {
 
 /**
  * The options of every command that calls an agent. Each flag has an environment variable of the same
- * name, `--agent-card` for instance `A2ACLI_AGENT_CARD`; defaults are filled in when it runs.
+ * name: `A2ACLI_AGENT_CARD` for `--agent-card`. Defaults are applied when the command runs.
  */
 export const client = {
   ...grouped('Connection:', {

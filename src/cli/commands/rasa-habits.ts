@@ -1,14 +1,14 @@
-/** Commands that Rasa has too. */
+/** Commands that Rasa and Legate share. */
 const shared = new Set(['run', 'shell', 'chat', 'inspect', 'train', 'validate', 'test']);
-/** Those of them that log. */
+/** Shared commands with a log level. */
 const logging = new Set(['run', 'shell', 'chat', 'inspect', 'test']);
 
-/** What `rasa data validate` may validate alone. */
+/** Parts of a project that `rasa data validate` can validate separately. */
 const parts = new Set(['flows', 'stories', 'translations']);
-/** What `rasa train` and `rasa shell` may train or ask alone. */
+/** Models that `rasa train` and `rasa shell` can use separately. */
 const models = new Set(['nlu', 'core']);
 
-/** Commands of Rasa that scripts call and that have nothing to do here, with the reason. */
+/** Rasa commands that Legate does not need and accepts for scripts, with the reason. */
 const needless: ReadonlyMap<string, string> = new Map([
   ['telemetry', 'nothing to do: Legate collects no data about its use'],
   ['license', 'nothing to do: Legate needs no license'],
@@ -16,7 +16,7 @@ const needless: ReadonlyMap<string, string> = new Map([
   ['test core', 'nothing to do: no stories are read; "legate test e2e" runs the conversations'],
 ]);
 
-/** Commands of Rasa without a counterpart, with what to use. */
+/** Rasa commands without a counterpart, with the alternative. */
 const replaced: ReadonlyMap<string, string> = new Map([
   [
     'interactive',
@@ -41,7 +41,7 @@ const levels: ReadonlyMap<string, string> = new Map([
   ['--quiet', 'error'],
 ]);
 
-/** Options of Rasa that have no effect here, and whether a value follows. */
+/** Rasa options without an effect in Legate, and whether a value follows. */
 const withoutEffect: ReadonlyMap<string, boolean> = new Map([
   ['--force', false],
   ['--skip-validation', false],
@@ -58,29 +58,29 @@ const withoutEffect: ReadonlyMap<string, boolean> = new Map([
   ['--num-threads', true],
   ['--augmentation', true],
   ['--max-history', true],
-  // Of `run actions`, which says that the action server starts with the assistant.
+  // For `run actions`, which prints that the action server starts with the assistant.
   ['--actions', true],
 ]);
 
-/** Other names of options. */
+/** Rasa options with another name in Legate. */
 const renamed: ReadonlyMap<string, string> = new Map([['--conversation-id', '--sender']]);
 
-/** A command line as it is parsed, and what to tell about it. */
+/** A translated command line, with a warning for the user. */
 export interface Habits {
   readonly args: readonly string[];
   readonly warning?: string;
-  /** How a command ends that is not run: 0 where nothing is to be done, 2 where something else does it. */
+  /** The exit code of a command that is not run: 0 if Legate does not need it, 2 if it has an alternative. */
   readonly exitCode?: 0 | 2;
 }
 
-/** `data validate flows` as `validate`: all parts are validated together. */
+/** Translates `data validate flows` to `validate`, which validates all parts. */
 function withoutData(typed: readonly string[]): readonly string[] {
   const [data, command, part = '', ...rest] = typed;
   if (data !== 'data' || command !== 'validate') return typed;
   return parts.has(part) ? [command, ...rest] : typed.slice(1);
 }
 
-/** Translates what Rasa's users type: `data validate`, `run -vv --debug`, `test e2e --e2e-results`. */
+/** Translates Rasa command lines: `data validate`, `run -vv --debug`, `test e2e --e2e-results`. */
 export function fromRasa(typed: readonly string[]): Habits {
   return withoutCounterpart(typed) ?? translate(typed);
 }
@@ -97,7 +97,7 @@ function withoutCounterpart(typed: readonly string[]): Habits | undefined {
   return undefined;
 }
 
-/** Leaves out what names a part of a project, where commands take all of it. */
+/** Removes an argument that selects one model: Legate commands use the whole project. */
 function withoutModel(typed: readonly string[]): { given: readonly string[]; ignored: string[] } {
   const [command = '', part = '', ...rest] = typed;
   const isPart = ['train', 'shell'].includes(command) && models.has(part);
@@ -117,7 +117,7 @@ function translate(typed: readonly string[]): Habits {
     const hasValue = next !== undefined && !next.startsWith('-');
     if (level !== undefined) {
       if (logging.has(command)) args.push('--log-level', level);
-      // Also logs the requests to an agent elsewhere.
+      // `--debug` also logs the requests to a remote agent.
       if (arg === '--debug' && ['shell', 'chat', 'inspect'].includes(command)) args.push(arg);
     } else if (name === '--e2e-results') {
       args.push('--output-results', value ?? (hasValue ? next : 'tests'));

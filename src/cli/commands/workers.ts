@@ -21,7 +21,7 @@ import {
   store,
 } from './options.ts';
 
-/** Servers may start before their broker. */
+/** Servers can start before their broker. */
 const connectTimeout = value('seconds', 'how long to wait for a broker that is not up yet', {
   default: 60,
   parse: positiveNumber,

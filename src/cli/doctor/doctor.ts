@@ -25,7 +25,7 @@ import { examinePeers } from './examine-peers.ts';
 import { examineProject } from './examine-project.ts';
 import { examineBroker, examineModels, examineOtlp, examineStore } from './examine-services.ts';
 
-/** Checks everything that a server needs, and prints how to fix problems. */
+/** Checks the environment of a server and prints how to fix problems. */
 export async function doctor(source: string, options: DoctorCommandOptions): Promise<void> {
   const isModule =
     statSync(source.split('#')[0] ?? '', { throwIfNoEntry: false })?.isFile() === true;
@@ -75,7 +75,7 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
   if (all.some(({ outcome }) => outcome === 'failed')) process.exitCode = 1;
 }
 
-/** The names that the card of an assistant may have; any name if its card is a file. */
+/** The possible names in the card of an assistant; empty for any name, if its card is a file. */
 function namesOf({ project }: LoadedProject): string[] {
   if (project.endpoints.a2aServer?.agentCardPath !== undefined) return [];
   return [project.name, ...Object.values(present({ id: project.config.assistantId }))];
@@ -92,7 +92,7 @@ async function examineAgent(file: string, names: string[]): Promise<Diagnosis> {
   }
 }
 
-/** The checks of single sections of endpoints.yml: an error in one keeps no other from being checked. */
+/** Checks the sections of endpoints.yml separately: an error in one section does not skip the others. */
 async function* sectionChecks(
   endpoints: Examined,
   options: {
@@ -120,7 +120,7 @@ async function* sectionChecks(
 
 type Examined = Awaited<ReturnType<typeof examineEndpoints>>;
 
-/** As much of endpoints.yml as can be read, with its errors. */
+/** The readable sections of endpoints.yml, with the errors. */
 async function examinedEndpoints(
   directory: string,
   { endpoints, isModule }: DoctorCommandOptions & { readonly isModule: boolean },
@@ -130,7 +130,7 @@ async function examinedEndpoints(
 
 const sections = /^(?:store|bus|telemetry|a2a_server|push)\b/;
 
-/** What is wrong with the section of a check, such as a variable that is not set. */
+/** The errors in the section of a check, such as a variable that is not set. */
 function sectionError(what: string, path: RegExp, { errors }: Examined): Diagnosis | undefined {
   const own = errors.filter((error) => path.test(error.path));
   if (own.length === 0) return undefined;
@@ -138,7 +138,7 @@ function sectionError(what: string, path: RegExp, { errors }: Examined): Diagnos
   return failed(what, found, 'fix it in endpoints.yml, or set the variable that it names');
 }
 
-/** Errors of no section that is checked; those of a project are reported with it. */
+/** Errors outside the checked sections. The check of a project reports its own errors. */
 function otherErrors({ errors }: Examined, isProject: boolean): readonly Diagnosis[] {
   if (isProject) return [];
   return errors
@@ -181,7 +181,7 @@ function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> 
 
 const colours = { passed: 'green', failed: 'red', warning: 'yellow', skipped: 'gray' } as const;
 
-/** A line for people. */
+/** Formats a diagnosis as text, with the fix on a second line. */
 export function lineOf({ what, outcome, found, fix }: Diagnosis): string {
   const mark = styleText(colours[outcome], outcome.padEnd(7), { stream: process.stdout });
   const remedy = fix === undefined ? '' : `\n         fix: ${plain(fix)}`;

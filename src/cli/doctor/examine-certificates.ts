@@ -12,11 +12,11 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { type Diagnosis, failed, passed, reasonOf, skipped, warning } from './diagnosis.ts';
 
-/** Warns so many days before a certificate expires. */
+/** Number of days before the expiry of a certificate from which the check warns. */
 const expiryWarningDays = 21;
 const dayMs = 86_400_000;
 
-/** The certificate of the port: whether it belongs to its key, and how long it is valid. */
+/** Checks whether the certificate of the port matches its key, and how long it is valid. */
 export function examineCertificate(
   { certificate, key }: { readonly certificate?: string; readonly key?: string },
   now: number,
@@ -32,7 +32,7 @@ export function examineCertificate(
   }
 }
 
-/** The authorities of client certificates: whether each can be read, and how long the first to expire is valid. */
+/** Checks whether the authorities of client certificates are readable, and when the first one expires. */
 export function examineAuthorities(path: string, now: number): Diagnosis {
   const what = 'Authorities of client certificates';
   try {
@@ -47,7 +47,7 @@ export function examineAuthorities(path: string, now: number): Diagnosis {
   }
 }
 
-/** How long a certificate is valid; throws for one that can't be read. */
+/** Checks how long a certificate is valid; throws for an invalid certificate. */
 export function validity(what: string, certificate: Buffer | string, now: number): Diagnosis {
   const { validFrom, validTo } = new X509Certificate(certificate);
   const days = Math.floor((Date.parse(validTo) - now) / dayMs);
@@ -58,14 +58,14 @@ export function validity(what: string, certificate: Buffer | string, now: number
   return days < expiryWarningDays ? warning(what, found, renew) : passed(what, found);
 }
 
-/** Files of one connection that this process makes. */
+/** The TLS files of one outbound connection. */
 export interface NamedTls {
-  /** Whose: `model group commands`. */
+  /** The owner of the connection, such as `model group commands`. */
   readonly owner: string;
   readonly tls: ClientTlsFiles;
 }
 
-/** The `tls:` of everything that is called. */
+/** The `tls:` settings of all outbound connections. */
 export function clientTlsOf(
   endpoints: Pick<Endpoints, 'bus' | 'peers' | 'server'>,
   groups: ReadonlyMap<string, JsonObject>,
@@ -92,7 +92,7 @@ export function clientTlsOf(
   return found.flatMap(({ owner, tls }) => (tls === undefined ? [] : [{ owner, tls }]));
 }
 
-/** None for a group that can't be read, which the check of its models reports. */
+/** Empty for an invalid group, which the check of its models reports. */
 function modelTlsOf(id: string, group: JsonObject) {
   try {
     return readModelGroup({ id, ...group }).models.map(({ tls }) => ({
@@ -104,7 +104,7 @@ function modelTlsOf(id: string, group: JsonObject) {
   }
 }
 
-/** Whether the files of connections can be used, and how long client certificates are valid. */
+/** Checks whether the TLS files of a connection are usable, and how long the client certificate is valid. */
 export function examineClientTls(
   { owner, tls }: NamedTls,
   directory: string,

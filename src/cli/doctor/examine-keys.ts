@@ -15,14 +15,14 @@ import {
   warning,
 } from './diagnosis.ts';
 
-/** Where files are, and what the server will offer. */
+/** The folder of the files, and the flags of the server. */
 interface KeyOptions {
   readonly directory: string;
-  /** The server will ask for client certificates: `--ssl-ca-file`. */
+  /** Whether the server requests client certificates: `--ssl-ca-file`. */
   readonly hasClientCertificates: boolean;
 }
 
-/** Reads or fetches the keys that verify callers, and reads those that sign cards and webhooks. */
+/** Reads or fetches the keys that verify callers, and reads the keys that sign cards and webhooks. */
 export async function* examineKeys(
   { server, push }: Pick<Endpoints, 'server' | 'push'>,
   options: KeyOptions,
@@ -89,7 +89,7 @@ async function examineAuth(
   });
 }
 
-/** A token that no key has signed: to verify it, the keys are fetched. */
+/** A token with an invalid signature. Verifying it fetches the keys. */
 const unsigned = (algorithm: string, claims: JsonObject = {}): string => {
   const header = { alg: algorithm, kid: 'legate-doctor' };
   const parts = [header, { sub: 'legate-doctor', ...claims }].map((part) =>
@@ -98,7 +98,7 @@ const unsigned = (algorithm: string, claims: JsonObject = {}): string => {
   return [...parts, 'AA'].join('.');
 };
 
-/** Throws where keys are fetched, and can't be. */
+/** Throws if keys are configured by URL and can't be fetched. */
 async function fetchKeys({ jwt }: AuthSettings, options: KeyOptions): Promise<void> {
   const { keys, algorithms = [] } = jwt ?? {};
   if (keys === undefined || !('jwksUrl' in keys || 'openIdIssuer' in keys)) return;
@@ -109,14 +109,14 @@ async function fetchKeys({ jwt }: AuthSettings, options: KeyOptions): Promise<vo
   );
 }
 
-/** Throws where keys can't be fetched to verify a token. */
+/** Throws if the keys to verify a token can't be fetched. */
 async function fetched(verify: () => Promise<unknown>): Promise<void> {
   try {
     await within(timeLimit, verify);
   } catch (error) {
-    // Refused as it should be: the keys are there.
+    // The token was refused as expected: the keys were fetched.
     if (error instanceof LegateError && error.code === 'UNAUTHENTICATED') return;
-    // Callers do not learn where the keys should have come from, operators do.
+    // The cause names the URL of the keys, which the error for callers omits.
     throw error instanceof LegateError && error.cause instanceof LegateError ? error.cause : error;
   }
 }

@@ -22,8 +22,8 @@ export function examineNode(version = process.versions.node): Diagnosis {
 }
 
 /**
- * Whether a server could listen on the port; if one already does, whether it is the agent to serve, by the
- * names that its card may have, and whether its card is valid.
+ * Checks whether the port is free. If a server uses it, checks whether that server is the expected agent, by
+ * the possible names in its card, and whether the card is valid.
  */
 export async function examinePort(
   port: number,
@@ -64,19 +64,19 @@ function portProblem(port: number): Promise<string | undefined> {
 }
 
 interface FoundCard {
-  /** Unless the card is withheld, or has none. */
+  /** Undefined if the card is protected or has no name. */
   readonly name?: string;
   readonly card: Diagnosis;
 }
 
-/** The card that a server on this machine shows, over HTTP or HTTPS. */
+/** The card of a server on this machine, over HTTP or HTTPS. */
 async function cardAt(port: number): Promise<FoundCard | undefined> {
   for (const scheme of ['http', 'https'] as const) {
     const url = `${scheme}://localhost:${port}/.well-known/agent-card.json`;
     try {
       const { status, body } = await get(url);
       if (status === 401) return { card: skipped('Card', 'the card requires authentication') };
-      // HTTP to a port with TLS has other answers, or none.
+      // HTTP to a TLS port gets another status, or no response.
       if (status === 200) return examineCard(url, JSON.parse(body));
     } catch (error) {
       if (scheme === 'https' && needsCertificate(error)) {
@@ -88,12 +88,12 @@ async function cardAt(port: number): Promise<FoundCard | undefined> {
   return undefined;
 }
 
-/** Alerts of TLS by which a server asks for a certificate. */
+/** Whether a TLS alert means that the server requires a client certificate. */
 function needsCertificate(error: unknown): boolean {
   return /CERTIFICATE_REQUIRED|BAD_CERTIFICATE|HANDSHAKE_FAILURE/.test(errorCode(error) ?? '');
 }
 
-/** The largest card that is read, in bytes. */
+/** Maximum size of a card, in bytes. */
 const maxCardBytes = 1024 * 1024;
 
 function get(url: string): Promise<{ readonly status: number; readonly body: string }> {
@@ -101,7 +101,7 @@ function get(url: string): Promise<{ readonly status: number; readonly body: str
     const options = {
       signal: AbortSignal.timeout(probeTimeoutMs),
       headers: { 'A2A-Version': '1.0' },
-      // Nothing is sent that needs protection, and the certificate may be for a public name.
+      // The request contains no secrets, and the certificate can be for a public name.
       rejectUnauthorized: false,
     };
     const request = (url.startsWith('https:') ? https : http).get(url, options, (response) => {
@@ -138,8 +138,8 @@ function diagnosisOf(url: string, card: unknown): Diagnosis {
 const smallSkew = 30_000;
 
 /**
- * Checks the clock against the available references: the times in answers of servers, and files that
- * were written before now.
+ * Checks the clock against the times in responses of servers, and against the modification times of files,
+ * which lie in the past.
  */
 export function examineClock(
   directory: string,

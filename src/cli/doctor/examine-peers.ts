@@ -7,7 +7,7 @@ import { within } from '../../time/index.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { type Diagnosis, failed, passed, reasonOf, skipped, timeLimit } from './diagnosis.ts';
 
-/** Fetches the card of each well-known peer that has a URL, and verifies it where it must be signed. */
+/** Fetches the card of each well-known peer that has a URL, and verifies it if it must be signed. */
 export async function* examinePeers(
   { peers }: Pick<Endpoints, 'peers'>,
   directory: string,

@@ -3,7 +3,7 @@ import { callBindings } from '../project-files.ts';
 import { type Diagnosis, failed, passed, probeTimeoutMs, skipped, warning } from './diagnosis.ts';
 import { examineModels, type ModelDiagnosis } from './examine-services.ts';
 
-/** Tries everything that a project connects to: models, action server, MCP servers and sub agents. */
+/** Checks all services that a project connects to: models, action server, MCP servers and sub agents. */
 export async function* examineProject(project: Project): AsyncGenerator<ModelDiagnosis> {
   const { subAgents, endpoints } = project;
   const used = usedModelGroups(project);
@@ -32,7 +32,7 @@ export async function* examineProject(project: Project): AsyncGenerator<ModelDia
   }
   if (!hasActions) yield nothing('Action server', 'none is needed');
   for (const agent of subAgents.values()) {
-    // Those elsewhere are tried above; the others are as good as their servers and models.
+    // Remote agents are checked above. Local ones depend on their MCP servers and models.
     if (agent.protocol === 'A2A') continue;
     const parts = agent.mcpServers.map(({ name }) => `MCP server ${name}`);
     const model = agent.modelGroup ?? project.config.generator?.modelGroup ?? onlyGroup(project);
@@ -51,7 +51,7 @@ export async function* examineProject(project: Project): AsyncGenerator<ModelDia
   if (subAgents.size === 0) yield nothing('Sub agent', 'none is configured');
 }
 
-/** The group that is asked where none is named. */
+/** The default model group: the only one. */
 function onlyGroup({ endpoints }: Project): string | undefined {
   const [first, ...others] = endpoints.modelGroups.keys();
   return others.length === 0 ? first : undefined;
@@ -64,12 +64,12 @@ function groupOf({ what }: Diagnosis): string {
 
 /** The model groups that judge answers in the project's tests. */
 async function judgesOf({ directory }: Project): Promise<ReadonlySet<string>> {
-  // A project without tests has no judges; mistakes in tests are for `test e2e` to report.
+  // A project without tests has no judges; `test e2e` reports errors in tests.
   const found = await findTests(directory, directory, process.env).catch(() => undefined);
   return new Set(found?.cases.flatMap(({ judge }) => (judge ? [judge.modelGroup] : [])));
 }
 
-/** A model that no conversation asks does not keep the project from working. */
+/** Downgrades a failure to a warning for a model that no conversation uses. */
 function optional(diagnosis: Diagnosis, by: string): Diagnosis {
   const { what, outcome, found, fix = 'fix it' } = diagnosis;
   return outcome === 'failed' ? warning(what, `${found} (${by})`, fix) : diagnosis;

@@ -22,7 +22,7 @@ import {
 type OtlpSettings = NonNullable<TelemetrySettings['otlp']>;
 
 const mebibyte = 1024 * 1024;
-/** Fails below this free space. */
+/** The check fails below this free disk space. */
 const minFreeBytes = 100 * mebibyte;
 
 export async function examineStore(store: StoreOptions): Promise<Diagnosis> {
@@ -61,7 +61,7 @@ async function examineFile(path: string): Promise<Diagnosis> {
   return failed('Store', `${path}: ${problem}`, 'restore a backup, or move the file away');
 }
 
-/** Reads without a lock, so as not to disturb a running server. */
+/** Checks a store file without a lock, so that a running server is not disturbed. */
 async function fileProblem(path: string): Promise<string | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   try {
@@ -113,7 +113,7 @@ export async function examineBroker(endpoints: Endpoints): Promise<Diagnosis> {
       openConfiguredBus(endpoints, {
         logger: silentLogger,
         connectionName: 'legate doctor',
-        // Ends before the time limit, with the reason.
+        // Shorter than the time limit, so that the error has the reason.
         connectTimeout: probeTimeoutMs / 2_000,
       }),
     );
@@ -125,7 +125,7 @@ export async function examineBroker(endpoints: Endpoints): Promise<Diagnosis> {
   }
 }
 
-/** The collector of `telemetry.otlp`: sends it an empty export. */
+/** Sends an empty export to the collector of `telemetry.otlp`. */
 export async function examineOtlp(otlp: OtlpSettings | undefined): Promise<Diagnosis> {
   const what = 'OTLP endpoint';
   if (otlp === undefined) return skipped(what, 'no telemetry.otlp is configured');

@@ -5,18 +5,18 @@ import type { ScriptedReply, ScriptedToolCall } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { usage } from '../usage.ts';
 
-/** A call of a tool that an agent is expected to make. */
+/** An expected tool call. */
 export interface ExpectedCall {
   readonly tool: string;
-  /** The part of the input that is compared. */
+  /** The expected part of the input; undefined to ignore the input. */
   readonly input: JsonObject | undefined;
 }
 
-/** One case: what is said to an agent, and what it should do. */
+/** One case: the messages to an agent, and the expected behaviour. */
 export interface EvaluationCase {
   readonly name: string;
   readonly position: Position;
-  /** The agent's module; undefined where the command names it. */
+  /** The agent's module; undefined if the command names it. */
   readonly agent: string | undefined;
   /** The model that judges facts: `provider/model`, or a model group. */
   readonly judge: string | undefined;
@@ -29,14 +29,14 @@ export interface EvaluationCase {
   readonly contains: readonly string[];
   readonly excludes: readonly string[];
   readonly state: string;
-  /** Answers in place of the model's. */
+  /** Scripted replies in place of the model's. */
   readonly script: readonly ScriptedReply[] | undefined;
 }
 
 const matches = ['exact', 'in_order', 'any_order'] as const;
 const states = ['completed', 'input-required', 'auth-required', 'rejected', 'failed'];
 
-/** The cases of a file, or of the YAML files of a folder; `path::name` for one. */
+/** Reads the cases of a file, or of the YAML files of a folder; `path::name` selects one case. */
 export async function readCases(
   path: string,
 ): Promise<{ readonly cases: readonly EvaluationCase[]; readonly problems: Problems }> {

@@ -16,13 +16,13 @@ import { type InvocationResult, Runner } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { EvaluationCase, ExpectedCall } from './read-cases.ts';
 
-/** A call of a tool that a model made. */
+/** An actual tool call of a model. */
 interface MadeCall {
   readonly tool: string;
   readonly input: JsonValue;
 }
 
-/** What came of a case. */
+/** The result of a case. */
 export interface EvaluationResult extends ReportedTest {
   readonly test: EvaluationCase;
   readonly calls: readonly MadeCall[];
@@ -35,7 +35,7 @@ export interface RunCaseOptions {
 }
 
 const judgeName = 'judge';
-/** Milliseconds of one message. */
+/** Timeout of one message, in milliseconds. */
 const timeoutMs = 300_000;
 
 /** Runs the conversation of a case in a new session, and compares the result. */
@@ -49,7 +49,7 @@ export async function runCase(
   const models = new Map<string, Promise<LanguageModelV4>>();
   const script = test.script === undefined ? undefined : scriptedModel(test.script);
   const scope = async (owner: string, load: () => Promise<LanguageModelV4>) => {
-    // The judge is no part of the trajectory, and in no script.
+    // Calls of the judge are neither part of the trajectory nor scripted.
     const replaced = owner === judgeName ? undefined : script;
     let model = models.get(owner);
     if (model === undefined) {
@@ -87,7 +87,7 @@ async function modelIn(
   load: () => Promise<LanguageModelV4>,
 ): Promise<LanguageModelV4> {
   if (mode === 'replay' || (mode === 'auto' && existsSync(file))) {
-    // Without its key the model itself can't be made; its answers are there.
+    // Without its key the model can't be created; the recording has its answers.
     return recordedModel(await load().catch(() => undefined), file, 'replay');
   }
   if (mode !== 'record') return load();
@@ -141,7 +141,7 @@ function differences(
   return findings;
 }
 
-/** A fact is stated when it is grounded in the answer. */
+/** Judges each fact: the answer states it if the fact is grounded in the answer. */
 async function missingFacts(
   { judge: source, facts, input }: EvaluationCase,
   answer: string,
@@ -161,7 +161,7 @@ async function missingFacts(
   return findings;
 }
 
-/** Whether the calls were made: exactly these, these among others in this order, or in any order. */
+/** Whether the calls match: exactly these, these among others in this order, or in any order. */
 export function isMet(
   expected: readonly ExpectedCall[],
   calls: readonly MadeCall[],
@@ -182,18 +182,18 @@ function isSame({ tool, input }: ExpectedCall, call: MadeCall): boolean {
   return tool === call.tool && (input === undefined || includes(call.input, input));
 }
 
-/** Objects may have more keys than expected. */
+/** Whether the actual value has the expected values. Objects can have additional keys. */
 function includes(actual: JsonValue | undefined, expected: JsonValue): boolean {
   if (!isJsonObject(expected) || !isJsonObject(actual)) return isDeepStrictEqual(actual, expected);
   return Object.entries(expected).every(([key, value]) => includes(actual[key], value));
 }
 
-/** Tells the calls of tools in the model's answers. */
+/** Reports the tool calls in the model's answers. */
 function observed(model: LanguageModelV4, onCall: (call: MadeCall) => void): LanguageModelV4 {
   const look = (part: LanguageModelV4Content | LanguageModelV4StreamPart): void => {
     if (part.type === 'tool-call') onCall({ tool: part.toolName, input: inputOf(part.input) });
   };
-  // Keeps what else a model says of itself, such as structured output.
+  // Inherits the other properties of the model, such as support for structured output.
   const own: LanguageModelV4 = Object.create(model);
   return Object.defineProperties(own, {
     doGenerate: {

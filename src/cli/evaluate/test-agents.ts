@@ -9,7 +9,7 @@ import { usage } from '../usage.ts';
 import { readCases } from './read-cases.ts';
 import { type EvaluationResult, runCase } from './run-case.ts';
 
-/** Evaluates agents by cases in YAML, and prints the failed ones. */
+/** Evaluates agents by cases in YAML and prints the failed cases. */
 export async function testAgents(path: string, options: EvaluateCommandOptions): Promise<void> {
   const { cases, problems } = await readCases(path);
   problems.throwIfErrors();

@@ -49,7 +49,7 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   console.error(`\nCreated the ${plan.kind} "${plan.name}". Next steps:\n${steps.join('\n')}`);
 }
 
-/** What the project would replace; half a project is worse than none. */
+/** The existing files that the project would overwrite, as an error text; undefined if there are none. */
 function loss(directory: string, paths: readonly string[]): string | undefined {
   const taken = paths.filter((path) => existsSync(join(directory, path)));
   if (taken.length === 0) return undefined;

@@ -47,7 +47,7 @@ export function askPlan(
   });
 }
 
-/** Asks for a folder where the project replaces nothing; `problem` says what one would replace. */
+/** Asks for a folder where the project overwrites nothing. `problem` describes conflicts in a folder. */
 export function askFolder(
   message: string,
   standard: string,
@@ -74,15 +74,15 @@ async function withQuestions<R>(
   { input, output }: QuestionStreams,
   work: (questions: Questions) => Promise<R>,
 ): Promise<R> {
-  // Loaded on demand: only people at a terminal are asked.
+  // Loaded on demand: needed only at a terminal.
   const { select, text } = await import('@clack/prompts');
   const ended = new AbortController();
   const end = (): void => ended.abort();
-  // Otherwise a question would wait forever once the input ends.
+  // Without this, a question would wait forever after the input ends.
   input.once('end', end);
   const streams = { input, output, signal: ended.signal };
   const answered = <T extends string>(answer: T | symbol): T => {
-    // Clack answers with a symbol when the user leaves.
+    // Clack returns a symbol when the user cancels.
     if (typeof answer === 'symbol') {
       throw usage('no project created: you left before the last question');
     }

@@ -22,7 +22,7 @@ interface Kind {
   readonly dockerCommand: string;
   /** Steps of the workflow before `npm test`. */
   readonly ciSteps?: string;
-  /** What to type next. */
+  /** The next commands for the user. */
   readonly commands: (plan: Plan) => readonly string[];
 }
 
@@ -96,7 +96,7 @@ export function templateOf(plan: Plan): Template {
     const cwd = join(import.meta.dirname, 'templates', folder);
     for (const path of globSync('**/*.template', { cwd }).toSorted()) {
       const text = readFileSync(join(cwd, path), 'utf8');
-      // npm and glob patterns leave out files whose names start with a dot, and the package has no `.test.` files.
+      // npm and glob patterns skip files whose names start with a dot, and the package has no `.test.` files.
       const name = path
         .replace(/\.template$/, '')
         .replace(/^dot-/, '.')
@@ -111,13 +111,13 @@ export function templateOf(plan: Plan): Template {
 }
 
 /**
- * How to install this version of Legate in a project, as long as it is not on npm: from the checkout, or
- * the installed copy, that runs now. Nothing where the project finds it in a folder above.
+ * The commands that install this version of Legate in a project while it is not on npm: from the running
+ * checkout or installed copy. Empty if a parent folder has Legate installed.
  */
 export function installCommands(directory: string): readonly string[] {
   if (isInstalledAbove(directory)) return [];
   const root = join(import.meta.dirname, '../../..');
-  // An installed copy is built already, and has nothing to build it with.
+  // An installed copy is built already and has no build scripts.
   const flags = existsSync(join(root, 'scripts/build.ts')) ? '' : ' --ignore-scripts';
   return [`npm pack ${quoted(root)} --pack-destination vendor${flags}`, 'npm install'];
 }
@@ -128,7 +128,7 @@ function isInstalledAbove(directory: string): boolean {
   return above !== directory && isInstalledAbove(above);
 }
 
-/** `word-count` is `wordCount` in code. */
+/** Converts `word-count` to `wordCount`, and avoids reserved and imported names. */
 function variableFrom(name: string): string {
   const camel = name.replaceAll(/[-_]+(\w?)/g, (_, next: string) => next.toUpperCase());
   return /^(?:agent|artifact|textOf|working|default|export|import|function|class|new|in|do|if|for|let|var|const|this|with|case|else|enum|null|true|void|while|yield|await|return|static|switch|typeof|delete|package)$/.test(
@@ -138,7 +138,7 @@ function variableFrom(name: string): string {
     : camel;
 }
 
-/** A string literal as the rest of the file writes them: in single quotes, unless the text has some. */
+/** A string literal in single quotes, or in double quotes if the text contains special characters. */
 function literal(text: string): string {
   return /['\\\p{Cc}]/u.test(text) ? JSON.stringify(text) : `'${text}'`;
 }
