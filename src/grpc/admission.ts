@@ -27,7 +27,7 @@ export interface AdmittedCall extends Disposable {
  *
  * A call is **waiting** until its caller is admitted, then **arriving** until its request is complete,
  * then **taken** by its handler, which releases the permit. The interceptor releases the permit of a call
- * that is cancelled before it is taken.
+ * that ends before it is taken.
  */
 export class CallAdmission {
   readonly #service: Service;
