@@ -14,7 +14,7 @@ import { alignColumns } from '../print.ts';
  * Writes text that users can read and programs can parse (A2A CLI specification 11.2): one `Label: value`
  * per line. Longer values are blocks below their label, indented and closed by a blank line. In a
  * stream, the chunks of a text form one block that grows; any other event closes it.
- * Control sequences from agents are escaped.
+ * Control characters from agents are removed.
  */
 export class TextWriter {
   readonly #write: (text: string) => void;
@@ -235,7 +235,7 @@ export function buttonsOf(part: Part): readonly ShownButton[] {
   });
 }
 
-/** Keeps line feeds and tabs; escapes other control characters and marks that reorder text. */
+/** Control characters except line feeds and tabs, and marks that reorder text. */
 const hidden = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 export function plain(text: string): string {
