@@ -1,9 +1,9 @@
 import { until } from './until.ts';
 
 export interface KeyedQueueOptions {
-  /** Work of one key at once. @default 1 */
+  /** Maximum concurrency per key. @default 1 */
   readonly perKey?: number;
-  /** Work of all keys at once. @default Infinity */
+  /** Maximum concurrency over all keys. @default Infinity */
   readonly total?: number;
 }
 
@@ -19,12 +19,12 @@ interface Key {
 }
 
 /**
- * Runs work of the same key in order and at most so much at once. Keys take turns, so that a slow
- * one holds up its own work and not that of others.
+ * Runs the work of each key in order, with limited concurrency. Keys take turns, so slow work delays
+ * only the work of its own key.
  * @example
  * const queue = new KeyedQueue();
  * void queue.run('task 1', first);
- * await queue.run('task 1', second); // starts when the first is over
+ * await queue.run('task 1', second); // starts when the first has ended
  */
 export class KeyedQueue {
   readonly #perKey: number;
@@ -41,12 +41,15 @@ export class KeyedQueue {
     this.#total = total;
   }
 
-  /** Work that waits or runs. */
+  /** Number of queued and running pieces of work. */
   get size(): number {
     return this.#size;
   }
 
-  /** Rejects as the work does, or with the signal's reason where that aborts before the start. */
+  /**
+   * Runs work in the queue of its key. Rejects with the error of the work, or with the signal's reason if
+   * the signal aborts before the work starts.
+   */
   async run<T>(key: string, work: () => Promise<T>, options?: QueuedOptions): Promise<T> {
     const release = await this.enter(key, options);
     try {
@@ -56,7 +59,10 @@ export class KeyedQueue {
     }
   }
 
-  /** Waits like `run`, for work that is not a function; the returned function, called once, ends it. */
+  /**
+   * Waits like `run`, for work that is not a function. The caller calls the returned function once, when
+   * the work has ended.
+   */
   async enter(name: string, { signal }: QueuedOptions = {}): Promise<() => void> {
     signal?.throwIfAborted();
     const key = this.#keys.get(name) ?? { name, active: 0, waiting: new Set() };
@@ -68,7 +74,7 @@ export class KeyedQueue {
     try {
       await until(started, signal);
     } catch (error) {
-      // Started and aborted in the same moment: the place is taken and has to be released.
+      // The work started and the signal aborted at once: the slot is taken and has to be released.
       if (key.waiting.delete(start)) this.#leave(key);
       else this.#release(key);
       throw error;
@@ -76,7 +82,7 @@ export class KeyedQueue {
     return () => this.#release(key);
   }
 
-  /** Resolves when nothing waits or runs. */
+  /** Resolves when no work is queued or running. */
   async idle(): Promise<void> {
     while (this.#size > 0) await new Promise<void>((resolve) => void this.#idle.add(resolve));
   }
@@ -96,7 +102,7 @@ export class KeyedQueue {
     this.#idle.clear();
   }
 
-  /** Starts what may start, after the work of a key changed. */
+  /** Starts the work that the limits allow, after the work of a key changed. */
   #look(changed: Key): void {
     const isReady = changed.waiting.size > 0 && changed.active < this.#perKey;
     if (isReady) this.#ready.add(changed);
@@ -108,7 +114,7 @@ export class KeyedQueue {
       key.waiting.delete(start);
       key.active += 1;
       this.#active += 1;
-      // To the back of the line, unless it has nothing more to start.
+      // The key moves to the back of the line if it has more work to start.
       this.#ready.delete(key);
       if (key.waiting.size > 0 && key.active < this.#perKey) this.#ready.add(key);
       start();

@@ -7,13 +7,13 @@ import { sleep as pause, systemTimers, type Timers } from './until.ts';
 interface BackoffPolicy {
   /** Milliseconds after the first failure. */
   readonly initialMs: number;
-  /** How much longer each delay is than the one before. @default 2 */
+  /** Factor by which each delay grows. @default 2 */
   readonly factor?: number | undefined;
   /** Milliseconds. @default Infinity */
   readonly maximumMs?: number | undefined;
   /**
-   * In [0, 1]: makes half of each delay random, so that callers that failed together do not come
-   * back together. @default no randomness
+   * Returns a number in [0, 1]: half of each delay is then random, so that callers that failed together
+   * do not retry together. @default no jitter
    */
   readonly random?: (() => number) | undefined;
 }
@@ -26,8 +26,8 @@ export function backoff(failures: number, policy: BackoffPolicy): number {
 }
 
 /**
- * Milliseconds that the value of a `Retry-After` header asks for: seconds or an HTTP date. Undefined
- * for anything else.
+ * The delay that a `Retry-After` header requests, in milliseconds. Its value is a number of seconds or an
+ * HTTP date; undefined for any other value.
  */
 export function retryAfterMs(value: string | null | undefined, now: number): number | undefined {
   const text = value?.trim() ?? '';
@@ -47,12 +47,12 @@ export interface FailedAttempt {
 interface RetryOptions {
   /**
    * Milliseconds before each further attempt: a list, or a function of the number of failures and the
-   * last one, for a backoff, a `Retry-After` or a deadline. Undefined: no further attempt.
+   * last error, for a backoff, a `Retry-After` or a deadline. On undefined there is no further attempt.
    */
   readonly delays: readonly number[] | ((failures: number, error: unknown) => number | undefined);
   /** @default every error */
   readonly isRetryable?: (error: unknown) => boolean;
-  /** Ends a wait, and keeps the next attempt from starting. */
+  /** An abort ends a wait and prevents the next attempt. */
   readonly signal?: AbortSignal | undefined;
   /** Called before each wait. */
   readonly onRetry?: (failed: FailedAttempt) => void;
@@ -61,8 +61,7 @@ interface RetryOptions {
 }
 
 /**
- * Repeats work that fails, which is to be harmless when the first attempt took effect. Rejects with
- * the last failure, or with the signal's reason.
+ * Retries idempotent work that fails. Rejects with the last error, or with the signal's reason.
  * @example
  * await retry(() => store.load(id), { delays: [50, 100, 200], isRetryable: isStoreFailure, signal });
  */
@@ -89,7 +88,8 @@ export async function retry<T>(
 }
 
 /**
- * Repeats work with a pause in between until it is stopped. A failure is reported and does not end it.
+ * Repeats work, with a pause between two runs, until `stop` is called. A failed run is reported and does
+ * not end the repetition.
  * @example const sweeping = repeat(60_000, sweep, { onError: report }); // sweeping.stop() ends it
  */
 export function repeat(

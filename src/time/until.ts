@@ -1,6 +1,6 @@
 /**
- * Waits for work that may not heed the signal, or that others wait for too: an abort ends the wait
- * with the signal's reason, and the work continues unheard.
+ * Waits for work until the signal aborts. The wait then rejects with the signal's reason, and the work
+ * continues. Use it for work that may ignore the signal, or that several callers wait for.
  */
 export function until<T>(
   work: T | PromiseLike<T>,
@@ -10,14 +10,14 @@ export function until<T>(
     const onAbort = (): void => reject(signal?.reason);
     if (signal?.aborted === true) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
-    // Also after an abort: a late rejection must be handled, too.
+    // Attached after an abort too: a late rejection must be handled.
     Promise.resolve(work)
       .finally(() => signal?.removeEventListener('abort', onAbort))
       .then(resolve, reject);
   });
 }
 
-/** Runs something that must be over in time, whether or not it heeds the signal that it is given. */
+/** Runs work with a time limit, which also holds if the work ignores its signal. */
 export async function within<T>(
   options: DeadlineOptions,
   run: (signal: AbortSignal) => Promise<T>,
@@ -30,7 +30,7 @@ export async function within<T>(
   }
 }
 
-/** Waits for work, but no longer than so many milliseconds; the work continues unheard. */
+/** Waits for work, but no longer than `milliseconds`. The work itself continues after that. */
 export async function waitAtMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = systemTimers.after(milliseconds, resolve);
@@ -41,7 +41,7 @@ export async function waitAtMost(milliseconds: number, work: Promise<unknown>): 
   }
 }
 
-/** Waits; an abort ends the wait at once with the signal's reason. */
+/** Waits. An abort ends the wait at once: it rejects with the signal's reason. */
 export function sleep(
   milliseconds: number,
   signal?: AbortSignal,
@@ -52,7 +52,7 @@ export function sleep(
   return until(promise, signal).finally(() => timer.cancel());
 }
 
-/** The longest that a timer can be set for; `setTimeout` takes more for 1 ms. */
+/** Longest delay of a timer, in milliseconds: `setTimeout` replaces longer ones by 1 ms. */
 const longestTimer = 2 ** 31 - 1;
 
 /** Timers of the system, or of a simulation. */
@@ -60,7 +60,7 @@ export interface Timers {
   after(milliseconds: number, callback: () => void): { cancel(): void };
 }
 
-/** How long, and what the signal aborts with when that time is over. */
+/** A time limit, and the reason with which the signal aborts when the limit is reached. */
 export interface TimeLimit {
   /** 0 or less for no limit. */
   readonly milliseconds: number;
@@ -68,16 +68,16 @@ export interface TimeLimit {
 }
 
 export interface DeadlineOptions extends Partial<TimeLimit> {
-  /** Aborts the deadline's signal, too, with its own reason. */
+  /** When one of these aborts, the deadline's signal aborts with the same reason. */
   readonly signal?: AbortSignal | readonly AbortSignal[] | undefined;
   /** @default the system's */
   readonly timers?: Timers;
 }
 
 /**
- * A signal that aborts when its parents do, when the time is over, or by `abort`. Dispose it when
- * the work is over: no timer and no listener is left. `AbortSignal.timeout` keeps its timer until
- * it runs out, and `AbortSignal.any` what listens to it, which fills the heap where calls are many.
+ * A signal that aborts when a parent aborts, when the time limit is reached, or on `abort`. Dispose of it
+ * when the work has ended, to remove its timer and listeners. `AbortSignal.timeout` would keep its timer
+ * until it fires, and `AbortSignal.any` its listeners, which fills the heap under many calls.
  * @example
  * using deadline = new Deadline({ signal, milliseconds: 5_000, reason: () => new Error('too slow') });
  * await fetch(url, { signal: deadline.signal });
@@ -109,12 +109,12 @@ export class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Whether the time ended it, and neither a parent nor `abort`. */
+  /** Whether the time limit aborted the signal, and neither a parent nor `abort`. */
   get hasExpired(): boolean {
     return this.#hasExpired;
   }
 
-  /** Starts the time anew, or another time in its place. */
+  /** Restarts the time limit, or sets another one. */
   restart(limit = this.#limit): void {
     this.#limit = limit;
     this.lift();
@@ -126,7 +126,7 @@ export class Deadline implements Disposable {
     });
   }
 
-  /** The time no longer counts; the parents still do. */
+  /** Removes the time limit. Parents still abort the signal. */
   lift(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -137,7 +137,7 @@ export class Deadline implements Disposable {
     this.#controller.abort(reason);
   }
 
-  /** What `using` calls; by name for browsers, which do not all have `Symbol.dispose`. */
+  /** The same as disposal with `using`, for browsers without `Symbol.dispose`. */
   close(): void {
     this.#isClosed = true;
     this.#release();
