@@ -3,13 +3,13 @@ import { getHeapStatistics } from 'node:v8';
 import ipaddr from 'ipaddr.js';
 import { LegateError } from '../protocol/index.ts';
 
-/** Networks of recent addresses: a connection brings many requests from one address. */
+/** Networks of recent addresses: one connection sends many requests from one address. */
 const networks = new Map<string, string>();
 const maxNetworks = 1_000;
 
 /**
  * The network that limits count as one client: an IPv4 address, or the /64 network of an IPv6 address,
- * since one IPv6 host has all of its addresses.
+ * since one IPv6 host can use all addresses of that network.
  */
 export function networkOf(address: string): string {
   const known = networks.get(address);
@@ -26,7 +26,7 @@ function parseNetwork(address: string): string {
   return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
 }
 
-/** The process holds as many bytes of unfinished request bodies as it may. */
+/** Unfinished request bodies use the whole memory budget of the process. */
 export class BodyBudgetExceeded extends LegateError {
   constructor() {
     super(
@@ -40,7 +40,7 @@ export class BodyBudgetExceeded extends LegateError {
 /** A body that is being read. Dispose of it when the body is complete or abandoned. */
 export interface BodyReading extends Disposable {
   /**
-   * Charges bytes that arrived, while all bodies together hold at most `limit` bytes. False when this
+   * Charges received bytes to the budget of `limit` bytes that all bodies share. Returns false if this
    * body has to be refused.
    */
   charge(bytes: number, limit: number): boolean;
@@ -49,9 +49,9 @@ export interface BodyReading extends Disposable {
 /**
  * Counts the bytes of all unfinished request bodies of the process.
  *
- * A client may use the whole budget while no other client needs it. When the budget is used up, the
- * client that holds the most loses its largest body, so a client always gets its share, whatever the
- * others hold. Clients are told apart by network (`networkOf`).
+ * One client can use the whole budget while no other client needs it. When the budget is used up, the
+ * client with the most bytes loses its largest body, so every client gets its share. Clients are
+ * identified by their network (`networkOf`).
  */
 export class BodyBudget {
   #held = 0;
@@ -119,17 +119,17 @@ interface Body {
 }
 
 class Client {
-  /** Of all its bodies. */
+  /** Bytes of all its bodies. */
   bytes = 0;
   readonly bodies = new Set<Body>();
 
-  /** Only asked of a client that holds some. */
+  /** Requires that the client has a body. */
   largestBody(): Body {
     return [...this.bodies].reduce((most, body) => (body.bytes > most.bytes ? body : most));
   }
 }
 
-/** Bounds of one request body, and of all that are being read. */
+/** Limits of one request body, and of all unfinished bodies together. */
 export interface BodyLimits {
   /** Largest request body, in bytes. @default 10 MiB */
   readonly maxBodyBytes: number;
@@ -137,7 +137,7 @@ export interface BodyLimits {
   readonly bodyTimeoutMs: number;
   /**
    * Bytes of unfinished request bodies that the process holds at one time, over all servers and
-   * clients. Beyond it the client that holds the most is answered with 503 and `Retry-After`.
+   * clients. Beyond it the client with the most bytes gets 503 with `Retry-After`.
    * @default a quarter of the heap limit of V8
    */
   readonly maxUnfinishedBodyBytes: number;
@@ -220,15 +220,15 @@ export function readBytes(
   });
 }
 
-/** Chunks below this size are copied together: each would cost more memory than its bytes. */
+/** Chunks below this size are copied into blocks: a buffer of its own costs more than its bytes. */
 const smallChunk = 1_024;
 const blockSize = 4_096;
 
-/** The chunks of a body. What they cost is counted by the memory they take, not by their size. */
+/** The chunks of a body. Their cost is the memory that they occupy, not their size. */
 class Chunks {
   readonly #declared: number;
   #buffers: Buffer<ArrayBuffer>[] = [];
-  /** Bytes that are free in the last buffer, where it is a block for small chunks. */
+  /** Free bytes of the last buffer, if it is a block for small chunks. */
   #free = 0;
   size = 0;
 
@@ -259,7 +259,7 @@ class Chunks {
     this.#free -= chunk.length;
   }
 
-  /** Most bodies are small and come in one chunk, which is not copied. */
+  /** Most bodies are small and arrive in one chunk, which is not copied. */
   #isCopied({ length }: Buffer): boolean {
     return length < smallChunk && length !== this.#declared;
   }
@@ -282,7 +282,7 @@ class Chunks {
   }
 }
 
-/** The client disconnected: no failure of the server, whatever the connection calls it. */
+/** The client disconnected: not a failure of the server, whatever error the connection reports. */
 function aborted(cause?: Error): LegateError {
   return new LegateError('INVALID_REQUEST', 'the request was aborted', { cause });
 }
@@ -294,7 +294,7 @@ function tooLarge(maxBodyBytes: number): LegateError {
   );
 }
 
-/** The body of a response, read up to so many bytes. Of a longer one the rest is not read. */
+/** Reads the body of a response up to `maxBytes`. The rest of a longer body is not read. */
 export async function readBodyOf(
   response: Response,
   maxBytes: number,

@@ -18,7 +18,7 @@ export interface TlsMaterial {
 }
 
 /**
- * Certificates and keys that rotate: `guardedFetch` and `grpcBinding` ask for them with each connection.
+ * Certificates and keys that rotate: `guardedFetch` and `grpcBinding` read them for each connection.
  * @example const tls: ClientTls = clientTls({ ca: 'ca.pem', cert: 'client.pem', key: 'client.key' });
  */
 export interface ClientTls {
@@ -26,13 +26,13 @@ export interface ClientTls {
 }
 
 /**
- * Where the files are, and how errors name them.
+ * The directory of the files, and their names in errors.
  * @example const options: ClientTlsOptions = { what: 'sub agent hotels', directory: project.directory };
  */
 export interface ClientTlsOptions {
-  /** Whose files they are, for errors and logs: `sub agent hotels`. @default 'tls' */
+  /** The owner of the files, for errors and logs: `sub agent hotels`. @default 'tls' */
   readonly what?: string;
-  /** Paths are relative to it. @default the working directory */
+  /** The directory to which paths are relative. @default the working directory */
   readonly directory?: string;
   /** @default `tls.ca`, `tls.cert`, `tls.key` */
   readonly keyNames?: KeyNames;
@@ -49,9 +49,9 @@ const configured: KeyNames = {
 };
 
 /**
- * Opens the files of a `tls:`. Throws `CONFIGURATION_INVALID`, with the file and the key that names it,
- * for files that can't be used; files that become unusable later are logged, and the last good ones
- * stay in use.
+ * Reads the files of a `tls:` section. Throws `CONFIGURATION_INVALID`, with the file and its key in the
+ * configuration, for files that can't be used. If files become unusable later, an error is logged and
+ * the last good ones stay in use.
  * @example
  * const tls = clientTls({ ca: 'ca.pem', cert: 'client.pem', key: 'client.key' });
  * const fetch = guardedFetch(operatorPolicy, { tls });
@@ -124,7 +124,7 @@ function readPem(name: 'ca' | 'cert' | 'key', located: Located): string | undefi
   );
 }
 
-/** Not every API that takes a key takes a passphrase. */
+/** Decrypts a private key, because some APIs accept a key but no passphrase. */
 function decrypted(
   text: string | undefined,
   { paths, passphrase, prefix, keyNames }: Located,
@@ -136,7 +136,7 @@ function decrypted(
     const key = createPrivateKey({ key: pem, ...present({ passphrase }) });
     return key.export({ type: 'pkcs8', format: 'pem' }).toString();
   } catch {
-    // Without the cause, which may quote the key.
+    // Without the cause, which can contain the key.
     throw invalidConfiguration(
       `${prefix}${keyNames.key}: the private key of ${paths.key} can't be read; for an encrypted key set ${keyNames.passphrase}`,
     );
@@ -147,7 +147,7 @@ function belongTogether(certificate: string, key: string): boolean {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   } catch {
-    // The certificate can't be read, which the caller finds out itself.
+    // The certificate can't be read. The caller reports it.
     return true;
   }
 }

@@ -4,18 +4,18 @@ import { LegateError } from '../protocol/index.ts';
 
 /** Options of a handler of web requests. */
 export interface FetchOptions {
-  /** The path below which the handler is mounted; taken off the paths of requests that have it. @default '' */
+  /** The path below which the handler is mounted, removed from the paths of requests. @default '' */
   readonly basePath?: string;
 }
 
 /**
- * A handler of `node:http` as one of web requests, for hosts that have those: the opposite of
- * `toNodeHandler`. The response resolves once the handler sends its head. A caller that disconnects
- * (`request.signal`, or a cancelled body) closes the handler's response, and the body is written no
- * faster than the host reads it.
+ * Converts a handler of `node:http` to a handler of web requests, for hosts that use those: the
+ * opposite of `toNodeHandler`. The promise resolves when the handler sends its headers. A caller that
+ * disconnects (`request.signal`, or a cancelled body) closes the handler's response. The handler writes
+ * the body no faster than the host reads it.
  *
- * `host` is what the host passes beside the request. Deno and Bun tell the address of the caller by it;
- * elsewhere the address is unknown, and no request counts as local.
+ * `host` is the argument that the host passes after the request. Deno and Bun provide the address of the
+ * caller with it. On other hosts the address is unknown, and no request counts as local.
  */
 export function toFetchHandler(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
@@ -31,7 +31,7 @@ export function toFetchHandler(
       };
       outgoing.once('close', () => {
         request.signal.removeEventListener('abort', leave);
-        // Does nothing where the head was sent.
+        // Has no effect if the headers were sent.
         reject(new LegateError('INVALID_REQUEST', 'the request was aborted'));
       });
       if (request.signal.aborted) leave();
@@ -41,7 +41,7 @@ export function toFetchHandler(
     });
 }
 
-/** The remote address, as Deno (`remoteAddr`) and Bun (`requestIP`) tell it. */
+/** The remote address, as Deno (`remoteAddr`) and Bun (`requestIP`) provide it. */
 function addressOf(request: Request, host: unknown): string | undefined {
   if (typeof host !== 'object' || host === null) return undefined;
   if ('remoteAddr' in host) return textIn(host.remoteAddr, 'hostname');
@@ -84,7 +84,7 @@ class WebRequest extends Readable {
     this.socket = { remoteAddress: address, destroy: () => this.destroy() };
     this.#body = request.body?.getReader();
     this.complete = this.#body === undefined;
-    // Errors reach the readers of the body, the only ones who need them.
+    // The readers of the body handle its errors.
     this.on('error', () => undefined);
   }
 
@@ -108,7 +108,7 @@ class WebRequest extends Readable {
   }
 
   override _destroy(reason: Error | null, done: (error?: Error | null) => void): void {
-    // Fails where the body has failed, which its reader knows.
+    // Rejects if the body has failed. Its reader handles that error.
     if (!this.complete) this.#body?.cancel().catch(() => undefined);
     done(reason);
   }
@@ -119,7 +119,7 @@ const bodiless = new Set([101, 204, 205, 304]);
 
 type HeaderValue = number | string | readonly string[];
 
-/** The part of `ServerResponse` that handlers use; what is written becomes the body of a `Response`. */
+/** The part of `ServerResponse` that handlers use. Written data becomes the body of a `Response`. */
 class WebResponse extends Writable {
   readonly req: WebRequest;
   statusCode = 200;
@@ -164,12 +164,12 @@ class WebResponse extends Writable {
     return this;
   }
 
-  /** Sends the head, as a handler wants it that has nothing to write yet. */
+  /** Sends the headers, for a handler that has no data to write yet. */
   flushHeaders(): void {
     this.headersSent = true;
     if (this.#isSent || this.destroyed) return;
     this.#isSent = true;
-    // Of the connection, which is the host's.
+    // The host manages the connection.
     this.#headers.delete('connection');
     const hasBody = this.req.method !== 'HEAD' && !bodiless.has(this.statusCode);
     const body = hasBody

@@ -4,48 +4,48 @@ import { errorCode, errorMessage, invalidConfiguration, LegateError } from '../p
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { sleep } from '../time/index.ts';
 
-/** What is read from files, and how. */
+/** The files of a source, and how they are read. */
 export interface FileSourceOptions<T> {
-  /** For logs: `jwt keys`. */
+  /** The name of the files in logs: `jwt keys`. */
   readonly what: string;
   readonly paths: readonly string[];
   /** Reads and checks the files. Throws for files that can't be used. */
   readonly load: () => T;
-  /** Given each value that was read again. */
+  /** Called with each reloaded value. */
   onReload?(value: T): void;
   readonly logger?: Logger | undefined;
-  /** Milliseconds that the files are trusted without looking at them. @default 2_000 */
+  /** Interval in which the files are checked at most once, in milliseconds. @default 2_000 */
   readonly intervalMs?: number | undefined;
-  /** Milliseconds in which changed files must not change again before they are read. @default 100 */
+  /** How long changed files must stay the same before they are read, in milliseconds. @default 100 */
   readonly settleMs?: number | undefined;
   /** Monotonic, in milliseconds. @default performance.now */
   readonly now?: (() => number) | undefined;
 }
 
-/** What a look at the files found. */
+/** The result of a check of files. */
 export interface FileCheck {
   readonly what: string;
-  /** Of keys that are fetched: their address. */
+  /** For fetched keys: their URL. */
   readonly paths: readonly string[];
   readonly outcome: 'unchanged' | 'reloaded' | 'failed';
   /** Why changed files can't be used. */
   readonly error?: string;
 }
 
-/** Writers that never stop must not keep callers waiting. */
+/** Bounds the wait for files that keep changing. */
 const maxSettleLooks = 10;
 
-/** What `checkFiles` looks at. */
+/** A source that `checkFiles` checks. */
 interface CheckedSource {
   /** Never rejects. */
   check(): Promise<FileCheck>;
 }
 
-/** Those of the process that are still in use. */
+/** The sources of the process that are still in use. */
 const sources = new Set<WeakRef<CheckedSource>>();
 
 /**
- * Makes `checkFiles` look at a source of another kind, too, until it is no longer in use.
+ * Adds a source of another kind to `checkFiles`, for as long as it is in use.
  * @example includeInChecks(keysOfIssuer);
  */
 export function includeInChecks(source: CheckedSource): void {
@@ -53,21 +53,21 @@ export function includeInChecks(source: CheckedSource): void {
 }
 
 /**
- * A value read from files, read again when they change: keys and certificates that rotate. Nothing is
- * polled: `current` looks at the files at most once per interval.
+ * A value that is read from files, and read again when they change: keys and certificates that rotate.
+ * There is no polling: `current` checks the files at most once per interval.
  *
- * - **loaded**: `current` is what the files say.
+ * - **loaded**: `current` is the content of the files.
  * - **changed**: the files differ from those that were loaded. They are read once they have not changed
- *   for `settleMs`, so that a file that is being written is not taken for a complete one.
- * - **outdated**: the changed files can't be used, or are gone. The last good value stays in use and one
- *   error is logged. Each look reads them again: the failure may have been the machine's, as too many open
- *   files.
+ *   for `settleMs`, because a program may still be writing them.
+ * - **outdated**: the changed files can't be used, or are missing. The last good value stays in use and
+ *   one error is logged. Each check reads the files again: the cause may have been temporary, such as
+ *   too many open files.
  */
 export class FileSource<T> {
   readonly #options: FileSourceOptions<T>;
   readonly #now: () => number;
   #value: T;
-  /** Of the files that were last read, whether or not they could be used. */
+  /** Identifies the files that were last read, whether or not they could be used. */
   #signature: string;
   #lookedAt: number;
   /** Why the files can't be used; undefined while they can. */
@@ -79,13 +79,13 @@ export class FileSource<T> {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     this.#lookedAt = this.#now();
-    // Taken before reading: what changes in between is found by the next look.
+    // Taken before reading: the next check finds changes made in between.
     this.#signature = options.paths.map(signatureSync).join('\n');
     this.#value = options.load();
     includeInChecks(this);
   }
 
-  /** The value of the last look, which may be an interval old. */
+  /** The value of the last check, which can be an interval old. */
   get last(): T {
     return this.#value;
   }
@@ -96,7 +96,7 @@ export class FileSource<T> {
     return this.#value;
   }
 
-  /** Looks at the files now. Never rejects: what can't be used is logged. */
+  /** Checks the files now. Never rejects: unusable files are logged. */
   check(): Promise<FileCheck> {
     this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;
@@ -143,8 +143,8 @@ export class FileSource<T> {
 }
 
 /**
- * Looks at all files of the process that are read again when they change, fetches keys from their addresses,
- * and says what became of each.
+ * Checks all files of the process that are read again when they change, fetches keys from their URLs, and
+ * returns the result of each check.
  * @example process.on('SIGHUP', () => void checkFiles());
  */
 export async function checkFiles(): Promise<readonly FileCheck[]> {
@@ -179,7 +179,7 @@ function identityOf(found: {
 const maxFileBytes = 1024 * 1024;
 
 /**
- * The text of a small file that configuration names. Throws `CONFIGURATION_INVALID` with the path.
+ * Reads a small file that the configuration names. Throws `CONFIGURATION_INVALID` with the path.
  * @example const pem = readConfiguredFile('/run/secrets/jwt.pem', 'the public key file');
  */
 export function readConfiguredFile(path: string, what: string): string {

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { LegateError, statusOf, toJsonRpcError } from '../protocol/index.ts';
 import { defaultBodyLimits, parsedBody, readBytes } from './body.ts';
 
-/** A handler of web requests as one of `node:http`. A client that leaves aborts its request. */
+/** Converts a handler of web requests to one of `node:http`. A disconnect aborts the request's signal. */
 export function toNodeHandler(
   handle: (request: Request) => Promise<Response>,
   maxBodyBytes = 4 * 1024 * 1024,
@@ -32,7 +32,7 @@ export function toNodeHandler(
     try {
       await pipeline(answer.body, outgoing);
     } catch (error) {
-      // A client that left needs no answer.
+      // The client disconnected and needs no answer.
       if (!leaving.signal.aborted) throw error;
     }
   };

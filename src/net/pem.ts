@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { invalidConfiguration, type LegateError } from '../protocol/index.ts';
 import { readConfiguredFile } from './file-source.ts';
 
-/** What a PEM text contains. */
+/** The contents of a PEM text. */
 export interface PemBlocks {
   readonly blocks: readonly { readonly text: string; readonly label: string }[];
   /** A block has no end or no start: the file is still being written, or only part of it was copied. */
@@ -12,8 +12,8 @@ export interface PemBlocks {
 const pemBlock = /-----BEGIN ([A-Z0-9 ]+)-----[^]*?-----END \1-----/g;
 
 /**
- * The blocks of a PEM text. OpenSSL takes what it can read and ignores the rest, so a file that is cut off,
- * or empty, would silently be a shorter list.
+ * Splits a PEM text into its blocks. OpenSSL ignores text that it can't read, so a file that is cut off or
+ * empty would silently contain fewer certificates.
  */
 export function pemBlocks(pem: string): PemBlocks {
   return {
@@ -23,7 +23,7 @@ export function pemBlocks(pem: string): PemBlocks {
 }
 
 /**
- * The text of a file of certificates, every one of which can be read. `what` names it in errors: `tls.ca: the
+ * Reads a file of certificates and checks that each is valid. `what` names the file in errors: `tls.ca: the
  * file`. Throws `CONFIGURATION_INVALID`.
  */
 export function readCertificates(path: string, what: string): string {
