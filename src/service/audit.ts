@@ -5,11 +5,11 @@ import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
 import { counter, type Logger, LogSummary } from '../telemetry/index.ts';
 
-/** What a transport knows of a request that was refused. Nothing of it may be secret. */
+/** A refused request, as its transport describes it. Contains no secrets. */
 export interface DeniedRequest {
-  /** The address of the other end of the connection; on the bus, where the sender listens. */
+  /** The remote address of the connection; on the bus, the reply queue of the sender. */
   readonly address: string;
-  /** `POST /message:send`, `SendMessage`: never a query, which may hold a key. */
+  /** `POST /message:send`, `SendMessage`: never with the query, which can contain a key. */
   readonly what: string;
   readonly caller?: Caller | undefined;
 }
@@ -23,14 +23,14 @@ const events: Readonly<Record<string, string>> = {
   RATE_LIMITED: 'audit.limited',
 };
 
-/** Refusals that a client can cause as fast as it sends: summarised, not logged one by one. */
+/** Refusals that clients can cause at any rate: summarised, not logged one by one. */
 const summarised = new Set(['audit.limited', 'audit.bodies_over_budget']);
 
 /**
- * Logs who was refused what, marked by `audit: 'denied'`: one line for each refusal of a credential, a
- * permission or a URL. Refusals by a limit are logged when they start, and then at most once in ten
- * seconds for each client, with their number in `refused`. Errors that are not security events are
- * ignored, so transports pass every error.
+ * Logs refused requests with `audit: 'denied'`: one line for each refusal of a credential, a permission
+ * or a URL. Refusals by a limit are logged when they start, and then at most once every ten seconds for
+ * each client, with their number in `refused`. Errors that are not security events are ignored, so
+ * transports pass every error.
  */
 export class AuditLog {
   readonly #logger: Logger;

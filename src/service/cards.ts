@@ -25,9 +25,9 @@ export interface CardOptions {
   defaultInputModes?: readonly string[];
   /** @default the agent's own */
   defaultOutputModes?: readonly string[];
-  /** Where callers reach this server: scheme, host, port and path prefix, no slash at the end. */
+  /** The URL of this server for callers: scheme, host, port and path prefix, no slash at the end. */
   url: string;
-  /** Where JSON-RPC is served, below `url`. @default '/' */
+  /** The path of JSON-RPC, below `url`. @default '/' */
   rpcPath?: string;
   capabilities: AgentCapabilities;
   securitySchemes?: Readonly<Record<string, SecurityScheme>>;
@@ -38,7 +38,7 @@ export interface CardOptions {
 
 const defaultModes = ['text/plain', 'application/json'] as const;
 
-/** The card of an agent served by us: 1.0 first, both HTTP bindings, then 0.3. */
+/** The card of an agent that Legate serves: both HTTP bindings of 1.0, more interfaces, then 0.3. */
 export function cardOf(agent: Agent, options: CardOptions): AgentCard {
   const { url, capabilities, moreInterfaces = [], version = '1.0.0', ...more } = options;
   const { rpcPath = '/', ...rest } = more;
@@ -73,21 +73,21 @@ export interface Rendering {
   readonly modified: string;
 }
 
-/** How the cards of an agent are signed and shown. */
+/** How the cards of an agent are signed and rendered. */
 interface CardsOptions {
   readonly extended?: ExtendedCard;
   /** Keys that rotate: the card is signed again with the first request after a change. @default unsigned */
   readonly keys?: CardSigningKeys;
-  /** What callers get who name no version. @default 'superset' */
+  /** The card for callers that name no version. @default 'superset' */
   readonly unversioned?: 'superset' | '1.0';
 }
 
 /**
  * The cards of one agent, rendered once for each version of the card and its signatures: pure 1.x for
- * callers that ask for it, and for all others one that 0.3 readers understand too.
+ * callers that request it, and for all other callers a card that 0.3 clients can read too.
  */
 export class Cards {
-  /** What is to be served, whatever its signatures. */
+  /** The card to serve, before it is signed. */
   #wanted: AgentCard;
   #card: AgentCard;
   #v1: Rendering;
@@ -123,15 +123,15 @@ export class Cards {
   }
 
   /**
-   * Resolves when no change of the card is under way and the current keys have signed it: callers that
-   * ask for it wait for this.
+   * Resolves when no change of the card is in progress and the current keys have signed it. Requests for
+   * the card wait for this.
    */
   async settled(): Promise<void> {
     await this.#changing;
     if (this.#signer !== undefined) await this.replace(this.#wanted);
   }
 
-  /** Serves no card until `change` has settled, such as an interface that starts and lists itself. */
+  /** Delays requests for the card until `change` has settled, such as the start of an interface. */
   async holdFor<T>(change: Promise<T>): Promise<T> {
     const changing = Promise.allSettled([this.#changing, change]);
     this.#changing = changing;
@@ -141,7 +141,7 @@ export class Cards {
     return change;
   }
 
-  /** From now on this card is served; its entity tags change with it. */
+  /** Replaces the card that is served, and with it the entity tags. */
   async replace(card: AgentCard): Promise<void> {
     this.#wanted = card;
     const signed = (await this.#signer?.sign(card)) ?? card;
@@ -165,7 +165,7 @@ export class Cards {
     return (await this.#signer?.sign(card)) ?? card;
   }
 
-  /** The card as callers of this `A2A-Version` read it; for callers that state none, as the options say. */
+  /** The card for callers of this `A2A-Version`; for callers that state none, the option decides. */
   rendered(version: string): Rendering {
     const isV1 = version === '' ? this.#unversioned === '1.0' : version.startsWith('1');
     return isV1 ? this.#v1 : this.#superset;

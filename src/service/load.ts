@@ -1,22 +1,22 @@
 import { performance } from 'node:perf_hooks';
 
-/** Shorter spans tell nothing, in milliseconds. */
+/** Shortest interval whose utilization is meaningful, in milliseconds. */
 const spanMs = 20;
-/** From this part of the time on, the process is busy. */
+/** Utilization from which on the process counts as busy. */
 const busyFrom = 0.5;
-/** Requests that are worth one piece of work which can wait: a tenth of their effort or so. */
+/** Requests for each deferrable piece of work, which costs about a tenth of them. */
 const requestsPerPiece = 20;
 
 export interface LoadOptions {
   /** Milliseconds. @default the process's own */
   readonly now?: () => number;
-  /** The part of the time since the last call in which the process was busy, from 0 to 1. */
+  /** The fraction of the time since the last call in which the process was busy, from 0 to 1. */
   readonly utilization?: () => number;
 }
 
 /**
- * How much work that can wait may be done beside the requests of callers. A process that is busy
- * without any has no other caller to make way for.
+ * Limits deferrable work while a busy process handles requests. A process that is busy without requests
+ * has no limit: the work delays no caller.
  */
 export class Load {
   readonly #now: () => number;
@@ -31,14 +31,14 @@ export class Load {
     this.#lookedAt = this.#now();
   }
 
-  /** A request came. */
+  /** Counts a request. */
   note(): void {
     this.#requests += 1;
   }
 
   /**
-   * Pieces of work that may start now; `Infinity` while the process is not busy. What was allowed and
-   * not used does not add up.
+   * Pieces of work that can start now; `Infinity` while the process is not busy. Unused allowance does
+   * not accumulate.
    */
   allowance(): number {
     const now = this.#now();

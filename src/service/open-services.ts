@@ -21,7 +21,7 @@ import { Readiness } from './readiness.ts';
 import { defaultLimits, NetworkExposure, type Service } from './service.ts';
 import { observeStore } from './service-meter.ts';
 
-/** An agent to serve, with what it does not share with others. */
+/** An agent to serve, with its own options. */
 export interface AgentToServe {
   readonly agent: Agent;
   readonly options: AgentOptions;
@@ -37,17 +37,17 @@ export interface Services {
   readonly exposure: NetworkExposure;
   readonly logger: Logger;
   readonly scheduler: Scheduler;
-  /** Started here, where the options asked for it. */
+  /** The telemetry that was started here, if the options configure it. */
   readonly telemetry: Telemetry | undefined;
-  /** The name of this process, under which the first engine runs turns. */
+  /** The replica id of this process, which its first engine uses. */
   readonly replica: string;
-  /** Lets turns end by themselves for `graceMs`, then hands them over. */
+  /** Waits up to `graceMs` for running turns to end, then stops them and hands them over. */
   drain(options: { readonly graceMs: number }): Promise<void>;
-  /** Drains without grace, and lets go of everything. */
+  /** Drains without a grace period, and releases all resources. */
   close(): Promise<void>;
 }
 
-/** Starts the engines of agents, and what they share. */
+/** Starts the engines of agents, and the resources that they share. */
 export async function openServices(
   agents: readonly AgentToServe[],
   options: SharedOptions & { readonly replica?: string },
@@ -81,7 +81,7 @@ export async function openServices(
     const load = new Load();
     if (options.push !== undefined) {
       push = new PushService({
-        // A simulation has a time of its own, in which this process is never busy.
+        // A simulation has its own clock, by which this process is never busy.
         ...(options.scheduler === undefined && { allowance: () => load.allowance() }),
         ...options.push,
         store,
@@ -232,7 +232,7 @@ function inputModesOf({ defaultInputModes, skills }: AgentCard): readonly string
   return [...new Set([...defaultInputModes, ...skills.flatMap((skill) => skill.inputModes ?? [])])];
 }
 
-/** What is verified is what the card declares, whatever else its author wrote. */
+/** Replaces the security declared by the author with the one that the authenticator verifies. */
 function declareSecurity(card: AgentCard, auth: Authenticator): AgentCard {
   const { securitySchemes: _schemes, securityRequirements: _requirements, ...rest } = card;
   const securitySchemes = auth.securitySchemes();
@@ -250,12 +250,12 @@ function callerLimitsOf(
   scheduler: Scheduler,
 ): CallerLimits {
   const { requestsPerSecond = 0, burst } = callerLimits;
-  // Where replicas share a store, a caller's requests are counted over all of them.
+  // If replicas share a store, the requests of a caller are counted over all replicas.
   const rate: Omit<ClusterRateOptions, 'records'> | undefined =
     clusterRate ??
     (shared && requestsPerSecond > 0 ? overReplicas(requestsPerSecond, burst) : undefined);
   return new CallerLimits(
-    // Limits inside this process go by its monotonic clock.
+    // Limits inside this process use its monotonic clock.
     { ...(given !== undefined && { clock: given }), ...callerLimits },
     rate && new ClusterRate({ clock: scheduler, ...rate, records }),
   );

@@ -1,6 +1,6 @@
 /**
- * What a program has opened, closed in reverse order. Closes everything when a later step fails, unless
- * it was moved. `AsyncDisposableStack` needs Node 24.
+ * Resources that a program has opened. Disposal closes them in reverse order, for example when a later
+ * step fails, unless they were moved to another owner. `AsyncDisposableStack` needs Node 24.
  * @example
  * await using opened = new Opened();
  * const store = await openStore(options);
@@ -26,7 +26,7 @@ export class Opened implements AsyncDisposable {
     return moved;
   }
 
-  /** Closes everything, also when a part of it fails; throws the first failure. */
+  /** Closes all resources, even if one fails; throws the first error. */
   async [Symbol.asyncDispose](): Promise<void> {
     const failures: unknown[] = [];
     for (const close of this.#closers.splice(0).toReversed()) {

@@ -12,7 +12,7 @@ import {
 import type { Call, EventStream, SendOutcome } from '../tasks/index.ts';
 import type { Service } from './service.ts';
 
-/** What an operation answers: JSON text as its dialect spells it, a stream of events, or nothing. */
+/** The result of an operation: JSON text in its dialect, a stream of events, or nothing. */
 export type OperationResult =
   | { readonly kind: 'json'; readonly text: string; readonly contextId?: string }
   | { readonly kind: 'stream'; readonly stream: EventStream }
@@ -28,7 +28,7 @@ interface Steps<Request, Outcome> {
 interface ServiceOperation<Request, Outcome> {
   /** Checks the parameters; throws `INVALID_PARAMS`. */
   decode(dialect: Dialect, params: unknown): Request;
-  /** From the parameters as a dialect has them to its answer. */
+  /** Decodes the parameters of a dialect, runs the operation and encodes its result. */
   execute(
     service: Service,
     dialect: Dialect,
@@ -56,7 +56,7 @@ function operation<Request extends { readonly tenant?: string }, Outcome>({
   };
 }
 
-/** The operations, once for all transports: a transport finds the operation, its parameters and the caller. */
+/** The operations of all transports. A transport determines the operation, its parameters and the caller. */
 export const serviceOperations = {
   sendMessage: operation({
     decode: (dialect, params) => dialect.sendMessageRequest.decode(params),
@@ -92,7 +92,7 @@ export const serviceOperations = {
   createTaskPushNotificationConfig: operation({
     decode(dialect, params) {
       const decoded = dialect.taskPushNotificationConfig.decode(params);
-      // In REST the path names the task, and the body may be the bare configuration.
+      // In REST the path names the task, and the body can be the configuration alone.
       const named = isJsonObject(params) ? params.taskId : undefined;
       const taskId = decoded.taskId ?? (typeof named === 'string' ? named : undefined);
       return taskId === undefined ? decoded : { ...decoded, taskId };
@@ -148,7 +148,7 @@ function encodeStream(_dialect: Dialect, stream: EventStream): OperationResult {
   return { kind: 'stream', stream };
 }
 
-/** 1.x is the model itself: what the store holds as text goes out as it is. */
+/** 1.x is the internal model: the stored text is sent unchanged. */
 function encodeTask(dialect: Dialect, task: Json<Task>): OperationResult {
   return dialect.version === '1.0'
     ? { kind: 'json', text: task.text }
@@ -166,7 +166,7 @@ function encodeOutcome(dialect: Dialect, outcome: SendOutcome): OperationResult 
   return { kind: 'json', text, ...(contextId !== undefined && { contextId }) };
 }
 
-/** What came of a message as 1.x has it. */
+/** The outcome of a message in the 1.x format. */
 export function outcomeText(outcome: SendOutcome): string {
   return 'task' in outcome
     ? `{"task":${outcome.task.text}}`
@@ -174,7 +174,7 @@ export function outcomeText(outcome: SendOutcome): string {
 }
 
 /**
- * The request, unless the caller lacks a scope of the skill it is for. A message names its skill in
+ * Returns the request, or throws if the caller lacks a scope of its skill. A message names its skill in
  * `skillId` (or `skill`) of its metadata or of the request's.
  */
 function authorised(service: Service, request: SendMessageRequest, call: Call): SendMessageRequest {
@@ -193,7 +193,7 @@ function authorised(service: Service, request: SendMessageRequest, call: Call): 
   return request;
 }
 
-/** A tenant named in the request scopes the caller; it can never lead out of the caller's own. */
+/** Applies the tenant that a request names. A caller with a tenant can't select another one. */
 export function inTenant(call: Call, tenant: string | undefined): Call {
   const { caller } = call;
   if (tenant === undefined || tenant === caller.tenant) return call;

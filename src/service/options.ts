@@ -23,7 +23,7 @@ import { type PushOptions, pushNames } from './push-service.ts';
 import type { Requirement } from './readiness.ts';
 import { type RequestLimits, requestLimitNames } from './service.ts';
 
-/** Options of the engine that a transport leaves to its user. */
+/** Options of the engine that users of a transport can set. */
 export type EngineTuning = Partial<
   Omit<
     EngineOptions,
@@ -38,7 +38,7 @@ export type EngineTuning = Partial<
   >
 >;
 
-/** What agents of one process have in common. */
+/** Options that the agents of one process share. */
 export interface SharedOptions {
   /** A store, or which one to open. @default { type: 'memory' } */
   store?: Store | StoreOptions;
@@ -62,8 +62,8 @@ export interface SharedOptions {
    */
   telemetry?: TelemetryOptions;
   /**
-   * Whether only this machine can reach the server: webhooks may then be on loopback, and the
-   * inspector calls agents of your network. `serve` and `serveAll` decide it by `host`, `url` and
+   * Whether only this machine can reach the server: webhooks can then use loopback addresses, and the
+   * inspector calls agents of your network. `serve` and `serveAll` derive it from `host`, `url` and
    * `hosts`. @default false
    */
   isLocalOnly?: boolean;
@@ -74,13 +74,13 @@ export interface SharedOptions {
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
 
-/** What may differ from agent to agent. */
+/** Options of one agent. */
 export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
-  /** Where callers reach the agent, without a slash at the end. @default 'http://localhost' */
+  /** The URL of the agent for callers, without a slash at the end. @default 'http://localhost' */
   url?: string;
-  /** Where JSON-RPC is served, below `url`; HTTP+JSON stays at `url`. @default '/' */
+  /** The path of JSON-RPC, below `url`; HTTP+JSON stays at `url`. @default '/' */
   rpcPath?: string;
-  /** Parts of the card beside what the agent says. */
+  /** Parts of the card that the agent does not define. */
   card?: Partial<
     Omit<CardOptions, 'url' | 'capabilities' | 'securitySchemes' | 'securityRequirements'>
   > & {
@@ -89,7 +89,7 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   /** A card served as it is, instead of one made from the agent. */
   staticCard?: AgentCard;
   /**
-   * The card of callers who name no version: one that 0.3 readers understand too, or pure 1.0.
+   * The card for callers that name no version: one that 0.3 clients can read too, or pure 1.0.
    * @default 'superset'
    */
   unversionedCard?: 'superset' | '1.0';
@@ -119,7 +119,7 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
    * gRPC. @default 'once'
    */
   legacyFileBytes?: FileBytes | ((caller: Caller) => FileBytes);
-  /** Bounds of requests, see `RequestLimits`. */
+  /** Limits of requests, see `RequestLimits`. */
   limits?: Partial<RequestLimits>;
 }
 
@@ -136,9 +136,9 @@ const cardNames: OptionNames<NonNullable<AgentOptions['card']>> = {
   moreInterfaces: 'list',
 };
 
-/** The names of what agents of one process have in common. */
+/** The names of options that the agents of one process share. */
 export const sharedOptionNames: OptionNames<SharedOptions> = {
-  // Checked where it is opened.
+  // `openStore` checks its options.
   store: 'object',
   callerLimits: { names: callerLimitNames },
   clusterRate: { names: clusterRateNames, required: ['limit'] },
@@ -150,7 +150,7 @@ export const sharedOptionNames: OptionNames<SharedOptions> = {
   scheduler: 'object',
 };
 
-/** The names of what a transport may set of an agent's engine. */
+/** The names of engine options that users of a transport can set. */
 export const tuningNames: OptionNames<Omit<EngineTuning, 'scheduler'>> = {
   streaming: 'boolean',
   duplicateStreams: ['attach', 'refuse'],
@@ -173,7 +173,7 @@ export const tuningNames: OptionNames<Omit<EngineTuning, 'scheduler'>> = {
   steps: ['off', 'record', 'share'],
 };
 
-/** The names of what may differ from agent to agent. */
+/** The names of options of one agent. */
 export const agentOptionNames: OptionNames<AgentOptions> = {
   url: 'string',
   rpcPath: 'string',

@@ -16,8 +16,8 @@ export type PushOptions = Partial<
   Omit<PushDispatcherOptions, 'store' | 'replica' | 'scheduler' | 'logger' | 'taskAt' | 'policy'>
 > & {
   /**
-   * Where webhooks may be. @default https anywhere public; where only this machine can reach the
-   * server and no proxy forwarded the request, loopback too
+   * Allowed URLs of webhooks. @default public https URLs; also loopback if only this machine can reach
+   * the server and no proxy forwarded the request
    */
   readonly policy?: UrlPolicy;
 };
@@ -43,7 +43,7 @@ export const pushNames: OptionNames<PushOptions> = {
   onAttempt: 'function',
 };
 
-/** Webhooks of one process: their delivery, and what the engine needs of them. */
+/** The webhooks of one process: delivers them, and implements the hooks of the engine. */
 export class PushService extends PushDispatcher implements PushHooks {
   readonly jwks: (() => Promise<PublicKeySet>) | undefined;
   readonly #logger: Logger;
@@ -92,7 +92,7 @@ export class PushService extends PushDispatcher implements PushHooks {
     return isRevived;
   }
 
-  /** Reports every call to a webhook until the function that is returned is called. */
+  /** Calls `watcher` after every delivery attempt, until the returned function is called. */
   watch(watcher: (attempt: PushAttempt) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
@@ -100,9 +100,9 @@ export class PushService extends PushDispatcher implements PushHooks {
 }
 
 /**
- * Callers from elsewhere must not make us call this machine; those on it could call it themselves.
- * Deliveries know no caller, and the URL remembers: one that says loopback was registered from this
- * machine, and one that does not may have come through a proxy, so its name must not lead there.
+ * Remote callers must not make this process call its own machine; callers on this machine could call it
+ * themselves. A delivery has no caller, so its URL decides: a URL with a loopback address was registered
+ * from this machine. Any other URL may have come through a proxy, so its name must not resolve to loopback.
  */
 function policyFor(exposure: NetworkExposure): UrlPolicy {
   return {

@@ -3,32 +3,32 @@ import { smallSkewMs, type Store } from '../store/index.ts';
 import type { Scheduler } from '../tasks/index.ts';
 import { within } from '../time/index.ts';
 
-/** How long one look at the store is believed, in milliseconds: anybody may ask. */
+/** How long the result of a store check is reused, in milliseconds: `/ready` is not authenticated. */
 const believedMs = 1_000;
-/** How often a look is a write, in milliseconds: a file system may be read only, and reads would not tell. */
+/** How often a check writes, in milliseconds: reads can't detect a read-only file system. */
 const writeEveryMs = 10_000;
 /** A store that takes longer to answer is not ready, in milliseconds. */
 const timeoutMs = 2_000;
 const leaving = 'the server is about to stop';
 
-/** What `/ready` says. */
+/** The result of `/ready`. */
 export interface ReadyReport {
   readonly isReady: boolean;
-  /** Why not. */
+  /** Why the process is not ready. */
   readonly reason?: string;
-  /** How far the wall clock is ahead of the store's, in milliseconds; given when it is wrong. */
+  /** How far the wall clock is ahead of the store's, in milliseconds; only set for a large skew. */
   readonly clockSkewMs?: number;
 }
 
 /**
- * Something that the process cannot work without, beside the store: says why it is missing, or undefined.
- * @example const broker: Requirement = () => (bus.isConnected ? undefined : 'the broker is away');
+ * A service that the process requires besides the store. Returns why it is unavailable, or undefined.
+ * @example const broker: Requirement = () => (bus.isConnected ? undefined : 'no connection to the broker');
  */
 export type Requirement = () => string | undefined;
 
 /**
- * Whether requests are welcome: the store answers and takes writes, every requirement is met, and the
- * process does not mean to stop. Once `leave` was called it is not ready for good.
+ * Whether the process is ready for requests: the store answers and accepts writes, every requirement is
+ * met, and the process is not about to stop. After `leave` it never becomes ready again.
  */
 export class Readiness {
   readonly #store: Pick<Store, 'records' | 'health' | 'clock'>;
@@ -103,7 +103,7 @@ export class Readiness {
       await within(limit, () => this.#look(now));
       return true;
     } catch {
-      // The store reports its own failures; here only yes and no are asked for.
+      // The store reports its own failures.
       return false;
     }
   }

@@ -16,7 +16,7 @@ export interface CallSource {
   readonly signal?: AbortSignal;
 }
 
-/** The call that a request's headers (of HTTP, or metadata of gRPC) describe. */
+/** Creates the call of a request from its headers, or from the metadata of gRPC. */
 export function callOf(headers: Headers, source: CallSource): Call {
   const key = textOf(headers['idempotency-key']);
   const lastEventId = textOf(headers['last-event-id']);
@@ -36,19 +36,19 @@ export function callOf(headers: Headers, source: CallSource): Call {
 
 const none: readonly string[] = [];
 
-/** 0.3 writes the name with an X; clients of both versions send both. */
+/** 0.3 prefixes the name with `X-`. Clients of both versions send both headers. */
 function extensionsOf(headers: Headers): readonly string[] {
   const named = `${textOf(headers['a2a-extensions'])},${textOf(headers['x-a2a-extensions'])}`;
   if (named === ',') return none;
   return named.split(',').flatMap((item) => item.trim() || []);
 }
 
-/** Repeated headers are one list. */
+/** Joins repeated headers into one list. */
 function textOf(value: string | readonly string[] | undefined): string {
   return typeof value === 'object' ? value.join(',') : (value ?? '');
 }
 
-/** Longest idempotency key that is taken, in characters. */
+/** Longest idempotency key that is accepted, in characters. */
 const maxKeyLength = 256;
 
 /**
@@ -70,8 +70,8 @@ export function statedVersion(headers: Headers, query?: URLSearchParams): string
 }
 
 /**
- * Paths, methods and services belong to one version, so what a request states has only to agree.
- * Stating none means 0.3.
+ * Throws if a request states another version than its path, method or service belongs to. A request
+ * that states none counts as 0.3.
  */
 export function checkVersion(
   { isLenient }: Service,
@@ -87,8 +87,8 @@ export function checkVersion(
 }
 
 /**
- * Headers of an answer that tell which of the extensions that the caller asked for are active, in its
- * version's spelling; undefined when there is nothing to tell.
+ * Response headers that name the active ones among the extensions that the caller requested, in the
+ * spelling of its version; undefined if there are none.
  */
 export function extensionHeaders(
   { cards }: Service,
@@ -131,8 +131,8 @@ export function admit(
 }
 
 /**
- * A permit for an open stream of a caller. Streams are counted apart from requests: the permit of the
- * request is given back, so that open streams never keep a caller from cancelling.
+ * A permit for an open stream of a caller. Streams are counted apart from requests. The permit of the
+ * request is released, so that open streams never prevent a caller from cancelling.
  */
 export function admitStream(
   { callerLimits }: Service,

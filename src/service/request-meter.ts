@@ -4,9 +4,8 @@ const seconds = histogram('legate.request.duration');
 const openStreams = upDownCounter('legate.streams.open');
 
 /**
- * One request of a caller, counted and timed by transport, operation and outcome when it is disposed of.
- * The time of a request that is answered with a stream ends when the stream opens; the stream then counts
- * as open until its request is disposed of.
+ * Counts and times one request by transport, operation and outcome, when it is disposed of. If the answer
+ * is a stream, the time ends when the stream opens. The stream then counts as open until disposal.
  */
 export class RequestMeter implements Disposable {
   readonly #transport: string;
@@ -14,7 +13,7 @@ export class RequestMeter implements Disposable {
   #state: 'running' | 'streaming' | 'recorded' = 'running';
   /** Set once it is known. */
   operation = 'unknown';
-  /** The code of the error that was answered. */
+  /** The code of the error in the response. */
   error: string | undefined;
 
   /** `jsonrpc`, `rest`, `grpc`, `amqp`, or `http` for the endpoints of channels. */
@@ -22,7 +21,7 @@ export class RequestMeter implements Disposable {
     this.#transport = transport;
   }
 
-  /** The answer is a stream, which opens now. */
+  /** Records that the answer is a stream, which opens now. */
   stream(): void {
     this.#record();
     this.#state = 'streaming';

@@ -2,13 +2,13 @@ import type { Store } from '../store/index.ts';
 import type { Engine } from '../tasks/index.ts';
 import { observeGauge } from '../telemetry/index.ts';
 
-/** How old a count of the store may be, in milliseconds: several readers may collect at once. */
+/** How long a count is reused, in milliseconds: several readers can collect at once. */
 const freshMs = 5_000;
 
 /**
- * Shows what waits in the store: queued turns, open contexts, webhook deliveries. The store is asked when
- * metrics are collected, never otherwise. Replicas on one store show the same numbers. Returns a function
- * that stops it.
+ * Observes queued turns, open contexts and webhook deliveries in the store. The store is queried only
+ * when metrics are collected. Replicas on one store report the same numbers. Returns a function that
+ * stops the observation.
  */
 export function observeStore(
   store: Pick<Store, 'counts' | 'push'>,
@@ -47,7 +47,7 @@ export function observeStore(
   };
 }
 
-/** Undefined while the store does not answer: a gauge without a value is better than an old one. */
+/** Undefined while the store does not answer: no value is better than an outdated one. */
 function cached<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   let known: { readonly at: number; readonly value: Promise<T | undefined> } | undefined;
   return () => {

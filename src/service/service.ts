@@ -16,7 +16,7 @@ import type { AuditLog } from './audit.ts';
 import type { Cards } from './cards.ts';
 import type { Load } from './load.ts';
 
-/** Bounds of requests. */
+/** Limits of requests. */
 export interface RequestLimits extends BodyLimits {
   /** Pause between keep-alive comments on a stream, in milliseconds. @default 15_000 */
   readonly keepAliveMs: number;
@@ -67,8 +67,8 @@ export interface Service {
 }
 
 /**
- * Whether other machines can reach the agents of a process. Starts as local-only where the server
- * listens on loopback, and ends for good once any transport listens for other machines.
+ * Whether other machines can reach the agents of a process. It is local-only if the server listens on
+ * loopback, until any transport listens for other machines. It never becomes local-only again.
  */
 export class NetworkExposure {
   #isLocalOnly: boolean;

@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/index.ts';
 import { repeat } from '../time/index.ts';
 
 /**
- * Where the certificate and what belongs to it are kept, as PEM.
+ * The files of a server certificate, PEM.
  * @example
  * const tls: TlsFiles = {
  *   certificate: '/etc/legate/tls.crt',
@@ -19,18 +19,18 @@ export interface TlsFiles {
   readonly certificate: string;
   /** The file of its private key, PEM. */
   readonly key: string;
-  /** Authorities of client certificates; given, clients are asked for one. */
+  /** Authorities of client certificates. If set, the server requests a client certificate. */
   readonly ca?: string;
-  /** Of the private key. */
+  /** The password of the private key. */
   readonly password?: string;
   /** Refuses connections without a valid client certificate. @default false */
   readonly requireClientCertificate?: boolean;
 }
 
-/** How often the files are looked at, in milliseconds. */
+/** How often the files are checked, in milliseconds. */
 const interval = 2_000;
 
-/** What the files say, as TLS takes it. Throws `CONFIGURATION_INVALID` for files it cannot use. */
+/** Reads the files as options of TLS. Throws `CONFIGURATION_INVALID` for files that can't be used. */
 export function readTls(files: TlsFiles) {
   const context = {
     cert: readCertificates(files.certificate, 'the TLS certificate'),
@@ -54,8 +54,8 @@ export function readTls(files: TlsFiles) {
 }
 
 /**
- * Applies the files again whenever they change, until the function that is returned is called.
- * Connections stay open. Files that cannot be used are reported, and the former ones stay in use.
+ * Calls `apply` whenever the files change, until the returned function is called. Connections stay open.
+ * Files that can't be used are logged, and the previous ones stay in use.
  */
 export function watchTls(
   files: TlsFiles,
