@@ -40,7 +40,7 @@ export interface StartedTurn extends AdmittedTurn {
   readonly kind: 'started';
   readonly run: TurnRun;
   readonly outcome: Promise<TurnOutcome>;
-  /** Follows the log of a new task from its second event on, when asked for. */
+  /** Follows the log of a new task from its second event on, if requested. */
   readonly reader: LogReader | undefined;
 }
 
@@ -48,13 +48,13 @@ export interface QueuedTurn extends AdmittedTurn {
   readonly kind: 'queued';
 }
 
-/** The message came before and has been answered. */
+/** The message is a duplicate of one that has been answered. */
 export interface AnsweredTurn {
   readonly kind: 'answered';
   readonly answer: { readonly task: Json<Task> } | { readonly message: Json<Message> };
 }
 
-/** The message came before, its turn is in flight, and the caller wants to follow it. */
+/** The message is a duplicate, its first turn is in flight, and the caller follows that turn. */
 export interface RunningTurn {
   readonly kind: 'running';
   readonly taskId: string;
@@ -68,7 +68,7 @@ interface Draft {
   readonly admission: Admission;
 }
 
-/** Lets messages in: the rules of the protocol, ownership, repeats and limits, then the store. */
+/** Admits messages: checks the protocol, ownership, duplicates and limits, then writes to the store. */
 export class Admissions {
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
@@ -90,7 +90,7 @@ export class Admissions {
     this.#pushConfigs = options.pushConfigs;
   }
 
-  /** `follow`: the caller wants the log from the turn's first event on. */
+  /** `follow`: the caller reads the log from the turn's first event on. */
   async admit(
     request: SendMessageRequest,
     call: Call,
@@ -132,7 +132,7 @@ export class Admissions {
     return this.#admitted(draft, outcome, { request, owner, follow, isOverLimit });
   }
 
-  /** What a message that starts a task asks of the store. */
+  /** Creates the admission of a message that starts a task. */
   #draft(
     request: SendMessageRequest,
     call: Call,
@@ -252,7 +252,7 @@ export class Admissions {
     if (push !== undefined) await store.push.put(taskId, push);
     const record = (await store.load(taskId)) ?? known;
     const before = taskOf(record);
-    // The end of the task has ended the turn too, before it started or after it ran elsewhere.
+    // The end of the task also ended the turn, before it started or after it ran on another replica.
     if (isTerminal(record.state)) return answered(before, message);
     const admitted = {
       turn: outcome.turn,
@@ -274,7 +274,7 @@ export class Admissions {
     return { kind: 'started', ...admitted, ...started, reader: undefined };
   }
 
-  /** What an admission that did not let the message in means to its sender. */
+  /** Maps a failed admission to an answer or an error for the sender. */
   async #refuse(
     outcome: Exclude<AdmitOutcome, { kind: 'admitted' }>,
     owner: string,
@@ -331,7 +331,7 @@ export class Admissions {
     return dedupeOf(message, contextId, call, now + this.#settings.messageCacheTtlMs);
   }
 
-  /** Nothing was written yet but the task itself, and nothing will be before the turn runs. */
+  /** The log has only the task itself, and no further event before the turn runs. */
   #reader(taskId: string): LogReader {
     const { store, agent } = this.#settings;
     const isProvisional = agent.replies === 'message';
@@ -346,13 +346,13 @@ export class Admissions {
   }
 }
 
-/** The turn of a message has ended: with its effect, or because its task ended before it. */
+/** The answer for a turn that has ended. Throws if its task ended before it handled the message. */
 function answered(task: Json<Task>, { messageId }: Message): AnsweredTurn {
   if (!hasMessage(task.value, messageId)) throw taskEnded(task.value.id);
   return { kind: 'answered', answer: { task } };
 }
 
-/** Whether a task has taken in a message. */
+/** Whether the history of a task contains a message. */
 export function hasMessage({ history }: Task, messageId: string): boolean {
   return history?.some((message) => message.messageId === messageId) === true;
 }
@@ -365,10 +365,10 @@ export function taskEnded(taskId: string): LegateError {
   );
 }
 
-/** Seconds after which a client may ask an unavailable agent again. */
+/** `Retry-After` of an unavailable agent, in seconds. */
 const unavailableRetrySeconds = 5;
 
-/** Why nothing is let in any more. */
+/** The error for messages that arrive while the process stops. */
 export function stopping(): LegateError {
   return new LegateError(
     'UNAVAILABLE',

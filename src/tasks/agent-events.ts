@@ -14,7 +14,7 @@ import {
 import type { LiveTask } from './live-task.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** The task state that each way of ending a turn leads to. */
+/** The task state for each kind of end of a turn. */
 export const endStates = {
   completed: 'TASK_STATE_COMPLETED',
   'input-required': 'TASK_STATE_INPUT_REQUIRED',
@@ -33,14 +33,14 @@ const endKinds: readonly EndKind[] = [
   'canceled',
 ];
 
-/** How the turn ended that left a task in this state; undefined while one is in flight. */
+/** The kind of end that leads to a task state; undefined while a turn is in flight. */
 export function endKindOf(state: TaskState): EndKind | undefined {
   return endKinds.find((kind) => endStates[kind] === state);
 }
 
 /**
- * The last status of a question that a later task of its conversation has taken over: input-required
- * still, with the state that the agent gave of the conversation and the id of the successor.
+ * The last status of a question that a later task of its conversation supersedes. The state stays
+ * input-required; the data has the agent's state of the conversation and the id of the successor.
  */
 export function supersededBy(taskId: string, { message }: TaskStatus): TurnEnd {
   const details = message?.parts.map((part) => part.data).find(isJsonObject);
@@ -60,7 +60,7 @@ export function isTurnEnd(event: TurnEvent): event is TurnEnd {
   return 'kind' in event && event.kind in endStates;
 }
 
-/** An end that the engine itself declares, for machines (`error_type`) and for people. */
+/** An end that the engine declares, for programs (`error_type`) and for people. */
 export function engineEnd(
   kind: EndKind,
   errorType: string,
@@ -81,14 +81,14 @@ export function engineEnd(
   };
 }
 
-/** Refuses what an agent must not emit. A broken agent fails its turn, never its caller or the log. */
+/** Refuses invalid events of agents. They fail the turn, and never reach callers or the log. */
 export class EventCheck {
   readonly #maxSize: number;
-  /** Artifacts whose last chunk has come; unset while there is none. */
+  /** Artifacts whose last chunk was emitted; unset while there is none. */
   #completed: Set<string> | undefined;
-  /** Artifacts that came in chunks, of which the last has not come; unset while there is none. */
+  /** Artifacts with chunks, but without their last chunk; unset while there is none. */
   #open: Set<string> | undefined;
-  /** Artifacts of this turn; undefined where there can be no others. */
+  /** Artifacts of this turn; undefined in the first turn, which has no others. */
   readonly #own: Set<string> | undefined;
 
   constructor(maxSize: number, { isFirstTurn }: { readonly isFirstTurn: boolean }) {
@@ -97,8 +97,8 @@ export class EventCheck {
   }
 
   /**
-   * Returns the artifact of an earlier turn to which the event adds: it must not have been completed
-   * there. Replacing it is fine, for a further turn may come to another result.
+   * Returns the artifact of an earlier turn to which the event appends: that turn must not have completed
+   * it. An event may replace an artifact, because a later turn can produce another result.
    */
   check(event: TurnEvent, task: LiveTask): string | undefined {
     if (typeof event !== 'object' || event === null) throw broken('an event must be an object');
@@ -134,7 +134,7 @@ export class EventCheck {
     }
   }
 
-  /** Notes which artifacts are whole. For events that were accepted: a refused one changes nothing. */
+  /** Records which artifacts are complete. Call it only for accepted events: refused ones change nothing. */
   accept(event: TurnEvent): void {
     if ('artifactId' in event) return void this.#open?.delete(event.artifactId);
     if (!('kind' in event) || event.kind !== 'chunk') return;
@@ -144,12 +144,12 @@ export class EventCheck {
     this.#open?.delete(artifactId);
   }
 
-  /** Artifacts of the turn whose last chunk has not come. */
+  /** Artifacts of the turn without their last chunk. */
   get open(): Iterable<string> {
     return this.#open ?? [];
   }
 
-  /** The end of the turn; one that failed names the artifacts that are not whole. */
+  /** The end of the turn. The end of a failed turn lists its incomplete artifacts. */
   marked(end: TurnEnd): TurnEnd {
     if (end.kind !== 'failed' || this.#open === undefined || this.#open.size === 0) return end;
     return { ...end, metadata: { ...end.metadata, incomplete_artifacts: [...this.#open] } };
@@ -184,7 +184,7 @@ function broken(what: string): LegateError {
   return new LegateError('INVALID_AGENT_RESPONSE', `the agent's answer is not valid: ${what}`);
 }
 
-/** A status update of a task, now, with the agent's words where there are any. */
+/** A status update of a task at the current time, with the agent's message if there is one. */
 export function statusEvent(
   task: { readonly id: string; readonly contextId: string },
   state: TaskState,
@@ -217,7 +217,7 @@ export function statusEvent(
 let lastTime = Number.NaN;
 let lastText = '';
 
-/** A time as the protocol writes it. Many events fall into one millisecond: the last text is kept. */
+/** A time in the protocol's format. Events often share a millisecond, so the last text is cached. */
 export function timestamp(time: number): string {
   if (time !== lastTime) {
     lastTime = time;
@@ -226,7 +226,7 @@ export function timestamp(time: number): string {
   return lastText;
 }
 
-/** The time that a timestamp stands for, in milliseconds; NaN for one that is none. */
+/** The time of a timestamp, in milliseconds; NaN for an invalid one. */
 export function timeOf(text: string): number {
   return text === lastText ? lastTime : Date.parse(text);
 }

@@ -7,8 +7,8 @@ import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 
 /**
- * Ends a task that no turn of this process works on: one append, compared and set on the version the
- * record shows. Losing the race is told by the outcome, never overwritten.
+ * Ends a task without a running turn in this process: one append, conditional on the version of the
+ * record (compare-and-set). If another writer was first, nothing is written and the outcome shows it.
  */
 export async function appendEnd(options: {
   settings: EngineSettings;
@@ -46,14 +46,14 @@ export async function appendEnd(options: {
 }
 
 /**
- * A conversation with one state has one open question: a message that starts a new task answers it
- * as well. The older input-required tasks of the context stay so, with one last status that names their
- * successor: their streams close, and they count as ended for limits and retention. A message to one of
- * them continues with the conversation in that task.
+ * Supersedes open questions of a conversation. A conversation with one state has one open question: a
+ * message that starts a new task answers it too. The older tasks of the context stay input-required, with
+ * one last status that names their successor. Their streams close, and they count as ended for limits and
+ * retention. A message to one of them continues the conversation in that task.
  *
- * Resolves when their last events are on their way to the store, with a promise of their arrival: stores keep
- * the order of writes, so what is written after this comes after them, and a store that gathers
- * writes has one commit for both.
+ * Resolves when the last events were passed to the store; `written` resolves when they are stored. Stores
+ * keep the order of writes, so later writes follow these events. A store that batches writes commits both
+ * together.
  */
 export async function supersede(options: {
   settings: EngineSettings;
@@ -62,7 +62,7 @@ export async function supersede(options: {
   owner: string;
   contextId: string;
   taskId: string;
-  /** Whether the turn that supersedes is still this process's, as the store sees it. */
+  /** Whether this process still runs the superseding turn, according to the store. */
   isOurs: () => Promise<boolean>;
 }): Promise<{ readonly written: Promise<void> }> {
   const { settings, hub, replica, owner, contextId, taskId, isOurs } = options;
@@ -74,11 +74,11 @@ export async function supersede(options: {
     limit: 100,
   });
   const open = page.records.filter((record) => record.id !== taskId);
-  // A process that was held up may find questions of later turns; while the turn is ours, none ran.
+  // A delayed process may find questions of later turns; while it still runs the turn, there are none.
   if (open.length > 0 && settings.store.shared && !(await isOurs())) {
     return { written: Promise.resolve() };
   }
-  // A lost race means that the task continued or was cancelled meanwhile: then it is not ours to end.
+  // If another writer was first, the task continued or was cancelled, and must not be ended here.
   const ends = open.map((record) => {
     const end = supersededBy(taskId, LiveTask.from(record).status);
     return appendEnd({ settings, hub, replica, record, end, isSuperseded: true });

@@ -13,14 +13,14 @@ import {
 import { type Dedupe, StoredFormat, type TurnRecord } from '../store/index.ts';
 
 /**
- * What a transport knows about a request besides its parameters.
+ * The properties of a request besides its parameters, from its transport.
  * @example
  * const call: Call = { caller: anonymous, version: '1.0', lastEventId: 12 };
  * await engine.subscribe({ id: 'task-17' }, call); // continues with event 13
  */
 export interface Call {
   readonly caller: Caller;
-  /** The protocol version spoken. */
+  /** The protocol version of the request. */
   readonly version: '0.3' | '1.0';
   /** Extension URIs that the caller named. @default [] */
   readonly extensions?: readonly string[];
@@ -30,18 +30,18 @@ export interface Call {
   readonly lastEventId?: number;
   /** W3C trace context of the request. */
   readonly traceparent?: string;
-  /** What the systems on the way have to say of that trace; it goes along. */
+  /** W3C `tracestate` of the request, passed on with the trace. */
   readonly tracestate?: string;
   /**
-   * Whether a program on this machine called, and no proxy forwarded it: its webhooks may be on this
-   * machine where the server is for this machine only. @default no
+   * Whether a program on this machine called, without a proxy. Its webhooks can then use loopback
+   * addresses, if only this machine can reach the server. @default no
    */
   readonly isLocal?: () => boolean;
   /** The id of the task that the message starts. @default a new one */
   readonly newTaskId?: string;
-  /** Told which task a message that is sent starts or continues, once it is let in. */
+  /** Called once a sent message is admitted, with the task that it starts or continues. */
   readonly onAdmitted?: (ids: { readonly taskId: string; readonly contextId: string }) => void;
-  /** The caller has gone. This ends waiting and streaming, never the turn. */
+  /** Aborts when the caller disconnects. This ends waiting and streaming, never the turn. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -51,19 +51,19 @@ export interface Call {
  */
 export const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
 
-/** Why a call's signal is aborted. A disconnected caller is not logged as an error. */
+/** The reason of a call's aborted signal. A disconnected caller is not logged as an error. */
 export function callerGone(): LegateError {
   return new LegateError('REQUEST_TIMEOUT', 'the caller left before the answer');
 }
 
-/** Whether the caller proved who it is. */
+/** Whether the caller is authenticated. */
 function isAuthenticated(caller: Caller): boolean {
   return caller.subject !== '';
 }
 
 /**
- * Under what a message is recognised when it comes again. A first message without a context has
- * only its id, which anonymous strangers might share: they must send an `Idempotency-Key`.
+ * The key that identifies duplicates of a message. A first message without a context has only its id,
+ * which several anonymous callers might use: they must send an `Idempotency-Key`.
  */
 export function dedupeOf(
   message: Message,
@@ -96,7 +96,7 @@ export function checkMediaTypes(message: Message, declared: () => readonly strin
   }
 }
 
-/** A text part of any text type is text, and a data part of any JSON type is JSON, for an agent too. */
+/** Agents that declare a text type accept text parts of any text type; the same holds for JSON types. */
 function accepts(mode: string, type: string, { text, data }: Part): boolean {
   if (mode === type || mode === '*/*' || mode === '*') return true;
   if (mode.endsWith('/*') && type.startsWith(mode.slice(0, -1))) return true;
@@ -137,7 +137,7 @@ const message = z.custom<Message>(
   'is not a message',
 );
 
-/** Absent values are left out when they are stored. */
+/** Absent values are not stored. */
 const schema = z.object({
   caller: z.object({
     tenant: z.string(),
@@ -151,13 +151,13 @@ const schema = z.object({
   extensions: z.array(z.string()).readonly(),
   traceparent: z.string().optional(),
   tracestate: z.string().optional(),
-  /** A follow-up to an existing task; a first message stands in the task's first event. */
+  /** A follow-up message to an existing task. A first message is part of the task's first event. */
   message: message.exactOptional(),
   /** The turn abandons the task instead of answering a message. */
   cancel: z.literal(true).exactOptional(),
 });
 
-/** The request as the runner of its turn needs it: what the message itself does not say. */
+/** The request of a turn as it is stored: the data that the message itself does not contain. */
 export type TurnRequest = Readonly<z.infer<typeof schema>>;
 
 const format = new StoredFormat<TurnRequest>({ name: 'the request of turn', schema });

@@ -25,7 +25,7 @@ interface CancelTarget {
   readonly replica: string;
   readonly owner: string;
   readonly taskId: string;
-  /** Who cancels it. */
+  /** The caller that cancels the task. */
   readonly caller: Caller;
   readonly metadata: JsonObject | undefined;
 }
@@ -36,9 +36,9 @@ type CancelOptions = Pick<CancelTarget, 'settings' | 'hub' | 'turns' | 'replica'
 };
 
 /**
- * Cancels a task: the request is stored first, so it survives a crash of the replica that runs the turn. A
- * running turn is then asked to stop, wherever it runs; an idle task ends at once. Answers with the
- * task once it has ended.
+ * Cancels a task. The request is stored first, so it survives a crash of the replica that runs the turn.
+ * Then a running turn is stopped, on any replica; an idle task ends at once. Resolves with the task once
+ * it has ended.
  */
 export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
   const { settings, hub, owner, request, call } = options;
@@ -46,7 +46,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
   const { id, metadata } = request;
   const record = await store.load(id, owner);
   if (record === undefined) throw taskNotFound(id);
-  // 0.3 knows no repeated cancel: a task that has ended cannot be canceled, a canceled one included.
+  // In 0.3 a second cancel fails: an ended task can't be cancelled, not even a cancelled one.
   if (isTerminal(record.state)) return ended(record, call.version !== '0.3');
   const target = { ...options, taskId: id, caller: call.caller, metadata };
   await requestCancel(target);
@@ -55,7 +55,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
     const current = await store.load(id, owner);
     if (current === undefined) throw taskNotFound(id);
     if (isTerminal(current.state)) return ended(current);
-    // The turn ended otherwise, and its replica may have died before it saw the request.
+    // The turn ended in another way, and its replica may have died before it read the request.
     const now = settings.scheduler.now();
     if (isInterrupted(current.state) && Math.abs(now - triedAt) >= settings.pollIntervalMs) {
       triedAt = now;
@@ -66,14 +66,14 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
   return waitForTurn({ settings, hub, taskId: id, signal: call.signal }, check);
 }
 
-/** Stores the cancellation request and makes the runner of the task act on it. */
+/** Stores the cancellation request, and stops the turn of the task or ends an idle task. */
 export async function requestCancel(target: CancelTarget): Promise<void> {
   const requested = await target.settings.store.requestCancel(target.taskId);
   if (requested?.running === true) target.turns.stop(target.taskId, 'cancel');
   else if (requested !== undefined) await cancelIdle(target, requested.queued);
 }
 
-/** Cancelling again answers as the first time; what ended otherwise cannot be cancelled any more. */
+/** A second cancel returns the cancelled task again. Tasks that ended otherwise can't be cancelled. */
 function ended(record: TaskRecord, isRepeatable = true): Json<Task> {
   if (record.state === 'TASK_STATE_CANCELED' && isRepeatable) return taskOf(record);
   throw new LegateError(
@@ -83,13 +83,13 @@ function ended(record: TaskRecord, isRepeatable = true): Json<Task> {
   );
 }
 
-/** No turn of the task runs. A turn that starts meanwhile loses to our append and stops. */
+/** Cancels a task without a running turn. A turn that starts meanwhile stops on a version conflict. */
 async function cancelIdle(target: CancelTarget, isQueued: boolean): Promise<void> {
   const { settings, hub, replica, taskId, owner, metadata } = target;
   const { store, agent } = settings;
   const record = await store.load(taskId, owner);
   if (record === undefined || isTerminal(record.state)) return;
-  // Its end, or the turn that abandons it, may bring a turn to this process.
+  // The end of the task, or the turn that abandons it, can claim a turn for this process.
   using _ = target.turns.inFlight.claiming(keyOf(target, record));
   // The flows of a superseded task belong to its successor.
   if (agent.abandon !== undefined && !isQueued && !record.isSuperseded)
@@ -113,7 +113,7 @@ function keyOf({ settings, owner }: CancelTarget, { id, contextId }: TaskRecord)
   return settings.agent.serialise === 'task' ? id : `${owner}\n${contextId}`;
 }
 
-/** Lets the agent put its conversation in order, as a turn that waits its place like any other. */
+/** Queues a turn in which the agent abandons the task and cleans up its conversation. */
 async function abandon(target: CancelTarget, record: TaskRecord): Promise<void> {
   const { settings, turns, replica, owner, caller, metadata } = target;
   const { store, agent, scheduler } = settings;

@@ -26,7 +26,7 @@ const requestSchema = z.object({
   tracestate: z.string().optional(),
 });
 
-/** A command as its turn keeps it, for whichever replica runs it. */
+/** A command as it is stored with its turn, for the replica that runs it. */
 export type CommandRequest = z.infer<typeof requestSchema>;
 
 /** Undefined for the turn of a message. */
@@ -44,14 +44,14 @@ export interface WaitingCaller {
 
 export type CommandAnswer = { readonly result: unknown } | { readonly error: LegateError };
 
-/** Where results are kept for callers that wait in another process. */
+/** The record space of results for callers that wait in another process. */
 export const resultSpace = 'command-results';
 /** How long such a result is kept, in milliseconds. */
 const resultTtlMs = 60_000;
 
 /**
  * One command while it runs in this process. It ends with its result and the conversation's new state
- * in one transaction, or without any effect: when it fails, is stopped, or its process dies.
+ * in one transaction. If it fails, is stopped, or its process dies, it ends without any effect.
  */
 export class CommandRun implements Run {
   readonly taskId: string;
@@ -63,7 +63,7 @@ export class CommandRun implements Run {
   readonly caller: Caller;
   readonly traceparent: string | undefined;
   readonly tracestate: string | undefined;
-  /** Commands make no events. */
+  /** Commands emit no events. */
   readonly version = 0;
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
@@ -144,7 +144,7 @@ export class CommandRun implements Run {
   async #handle(span: Span | undefined): Promise<CommandOutcome> {
     const { settings, contextId } = { settings: this.#settings, contextId: this.contextId };
     this.#control.throwIfStopped();
-    // Its caller is gone with the process that ran it, and what it has done is unknown.
+    // The process of its first attempt died, and with it the caller. The effects of that attempt are unknown.
     if (this.attempt > 1) throw dropped();
     const handler = handlerOf(settings, this.#request.command);
     if (handler.command.supersedes === true) await this.#supersede();
@@ -180,7 +180,7 @@ export class CommandRun implements Run {
     await this.#control.guard(written);
   }
 
-  /** An open turn is ours until it ends: a replica that takes a command over drops it. */
+  /** This process owns the turn while it is open: a replica that takes over a command drops it. */
   async #isOurs(): Promise<boolean> {
     return (await this.#settings.store.loadTurn(this.#turn.id)) !== undefined;
   }
@@ -200,7 +200,7 @@ export class CommandRun implements Run {
       });
     });
     if (ended.kind === 'ended') return ended.next;
-    // A try whose answer was lost may have been stored.
+    // An attempt whose answer was lost may have been stored.
     if (isRetry && context?.value !== undefined) {
       const stored = await store.loadContext(this.owner, this.contextId);
       if (stored?.value?.text === context.value.text) return undefined;
@@ -235,7 +235,7 @@ export class CommandRun implements Run {
   }
 }
 
-/** The part of the agent that handles a command; throws where there is none. */
+/** The agent's handler of a command; throws if there is none. */
 export function handlerOf({ agent }: EngineSettings, name: string): CommandHandler {
   const handler = agent.commands?.find(({ command }) => command.name === name);
   if (handler !== undefined) return handler;

@@ -32,9 +32,9 @@ export interface ContextKey {
  * @example const options: CommandOptions<string> = { onProgress: (piece) => response.write(piece) };
  */
 export interface CommandOptions<Progress> {
-  /** Told what the agent tells on the way, where the command runs in this process. */
+  /** Called with progress of the agent, if the command runs in this process. */
   readonly onProgress?: (progress: Progress) => void;
-  /** The caller has gone. This ends the wait, never the command. */
+  /** Aborts when the caller disconnects. This ends the wait, never the command. */
   readonly signal?: AbortSignal | undefined;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
@@ -43,15 +43,15 @@ export interface CommandOptions<Progress> {
 
 interface Call extends WaitingCaller {
   readonly answered: Promise<CommandAnswer>;
-  /** Known once it is settled. */
+  /** Set once the call is settled. */
   answer: CommandAnswer | undefined;
-  /** It runs in this process, which settles it. */
+  /** Whether the command runs in this process, which then settles the call. */
   isRunning: boolean;
 }
 
 const storedResult = z.object({ result: z.unknown() });
 
-/** Commands whose callers wait in this process, and those that run here for others. */
+/** Commands whose callers wait in this process, and commands of other processes that run here. */
 export class Commands {
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
@@ -106,7 +106,7 @@ export class Commands {
     return queued;
   }
 
-  /** Ends all commands of a conversation without effect, and gives their ids. */
+  /** Ends all commands of a conversation without effect, and returns their ids. */
   async cancel(key: ContextKey): Promise<readonly string[]> {
     const name = this.#keyOf(key);
     using _ = this.#turns.inFlight.claiming(name);
@@ -119,7 +119,7 @@ export class Commands {
     return ids;
   }
 
-  /** A command whose turn is running under this replica. */
+  /** Creates the run of a command whose turn this replica has claimed. */
   run(turn: TurnRecord, request: CommandRequest): CommandRun {
     const call = this.#calls.get(turn.taskId);
     if (call !== undefined) call.isRunning = true;
@@ -150,7 +150,7 @@ export class Commands {
     return call;
   }
 
-  /** Of a command that had to wait its place, and may run on another replica. */
+  /** The answer of a command that was queued, and may run on another replica. */
   async #answerOf(turn: TurnRecord, call: Call): Promise<CommandAnswer | undefined> {
     const { store, scheduler } = this.#settings;
     if (call.answer !== undefined || call.isRunning) return call.answer;

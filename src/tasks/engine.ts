@@ -38,9 +38,8 @@ import { Turns } from './turns.ts';
 export type SendOutcome = { readonly task: Json<Task> } | { readonly message: Json<Message> };
 
 /**
- * The task engine of one agent: every transport drives it through these operations. Each
- * operation loads the task once, for its owner; a task of another owner looks like a missing
- * task.
+ * The task engine of one agent. All transports use its operations. Each operation loads the task once, for
+ * its owner; a task of another owner looks like a missing task.
  *
  * @example
  * const engine = await Engine.start({ agent, store });
@@ -78,7 +77,7 @@ export class Engine {
     );
   }
 
-  /** Starts to work: turns that a dead process left behind are resolved first. */
+  /** Starts the engine. First it takes over turns of dead processes. */
   static async start(options: EngineOptions): Promise<Engine> {
     const settings = resolveOptions(options);
     const pageTokenKey = options.pageTokenKey ?? (await sharedKey(settings));
@@ -93,12 +92,11 @@ export class Engine {
     return engine;
   }
 
-  /** Under what name this process runs turns. */
+  /** The replica id under which this process runs turns. */
   get replica(): string {
     return this.#replica;
   }
 
-  /** Turns that run in this process. */
   get agent(): Agent {
     return this.#settings.agent;
   }
@@ -108,6 +106,7 @@ export class Engine {
     return this.#settings.maxContexts;
   }
 
+  /** Turns that run or wait for a slot in this process. */
   get runningTurns(): number {
     return this.#turns.size;
   }
@@ -125,7 +124,7 @@ export class Engine {
     }
     if (returnImmediately) {
       const { turn, message } = admitted;
-      // A turn that is lost before it has written anything shows in the task all the same.
+      // If the turn is lost before it writes an event, the task shows that too.
       if (admitted.kind === 'started')
         await Promise.race([admitted.run.stored().catch(() => undefined), admitted.outcome]);
       const task = await this.#load(turn.taskId, owner);
@@ -135,7 +134,7 @@ export class Engine {
     }
     const outcome =
       admitted.kind === 'started' ? await admitted.outcome : ({ kind: 'queued' } as const);
-    // It runs again when the store is back; a caller who repeats the message gets the outcome.
+    // The turn runs again when the store is back; a caller that repeats the message gets the outcome.
     if (outcome.kind === 'lost' && isStoreFailure(outcome.error)) throw outcome.error;
     const answer =
       outcome.kind === 'task' || outcome.kind === 'message'
@@ -145,8 +144,8 @@ export class Engine {
   }
 
   /**
-   * Calls a command of the agent at its place in the queue of a conversation. It leaves no task: two
-   * transactions in all, one that queues it and one that ends it.
+   * Calls a command of the agent in the queue of a conversation. A command has no task and takes two
+   * transactions: one queues it and one ends it.
    */
   async command<Input, Result, Progress>(
     key: ContextKey,
@@ -162,12 +161,12 @@ export class Engine {
     return command.result.parse(await this.#turns.commands.call(request, tell, signal));
   }
 
-  /** Ends the commands of a conversation that run or wait, without effect; gives their ids. */
+  /** Ends running and queued commands of a conversation without effect; returns their ids. */
   cancelCommands(key: ContextKey): Promise<readonly string[]> {
     return this.#turns.commands.cancel(key);
   }
 
-  /** Resolves once the first event is known, so that what fails before it is an error and no stream. */
+  /** Resolves once the first event is known: earlier failures reject instead of opening a stream. */
   async stream(request: SendMessageRequest, call: Call): Promise<EventStream> {
     this.#requireStreaming();
     return this.#streamOf(await this.#follows(request, call), request, call);
@@ -209,8 +208,8 @@ export class Engine {
   }
 
   /**
-   * The stream of a turn that an earlier copy of the message has started: the task as it is, or what
-   * came after the last event that the caller has seen, then all further events.
+   * The stream of a turn that an earlier copy of the message has started: the current task, or the events
+   * after the last one that the caller has seen, then all further events.
    */
   async #attach(taskId: string, request: SendMessageRequest, call: Call): Promise<EventStream> {
     const { store } = this.#settings;
@@ -225,12 +224,12 @@ export class Engine {
     const { messageId } = request.message;
     const isLogged = hasMessage(task.value, messageId);
     if (isLogged && closesOnInput(record.state)) {
-      // The turn has just started, or it has ended with a question since it was found in flight.
+      // The turn has just started, or it has ended with a question since the store found it in flight.
       const again = await this.#follows(request, call);
       if (again.kind !== 'running') return this.#streamOf(again, request, call);
     }
     const { lastEventId: seen = 0 } = call;
-    // A later message of the task may not be in its log yet, and then states belong to earlier turns.
+    // A later message of the task may not be in the log yet; states before it belong to earlier turns.
     const isFirst = task.value.history?.[0]?.messageId === messageId;
     const resumes = isFirst && seen >= 1 && seen <= record.version;
     return new EventStream({
@@ -242,7 +241,7 @@ export class Engine {
     });
   }
 
-  /** Waits until the agent has decided: true for a task with events, false for a plain message. */
+  /** Waits for the first output of the agent: true for a task with events, false for a plain message. */
   async #isTask(taskId: string, signal: AbortSignal | undefined): Promise<boolean> {
     const reader = this.#follow(taskId, 1);
     const leave = (): void => reader.close();
@@ -262,7 +261,7 @@ export class Engine {
     }
   }
 
-  /** Reads the log after an event; it may have grown since that event was known. */
+  /** Reads the log after an event. The log may already have later events. */
   #follow(taskId: string, cursor: number): LogReader {
     const { store } = this.#settings;
     const isProvisional = this.#isProvisional;
@@ -290,8 +289,8 @@ export class Engine {
   }
 
   /**
-   * The current task, then its events until it ends. A caller that names the last event it has seen
-   * gets exactly what came after it, after any restart and on any replica.
+   * Streams the current task, then its events until it ends. A caller that names the last event it has
+   * seen gets exactly the events after it, after any restart and on any replica.
    */
   async subscribe(request: SubscribeToTaskRequest, call: Call): Promise<EventStream> {
     this.#requireStreaming();
@@ -351,13 +350,13 @@ export class Engine {
     return this.#turns.idle();
   }
 
-  /** Takes no more turns from others, and lets the running ones end or hands them over. */
+  /** Stops taking over turns. Waits for running turns to end, or hands them over after `graceMs`. */
   async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
-    // Meanwhile it still shows that it lives: its turns are not for others to take.
+    // The replica keeps its lease meanwhile, so no other replica takes over its turns.
     await this.#turns.drain(options.graceMs ?? 0);
   }
 
-  /** Drains, then retires. The store stays open: it is not ours. */
+  /** Drains, then retires the replica. The store stays open: its owner closes it. */
   async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
     await this.drain(options);
     this.#unwatch();
@@ -379,7 +378,7 @@ export class Engine {
     return taskOf(record);
   }
 
-  /** For turns that wait their place, run on another replica, or were ended by another writer. */
+  /** The outcome of turns that are queued, run on another replica, or were ended by another writer. */
   async #outcomeFromStore(
     admitted: Extract<Admitted, { kind: 'started' | 'queued' }>,
     owner: string,
@@ -394,7 +393,7 @@ export class Engine {
         if (known?.reply !== undefined) return { message: known.reply };
         const record = await store.load(turn.taskId, owner);
         if (record === undefined) throw taskNotFound(turn.taskId);
-        // A turn that is not known any more has ended and been forgotten.
+        // A turn that the store no longer has is one that ended and was deleted.
         const isOver = known?.ended ?? true;
         return isOver ? { task: taskOf(record) } : undefined;
       },

@@ -22,19 +22,20 @@ export interface StreamEvent {
 /** Decides after which state a stream closes. */
 export type CloseRule = (state: TaskState) => boolean;
 
-/** A stream that answers a message: the caller speaks next once input is required. */
+/** Close rule of a stream that answers a message: after input-required the caller sends the next message. */
 export const closesOnInput: CloseRule = (state) =>
   isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED';
 
 /**
- * The events of one task for one caller, pulled: first what is known at once, then the log. A caller
- * that stops pulling delays no other reader. Close it, or give it a signal that does.
+ * The events of one task for one caller, pulled by the caller: first the events that are known at once,
+ * then the log. A caller that stops pulling delays no other reader. Close the stream, or pass a signal
+ * that closes it.
  */
 export class EventStream implements AsyncIterable<StreamEvent> {
   readonly #first: StreamEvent[];
   readonly #reader: LogReader | undefined;
   readonly #closes: CloseRule;
-  /** Until the log shows this message, states belong to earlier turns of the task. */
+  /** Until this message is in the log, states belong to earlier turns of the task. */
   #awaitedMessage: string | undefined;
   readonly #outcome: Promise<TurnOutcome> | undefined;
   readonly #signal: AbortSignal | undefined;
@@ -46,7 +47,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     reader?: LogReader;
     closes?: CloseRule;
     awaitedMessage?: string;
-    /** The outcome of the turn, where it runs in this process. */
+    /** The outcome of the turn, if it runs in this process. */
     outcome?: Promise<TurnOutcome>;
     signal?: AbortSignal;
   }) {
@@ -68,12 +69,12 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     }
   }
 
-  /** Nothing more comes. */
+  /** Whether the stream has ended. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Resolves when there may be something to take, or nothing more comes. */
+  /** Resolves when an event may be available, or the stream has ended. */
   arrival(): Promise<void> {
     const isDone = this.#isFinishing && this.#reader?.isCurrent === true;
     if (this.#reader !== undefined && !isDone) return this.#reader.arrival();
@@ -81,13 +82,13 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     return Promise.resolve();
   }
 
-  /** Ends the stream after all events that are stored by now, the last one of the turn included. */
+  /** Ends the stream after all events that are stored by now, including the last one of the turn. */
   finish(): void {
     this.#isFinishing = true;
     this.#reader?.wake();
   }
 
-  /** The next event if it is here already; undefined tells nothing of those to come. */
+  /** The next event if it is available; after undefined, further events may follow. */
   take(): StreamEvent | undefined {
     const known = this.#first.shift();
     if (known?.isLast === true) this.close();
@@ -105,8 +106,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   /**
-   * The task as the turn left it; undefined where that is not known here, and the store has to be
-   * asked. Call it after the last event.
+   * The task after the turn; undefined if this process does not have it, and the caller has to load it
+   * from the store. Call it after the last event.
    */
   async result(): Promise<Json<Task> | undefined> {
     const outcome = await this.#outcome;
@@ -130,9 +131,9 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     }
   }
 
-  /** Undefined for entries that are not for callers: their own messages. */
+  /** Undefined for entries that callers do not get: their own messages. */
   #isLast({ body }: LogEvent): boolean | undefined {
-    // Artifact chunks, by far the most frequent, go from the store to the wire without being parsed.
+    // Artifact chunks, by far the most frequent events, are sent without being parsed.
     if (!body.isParsed && body.text.startsWith('{"artifactUpdate"')) return false;
     const event = body.value;
     if ('message' in event) {

@@ -1,4 +1,4 @@
-/** What was in flight before the store is asked for abandoned turns. */
+/** What was in flight before the store was queried for abandoned turns. */
 interface InFlightSnapshot {
   /** The keys with a turn or a claim in flight when the snapshot was taken. */
   readonly keys: readonly string[];
@@ -7,7 +7,7 @@ interface InFlightSnapshot {
   end(): void;
 }
 
-/** Claims in flight on one key. They are many and short, and are rarely waited for. */
+/** Claims in flight on one key: many and short, and rarely waited for. */
 class Calls {
   #last = 0;
   #open = 0;
@@ -39,9 +39,9 @@ class Calls {
 }
 
 /**
- * The turns that run in this process and the calls that may claim one, by key. When the store shows a
- * turn as running in this process under any other key, the answer to its claim was lost, or its runner
- * gave up.
+ * The turns that run in this process and the calls that may claim one, by key. If the store shows a
+ * turn as running in this process under any other key, the answer to its claim was lost, or its run was
+ * abandoned.
  *
  * A call that starts after a snapshot may claim a turn that the store then returns as abandoned.
  * `isStarted` therefore waits for the calls in flight on that key and checks which turns they started.

@@ -1,7 +1,7 @@
 import { Json, type Task, TaskFold } from '../protocol/index.ts';
 import type { Store, TaskRecord } from '../store/index.ts';
 
-/** A task while it changes, from what the store has of it. */
+/** A task that changes, built from its snapshot and log. */
 export class LiveTask extends TaskFold {
   static from(record: TaskRecord): LiveTask {
     const live = new LiveTask(record.snapshot.body.value, record.snapshot.version);
@@ -10,12 +10,12 @@ export class LiveTask extends TaskFold {
   }
 }
 
-/** The task a record stands for; a record whose snapshot is up to date is not even parsed. */
+/** The task of a record. A record whose snapshot is up to date is not parsed. */
 export function taskOf(record: TaskRecord): Json<Task> {
   return record.tail.length === 0 ? record.snapshot.body : Json.of(LiveTask.from(record).toTask());
 }
 
-/** The task as it was right after the event of that number; undefined when it is gone. */
+/** The task right after the event with this number; undefined if the task was deleted. */
 export async function readTaskAt(
   store: Pick<Store, 'readEvents'>,
   taskId: string,
@@ -34,7 +34,7 @@ export async function readTaskAt(
   return live?.toTask();
 }
 
-/** The same task with at most the last `length` messages of its history; unset leaves all. */
+/** The same task with at most the last `length` messages of its history; all of them if undefined. */
 export function withHistory(task: Json<Task>, length: number | undefined): Json<Task> {
   if (length === undefined) return task;
   const { history, ...rest } = task.value;
@@ -47,8 +47,8 @@ export function withHistory(task: Json<Task>, length: number | undefined): Json<
 const pageSize = 500;
 
 /**
- * The artifacts of a task whose last chunk had come when its log was `until` events long. A snapshot
- * does not tell, so it is read from the log: by the few turns that add to what an earlier one made.
+ * The artifacts of a task that were complete when its log had `until` events. A snapshot does not contain
+ * this, so it is read from the log. Few turns need it: those that append to an artifact of an earlier one.
  */
 export async function closedArtifacts(
   store: Pick<Store, 'readEvents'>,

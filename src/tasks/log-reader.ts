@@ -9,19 +9,19 @@ export interface Follower {
   wake(): void;
 }
 
-/** The subscribers of each task in this process. Holds no events: the log does. */
+/** The subscribers of each task in this process. It holds no events: they are in the log. */
 export class Hub {
   readonly #followers = new Map<string, Set<Follower>>();
-  /** Tasks of whose appends by other replicas the store tells, with what ends that. */
+  /** Tasks for which the store notifies about appends of other replicas, with functions to unsubscribe. */
   readonly #asked = new Map<string, () => void>();
   readonly #ask: (taskId: string) => () => void;
 
-  /** `ask` asks the store for notices of a task, until its result is called. */
+  /** `ask` subscribes to the store's notifications of a task, until the returned function is called. */
   constructor(ask: (taskId: string) => () => void = () => () => {}) {
     this.#ask = ask;
   }
 
-  /** With `isLocal` the turn runs in this process, which publishes its events itself. */
+  /** With `isLocal`, the turn runs in this process, which publishes its events itself. */
   follow(taskId: string, follower: Follower, { isLocal = false } = {}): () => void {
     let followers = this.#followers.get(taskId);
     if (followers === undefined) {
@@ -39,7 +39,7 @@ export class Hub {
     };
   }
 
-  /** Asks for notices of tasks whose turn ran here when they were followed first, and has ended. */
+  /** Subscribes to notifications of followed tasks whose turn ran in this process and has ended. */
   askAgain(isRunning: (taskId: string) => boolean): void {
     for (const taskId of this.#followers.keys()) if (!isRunning(taskId)) this.#askFor(taskId);
   }
@@ -68,23 +68,23 @@ export class Hub {
   }
 }
 
-/** Events kept for a reader that is a little slow; a slower one reads the store again. */
+/** Events buffered for one reader; a reader that falls further behind reads from the store. */
 const bufferLimit = 64;
-/** Events fetched from the store at once. */
+/** Events read from the store at once. */
 const pageSize = 128;
 
 /**
- * Reads one task's log in order, from a number on, for as long as its consumer takes.
+ * Reads one task's log in order, from a number on, as its consumer pulls.
  *
- * - **following**: the buffer holds everything after the cursor; offered events extend it.
- * - **lagging**: something was offered that the buffer could not take, or another replica wrote. The
- *   next wait reads the store from the cursor on, and following resumes at its end.
+ * - **following**: the buffer has all events after the cursor; offered events extend it.
+ * - **lagging**: the buffer could not take an offered event, or another replica wrote. The next wait reads
+ *   the store from the cursor on; at the end of the log, the reader follows again.
  * - **closed**: there is nothing to take, and nothing to wait for.
  *
  * A wait that fails changes nothing: the next one tries again.
  *
- * However slow the consumer, at most `bufferLimit + pageSize` events are in memory, and a consumer that
- * offers never waits.
+ * However slow the consumer is, at most `bufferLimit + pageSize` events are in memory, and the writer that
+ * offers events never waits.
  */
 export class LogReader implements Follower {
   readonly #store: Store;
@@ -104,7 +104,7 @@ export class LogReader implements Follower {
     cursor: number;
     /** The log may already hold events after `cursor`. */
     isLagging: boolean;
-    /** A plain message may still take the place of the task. */
+    /** A plain message may still replace the task. */
     isProvisional: boolean;
   }) {
     this.#store = options.store;
@@ -112,7 +112,7 @@ export class LogReader implements Follower {
     this.#taskId = options.taskId;
     this.#cursor = options.cursor;
     this.#isLagging = options.isLagging;
-    // A reader that has nothing to catch up with follows a turn that starts here.
+    // A reader that is not lagging follows a turn that starts in this process.
     const isLocal = !options.isLagging;
     this.#unfollow = options.hub.follow(options.taskId, this, { isLocal });
   }
@@ -140,8 +140,8 @@ export class LogReader implements Follower {
   }
 
   /**
-   * Resolves when there may be something to take, or the reader was closed; rejects with
-   * `TASK_NOT_FOUND` when the task has vanished. One wait at a time.
+   * Resolves when an event may be available, or the reader was closed. Rejects with `TASK_NOT_FOUND` if a
+   * plain message has replaced the task. One wait at a time.
    */
   arrival(): Promise<void> {
     if (this.#closed || this.#buffer.length > 0) return Promise.resolve();
@@ -151,12 +151,12 @@ export class LogReader implements Follower {
     });
   }
 
-  /** Everything that was stored when the store was last read, or offered since, has been taken. */
+  /** Whether the consumer has taken all events that were read from the store or offered since. */
   get isCurrent(): boolean {
     return !this.#isLagging && this.#buffer.length === 0;
   }
 
-  /** The next event if it is here already. */
+  /** The next event if it is in the buffer. */
   take(): LogEvent | undefined {
     const event = this.#buffer.shift();
     if (event !== undefined) this.#cursor = event.sequence;
@@ -166,8 +166,8 @@ export class LogReader implements Follower {
   async #catchUp(): Promise<void> {
     const events = await this.#read();
     if (this.#closed) return;
-    // While the store was read, offers may have come: what they brought is kept only where it
-    // continues what was read, everything else is read again.
+    // Events may have been offered during the read. Those that continue the read events are kept; all
+    // others are read again.
     const last = events.at(-1)?.sequence ?? this.#cursor;
     const offered = this.#buffer;
     this.#buffer = [...events];
@@ -181,7 +181,7 @@ export class LogReader implements Follower {
     this.#isLagging = false;
     try {
       const events = await this.#store.readEvents(this.#taskId, this.#cursor, pageSize);
-      // A plain message took the place of the task: nothing more will ever come.
+      // A plain message replaced the task: there will be no more events.
       const isGone =
         events.length === 0 &&
         this.#cursor === 1 &&

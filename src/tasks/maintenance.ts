@@ -10,7 +10,7 @@ const batch = 100;
 
 /**
  * The periodic work of an engine: takes over turns of dead replicas, polls for events and cancellation
- * requests whose notices were lost, and deletes what has expired.
+ * requests whose notifications were lost, and deletes expired data.
  */
 export class Maintenance {
   readonly #settings: EngineSettings;
@@ -19,7 +19,7 @@ export class Maintenance {
   readonly #replica: Replica;
   #repeated: readonly { stop(): void }[] = [];
   #leave: (() => Promise<void>) | undefined;
-  /** Whether this is the engine that reports on the store, among those that share it. */
+  /** Decides which of the engines that share a store reports its outages. */
   readonly #reporting: Reporting;
   readonly #unobserve: () => void;
   #isSkewed = false;
@@ -64,7 +64,7 @@ export class Maintenance {
     await this.#leave?.();
   }
 
-  /** Says once that the wall clock is wrong, and once that it is right again. */
+  /** Logs once when the wall clock becomes wrong, and once when it is right again. */
   #checkClock(): void {
     const { store, logger } = this.#settings;
     const skewMs = store.clock.skewMs();
@@ -76,12 +76,12 @@ export class Maintenance {
     else logger.info({ skewMs }, 'store.clock_skew.over');
   }
 
-  /** Polls at once: notices were lost. */
+  /** Polls at once, after notifications were lost. */
   poll(): void {
     this.#poll().catch((error: unknown) => this.#failed(error));
   }
 
-  /** Reads what lost notices would have announced. */
+  /** Wakes readers and stops cancelled turns, in case notifications were lost. */
   async #poll(): Promise<void> {
     this.#hub.wakeAll();
     this.#hub.askAgain((taskId) => this.#turns.find(taskId) !== undefined);
@@ -91,7 +91,7 @@ export class Maintenance {
   }
 
   async #takeOver(): Promise<void> {
-    // What cannot be written to its end is not started: the first look after the outage finds it.
+    // During an outage no turn could be stored. The first takeover after the outage finds these turns.
     if (this.#settings.store.health.outage !== undefined) return;
     for (;;) {
       const { sparesExpired } = this.#replica;

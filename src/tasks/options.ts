@@ -6,7 +6,7 @@ import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import type { Call } from './call.ts';
 import { type Scheduler, storeScheduler } from './scheduler.ts';
 
-/** What the engine needs of push notifications; without it the capability is off. */
+/** Push notifications, as the engine uses them. Without them the capability is off. */
 export interface PushHooks {
   /** Throws INVALID_PARAMS for a configuration that must not be stored. */
   validate(config: TaskPushNotificationConfig, call: Pick<Call, 'isLocal'>): void | Promise<void>;
@@ -17,13 +17,13 @@ export interface PushHooks {
 }
 
 /**
- * What the engine runs, where it keeps things, and its bounds.
+ * The agent, the store and the limits of an engine.
  * @example
  * const options: EngineOptions = {
  *   agent,
  *   store,
  *   taskTimeoutMs: 120_000,
- *   inactivityTimeoutMs: 20_000, // a turn that says nothing for so long has failed
+ *   inactivityTimeoutMs: 20_000, // a turn without an event for so long fails
  * };
  */
 export interface EngineOptions {
@@ -31,15 +31,15 @@ export interface EngineOptions {
   agent: Agent;
   /** Stores tasks and conversations. */
   store: Store;
-  /** Whether messages may be answered by a stream and tasks subscribed to. @default true */
+  /** Whether callers can stream answers and subscribe to tasks. @default true */
   streaming?: boolean;
   /**
-   * What a message that is sent again for a stream gets while its first one is in flight: the stream
-   * of the running task, or `MESSAGE_IN_FLIGHT`. @default 'refuse'; 'attach' with `serve`, `serveAll`
+   * The answer to a duplicate streaming message while the first one is in flight: the stream of the
+   * running task, or the error `MESSAGE_IN_FLIGHT`. @default 'refuse'; 'attach' with `serve`, `serveAll`
    * and `router`
    */
   duplicateStreams?: 'attach' | 'refuse';
-  /** Checks and shows webhooks; without it the capability is off. */
+  /** Validates and redacts webhooks; without it the capability is off. */
   push?: PushHooks | undefined;
   /**
    * The replica whose lease turns use: shared with other parts of the process, or a new one with
@@ -47,24 +47,24 @@ export interface EngineOptions {
    * @default a new one
    */
   replica?: Replica | string;
-  /** Media types that messages may have. @default those of the agent and its skills */
+  /** Accepted media types of messages. @default those of the agent and its skills */
   inputModes?: () => readonly string[];
   /** URIs of the extensions the agent declares. @default [] */
   extensions?: readonly string[];
-  /** URIs of extensions without which no message is taken. @default [] */
+  /** URIs of extensions that every message must request. @default [] */
   requiredExtensions?: readonly string[];
   /** Longest time from the start of a turn to its end, in milliseconds; 0 for no limit. @default 600_000 */
   taskTimeoutMs?: number;
   /** Longest time between two events of a turn, in milliseconds; 0 for no limit. @default 0 */
   inactivityTimeoutMs?: number;
-  /** Time a turn has to stop by itself after a cancel, in milliseconds. @default 5_000 */
+  /** Time in which a turn can end by itself after a cancellation, in milliseconds. @default 5_000 */
   cancelGraceMs?: number;
   /**
    * How long a duplicate message gets the first answer, in milliseconds; 0 for never.
    * @default taskTimeoutMs, or 600_000
    */
   messageCacheTtlMs?: number;
-  /** Contexts that may have unfinished tasks at one time; 0 for no limit. @default 10_000 */
+  /** Most contexts with unfinished tasks at one time; 0 for no limit. @default 10_000 */
   maxContexts?: number;
   /** How long ended tasks are kept, in milliseconds; 0 for no limit. @default 7 days */
   retentionMs?: number;
@@ -84,15 +84,18 @@ export interface EngineOptions {
   maxEventSize?: number;
   /** Most events of one task. @default 1_000_000 */
   maxEvents?: number;
-  /** Turns that may run at one time in this process; further ones wait. @default 1_000 */
+  /** Most turns that run at one time in this process; further ones wait. @default 1_000 */
   maxRunningTurns?: number;
-  /** How many times a turn may run again after its process died. @default 3 */
+  /** How many times a turn can run again after its process died. @default 3 */
   maxAttempts?: number;
   /** How long a replica counts as alive after it last renewed its lease, in milliseconds. @default 15_000 */
   leaseMs?: number;
-  /** How often readers look for events of which no notice came, in milliseconds; shared stores only. @default 1_000 */
+  /**
+   * How often readers poll for events whose notification was lost, in milliseconds; shared stores only.
+   * @default 1_000
+   */
   pollIntervalMs?: number;
-  /** Refuses tokens made by others; give all replicas the same. @default random */
+  /** Key that authenticates page tokens, the same for all replicas. @default random, kept in the store */
   pageTokenKey?: string;
   /**
    * Whether callers get the error of a failed agent: for development only, because errors may
@@ -165,7 +168,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
   };
 }
 
-/** How long `store:` of a project says that things are kept; what it leaves out is left out. */
+/** The retention options in `store:` of a project, without those that it does not set. */
 export function retentionOf(
   settings: StoreSettings | undefined,
 ): Pick<EngineOptions, 'retentionMs' | 'contextRetentionMs'> {

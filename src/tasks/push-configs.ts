@@ -13,13 +13,13 @@ import { cleanTracestate } from '../telemetry/index.ts';
 import type { Call } from './call.ts';
 import type { EngineSettings, PushHooks } from './options.ts';
 
-/** Configurations one task may have. */
+/** Most configurations of one task. */
 const maxConfigs = 100;
 
-/** A W3C `traceparent`: whatever else a caller sends there goes no further. */
+/** A W3C `traceparent`. Other values from callers are ignored. */
 const tracePattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The push configurations of tasks. Secrets go in and never come out. */
+/** The push configurations of tasks. Their secrets are stored and never returned. */
 export class PushConfigs {
   readonly #settings: EngineSettings;
 
@@ -27,11 +27,11 @@ export class PushConfigs {
     this.#settings = settings;
   }
 
-  /** A configuration ready to be stored: checked, with an id. */
+  /** Validates a configuration and gives it an id, ready to be stored. */
   async registration(config: TaskPushNotificationConfig, call: Call): Promise<PushRegistration> {
     await this.#hooks().validate(config, call);
     const id = config.id ?? this.#settings.scheduler.uuid();
-    // Kept with the configuration, and not part of it: deliveries belong to the trace that asked.
+    // Stored with the configuration, but not part of it: deliveries belong to the trace of this request.
     return { config: { ...config, id, ...traceOf(call) }, wireVersion: call.version };
   }
 

@@ -5,14 +5,14 @@ import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
 import { hideSecrets, type Logger } from '../telemetry/index.ts';
 
-/** Why a turn was stopped from outside. */
+/** The reason why the engine stops a turn. */
 export type StopCause = 'cancel' | 'timeout' | 'inactivity' | 'shutdown' | 'lost';
 
-/** The `reason` of a turn's abort signal, and what ends an agent that does not heed it. */
+/** The `reason` of a turn's abort signal, and the error that ends an agent that ignores the signal. */
 export class TurnStopped extends Error {
   override readonly name = 'TurnStopped';
   readonly stopCause: StopCause;
-  /** The turn runs again, in another process or in this one later: its remote work must continue. */
+  /** Whether the turn runs again, in another process or later in this one: its remote work must continue. */
   readonly handsOver: boolean;
 
   constructor(stopCause: StopCause, { handsOver = false }: { readonly handsOver?: boolean } = {}) {
@@ -22,12 +22,12 @@ export class TurnStopped extends Error {
   }
 }
 
-/** The end of a task whose process stopped or died under it. */
+/** The end of a task whose process stopped or died. */
 export function interruptedEnd(): TurnEnd {
   return engineEnd('failed', 'interrupted', 'The server was stopped while working on this task.');
 }
 
-/** How a turn ends whose agent threw, or did not heed its being stopped. */
+/** The end of a turn whose agent threw, or did not stop in time. */
 export function endAfter(
   error: unknown,
   { isStopped, logger }: { readonly isStopped: boolean; readonly logger: Logger },
@@ -42,7 +42,7 @@ export function endAfter(
   return { ...end, error };
 }
 
-/** The end of a failed turn with the words of its error, for developers. */
+/** The end of a failed turn with the message of its error, for developers. */
 export function withReason(end: TurnEnd): TurnEnd {
   const { kind, error, parts = [] } = end;
   if (kind !== 'failed' || !(error instanceof Error)) return end;
@@ -50,12 +50,12 @@ export function withReason(end: TurnEnd): TurnEnd {
   const last = parts.at(-1);
   if (last?.text === undefined) return { ...end, parts: [...parts, { text: reason }] };
   if (last.text.includes(reason)) return end;
-  // The texts of one message are read as one: "It failed." and "Why" would run together.
+  // Clients join the texts of one message: "It failed." and "Why" would run together.
   const why = { ...last, text: `${last.text.replace(/\.$/, '')}: ${reason}` };
   return { ...end, parts: [...parts.slice(0, -1), why] };
 }
 
-/** The cause of a stop overrules what the agent said, but keeps its words and its state. */
+/** The end of a stopped turn. The cause decides its kind; the message and context of the agent are kept. */
 export function decideEnd(
   said: TurnEnd,
   cause: StopCause,
@@ -63,7 +63,7 @@ export function decideEnd(
     readonly settings: Pick<EngineSettings, 'taskTimeoutMs' | 'inactivityTimeoutMs'>;
     /** The agent did not end by itself. */
     readonly isUnfinished: boolean;
-    /** Makes a logger for each use. */
+    /** Creates a logger on each access. */
     readonly view: { readonly logger: Logger };
   },
 ): TurnEnd {
@@ -87,7 +87,7 @@ export function decideEnd(
   }
 }
 
-/** Data that an agent gives of its own cancellation stays beside the cause. */
+/** Keeps the data that an agent emits for its own cancellation, beside the cause. */
 function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
   const details = said.kind === decided.kind ? said.parts?.[0]?.data : undefined;
   const [cause, ...words] = decided.parts ?? [];
@@ -100,11 +100,11 @@ function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
 }
 
 /**
- * How a run is stopped.
+ * Stops a run.
  *
  * - **running**: no stop was requested.
- * - **stopping**: `onAbort` was called; the agent has the grace time to end by itself.
- * - **forced**: whatever waits in `guard` rejects, and the agent is not waited for any more.
+ * - **stopping**: `onAbort` was called; the agent can end by itself within the grace time.
+ * - **forced**: waits in `guard` reject, and the run no longer waits for the agent.
  */
 export class RunControl {
   readonly #settings: EngineSettings;
@@ -118,7 +118,7 @@ export class RunControl {
   #inactivity: Timer | undefined;
   #grace: Timer | undefined;
 
-  /** `runsAgain`: whether an interrupted run is repeated where the agent says so. */
+  /** `runsAgain`: whether an interrupted run is repeated if the agent allows it. */
   constructor(
     settings: EngineSettings,
     options: { runsAgain: boolean; onAbort: (reason: TurnStopped) => void },
@@ -128,12 +128,12 @@ export class RunControl {
     this.#onAbort = options.onAbort;
   }
 
-  /** Why the run was asked to stop. */
+  /** The reason of the requested stop, if any. */
   get cause(): StopCause | undefined {
     return this.#cause;
   }
 
-  /** Starts the limits of a run: its whole time, and its longest silence. End them with `clear`. */
+  /** Starts the time limits of a run: its whole duration, and its inactivity. `clear` ends them. */
   limit(): void {
     const { scheduler, taskTimeoutMs, inactivityTimeoutMs } = this.#settings;
     if (taskTimeoutMs > 0)
@@ -142,7 +142,7 @@ export class RunControl {
       this.#inactivity = scheduler.after(inactivityTimeoutMs, () => this.stop('inactivity'));
   }
 
-  /** The agent has said something. */
+  /** Restarts the inactivity limit, after output of the agent. */
   restartSilence(): void {
     this.#inactivity?.restart();
   }
@@ -153,15 +153,15 @@ export class RunControl {
     this.#grace?.cancel();
   }
 
-  /** Calls back when the run is asked to stop, at once when it was before. One callback only. */
+  /** Calls back when a stop is requested, or at once if it was before. One callback only. */
   onStop(callback: () => void): void {
     if (this.#cause === undefined) this.#onStop = callback;
     else callback();
   }
 
   /**
-   * Asks the run to stop; forces it when it does not within the grace time. The first cause holds,
-   * except that what was lost is lost whatever else was asked of it.
+   * Requests the run to stop, and forces it after the grace time. The first cause stays, except that `lost`
+   * replaces every other cause.
    */
   stop(cause: StopCause): void {
     if (this.#cause !== undefined && cause !== 'lost') return;
@@ -180,12 +180,12 @@ export class RunControl {
     else this.#grace = scheduler.after(cancelGraceMs, force);
   }
 
-  /** Throws when the run was asked to stop. */
+  /** Throws if a stop was requested. */
   throwIfStopped(): void {
     if (this.#cause !== undefined) throw new TurnStopped(this.#cause);
   }
 
-  /** Waits for the agent, but not beyond a forced stop. No listener outlives its wait. */
+  /** Waits for the agent, until a forced stop. No listener outlives its wait. */
   guard<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#interrupt = reject;

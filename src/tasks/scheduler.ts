@@ -3,7 +3,7 @@ import { isStoreFailure, type Store } from '../store/index.ts';
 import { retry, sleep } from '../time/index.ts';
 
 /**
- * Time and chance as the engine sees them, so that a simulation can supply its own.
+ * Clock, timers, random numbers and ids of the engine, so that a simulation can supply its own.
  * @example const tomorrow: Scheduler = { ...systemScheduler, now: () => Date.now() + 86_400_000 };
  */
 export interface Scheduler extends Clock {
@@ -17,7 +17,7 @@ export interface Scheduler extends Clock {
 
 export interface Timer {
   cancel(): void;
-  /** Starts the delay anew. */
+  /** Restarts the delay. */
   restart(): void;
 }
 
@@ -36,8 +36,8 @@ export const systemScheduler: Scheduler = {
 };
 
 /**
- * The machine's own timers and ids with the clock of a store, by which all its replicas go: two
- * replicas whose wall clocks differ still agree on what has expired and what is due.
+ * The machine's own timers and ids with the clock of a store, which all its replicas use: two replicas
+ * whose wall clocks differ still agree on which leases have expired and which work is due.
  * @example const engine = await Engine.start({ agent, store, scheduler: storeScheduler(store) });
  */
 export function storeScheduler({ clock }: Pick<Store, 'clock'>): Scheduler {
@@ -49,9 +49,9 @@ const pool = new Uint8Array(10 * 256);
 let used = pool.length;
 
 const digits = Buffer.from('0123456789abcdef');
-/** The last id, of which the next one takes over the hyphens and, within a millisecond, the time. */
+/** The last id. The next one reuses its hyphens and, within the same millisecond, its time. */
 const id = Buffer.from('00000000-0000-7000-8000-000000000000');
-/** The time of the last id in milliseconds, and its place among those of that millisecond. */
+/** The time of the last id in milliseconds, and the counter within that millisecond. */
 let time = Number.NaN;
 let count = 0;
 
@@ -61,9 +61,9 @@ const maxRegression = 1_000;
 
 /**
  * A UUID of version 7: 48 bits of time in milliseconds, 12 bits that count from a random number on,
- * 62 random bits (RFC 9562, section 6.2, method 1). Each sorts after those made before, so that an
- * index of them grows at its end. Made in one piece: ids are kept by the thousand, and one put together
- * from parts would stay a tree of them.
+ * 62 random bits (RFC 9562, section 6.2, method 1). Each id sorts after all earlier ones, so that an
+ * index of them grows at its end. The string is created in one piece: V8 would keep a concatenated string
+ * as a tree of its parts, for thousands of ids.
  */
 export function timeOrderedUuid(now: number): string {
   if (used > pool.length - 10) {
@@ -83,7 +83,7 @@ export function timeOrderedUuid(now: number): string {
   return id.toString('latin1');
 }
 
-/** Starts a millisecond, in the lower half of its places. */
+/** Starts a millisecond, with a random counter in the lower half of its range. */
 function startMillisecond(at: number): void {
   time = at;
   count = ((random() & 0x07) << 8) | random();

@@ -17,9 +17,9 @@ const defaultPageSize = 50;
 const maxPageSize = 100;
 
 /**
- * One page of an owner's tasks, latest status first. The cursor is the last task of the page, so a
- * task whose status changes between pages moves to the front and may be missed, but none comes twice
- * on account of new ones.
+ * One page of an owner's tasks, latest status first. The cursor is the last task of the page. A task
+ * whose status changes between pages moves to the front and can be missed, but new tasks cause no
+ * duplicates.
  */
 export async function listTasks(
   settings: EngineSettings,
@@ -69,8 +69,8 @@ export interface PageCursor {
 }
 
 /**
- * Page tokens are opaque, authenticated and bound to the owner and the filters they were made for,
- * so a token can be neither forged nor used to look into another list.
+ * Issues and reads page tokens. They are opaque, authenticated and bound to their owner and filters, so a
+ * token can be neither forged nor used for another list.
  */
 export class PageTokens {
   readonly #key: string;

@@ -22,26 +22,26 @@ import { LiveTask } from './live-task.ts';
 import { retryWhileUnavailable, type Scheduler } from './scheduler.ts';
 import { timeOf } from './agent-events.ts';
 
-/** Events that may wait for the disk before the agent has to. */
+/** Events that can be pending before the agent has to wait for the store. */
 const pendingLimit = 256;
 
 export interface FinalWrite {
-  /** The event that ends the turn: given here, it can't be written apart from the rest. */
+  /** The event that ends the turn, written in the same transaction as the rest. */
   readonly event?: StreamResponse;
   readonly context?: ContextWrite;
   readonly records?: readonly RecordWrite[];
-  /** Ends the turn with a plain message: the task vanishes. */
+  /** Ends the turn with a plain message, which replaces the task. */
   readonly reply?: Json<Message>;
 }
 
 const none: FinalWrite = {};
 
-/** The turn was taken over or its task was changed by another: nothing more may be written. */
+/** Another writer took over the turn or changed its task: this process must not write any more. */
 export class TurnLost extends Error {
   override readonly name = 'TurnLost';
 }
 
-/** What is known of a write that took effect. */
+/** The result of a write that took effect. */
 interface Stored {
   readonly next?: TurnRecord;
   readonly cancelRequested: boolean;
@@ -71,13 +71,13 @@ export interface TaskWriterOptions {
 }
 
 /**
- * Writes the events of one turn: persist, then publish. Events made while a write is under way are
- * written together by the next one, so a fast agent costs few transactions and a slow one no delay.
+ * Writes the events of one turn: persist, then publish. Events that are emitted during a write are
+ * written together by the next one, so a fast agent needs few transactions and a slow one has no delay.
  *
  * - **idle**: nothing pending.
  * - **scheduled**: events are pending; they are written once the agent has paused.
- * - **writing**: one append is under way; further events pend.
- * - **ending**: what is left is written as one, with the end of the turn, and by no other writer.
+ * - **writing**: one append is running; further events are pending.
+ * - **ending**: one last append writes all pending events together with the end of the turn.
  * - **ended** / **lost**: nothing more is written.
  */
 export class TaskWriter {
@@ -88,7 +88,7 @@ export class TaskWriter {
   #pending: LogEvent[] = [];
   #scheduled = false;
   #writing: Promise<void> | undefined;
-  /** From the call of `end` on: all that is left belongs to that one write. */
+  /** Set by `end`: the last write, with all pending events. */
   #ending: Promise<TurnRecord | undefined> | undefined;
   #failure: Error | undefined;
 
@@ -99,12 +99,12 @@ export class TaskWriter {
     this.#snapshotVersion = options.snapshotVersion;
   }
 
-  /** Whether the agent has to wait for the disk. */
+  /** Whether the agent has to wait for the store. */
   get isFull(): boolean {
     return this.#pending.length >= pendingLimit;
   }
 
-  /** Why nothing more can be written. */
+  /** The error after which nothing more can be written. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -152,7 +152,7 @@ export class TaskWriter {
     });
   }
 
-  /** Writes, so that a turn that was taken over is found to be lost. A write that is in flight will do. */
+  /** Writes, to detect that the turn was taken over. A write in flight detects it too. */
   async probe(): Promise<void> {
     if (!this.#isWriting && this.#failure === undefined) await this.#start();
   }
@@ -169,10 +169,10 @@ export class TaskWriter {
     await this.#ending;
   }
 
-  /** Writes what is left together with the end of the turn: all of it, or nothing. */
+  /** Writes the pending events and the end of the turn atomically. */
   end(final: FinalWrite): {
     readonly task: Json<Task>;
-    /** Stored; the turn of the same key that is now to be run here. */
+    /** Resolves once stored, with the next turn of the same key if this process has to run it. */
     readonly written: Promise<TurnRecord | undefined>;
   } {
     if (final.event !== undefined) this.emit(final.event);
@@ -243,8 +243,8 @@ export class TaskWriter {
   }
 
   /**
-   * Retries while the store is unavailable. An attempt whose answer was lost may have been stored:
-   * then the next one conflicts with our own events.
+   * Retries while the store is unavailable. An attempt whose answer was lost may have been stored: then
+   * the next attempt conflicts with the events of this one.
    */
   #persist(append: Append): Promise<Stored> {
     const { store, scheduler } = this.#options;
@@ -263,10 +263,10 @@ export class TaskWriter {
     if (reply !== undefined) {
       const turn = await store.loadTurn(turnId);
       if (turn?.reply !== undefined) return turn.reply.text === reply.text;
-      // Nothing but a reply makes an unfinished task vanish.
+      // Only a reply removes an unfinished task.
       return (await store.load(taskId)) === undefined;
     }
-    // The first event alone does not tell: the replica that took the turn over may have started it the same way.
+    // Compares all events: the replica that took over the turn may have written the same first event.
     const stored = await store.readEvents(taskId, version, events.length);
     return (
       events.length > 0 && events.every(({ body }, index) => body.text === stored[index]?.body.text)

@@ -11,7 +11,7 @@ import type { TaskState } from '../protocol/index.ts';
 import type { EngineSettings } from './options.ts';
 import type { Run, TurnOutcome } from './turn-run.ts';
 
-/** Counts, times and logs turns, and makes each a span of its caller's trace. */
+/** Counts, times and logs turns, and creates a span for each in the trace of its caller. */
 export class TurnMeter {
   readonly #settings: EngineSettings;
   readonly #turns = counter('legate.turns');
@@ -62,7 +62,7 @@ export class TurnMeter {
     }
   }
 
-  /** Who asked for what, how it ended, and how long it took; never what was said. */
+  /** Logs the caller, the request, its outcome and its duration; never the content of messages. */
   #log(run: Run, outcome: TurnOutcome, durationMs: number): void {
     const { logger, agent } = this.#settings;
     const { what, caller, taskId, contextId, turnId } = run;

@@ -45,13 +45,13 @@ import { supersede } from './append-end.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 import { TurnView } from './turn-view.ts';
 
-/** The outcome of a turn. `next`: the turn of the same key that this replica now has to run. */
+/** The outcome of a turn. `next`: the next turn of the same key, which this replica has to run. */
 export type TurnOutcome =
   | {
       readonly kind: 'task';
       readonly task: Json<Task>;
       readonly next: TurnRecord | undefined;
-      /** The task was to be cancelled when the turn had already come to another end. */
+      /** Whether a cancellation request arrived after the turn had already ended otherwise. */
       readonly isCancelPending: boolean;
     }
   | {
@@ -59,22 +59,22 @@ export type TurnOutcome =
       readonly message: Json<Message>;
       readonly next: TurnRecord | undefined;
     }
-  /** A command has ended; its caller knows how. */
+  /** A command has ended, and its caller has the result. */
   | { readonly kind: 'command'; readonly next: TurnRecord | undefined; readonly isFailed: boolean }
-  /** Given back for another replica to run. */
+  /** Released, for another replica to run. */
   | { readonly kind: 'released' }
-  /** Another writer ended it; the log tells how. */
+  /** Another writer ended it, or it could not be stored. */
   | { readonly kind: 'lost'; readonly error: Error };
 
-/** What runs in this process: the turn of a message, or a command. */
+/** A run in this process: the turn of a message, or a command. */
 export interface Run {
   /** The task; for a command its own id. */
   readonly taskId: string;
   readonly contextId: string;
-  /** The same for every attempt at the turn; part of every log line. */
+  /** The same for every attempt of the turn; part of every log line. */
   readonly turnId: string;
   readonly attempt: number;
-  /** What was asked for, in log lines: `message`, or the name of a command. */
+  /** What runs, for log lines: `message`, or the name of a command. */
   readonly what: string;
   /** The owner of the turn, and its caller. */
   readonly owner: string;
@@ -82,13 +82,13 @@ export interface Run {
   /** W3C trace context of the caller. */
   readonly traceparent: string | undefined;
   readonly tracestate: string | undefined;
-  /** The number of the last event made. */
+  /** The number of the last emitted event. */
   readonly version: number;
   stop(cause: StopCause): void;
-  /** Calls back when the turn is asked to stop, at once when it was before. One callback only. */
+  /** Calls back when a stop is requested, or at once if it was before. One callback only. */
   onStop(callback: () => void): void;
   probe(): Promise<void>;
-  /** Always comes back with an outcome. `span`: what the agent starts belongs to it. */
+  /** Resolves with an outcome, never rejects. `span`: the parent of spans that the agent starts. */
   run(span?: Span): Promise<TurnOutcome>;
 }
 
@@ -102,18 +102,18 @@ export interface TurnRunOptions {
   readonly message: Message;
   readonly task: LiveTask;
   readonly snapshotVersion: number;
-  /** A plain message may still take the place of the task: no caller has seen it. */
+  /** Whether a plain message can still replace the task, because no caller has seen the task. */
   readonly mayReply: boolean;
-  /** The turn ends like this without the agent being asked. */
+  /** Ends the turn without a call of the agent. */
   readonly insteadOfAgent?: TurnEnd;
 }
 
 /**
  * One turn while it runs in this process.
  *
- * - **running**: the agent is pulled, each of its events emitted.
- * - **stopping**: the signal was aborted (`stop`); the agent has the grace time to end by itself.
- *   Whatever it says then, the cause of the stop decides the state.
+ * - **running**: the run pulls the agent and emits each of its events.
+ * - **stopping**: the signal was aborted (`stop`); the agent can end by itself within the grace time.
+ *   The cause of the stop decides the state, whatever the agent emits.
  * - **ended**: the end was stored together with the context's state; or **released**, or **lost**.
  */
 export class TurnRun implements Run {
@@ -124,7 +124,7 @@ export class TurnRun implements Run {
   readonly #check: EventCheck;
   /** The number of the last event before this turn. */
   readonly #before: number;
-  /** What the agent sees of all this. */
+  /** The turn as its agent sees it. */
   readonly #view: TurnView;
   readonly #control: RunControl;
   readonly what = 'message';
@@ -135,11 +135,11 @@ export class TurnRun implements Run {
   #isUnfinished = false;
   #mayReply: boolean;
   #hasEmitted = false;
-  /** The turn may find open questions of other tasks: it starts a task, or continues a superseded one. */
+  /** The turn may supersede open questions: it starts a task, or continues a superseded one. */
   readonly #takesOver: boolean;
   #onFirstEvent: (() => void) | undefined;
   #span: Span | undefined;
-  /** The ends of older questions are stored. */
+  /** Resolves once the ends of older questions are stored. */
   #superseded: Promise<void> | undefined;
 
   constructor(options: TurnRunOptions) {
@@ -170,11 +170,11 @@ export class TurnRun implements Run {
       onDeliveries: () => settings.push?.wake(),
     });
     const isContinuation = options.request.message !== undefined;
-    // After a rerun the status does not tell it any more.
+    // After an earlier attempt, the status no longer shows that the task was superseded.
     this.#takesOver = !isContinuation || isSuperseded(task.status) || options.turn.attempt > 1;
     if (isContinuation && !isLogged(task, options.message.messageId)) {
       this.#writer.emit({ message: options.message });
-      // At once: a task that has the message and still asks would look as if that were the answer.
+      // In the same write: otherwise the old question would look like the answer to this message.
       this.#status('TASK_STATE_WORKING', {});
     }
     const asksForSteps =
@@ -217,7 +217,7 @@ export class TurnRun implements Run {
   }
 
   stop(cause: StopCause): void {
-    // Abandoning the task is how it is cancelled.
+    // This turn abandons the task, which is the cancellation.
     if (cause === 'cancel' && this.#options.request.cancel === true) return;
     this.#control.stop(cause);
   }
@@ -253,7 +253,7 @@ export class TurnRun implements Run {
     }
   }
 
-  /** Pulls the agent until it ends; always comes back with an end. */
+  /** Pulls the agent until it ends; never rejects. */
   async #pull(): Promise<TurnEnd | Reply> {
     let iterator: AsyncIterator<TurnEvent> | undefined;
     let isDone = false;
@@ -299,7 +299,7 @@ export class TurnRun implements Run {
     } catch (error) {
       return this.#endOf(error);
     } finally {
-      // Lets the agent clean up; it had its grace time, so the turn does not wait for it.
+      // Lets the agent clean up. Its grace time is over, so the turn does not wait.
       if (!isDone) {
         iterator?.return?.().catch((error: unknown) => {
           this.#view.logger.warn({ error }, 'tasks.agent.cleanup_failed');
@@ -316,11 +316,11 @@ export class TurnRun implements Run {
     if (completed.has(artifactId)) throw wasClosed(artifactId);
   }
 
-  /** Ends older tasks of the conversation that wait for an answer: this turn has it. */
+  /** Ends older tasks of the conversation that wait for an answer, because this turn has the answer. */
   async #supersede(): Promise<void> {
     const { settings, hub, replica, owner } = this.#options;
     const { contextId, taskId } = this.#view;
-    // The message that continues a task is in its log before other tasks name it as their successor.
+    // The log has the message before other tasks name this task as their successor.
     if (this.#view.isContinuation) await this.#control.guard(this.#writer.flush());
     const { written } = await this.#control.guard(
       supersede({ settings, hub, replica, owner, contextId, taskId, isOurs: () => this.#isOurs() }),
@@ -384,7 +384,7 @@ export class TurnRun implements Run {
     return statusEvent(this.#writer.task, state, said, this.#options.settings.scheduler);
   }
 
-  /** How a turn ends whose agent threw, or was stopped. */
+  /** The end of a turn whose agent threw, or was stopped. */
   #endOf(error: unknown): TurnEnd {
     this.#isUnfinished = true;
     return endAfter(error, {
@@ -396,20 +396,20 @@ export class TurnRun implements Run {
   async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
     const { cause } = this.#control;
     if (cause === 'lost') {
-      // Where the store was away for too long, no other replica has ended the turn.
+      // If the store was unavailable for too long, no other replica has ended the turn.
       throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
     }
     const isCutOff = cause === 'shutdown' && this.#isUnfinished;
     if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasStarted)) {
       return this.#release();
     }
-    // Now, while the last piece of a text may still wait to be written. A question's answer may continue.
+    // Before the end: the last chunk may still be pending. After a question, artifacts can continue.
     if (event.kind === 'completed' && cause === undefined) {
       for (const artifactId of this.#check.open) this.#writer.complete(artifactId);
     }
     const kept = await this.#view.writes();
     const isReply = 'kind' in event && event.kind === 'message';
-    // Read again: the turn may have been asked to stop meanwhile.
+    // Read again: a stop may have been requested meanwhile.
     const stopped = this.#control.cause;
     if (isReply && (stopped === undefined || stopped === 'shutdown')) {
       return this.#endWithReply(event, kept);
@@ -426,7 +426,7 @@ export class TurnRun implements Run {
     return { kind: 'released' };
   }
 
-  /** A plain message takes the place of the task. */
+  /** Ends the turn with a plain message, which replaces the task. */
   async #endWithReply(
     { parts, metadata, context }: Reply,
     kept: readonly RecordWrite[],
@@ -458,12 +458,12 @@ export class TurnRun implements Run {
   }
 }
 
-/** Carries nothing besides the state, which the start of the turn has set. */
+/** Whether an event has only the state, which the start of the turn has already set. */
 function isBare({ parts, metadata }: Pick<TurnEnd, 'parts' | 'metadata'>): boolean {
   return parts === undefined && metadata === undefined;
 }
 
-/** The outcome of a turn or a command that could not be written to its end. */
+/** The outcome of a turn or a command whose end could not be stored. */
 export function lostOutcome(
   { store, logger }: EngineSettings,
   ids: { readonly taskId?: string; readonly turnId: string },
@@ -475,7 +475,7 @@ export function lostOutcome(
   return { kind: 'lost', error: toError(error) };
 }
 
-/** What is written in the transaction that ends a turn or a command, besides the end itself. */
+/** The writes in the transaction that ends a turn or a command, besides the end itself. */
 export function endWrites(
   { owner, contextId }: { readonly owner: string; readonly contextId: string },
   patch: ContextPatch | undefined,
@@ -496,8 +496,8 @@ export function endWrites(
 }
 
 /**
- * Whether the log has the turn's message from an earlier attempt. The message is written together with the
- * status `working`, so a task that still asks lacks it, though it may have another message of the same id.
+ * Whether an earlier attempt has written the turn's message to the log. The message is written together
+ * with the status `working`, so a task that still asks lacks it. It may have another message with that id.
  */
 function isLogged({ status, history }: LiveTask, id: string): boolean {
   return !isInterrupted(status.state) && history.some(({ messageId }) => messageId === id);

@@ -13,14 +13,14 @@ import type { EngineSettings } from './options.ts';
 import { retryWhileUnavailable } from './scheduler.ts';
 import type { TurnRunOptions } from './turn-run.ts';
 
-/** What log lines call a turn: the task, and which of its turns. */
+/** The id of a turn in log lines: the id of its task, and its number. */
 export function turnIdOf({ taskId, id }: TurnRecord): string {
   return `${taskId}.${id}`;
 }
 
 const maxStepAgeMs = 7 * 24 * 60 * 60 * 1000;
 
-/** A turn as its agent sees it. Made after the present message was noted in the task's history. */
+/** A turn as its agent sees it. Created after the current message was added to the task's history. */
 export class TurnView implements Turn {
   readonly message: Message;
   readonly taskId: string;
@@ -28,15 +28,15 @@ export class TurnView implements Turn {
   readonly attempt: number;
   readonly turnId: string;
   readonly isContinuation: boolean;
-  /** Given by `withPeers`. */
+  /** `withPeers` sets it. */
   readonly peers = noPeers;
   readonly #options: TurnRunOptions;
-  /** Messages in the task's history before the present one. */
+  /** Number of messages in the task's history before the current one. */
   readonly #earlier: number;
   /** Created for the first listener: most turns have none. */
   #controller: AbortController | undefined;
   #stopped: Error | undefined;
-  /** Made when the agent asks for it. */
+  /** Created when the agent first uses it. */
   #kept: TurnRecords | undefined;
   #steps: StepLog | undefined;
   readonly #onStep: ((step: Step) => void) | undefined;
@@ -121,7 +121,7 @@ export class TurnView implements Turn {
     return this.#steps;
   }
 
-  /** What session, journal and steps leave to be written with the end of the turn. */
+  /** The writes of session, journal and steps, for the transaction that ends the turn. */
   async writes(): Promise<readonly RecordWrite[]> {
     if (this.#kept === undefined && this.#steps === undefined) return [];
     const kept = (await this.#kept?.writes()) ?? [];
@@ -149,14 +149,14 @@ export class TurnView implements Turn {
     return this.#options.task.history.slice(0, this.#earlier);
   }
 
-  /** Tells the agent to stop. */
+  /** Aborts the agent's signal. */
   abort(reason: Error): void {
     this.#stopped = reason;
     this.#controller?.abort(reason);
   }
 }
 
-/** What an agent has kept of a conversation. */
+/** The state of a conversation that its agent has stored. */
 export function contextState(
   { store, scheduler }: Pick<EngineSettings, 'store' | 'scheduler'>,
   owner: string,

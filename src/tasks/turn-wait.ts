@@ -6,17 +6,17 @@ interface Wait {
   readonly settings: EngineSettings;
   readonly hub: Hub;
   readonly taskId: string;
-  /** The caller has gone. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** How often a wait looks whether the store is still away, in milliseconds. */
+/** How often a wait checks whether the store is still unavailable, in milliseconds. */
 const outageCheckMs = 15_000;
 
 /**
- * Waits until `check` gives something, looking again whenever the task's log may have brought a turn
- * to its end. Rejects with the signal's reason once the caller has gone, and with the store's failure
- * when one outage lasts from one look to the next: no turn ends while nothing can be written.
+ * Waits until `check` returns a value. Repeats the check whenever a turn of the task may have ended.
+ * Rejects with the signal's reason once the caller disconnects, and with the store's error if one outage
+ * lasts from one outage check to the next: no turn can end while the store accepts no writes.
  */
 export async function waitForTurn<T>(
   { settings, hub, taskId, signal }: Wait,

@@ -20,7 +20,7 @@ import { turnIdOf } from './turn-view.ts';
 
 /**
  * The turns that run in this process. A turn given to `start` or `resume` is already marked as
- * running under this replica in the store; what it leads to (the next turn of its key) runs here too.
+ * running under this replica in the store. The next turn of its key then runs in this process too.
  */
 export class Turns {
   readonly inFlight = new InFlightTurns();
@@ -37,13 +37,13 @@ export class Turns {
   #active = 0;
   /** Turns that run: at most `maxRunningTurns`. */
   #slots = 0;
-  /** Claims and cancellations that a drain waits for, besides the turns. */
+  /** Claims and cancellations that a drain waits for, in addition to the turns. */
   readonly #background = new Set<Promise<unknown>>();
   #idle: (() => void)[] = [];
   #isDraining = false;
   #isClosed = false;
   readonly #meter: TurnMeter;
-  /** Turns that ran here and were abandoned because the store was away for too long, and their attempt. */
+  /** Turns abandoned here because the store was unavailable for too long, with their attempt. */
   #abandoned = new Map<number, number>();
 
   constructor(settings: EngineSettings, hub: Hub, replica: string) {
@@ -93,7 +93,7 @@ export class Turns {
   }
 
   /**
-   * Runs turns that no live replica runs: they are claimed in the store and resumed here. Gives their
+   * Runs turns that no live replica runs: claims them in the store and resumes them here. Returns their
    * number. With `sparesExpired`, a replica whose lease has expired counts as alive.
    */
   takeOver(limit: number, { sparesExpired = false } = {}): Promise<number> {
@@ -129,7 +129,7 @@ export class Turns {
     }
   }
 
-  /** Runs a turn of which only the store knows: one that was queued, or whose replica died. */
+  /** Runs a turn from the store: a queued one, or one whose replica died. */
   async resume(turn: TurnRecord): Promise<void> {
     const { store, agent, maxAttempts, logger } = this.#settings;
     using _ = this.inFlight.running(turn);
@@ -142,13 +142,13 @@ export class Turns {
     const record = await store.load(turn.taskId);
     if (record === undefined) throw taskNotFound(turn.taskId);
     const request = decodeTurnRequest(turn);
-    // A terminal state has ended the turn too.
+    // The end of the task also ended the turn.
     if (isTerminal(record.state)) return;
     const isTakenOver = turn.attempt > 1;
     if (isTakenOver) {
       const { taskId, attempt } = turn;
       logger.warn({ taskId, turnId: turnIdOf(turn), attempt }, 'tasks.turn.taken_over');
-      // Awaited here: until the next turn is started, the key is in flight here.
+      // Awaited: the key stays in flight until the next turn has started.
       const isLastResort = agent.abandon === undefined || attempt > maxAttempts;
       if (record.cancelRequested && isLastResort)
         return await this.#endWith(turn, record, { kind: 'canceled' });
@@ -169,7 +169,7 @@ export class Turns {
     const { run, outcome } = this.start({
       turn,
       owner: record.owner,
-      // What the process had started elsewhere when it died, only the agent can end.
+      // The dead process may have started remote work, which only the agent can end.
       request: isTakenOver && record.cancelRequested ? abandoning(request) : request,
       message,
       task,
@@ -180,7 +180,7 @@ export class Turns {
     await outcome;
   }
 
-  /** We may have been taken for dead: turns that were taken over are stopped. */
+  /** Stops turns that another replica took over, for example after the lease of this one expired. */
   async probe(): Promise<void> {
     await Promise.all(Array.from(this.#running.values(), (run) => run.probe()));
   }
@@ -193,8 +193,8 @@ export class Turns {
   }
 
   /**
-   * Takes nothing from others any more. Lets running turns end by themselves for `graceMs`, then stops
-   * them and lets nothing start. Resolves once no turn is left here, nor on its way here.
+   * Stops taking over turns. Waits up to `graceMs` for running turns to end, then stops them and starts no
+   * new ones. Resolves once no turn runs in this process, and no call can claim one for it.
    */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
@@ -223,7 +223,7 @@ export class Turns {
 
   async #execute(run: Run, turn: TurnRecord): Promise<TurnOutcome> {
     const place = this.inFlight.running(turn);
-    // Another run of the key was taken for dead: the store gives a key to one turn at a time.
+    // Another replica took over the other run of the key: the store gives a key to one turn at a time.
     this.#byKey.get(turn.key)?.stop('lost');
     this.#running.set(run.taskId, run);
     this.#byKey.set(turn.key, run);
@@ -254,7 +254,7 @@ export class Turns {
     return true;
   }
 
-  /** Waits for a slot. False: the turn is to stop, for which it needs none. */
+  /** Waits for a slot. False if a stop was requested: the turn then ends without a slot. */
   #nextSlot(run: Run): Promise<boolean> {
     return new Promise((resolve) => {
       const start = (): void => resolve(true);
@@ -265,7 +265,7 @@ export class Turns {
     });
   }
 
-  /** Gives the slot to the turn that waits for longest. */
+  /** Passes the slot to the turn that has waited longest. */
   #leaveSlot(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -276,7 +276,10 @@ export class Turns {
     next();
   }
 
-  /** The cancellation request arrived after the turn had ended otherwise: no other replica may be left to handle it. */
+  /**
+   * Handles a cancellation request that arrived after the turn had ended otherwise. There may be no other
+   * replica to handle it.
+   */
   #cancelAfter({ taskId, owner, caller }: Run): void {
     const [settings, hub, replica] = [this.#settings, this.#hub, this.#replica];
     const target = { settings, hub, replica, turns: this, owner, taskId, caller };
@@ -306,12 +309,12 @@ export class Turns {
     return tracked;
   }
 
-  /** Runs a turn that came to this replica from the store. */
+  /** Runs a turn that the store gave to this replica. */
   follow(turn: TurnRecord): void {
     this.#inBackground(this.#take(turn)).catch((error: unknown) => this.#notStarted(turn, error));
   }
 
-  /** Runs a turn whose attempt has failed here, of which the store does not know. */
+  /** Runs a turn again whose last attempt failed here, which the store has not recorded. */
   #runAgain(turn: TurnRecord, failed: number): void {
     this.#inBackground(this.#take({ ...turn, attempt: failed + 1 })).catch((error: unknown) => {
       this.#abandoned.set(turn.id, failed);
@@ -325,7 +328,7 @@ export class Turns {
       : this.resume(turn);
   }
 
-  /** The next take-over of abandoned turns finds it again. */
+  /** Logs a turn that could not start. The next takeover finds it again. */
   #notStarted(turn: TurnRecord, error: unknown): void {
     const { store, logger } = this.#settings;
     const ids = { taskId: turn.taskId, turnId: turnIdOf(turn) };
@@ -347,7 +350,7 @@ export class Turns {
   }
 }
 
-/** The same turn, to be abandoned instead of being run. */
+/** The same turn, in which the agent abandons the task. */
 function abandoning(request: TurnRequest): TurnRequest {
   const { message: _, ...rest } = request;
   return { ...rest, cancel: true };

@@ -20,7 +20,7 @@ export interface McpServerOptions {
   readonly store?: Store;
   /** The version reported to clients. @default '1' */
   readonly version?: string;
-  /** Where log lines go. @default warnings and errors on standard error */
+  /** Destination of log lines. @default warnings and errors on standard error */
   readonly logger?: Logger;
 }
 
@@ -38,7 +38,7 @@ export interface McpHandlerOptions extends McpServerOptions {
   readonly authenticate?: (
     request: IncomingMessage,
   ) => Caller | undefined | Promise<Caller | undefined>;
-  /** Origins of web pages that may call. @default none: requests of browsers are refused */
+  /** Origins of web pages that can call the server. @default none: requests of browsers are refused */
   readonly allowedOrigins?: readonly string[];
   /** Largest request body in bytes. @default 4 MiB */
   readonly maxBodyBytes?: number;
@@ -107,7 +107,7 @@ export async function mcpHandler(
   };
 }
 
-/** Answers MCP requests of authenticated callers over streamable HTTP. */
+/** Handles MCP requests of authenticated callers over streamable HTTP. */
 export interface McpEndpoint {
   readonly handle: (
     request: IncomingMessage,
@@ -143,7 +143,7 @@ export async function mcpEndpoint(
   };
 }
 
-/** The engine of an agent that nothing else serves, started by the first call. */
+/** The engine of an agent that only this MCP server uses, started by the first call. */
 function ownEngine(
   agent: Agent,
   { store = openMemory(), logger }: McpServerOptions,
@@ -152,7 +152,7 @@ function ownEngine(
   return {
     get: () =>
       (starting ??= Engine.start({
-        // The caller of a turn whose process died is disconnected: a further run has no reader.
+        // The caller of a turn whose process died is disconnected, so another run would have no reader.
         agent: { ...agent, inputModes: ['*/*'], onInterrupted: 'fail' },
         store,
         ...present({ logger }),

@@ -38,7 +38,7 @@ const inputSchema = z.object({
 });
 type Input = z.infer<typeof inputSchema>;
 
-/** What an MCP server needs of the engine that runs the agent's tasks. */
+/** The operations of the engine that an MCP server uses. */
 export type TaskOperations = Pick<Engine, 'stream' | 'getTask' | 'listTasks' | 'cancelTask'>;
 
 /** An agent as an MCP server. */
@@ -57,7 +57,7 @@ export class Serving {
     const { McpServer } = await import('@modelcontextprotocol/server');
     const { name, description, skills } = this.#agent;
     const server = new McpServer({ name, version: this.#version }, { capabilities: { tools: {} } });
-    // An agent without skills of its own has one that says nothing new.
+    // An agent that declares no skills has one with its own name and description, which adds nothing.
     const own = skills.filter((skill) => skill.name !== name || skill.description !== description);
     const abilities = own.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
     server.registerTool(
@@ -72,7 +72,7 @@ export class Serving {
     return server;
   }
 
-  /** Runs in the trace of the caller, if it sends one. */
+  /** Runs the call in the trace of the caller, if it sends one. */
   async #call(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
     const span = startSpan('legate.mcp.call', {
       kind: 'server',
@@ -96,10 +96,10 @@ export class Serving {
       return { isError: true, content: [{ type: 'text', text }] };
     }
     let taskId: string | undefined;
-    // A client that gives up a call cancels its task, unlike one that only disconnects from A2A.
+    // A client that cancels a call cancels its task, unlike a disconnect in A2A.
     const cancel = (): void => {
       if (taskId === undefined) return;
-      // It has ended meanwhile, or its own limits end it.
+      // The task has ended meanwhile, or its limits end it.
       tasks.cancelTask({ id: taskId }, call).catch(() => undefined);
     };
     signal.addEventListener('abort', cancel, { once: true });
@@ -125,7 +125,7 @@ export class Serving {
   }
 }
 
-/** The message of a call; undefined where it answers a question that the caller was not asked. */
+/** The message of a call; undefined if it answers a question that is not open for this caller. */
 async function messageOf(
   input: Input,
   tasks: TaskOperations,
@@ -152,7 +152,7 @@ async function taskOf(tasks: TaskOperations, id: string, call: Call): Promise<Ta
   }
 }
 
-/** Anonymous callers may only continue conversations whose ids we made: others could guess theirs. */
+/** Anonymous callers can only continue conversations that exist: ids chosen by clients can be guessed. */
 async function knownContext(
   tasks: TaskOperations,
   contextId: string,
@@ -176,7 +176,7 @@ function traceOf({ mcpReq, http }: ServerContext): Pick<SpanOptions, 'traceparen
   };
 }
 
-/** Sends progress to clients that asked for it. */
+/** Sends progress to clients that requested it. */
 async function notifyProgress(
   { mcpReq }: ServerContext,
   { state, message: said }: TaskStatus,
@@ -232,7 +232,7 @@ function toResult(
   };
 }
 
-/** Many hosts give a model the content only: without the ids it could neither answer nor continue. */
+/** Many hosts pass only the content to a model, which needs the ids to answer or continue. */
 function forModels(structured: JsonObject): CallToolResult['content'][number] {
   const text = JSON.stringify(structured);
   return { type: 'text', text, annotations: { audience: ['assistant'] } };

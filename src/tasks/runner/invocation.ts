@@ -53,7 +53,7 @@ export interface InvocationAnswer<Output = unknown> extends InvocationContent<Ou
  */
 export interface InvocationQuestion<Output = unknown> extends InvocationContent<Output> {
   readonly isQuestion: true;
-  /** The user has to sign in or consent elsewhere first. */
+  /** Whether the user has to sign in or consent elsewhere first. */
   readonly needsAuthorization: boolean;
   answer(
     content: string | Part | readonly Part[] | Message,
@@ -63,29 +63,29 @@ export interface InvocationQuestion<Output = unknown> extends InvocationContent<
 
 interface InvocationContent<Output> extends Omit<AnswerContent, 'output'> {
   /**
-   * The data of the answer, or else its text. Of the type of the agent's `output` where it has a schema
-   * and the state is `completed`.
+   * The data of the answer, or its text if there is no data. It has the type of the agent's `output` if
+   * that has a schema and the state is `completed`.
    */
   readonly output: unknown extends Output ? JsonValue : Output;
   readonly invocationId: string;
   readonly sessionId: string;
   readonly state: EndKind;
-  /** As it was stored, with what earlier turns of it made. */
+  /** The stored task, with the output of its earlier turns. */
   readonly task: Task;
-  /** What was said at the end: the answer, the question, the reason. */
+  /** The parts of the last message: the answer, the question or the reason. */
   readonly parts: readonly Part[];
   readonly artifacts: readonly Artifact[];
   readonly metadata: JsonObject;
-  /** Why it failed or was rejected. What the agent threw is its `cause`, unless it threw a `LegateError`. */
+  /** Why it failed or was rejected. Its `cause` is the agent's error, unless that is a `LegateError`. */
   readonly error?: LegateError;
 }
 
-/** How an invocation is carried out by the engine. */
+/** How the engine runs an invocation. */
 export interface InvocationPlan<Output> {
   readonly id: string;
   readonly sessionId: string;
   readonly signal: AbortSignal | undefined;
-  /** Has the engine run the turn; `onAdmitted` is called once the task exists. */
+  /** Runs the turn in the engine; `onAdmitted` is called once the task exists. */
   readonly run: (invocation: Invocation<Output>, onAdmitted: () => void) => Promise<Task>;
   readonly cancel: () => void;
   /** Continues with an answer to the question of the invocation. */
@@ -93,7 +93,7 @@ export interface InvocationPlan<Output> {
 }
 
 /**
- * One run of an agent. It advances as its events are consumed; a consumer that stops cancels it.
+ * One run of an agent. It advances as its events are consumed. A consumer that stops early cancels it.
  * @example for await (const event of invocation) show(event); const { text } = await invocation.result();
  */
 export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
@@ -107,11 +107,11 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
   #isCanceled = false;
   #end: TurnEnd | undefined;
   #task: Task | undefined;
-  /** What the agent threw in this process. */
+  /** The error that the agent threw in this process. */
   #thrown: unknown;
   #error: LegateError | undefined;
 
-  /** Made by a `Runner`. */
+  /** Created by a `Runner`. */
   constructor(plan: InvocationPlan<Output>) {
     this.id = plan.id;
     this.sessionId = plan.sessionId;
@@ -123,7 +123,7 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
     return this.#events;
   }
 
-  /** Runs to the end, whatever of it was seen already. */
+  /** Runs to the end, whether or not its events were consumed before. */
   async result(): Promise<InvocationResult<Output>> {
     for await (const event of this.#events) void event;
     const task = this.#task;
@@ -162,13 +162,13 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
     throw result.error ?? taskFailure(result.task);
   }
 
-  /** Asks the agent to stop. */
+  /** Requests the agent to stop. */
   cancel(): void {
     this.#isCanceled = true;
     if (this.#isAdmitted) this.#plan.cancel();
   }
 
-  /** The agent's turn as the engine pulls it: what the agent says waits until it is taken here. */
+  /** The agent's turn, pulled by the engine. Each event waits until the consumer takes it. */
   async *take(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent> {
     // The engine is about to stop the turn.
     if (this.#isCanceled) await until(new Promise<never>(() => {}), turn.signal);
@@ -214,7 +214,7 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
     }
   }
 
-  /** The end as it was stored: a stop, or the engine's limits, may have overruled the agent's. */
+  /** The stored end, which can differ from the agent's: a stop or a limit of the engine takes precedence. */
   #conclude(task: Task): TurnEnd {
     const kind = endKindOf(task.status.state) ?? 'completed';
     this.#task = task;
@@ -228,7 +228,7 @@ export class Invocation<Output = unknown> implements AsyncIterable<TurnEvent> {
   }
 }
 
-/** A program that runs its own agent may know what it threw. */
+/** The error of a failed task, with the error that the agent threw, if it ran in this process. */
 function failureOf(thrown: unknown, task: Task): LegateError {
   if (thrown instanceof LegateError) return thrown;
   const reported = taskFailure(task);

@@ -32,7 +32,7 @@ import { Invocation, type InvocationPlan, type InvocationResult } from './invoca
 import { type SessionKey, SessionStore } from './sessions.ts';
 
 /**
- * What a runner runs, and where it keeps things.
+ * The agent and the store of a runner.
  * @example
  * const options: RunnerOptions = {
  *   agent,
@@ -77,7 +77,7 @@ export interface RunRequest {
   readonly message: string | Part | readonly Part[] | Message;
   /** The caller. @default anonymous */
   readonly userId?: string;
-  /** In place of `userId`, where more is known. */
+  /** Replaces `userId`, for example to set a tenant or scopes. */
   readonly caller?: Caller;
   /** The conversation to continue. @default a new session */
   readonly sessionId?: string;
@@ -88,16 +88,17 @@ export interface RunRequest {
 }
 
 /**
- * What is known of an invocation.
+ * The caller and the state of an invocation.
  * @example
  * const mayAnswer = ({ caller, isWaiting }: InvocationInfo, userId: string) =>
  *   isWaiting && caller.subject === userId;
  */
 export interface InvocationInfo {
   readonly caller: Caller;
-  /** The conversation to continue. */
+  /** The conversation that it belongs to. */
   readonly sessionId: string;
   readonly state: 'running' | EndKind;
+  /** Whether it waits for an answer. */
   readonly isWaiting: boolean;
 }
 
@@ -138,7 +139,7 @@ const sevenDays = 7 * 24 * 60 * 60 * 1000;
 export class Runner<Output = unknown> implements AsyncDisposable {
   readonly sessions: SessionStore;
   readonly #options: RunnerOptions<Output> & { readonly store: Store };
-  /** Invocations that run here, by their ids. */
+  /** Invocations that run in this process, by their ids. */
   readonly #active = new Map<string, Invocation<Output>>();
   readonly #cancels = new KeyedQueue();
   #starting: Promise<Engine> | undefined;
@@ -156,7 +157,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     this.sessions = new SessionStore(agent.name, store, scheduler);
   }
 
-  /** Starts a run, which continues as its events are taken. */
+  /** Starts a run, which advances as its events are consumed. */
   start(request: RunRequest): Invocation<Output> {
     checkRequest(request);
     const { metadata, signal, sessionId = crypto.randomUUID() } = request;
@@ -180,8 +181,8 @@ export class Runner<Output = unknown> implements AsyncDisposable {
   }
 
   /**
-   * Continues with an invocation: with the answer to its question, or, without a message, where its
-   * process died. One that has gone on or ended since is followed to its end.
+   * Continues an invocation: with the answer to its question, or, without an answer, after its process
+   * died. If the invocation already runs again or has ended, it is followed to its end.
    */
   async resume(
     invocationId: string,
@@ -202,7 +203,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     });
   }
 
-  /** Whose invocation it is, and whether it waits for an answer. */
+  /** The caller and the state of an invocation. */
   async find(invocationId: string): Promise<InvocationInfo | undefined> {
     const { agent, store } = this.#options;
     const record = await store.load(invocationId);
@@ -216,7 +217,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     return { caller, sessionId, state, isWaiting };
   }
 
-  /** Adds what was said in a session to what is remembered of its user. Returns how much was new. */
+  /** Adds the messages of a session to the memory of its user. Returns the number of new memories. */
   async remember(memory: Memory, key: SessionKey): Promise<number> {
     const { name: agent } = this.#options.agent;
     const messages = await this.sessions.messages(key, { last: mostRemembered });
@@ -232,11 +233,11 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     return this.#active.has(invocationId);
   }
 
-  /** Stops an invocation that runs or waits for an answer. False: there is none. */
+  /** Cancels an invocation that runs or waits for an answer. Returns false if there is none. */
   cancel(invocationId: string): Promise<boolean> {
     return this.#cancels.run(invocationId, async () => {
       const known = await this.find(invocationId);
-      // Asked only now: an answer may have started its run while we looked.
+      // Read after `find`: an answer may have started its run meanwhile.
       const active = this.#active.get(invocationId);
       if (active !== undefined) {
         active.cancel();
@@ -247,7 +248,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     });
   }
 
-  /** Cancels what runs here, or leaves it to the next runner where it is resumable. */
+  /** Stops the invocations that run here. The next runner resumes them if they are resumable. */
   async stop(): Promise<void> {
     await (await this.#starting)?.stop();
   }
@@ -304,7 +305,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
     return this.#starting;
   }
 
-  /** The agent as the engine drives it: its events go to the invocation, where there is one here. */
+  /** The agent as the engine runs it. Its events go to the invocation, if that runs in this process. */
   #runAgent(agent: Agent, isResumable: boolean): Agent {
     const { name, description, skills, supersedes } = agent;
     const active = this.#active;
@@ -325,7 +326,7 @@ export class Runner<Output = unknown> implements AsyncDisposable {
       await (await this.#engine()).cancelTask({ id }, { caller, version: '1.0' });
       return true;
     } catch (error) {
-      // It has come to another end meanwhile.
+      // It has ended otherwise meanwhile.
       if (error instanceof LegateError && error.code === 'TASK_NOT_CANCELABLE') return false;
       throw error;
     }
@@ -348,7 +349,7 @@ function sentTask(outcome: Awaited<ReturnType<Engine['send']>>): Task {
 /** Waits until no turn of a task is in flight. */
 async function follow(engine: Engine, id: string, call: Call): Promise<Task> {
   call.onAdmitted?.({ taskId: id, contextId: '' });
-  // 0.3: of a task that has ended, subscribers get the snapshot.
+  // In 0.3, subscribers to an ended task get its snapshot.
   const stream = await engine.subscribe({ id }, { ...call, version: '0.3' });
   for await (const { body } of stream) {
     if (endsTurn(body.value)) break;

@@ -12,7 +12,7 @@ import { endKindOf } from '../agent-events.ts';
 import { taskOf } from '../live-task.ts';
 
 /**
- * Whose session it is.
+ * The owner and the id of a session.
  * @example const key: SessionKey = { caller: { tenant: '', subject: 'alice' }, sessionId: 'alice-1' };
  */
 export interface SessionKey {
@@ -21,22 +21,22 @@ export interface SessionKey {
 }
 
 /**
- * A session without what is in it.
+ * A session without its messages and state.
  * @example const isStale = ({ updatedAt }: SessionInfo) => Date.now() - updatedAt > 30 * 24 * 3_600_000;
  */
 export interface SessionInfo {
   readonly sessionId: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** When its last run was started. */
+  /** Start of its last run, in milliseconds since 1970. */
   readonly updatedAt: number;
 }
 
-/** The record of a session; all else is in its context, its tasks and its state. */
+/** The record of a session. Its context, tasks and state contain the rest. */
 const kept = z.object({
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** Who started its last run. */
+  /** The caller that started its last run. */
   caller: z
     .looseObject({ tenant: z.string(), subject: z.string(), method: z.string() })
     .transform((caller): Caller => caller)
@@ -63,7 +63,7 @@ export class SessionStore {
     this.#records = new RecordSpace({ records, space: 'runner-sessions', schema: kept, clock });
   }
 
-  /** Starts a session; one that exists already is refused. Sessions also start with their first run. */
+  /** Creates a session; throws if it exists. The first run of a session creates it, too. */
   async create(key: SessionKey, state: JsonObject = {}): Promise<SessionInfo> {
     const now = this.#clock.now();
     const values = this.#state(key);
@@ -111,7 +111,7 @@ export class SessionStore {
     await this.#records.write(...(await state.writes()));
   }
 
-  /** The last messages of a session, oldest first: those of runs that are still remembered. */
+  /** The last messages of a session, oldest first, from runs that are not deleted yet. */
   async messages(
     key: SessionKey,
     { last = 100 }: { readonly last?: number } = {},
@@ -129,8 +129,8 @@ export class SessionStore {
   }
 
   /**
-   * Deletes a session with its state and what its agent keeps of it, save for what is the user's or
-   * the agent's. Its runs are forgotten after `keepMs` like all others.
+   * Deletes a session with its state and its context. State of the user (`user:`) and of the agent (`app:`)
+   * stays. Its runs are deleted after `keepMs` like all others.
    */
   async delete(key: SessionKey): Promise<boolean> {
     if ((await this.#load(key)) === undefined) return false;
@@ -144,7 +144,7 @@ export class SessionStore {
     return true;
   }
 
-  /** Notes that a run of the session starts. */
+  /** Records that a run of the session starts. */
   async start(caller: Caller, sessionId: string): Promise<void> {
     const now = this.#clock.now();
     await this.#records.change(this.#keyOf({ caller, sessionId }), (before) => ({
@@ -152,7 +152,7 @@ export class SessionStore {
     }));
   }
 
-  /** Who started the last run of a session. */
+  /** The caller that started the last run of a session. */
   async callerOf(key: SessionKey): Promise<Caller> {
     return (await this.#load(key))?.caller ?? { ...key.caller, method: 'runner' };
   }
@@ -184,7 +184,7 @@ export class SessionStore {
   }
 }
 
-/** What was said in a task: the caller's messages, the questions, and what the agent made in the end. */
+/** The conversation of a task: messages of the caller, questions of the agent, and its final output. */
 function messagesOf({ id: taskId, contextId, history = [], artifacts = [], status }: Task) {
   // Interim messages of the agent are not part of the conversation.
   const said = history.filter(
