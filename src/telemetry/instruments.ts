@@ -22,8 +22,8 @@ const boundaries: Readonly<Record<string, number[]>> = {
 };
 
 /**
- * A counter of the metric table. It records to the meter provider that is registered when it is used,
- * so it can be created before telemetry starts; without a provider it does nothing.
+ * A counter of the metric table. It records to the meter provider that is registered at the time of the
+ * call, so it can be created before telemetry starts. Without a provider it does nothing.
  * @example
  * const calls = counter('legate.tool.calls');
  * calls.add(1, { tool: 'search', outcome: 'ok' });
@@ -45,7 +45,7 @@ export function histogram(name: MetricName): Pick<Histogram, 'record'> {
   return { record: (value, attributes?: Attributes) => current().record(value, attributes) };
 }
 
-/** Callbacks that outlive a meter provider: registered again with the next one. */
+/** Observations of this process. They outlive a meter provider and are registered with the next one. */
 const observations = new Set<Observation>();
 
 interface Observation {
@@ -53,7 +53,7 @@ interface Observation {
   unregister: () => void;
 }
 
-/** How long an observation may ask a store or a broker: one that hangs must not hang `/metrics`. */
+/** Time limit of an observation, in milliseconds: a hanging store or broker must not block `/metrics`. */
 const observationMs = 2_000;
 
 /** Observes a gauge whenever metrics are collected. Returns a function that stops it. */
@@ -108,7 +108,7 @@ function optionsOf(name: MetricName): MetricOptions {
   };
 }
 
-/** The OpenTelemetry API has no proxy for meters: an instrument belongs to the provider it came from. */
+/** Creates an instrument again for each new provider: the OpenTelemetry API has no proxy for meters. */
 function late<T>(make: (meter: Meter) => T): () => T {
   let known: { readonly provider: MeterProvider; readonly made: T } | undefined;
   return () => {

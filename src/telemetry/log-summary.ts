@@ -2,12 +2,12 @@ import type { Logger } from './logger.ts';
 
 /** Interval of summaries of repeated events, in milliseconds. */
 const summaryMs = 10_000;
-/** Sources with summaries of their own; further ones share one summary per event. */
+/** Most sources with their own summaries; further ones share one summary per event. */
 const maxSources = 1_000;
 
 /**
- * Limits warnings that clients can cause at any rate: the first is logged at once, and then at most one
- * every ten seconds for each source, with the number since the previous line.
+ * Limits warnings that clients can cause at any rate. The first one is logged at once, then at most one
+ * every ten seconds for each source, with the number of events since the previous line.
  */
 export class LogSummary {
   readonly #logger: Logger;
@@ -21,7 +21,7 @@ export class LogSummary {
     this.#countName = countName;
   }
 
-  /** The `fields` of the first warning are logged each time; `source` is never logged. */
+  /** Each line has the `fields` of the first warning. `source` is never logged. */
   warn(fields: object, event: string, source = ''): void {
     const own = JSON.stringify([event, source]);
     const isKnown = this.#counts.has(own) || this.#counts.size < maxSources;

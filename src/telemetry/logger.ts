@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url);
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The logger that Legate writes to; pino's loggers fit. Never pass a secret.
+ * The interface of loggers that Legate uses; loggers of pino implement it. Never pass a secret.
  * @example
  * const logger: Logger = {
  *   debug() {},
@@ -28,7 +28,7 @@ export interface Logger {
   child(bindings: Readonly<Record<string, unknown>>): Logger;
 }
 
-/** What an option that takes a logger must be. `console` has no `child`. */
+/** The check of options that take a logger. `console` is none: it has no `child`. */
 export const loggerOption: ObjectWithMethods = {
   methods: ['debug', 'info', 'warn', 'error', 'child'],
   example: "a logger: createLogger({ level: 'info' }), silentLogger, or one of pino",
@@ -46,14 +46,14 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 };
 
-/** The fields that every line has while a piece of work is in flight. */
+/** Fields that are added to every line of a scope. */
 type LogFields = Readonly<Record<string, string | number>>;
 
 const scopes = new AsyncLocalStorage<LogFields>();
 const noFields: LogFields = {};
 
 /**
- * Runs work whose log lines all have the same fields, in every logger of this module.
+ * Runs work in a scope: every logger of this module adds the fields to its lines.
  * @example inLogScope({ turnId: 'a.1' }, () => logger.info({}, 'started'));
  */
 export function inLogScope<T>(fields: LogFields, work: () => T): T {
@@ -79,7 +79,7 @@ const colours: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
 
 /**
  * A line for people: `12:30:01 warn  project.warning: data/flows.yml:3:5 ... key=value`, with the stack of an
- * error below. `problem` or `reason` is the sentence of the line.
+ * error below. The field `problem` or `reason` follows the event as text.
  */
 function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
   const { level = '', time = '', event = '', error, ...others } = line;
@@ -98,16 +98,16 @@ function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
 function sentenceOf(fields: Fields): { readonly sentence: string; readonly rest: Fields } {
   for (const key of ['problem', 'reason']) {
     const { [key]: text, ...rest } = fields;
-    // A terminal would obey control characters.
+    // A terminal would interpret control characters.
     if (typeof text === 'string' && !/\p{Cc}/u.test(text)) return { sentence: `: ${text}`, rest };
   }
   return { sentence: '', rest: fields };
 }
 
 /**
- * The logger of programs that configure none: warnings and errors on standard error, as lines for people,
- * without secrets. `LOG_LEVEL` sets another level (`debug`, `info`, `warn`, `error`, `silent`);
- * `logger: silentLogger` turns it off in code. Needs no library.
+ * The logger of programs that configure none: writes warnings and errors to standard error, as lines for
+ * people, without secrets. `LOG_LEVEL` sets another level (`debug`, `info`, `warn`, `error`, `silent`);
+ * `logger: silentLogger` turns it off in code. It needs no library.
  */
 export const defaultLogger: Logger = plainLogger({});
 
@@ -127,7 +127,7 @@ function plainLogger(bound: Fields): Logger {
   };
 }
 
-/** Read once: reading the environment costs more than the rest of a line that is not written. */
+/** The lowest level that is logged, read once from the environment: reading it for each line is slow. */
 let least: number | undefined;
 
 function isEnabled(level: Level): boolean {
@@ -187,7 +187,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       base: null,
       messageKey: 'event',
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      // Fields of the scope that the logger itself has are not written twice.
+      // Leaves out fields of the scope that the logger already has.
       mixin(_fields, _level, self) {
         const bound = self.bindings();
         const scope = Object.entries(logScope());
@@ -200,7 +200,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   return redactingLogger(logger);
 }
 
-/** pino writes the bindings of a child as they are, so they are redacted first. */
+/** Redacts the bindings of child loggers, because pino writes them unchanged. */
 function redactingLogger(logger: Logger): Logger {
   return {
     debug: (fields, event) => logger.debug(fields, event),

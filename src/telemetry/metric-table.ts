@@ -2,7 +2,7 @@
 interface Alert {
   /** PromQL; the alert fires while it returns a series. */
   readonly expr: string;
-  /** What is wrong, and what to check. */
+  /** The problem, and what to check. */
   readonly summary: string;
   /** How long the condition must be true before the alert fires. @default '10m' */
   readonly for?: string;
@@ -31,7 +31,7 @@ const peerLabels = ['legate.a2a.target_agent', 'legate.a2a.skill', 'legate.a2a.t
 const sentLabels = ['messaging.destination.name', 'legate.messaging.type', 'status'];
 const takenLabels = ['legate.messaging.queue', 'legate.messaging.type', 'status'];
 
-/** Fires when more than `part` of the operations fail, at a rate of more than 0.02 per second. */
+/** Fires when more than `part` of the operations fail, at more than 0.02 operations per second. */
 function errors(metric: string, by: string, ok = 'outcome="ok"', part = 0.1): string {
   const rate = (selector: string) => `sum by (${by}) (rate(${metric}${selector}[5m]))`;
   const failed = ok.replace('=', '!=');
@@ -43,7 +43,7 @@ function slow(metric: string, by: string, limit: number): string {
   return `histogram_quantile(0.95, sum by (le, ${by}) (rate(${metric}_bucket[5m]))) > ${limit}`;
 }
 
-/** All metrics by their OpenTelemetry names, with an alert for each. The reference is generated from this table. */
+/** All metrics by their OpenTelemetry names, each with an alert. The reference is generated from it. */
 export const metricTable = {
   'legate.request.duration': histogram(
     'Duration of requests by transport, operation and outcome: `ok` or an error code. For a stream, the time until it opens',

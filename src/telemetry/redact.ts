@@ -1,11 +1,11 @@
 /**
- * Names of fields whose values never reach a log, whatever their spelling and whatever stands before
- * them: `apiKey`, `X-API-KEY`, `aws_secret_access_key`.
+ * Names of fields whose values are never logged, in any spelling and with any prefix: `apiKey`,
+ * `X-API-KEY`, `aws_secret_access_key`.
  */
 const secretName =
   /(?:authorization|cookie|token|password|passphrase|secret|credential|signature|jwt|(?:api|access|private|signing)key)s?$/;
 const censored = '[redacted]';
-/** Bounds of what one line may hold. */
+/** Limits of the fields of one line. */
 const maxDepth = 6;
 const maxItems = 100;
 const longestText = 10_000;
@@ -13,14 +13,15 @@ const longestText = 10_000;
 /** Credentials after their scheme, passwords in URLs, and tokens in a known format. */
 const inText: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${censored}`],
-  // Up to the last @: passwords may hold one.
+  // Up to the last @, because passwords can contain one.
   [/([a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*):[^\s/]+@/gi, `$1:${censored}@`],
   [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, censored],
   [
     /([?&](?:[\w-]*(?:token|key|secret|password|signature)|sig|code)=)[^\s&#"']+/gi,
     `$1${censored}`,
   ],
-  // `password=x`, `"api_key": "x"`, `Secret: x`, but not `auth: true`. A word after "token:" is mostly prose, a long run is not.
+  // `password=x`, `"api_key": "x"`, `Secret: x`, but not `auth: true`. After "token:" a short word is mostly
+  // prose, so only long values match.
   [
     /((?:pass(?:word|wd|phrase)?|pwd|secret|auth|(?:api|access|private|signing)[_-]?key|authorization|credentials?)(?:\\?["'])?\s{0,3}(?:[=:]|%3D|%3A)\s{0,3})(?!(?:true|false|null)\b)(?:\\"[^"]*"|"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
     `$1${censored}`,
@@ -36,7 +37,7 @@ const inText: readonly (readonly [RegExp, string])[] = [
     `$1${censored}`,
   ],
   [/(token\s{0,3}:\s{0,3})[\w.~+/=-]{16,}/gi, `$1${censored}`],
-  // Keys that are known by their prefix: model providers, GitHub, AWS, Slack.
+  // Keys with a known prefix: model providers, GitHub, AWS, Slack.
   [
     /\b(?:sk-[\w-]{4,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[abprs]-[\w-]{8,})/g,
     censored,
@@ -44,12 +45,12 @@ const inText: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, censored],
 ];
 
-/** Redacts everything in a text that looks like a secret. */
+/** Replaces everything in a text that looks like a secret. */
 export function hideSecrets(text: string): string {
   return inText.reduce((hidden, [secret, instead]) => hidden.replace(secret, instead), text);
 }
 
-/** A copy that may be logged: bounded in size, without secrets, with errors as objects. */
+/** A copy for logs: bounded in size, without secrets, with errors as objects. */
 export function redact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return redactFields(fields, 0);
 }
@@ -58,9 +59,9 @@ function redactFields(fields: object, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, maxItems)) {
     const isSecret = secretName.test(name.replaceAll(/[-_\s]/g, '').toLowerCase());
-    // Numbers of tokens, and whether there is a password, are not secret.
+    // Numbers and booleans are not secret, such as `tokens: 12` or `password: true`.
     const hasContent = typeof value === 'string' || (typeof value === 'object' && value !== null);
-    // Also for names with a meaning, such as `__proto__`.
+    // Defines special names such as `__proto__`, too.
     Object.defineProperty(copy, name, {
       value: isSecret && hasContent ? censored : redactValue(value, depth + 1),
       enumerable: true,

@@ -1,6 +1,6 @@
 /**
- * The OpenTelemetry SDK of a process: loaded only when telemetry is configured. Registers as the
- * globals of the OpenTelemetry API what no other SDK has registered there.
+ * The OpenTelemetry SDK of a process, loaded only when telemetry is configured. It registers the globals of
+ * the OpenTelemetry API that no other SDK has registered.
  */
 import {
   type Attributes,
@@ -43,7 +43,7 @@ import { hideSecrets } from './redact.ts';
 import type { OtlpOptions, TelemetryOptions } from './telemetry.ts';
 
 export interface Sdk {
-  /** Metrics as text for Prometheus; undefined where another SDK collects them. */
+  /** Metrics as text for Prometheus; undefined if another SDK collects them. */
   readonly prometheus: PrometheusText | undefined;
   flush(): Promise<void>;
   shutdown(): Promise<void>;
@@ -51,10 +51,10 @@ export interface Sdk {
 
 const dropped = counter('legate.telemetry.dropped');
 
-/** Attribute sets that one metric may have; the rest is counted as `otel_metric_overflow`. */
+/** Most attribute sets of one metric; the rest is counted as `otel_metric_overflow`. */
 const maxSeries = 1_000;
 
-/** Reports an export that fails and the one that succeeds again, once for each outage. */
+/** Handles the result of an export. */
 type OnResult = (result: ExportResult) => void;
 
 export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
@@ -79,7 +79,7 @@ export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
     },
     async shutdown() {
       for (const unregister of tracing?.unregister ?? []) unregister();
-      // Spans first: the last export of metrics has the number of lost spans.
+      // Spans first, so that the last export of metrics contains the number of lost spans.
       await Promise.allSettled([tracing?.provider.shutdown()]);
       await Promise.allSettled([meters.shutdown()]);
       if (isOurs) metrics.disable();
@@ -157,7 +157,7 @@ interface Exporter<Batch> {
   export(batch: Batch, done: OnResult): void;
 }
 
-/** The same exporter, with its batches prepared and its results observed. */
+/** Wraps an exporter: prepares its batches and observes its results. */
 function observed<Batch, E extends Exporter<Batch>>(
   exporter: E & Exporter<Batch>,
   prepare: (batch: Batch) => Batch,
@@ -216,7 +216,7 @@ class PrometheusText {
   }
 }
 
-/** The serializer writes the unit as a comment; Prometheus wants it in the name. */
+/** Adds units to metric names, as Prometheus expects. The serializer writes them as comments only. */
 function unitsInNames(collected: ResourceMetrics): ResourceMetrics {
   return {
     ...collected,
@@ -234,7 +234,7 @@ function unitsInNames(collected: ResourceMetrics): ResourceMetrics {
   };
 }
 
-/** The SDK reports what it drops and what it cannot do to `diag`. */
+/** Logs the errors and warnings that the SDK reports to `diag`, such as dropped spans. */
 function reportProblems(logger: Logger): void {
   const warn = (problem: string): void => logger.warn({ problem }, 'telemetry.sdk.warning');
   const ignore = (): void => undefined;
@@ -244,6 +244,7 @@ function reportProblems(logger: Logger): void {
   diag.setLogger(reporter, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }
 
+/** Logs the first failed export of an outage, and the first successful one after it. */
 function outageLog(logger: Logger, endpoint: string | undefined): OnResult {
   let isReachable = true;
   return ({ code, error }) => {

@@ -59,9 +59,9 @@ export interface TelemetryOptions {
   readonly serviceName?: string;
   /** Further attributes of the resource, such as `deployment.environment.name`. */
   readonly resource?: Readonly<Record<string, string>>;
-  /** Where spans and metrics are sent, over HTTP with JSON; without it nothing is traced. */
+  /** Destination of spans and metrics, over HTTP with JSON. Without it there are no traces. */
   readonly otlp?: OtlpOptions;
-  /** Share of the traces started here that are recorded, from 0 to 1. @default 1 */
+  /** Fraction of the traces started here that are recorded, from 0 to 1. @default 1 */
   readonly sampleRatio?: number;
   /** Logs outages of the collector. @default none */
   readonly logger?: Logger;
@@ -102,7 +102,7 @@ export interface Telemetry extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** OpenTelemetry is global in a process, so there is one SDK. */
+/** The SDK of the process: OpenTelemetry has one global SDK. */
 let running: Promise<Sdk> | undefined;
 let users = 0;
 
@@ -111,8 +111,8 @@ const shutdownMs = 3_000;
 
 /**
  * Starts the OpenTelemetry SDK for the whole process: metrics for Prometheus, and with `otlp` spans and
- * metrics to a collector. Start it before the agents that it observes. A program that has registered an
- * SDK of its own keeps it, and receives our spans and metrics. A second call shares the first SDK.
+ * metrics to a collector. Start it before the agents that it observes. If the program has registered its
+ * own SDK, that one stays and receives the spans and metrics of Legate. A second call shares the first SDK.
  * @example
  * await using telemetry = await startTelemetry({ otlp: { endpoint: 'http://localhost:4318' } });
  * await serve(agent, { prometheus: true });
@@ -165,7 +165,7 @@ function observeProcess(): readonly (() => void)[] {
   return [
     () => delay.disable(),
     observeGauge('nodejs.eventloop.delay.p99', (result) => {
-      // The histogram has the 20 ms between two samples in it.
+      // The histogram includes the 20 ms between two samples.
       result.observe(Math.max(0, delay.percentile(99) / 1e9 - 0.02));
       delay.reset();
     }),

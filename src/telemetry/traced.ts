@@ -13,7 +13,7 @@ import {
 export interface TracedOptions {
   /**
    * Name of its spans. Names of the semantic conventions (`chat`, `execute_tool`, `tools/call`, ...) get
-   * their subject appended, as the conventions ask; our own (`legate.action`) have it as an attribute only.
+   * the subject appended, as the conventions require. Names of Legate (`legate.action`) stay as they are.
    */
   readonly span: string;
   /** The attribute of the span that names the subject, such as `gen_ai.tool.name`. */
@@ -26,7 +26,7 @@ export interface TracedOptions {
   readonly duration?: MetricName;
 }
 
-/** What is known of one operation. */
+/** The details of one operation. */
 export interface TracedCall<T> {
   /** `client` where another process does the work. @default 'internal' */
   readonly kind?: SpanOptions['kind'];
@@ -35,7 +35,7 @@ export interface TracedCall<T> {
   readonly labels?: Readonly<Record<string, string>>;
   /** An operation that ends after this signal aborted is counted as `canceled`. */
   readonly signal?: AbortSignal | undefined;
-  /** The `error.type` of a result that is a failure; undefined for a success. @default none is */
+  /** The `error.type` of a failed result; undefined for a success. @default every result is a success */
   readonly failureOf?: (result: T) => string | undefined;
   /** Monotonic milliseconds. @default performance.now */
   readonly now?: () => number;
@@ -43,8 +43,8 @@ export interface TracedCall<T> {
 
 /**
  * Runs operations of one kind, each in a span of its own, and counts them by outcome: `ok`, `error` or
- * `canceled`. Spans and metrics say which operation failed and by which code; texts of errors, inputs
- * and results stay out of them.
+ * `canceled`. Spans and metrics contain the failed operation and its error code, but no error texts,
+ * inputs or results.
  * @example
  * const searches = traced({
  *   span: 'execute_tool', subject: 'gen_ai.tool.name', label: 'tool',

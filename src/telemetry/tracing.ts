@@ -67,13 +67,13 @@ export function endSpan(span: Span, error?: { readonly code?: string }): void {
   span.end();
 }
 
-/** The W3C `traceparent` to send along; undefined when nothing is being traced. */
+/** The W3C `traceparent` to send; undefined without a trace. */
 export function traceparentOf(span: Span | undefined = trace.getActiveSpan()): string | undefined {
   return headersOf(span)['traceparent'];
 }
 
 /**
- * The headers that carry the active trace over HTTP; none when nothing is being traced.
+ * The HTTP headers that propagate the active trace; none without a trace.
  * @example await fetch(url, { headers: { ...traceHeaders(), accept: 'application/json' } });
  */
 export function traceHeaders(): Readonly<Record<string, string>> {
@@ -86,7 +86,7 @@ function headersOf(span: Span | undefined): Readonly<Record<string, string>> {
   return carrier;
 }
 
-/** A `fetch` whose requests carry the trace that is active when they are made. */
+/** A `fetch` that adds the headers of the active trace to its requests. */
 export function tracedFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return (input, init) => {
     const carried = Object.entries(traceHeaders());
@@ -106,7 +106,7 @@ function contextOf(traceparent: string, tracestate: string | undefined): Context
   });
 }
 
-/** Longest `tracestate` that is sent on, in characters, as W3C asks. */
+/** Longest `tracestate` that is propagated, in characters: the limit of W3C. */
 const maxTracestate = 512;
 
 /** The valid entries of a `tracestate`; undefined when there are none. */
