@@ -4,7 +4,7 @@ import type { Field } from './field.ts';
 export const allowedName = /^(?:\*\.)?[^*/:\s]+$|^\[[\da-f:.]+\]$/;
 
 /**
- * `allowed_names:`, hosts that are trusted as that name.
+ * Reads `allowed_names:`, a list of trusted hosts.
  * @example const names = readAllowedNames(jwtSection.get('allowed_names'));
  */
 export function readAllowedNames(list: Field | undefined): readonly string[] {

@@ -10,16 +10,16 @@ import type { Section } from './field.ts';
 export interface ClientTlsFiles {
   /** Certificate authorities to trust instead of those of Node. */
   readonly ca?: string | undefined;
-  /** The client certificate, with its chain, for servers that ask for one. */
+  /** The client certificate with its chain, for servers that request one. */
   readonly cert?: string | undefined;
   /** Its private key. @default the file of the certificate */
   readonly key?: string | undefined;
-  /** Of an encrypted private key. */
+  /** The passphrase of an encrypted private key. */
   readonly passphrase?: string | undefined;
 }
 
 /**
- * Reads `tls:` of a server that is called: `ca`, `cert`, `key` and `passphrase`.
+ * Reads `tls:` for calls to a server: `ca`, `cert`, `key` and `passphrase`.
  * @example const files = readClientTls(tlsSection);
  */
 export function readClientTls(section: Section): ClientTlsFiles | undefined {

@@ -1,4 +1,4 @@
-/** Sections of endpoints.yml that are read; what others hold has no effect. */
+/** Sections of endpoints.yml that Legate reads. Other sections have no effect. */
 export const endpointSections: ReadonlySet<string> = new Set([
   'action_endpoint',
   'nlg',

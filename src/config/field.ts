@@ -38,7 +38,7 @@ export class Field {
     return this.file.place(this.path);
   }
 
-  /** Whether it needs a variable that is not set, which has been reported. */
+  /** Whether the value needs a variable that is not set. That has been reported. */
   get isUnset(): boolean {
     return this.file.isUnset(this.path);
   }
@@ -47,7 +47,7 @@ export class Field {
     return this.file.keyPlace(this.path);
   }
 
-  /** @param characters how far into the text of this value the mistake stands */
+  /** @param characters offset of the error in the text of this value */
   error(message: string, hint?: string, characters = 0): void {
     this.problems.error(this.file.place(this.path, characters), message, { hint });
   }
@@ -56,7 +56,7 @@ export class Field {
     this.problems.warn(this.file.place(this.path, characters), message, { hint });
   }
 
-  /** Of the thing that stands under this key, where its value is not to blame. */
+  /** Reports an error at the key, for errors that are not about the value itself. */
   keyError(message: string, details?: ProblemDetails): void {
     this.problems.error(this.keyPlace, message, details);
   }
@@ -65,7 +65,7 @@ export class Field {
     this.problems.warn(this.keyPlace, message, details);
   }
 
-  /** Texts; numbers and booleans count as what they are written as. */
+  /** A text. Numbers and booleans are converted to text. */
   text(): string | undefined {
     const { value } = this;
     if (typeof value === 'string') return value;
@@ -116,7 +116,7 @@ export class Field {
     return section ?? new Section(new Field(file, [], {}, problems), {});
   }
 
-  /** The items of a list, or the value itself when it is none. */
+  /** The items of a list, or the value itself if it is not a list. */
   oneOrMore(): readonly Field[] {
     return Array.isArray(this.value) ? (this.list() ?? []) : [this];
   }
@@ -139,7 +139,7 @@ export class Field {
     return isJsonObject(this.value);
   }
 
-  /** Runs what parses this value; reports a mistake in its text. */
+  /** Runs a parser of this value, and reports an error in its text. */
   attempt<T>(parse: () => T, what = ''): T | undefined {
     try {
       return parse();
@@ -163,7 +163,7 @@ export class Field {
     return this.text();
   }
 
-  /** What stands under a key or an index. */
+  /** The value of a key or an index. */
   at(key: string | number): Field {
     const { file, path, value, problems } = this;
     const mapped = isJsonObject(value) ? value[key] : null;
@@ -172,8 +172,8 @@ export class Field {
   }
 
   /**
-   * What came from a variable is a text, whatever it is meant to be. In files that other engines also read, so
-   * may be what stands in quotes.
+   * The value as a boolean or a number, if it is written as a text: values from variables are always texts,
+   * and in files that other engines also read, numbers and booleans can be quoted.
    */
   #typed(): JsonValue {
     const { value, problems } = this;
@@ -185,12 +185,12 @@ export class Field {
   }
 
   #expected(what: string): undefined {
-    // The variable that is not set has been reported.
+    // An unset variable has been reported.
     if (!this.isUnset) this.error(`must be ${what}, but is ${this.#described()}`);
     return undefined;
   }
 
-  /** The value as it is written; only its kind where it may be a secret or is long. */
+  /** The value as it is written, shortened if it is long; only its type if it can be a secret. */
   #described(): string {
     const { value, path } = this;
     if (value === null) return 'empty';
@@ -204,12 +204,12 @@ export class Field {
   }
 }
 
-/** Keys whose values are secrets, or may be; `max_tokens` is none. */
+/** Keys whose values can be secrets. `max_tokens` is not one of them. */
 const secretName = /secret|password|(?<!max_\w*)token|credential|api_?key|authorization|cookie/i;
 
 /**
- * A mapping of a document, read key by key. The reader gets every key that exists and then
- * calls `finish()`, which reports the others.
+ * A mapping of a document, read key by key. The reader reads every supported key and then calls
+ * `finish()`, which reports all others.
  */
 export class Section {
   readonly field: Field;
@@ -225,20 +225,20 @@ export class Section {
     return this.#value(key) !== undefined;
   }
 
-  /** What stands under a key; undefined also for a key without a value. */
+  /** The value of a key; undefined also for a key without a value. */
   get(key: string): Field | undefined {
     this.#known.add(key);
     const value = this.#value(key);
     return value === undefined || value === null ? undefined : this.field.at(key);
   }
 
-  /** As `get`, and an empty value counts: `set_slots: [{name: null}]`. */
+  /** As `get`, but also for an empty value: `set_slots: [{name: null}]`. */
   getEvenEmpty(key: string): Field | undefined {
     this.#known.add(key);
     return this.#value(key) === undefined ? undefined : this.field.at(key);
   }
 
-  /** What must stand under a key. */
+  /** The value of a required key. */
   require(key: string, hint?: string): Field | undefined {
     const field = this.get(key);
     if (field === undefined) this.field.keyError(`"${key}" is missing`, { hint });
@@ -285,7 +285,7 @@ export class Section {
     return value;
   }
 
-  /** A list of mappings, each read with all its keys; what cannot be read is left out. */
+  /** A list of mappings, each read with all its keys. Invalid items are left out. */
   items<T>(key: string, read: (item: Section) => T | undefined): readonly T[] {
     return this.list(key).flatMap((field) => {
       const section = field.section();
@@ -295,7 +295,7 @@ export class Section {
     });
   }
 
-  /** A mapping from names of the author's; what cannot be read is left out. */
+  /** A mapping whose keys are names chosen by the author. Invalid values are left out. */
   record<T>(
     key: string,
     read: (field: Field, name: string) => T | undefined,
@@ -320,7 +320,7 @@ export class Section {
     return this.get(key)?.secret();
   }
 
-  /** All there is, for mappings whose keys are names of the author's. */
+  /** All keys and values, for mappings whose keys are names chosen by the author. */
   entries(): readonly (readonly [string, Field])[] {
     const keys = Object.keys(this.#values);
     for (const key of keys) this.#known.add(key);
@@ -334,8 +334,8 @@ export class Section {
   }
 
   /**
-   * As `finish`, where other engines may have keys of their own: what looks like a slip is an
-   * error, and everything else a warning.
+   * As `finish`, for files in which other engines have their own keys: a likely typo is an error, any other
+   * unknown key a warning.
    */
   finishLeniently(): void {
     const unknown = this.#unknown();

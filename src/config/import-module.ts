@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-// As a namespace: Bun, which serves agents too, lacks functions that only loading a project needs.
+// As a namespace: Bun can serve agents, but lacks functions that are needed to load a project.
 import * as nodeModule from 'node:module';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,7 +17,7 @@ export async function importModule(path: string): Promise<Record<string, unknown
     return await import(href);
   } catch (error) {
     const manifest = error instanceof SyntaxError ? nodeModule.findPackageJSON(href) : undefined;
-    // As `npm init` writes it: Node then reads every `import` and `export` as a syntax error.
+    // `npm init` writes this type. Node then treats every `import` and `export` as a syntax error.
     if (manifest === undefined || !isCommonJs(manifest)) throw error;
     throw invalidConfiguration(
       `${path} can't be loaded: ${manifest} has "type": "commonjs". Run: npm pkg set type=module`,
@@ -31,9 +31,9 @@ function isCommonJs(manifest: string): boolean {
 }
 
 /**
- * Lets modules loaded from now on import `legate` and its entry points when they have no installed
- * package: a copied example or a new agent runs before anything is installed. Modules within this
- * package, such as its examples, get the files that this process runs, built or not.
+ * Lets modules that are loaded later import `legate` and its entry points without an installed package, so
+ * that a copied example or a new agent runs before `npm install`. Modules within this package, such as its
+ * examples, get the files that this process runs, built or not.
  */
 export function offerOwnPackage(): void {
   if (isRegistered) return;

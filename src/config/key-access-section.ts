@@ -3,18 +3,18 @@ import { type ClientTlsFiles, readClientTls } from './client-tls-section.ts';
 import type { Section } from './field.ts';
 
 /**
- * How public keys are fetched from an address.
+ * How public keys are fetched from a URL.
  * @example const access: KeyAccess = { tls: { ca: 'ca.pem' }, allowedNames: ['*.svc.cluster.local'] };
  */
 export interface KeyAccess {
   /** Authorities to trust, and a client certificate. */
   readonly tls?: ClientTlsFiles | undefined;
-  /** Hosts from which keys may also be fetched over http. */
+  /** Hosts from which keys can also be fetched over http. */
   readonly allowedNames?: readonly string[] | undefined;
 }
 
 /**
- * `tls` and `allowed_names` beside the address of keys.
+ * Reads `tls` and `allowed_names`, the keys beside the URL of public keys.
  * @example const access = readKeyAccess(jwtSection);
  */
 export function readKeyAccess(section: Section): KeyAccess {

@@ -3,19 +3,19 @@ import { type Document, LineCounter, parseDocument } from 'yaml';
 /** A document, the text that it was read from, and the lines of that text. */
 export interface ParsedYaml {
   readonly document: Document;
-  /** Has the lines of the source; continued lines may be indented further. */
+  /** The text with the lines of the source; continued lines can be indented further. */
   readonly text: string;
   readonly lines: LineCounter;
 }
 
-/** Characters that are parsed again for one text. */
+/** Most characters that are parsed again for one text. */
 const maximumWork = 20_000_000;
 const maximumRepairs = 500;
 
 /**
- * Parses YAML as Python's parsers do: a quoted text, a `[list]` or a `{mapping}` may continue on lines that are
- * not indented further than their key. YAML 1.2 forbids it, and files written for Python rely on it. Such lines
- * are indented until the text can be read. A text with another error is returned as it is written.
+ * Parses YAML as Python's parsers do: a quoted text, a `[list]` or a `{mapping}` can continue on lines
+ * that are not indented further than their key. YAML 1.2 forbids this, but files written for Python rely on
+ * it. Such lines are indented until the text can be parsed. A text with another error is parsed as it is written.
  */
 export function parseYaml(source: string): ParsedYaml {
   const written = parse(source);
@@ -41,7 +41,7 @@ function parse(text: string): ParsedYaml {
   return { document, text, lines };
 }
 
-/** Indents the lines at which the first error ended a text or a collection; undefined for other errors. */
+/** Indents the lines where the first error ended a text or a collection; undefined for other errors. */
 function indentContinuation({ document, text }: ParsedYaml): string | undefined {
   const [error] = document.errors.toSorted((one, other) => one.pos[0] - other.pos[0]);
   if (error === undefined) return undefined;
@@ -57,7 +57,7 @@ function indentContinuation({ document, text }: ParsedYaml): string | undefined 
   return indent(text, from, from);
 }
 
-/** The position of the quote that ends a text, from inside of it. */
+/** The position of the quote that closes a text, searched from a position inside the text. */
 function closingQuote(text: string, quote: string, from: number): number | undefined {
   for (let at = from; at < text.length; at += 1) {
     const isEscaped = quote === '"' ? text[at] === '\\' : text.startsWith("''", at);

@@ -2,46 +2,46 @@ import { type CardTrust, readCardTrust } from './card-trust-section.ts';
 import { type ClientTlsFiles, readClientTls } from './client-tls-section.ts';
 import type { Field, Section } from './field.ts';
 
-/** A peer that `peers.well_known` names. */
+/** A peer in `peers.well_known`. */
 export interface WellKnownSettings {
   readonly name: string;
   /** Undefined for a peer on the bus. */
   readonly url: string | undefined;
   /** The skill of `call:` steps that name this peer. */
   readonly skill: string | undefined;
-  /** A request header that authenticates us to it. */
+  /** A request header that authenticates this process at the peer. */
   readonly auth: { readonly header: string; readonly value: string } | undefined;
-  /** Whose signature its card must have. */
+  /** The keys that must have signed its card. */
   readonly verifyCard: CardTrust | undefined;
 }
 
 const toolModes = ['wait', 'dispatch', 'none'] as const;
 const answerers = ['user', 'trusted_agent'] as const;
 
-/** What `peers:` of endpoints.yml says; undefined where it says nothing. */
+/** The settings in `peers:` of endpoints.yml; undefined where a key is absent. */
 export interface PeersSettings {
   readonly wellKnown: readonly WellKnownSettings[];
   /** A file of well-known agents, relative to endpoints.yml. */
   readonly wellKnownFile: string | undefined;
   /** Certificates for calls to well-known peers. */
   readonly tls: ClientTlsFiles | undefined;
-  /** Whether agents that announce themselves on the bus are added. */
+  /** Whether to add agents that announce themselves on the bus. */
   readonly discovery: boolean | undefined;
   /** Whether callers are limited by their trust level. */
   readonly trust: boolean | undefined;
-  /** How models call peers: they wait, get a receipt, or not at all. */
+  /** How models call peers: they wait for the result, get a receipt, or can't call peers. */
   readonly tools: (typeof toolModes)[number] | undefined;
-  /** How long a peer may take. */
+  /** Time limit of a call to a peer. */
   readonly timeoutSeconds: number | undefined;
   readonly maxInFlight: number | undefined;
   /** How long results are kept in working memory. */
   readonly resultTtlSeconds: number | undefined;
-  /** The model group whose first model finds services by their meaning. */
+  /** The model group whose first model creates embeddings, to find services by meaning. */
   readonly embeddingGroup: string | undefined;
   readonly questions: {
-    /** Who answers questions of peers. */
+    /** The user or trusted agent that answers questions of peers. */
     readonly answeredBy: (typeof answerers)[number] | undefined;
-    /** How long a person may take to answer. */
+    /** Time limit for a person's answer. */
     readonly timeoutSeconds: number | undefined;
     readonly maxRounds: number | undefined;
     readonly maxRepetitions: number | undefined;
@@ -51,7 +51,7 @@ export interface PeersSettings {
 const seconds = { minimum: 1, isInteger: true };
 const count = { minimum: 1, isInteger: true };
 
-/** `peers:` with all its keys. `onModelGroup` gets the place of the group of `embeddings`. */
+/** Reads `peers:` with all its keys. `onModelGroup` gets the field of the model group of `embeddings`. */
 export function readPeers(
   section: Section,
   onModelGroup?: (field: Field, name: string) => void,
@@ -93,7 +93,7 @@ export function readPeers(
   return settings;
 }
 
-/** The name of a peer on the bus, or a mapping. */
+/** Reads the name of a peer on the bus, or a mapping. */
 function readWellKnown(field: Field): WellKnownSettings | undefined {
   if (!field.isMapping()) {
     const name = field.name();

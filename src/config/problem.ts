@@ -1,16 +1,16 @@
 import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 
-/** Where something stands in a file; lines and columns count from 1. */
+/** A position in a file; lines and columns count from 1. */
 export interface Position {
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** The way to a value in a document: keys of mappings and indexes of lists. */
+/** The path to a value in a document: keys of mappings and indexes of lists. */
 export type Path = readonly (string | number)[];
 
-/** A position and the path that leads there, as text: `flows.order.steps[2].next`. */
+/** A position, and the path of its value as text: `flows.order.steps[2].next`. */
 export interface Place {
   readonly position: Position;
   readonly path: string;
@@ -26,20 +26,20 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** Something wrong in a file, with its place and a way out. Never holds a secret. */
+/** An error or a warning about a file, with its position and a fix. Never contains a secret. */
 export interface Problem {
-  /** Errors keep a project from running, unless `isFatal` is false; warnings do not. */
+  /** Errors prevent a project from running, unless `isFatal` is false. Warnings do not. */
   readonly severity: 'error' | 'warning';
   readonly position: Position;
   /** `flows.order.steps[2].next`; empty for a file as a whole. */
   readonly path: string;
   /** What is wrong. */
   readonly message: string;
-  /** What would be right. */
+  /** How to fix it. */
   readonly hint?: string;
-  /** False for an error that only disables the part it is about: the project still runs. */
+  /** False for an error that only disables the affected part: the project still runs. */
   readonly isFatal?: false;
-  /** A stable name, where others look for it: `validation.a2a_server.incompatible_session_config`. */
+  /** A stable name for other programs: `validation.a2a_server.incompatible_session_config`. */
   readonly code?: string;
 }
 
@@ -59,12 +59,12 @@ export interface ProblemDetails {
   readonly isFatal?: boolean | undefined;
 }
 
-/** Collects what is wrong, so that one pass reports everything. */
+/** Collects problems, so that one pass reports all of them. */
 export class Problems {
   readonly #problems: Map<string, Problem>;
-  /** Whether this is the view for files that other engines also read: unknown keys are warnings. */
+  /** Whether this is the view for files that other engines also read, in which unknown keys are warnings. */
   readonly isTolerant: boolean;
-  /** Whether an error keeps a project from running, unless it says otherwise. */
+  /** Whether errors prevent a project from running, by default. */
   readonly isFatal: boolean;
 
   constructor(of?: { readonly problems: Problems; readonly isFatal: boolean }) {
@@ -73,7 +73,7 @@ export class Problems {
     this.isFatal = of?.isFatal ?? true;
   }
 
-  /** The same problems for files that other engines also read; an error only disables the part it is about. */
+  /** The same problems for files that other engines also read. An error only disables the affected part. */
   tolerant({ isFatal = false } = {}): Problems {
     return new Problems({ problems: this, isFatal });
   }
@@ -86,7 +86,7 @@ export class Problems {
     this.#add('warning', place, message, details);
   }
 
-  /** All of them, sorted by file and position. */
+  /** All problems, sorted by file and position. */
   get all(): readonly Problem[] {
     return [...this.#problems.values()].sort(
       ({ position: left }, { position: right }) =>
@@ -133,7 +133,7 @@ export class Problems {
       ...(code !== undefined && { code }),
       ...(severity === 'error' && !isFatal && { isFatal }),
     };
-    // The same node reached twice, over an alias or a merged file, is one problem.
+    // A node that is reached twice, through an alias or a merged file, is one problem.
     this.#problems.set(formatProblem(problem), problem);
   }
 }
@@ -162,7 +162,7 @@ export function present<T extends object>(object: T): Present<T> {
   ) as Present<T>;
 }
 
-/** A mistake in a text of a project, such as a template or a condition; says where in the text. */
+/** An error in a text of a project, such as a template or a condition, with its position in the text. */
 export class TextError extends LegateError {
   /** In characters from the start of the text. */
   readonly offset: number;

@@ -1,13 +1,13 @@
 import type { Field, Section } from './field.ts';
 
-/** What `store:` of endpoints.yml says; undefined where it says nothing. */
+/** The settings in `store:` of endpoints.yml; undefined where a key is absent. */
 export interface StoreSettings {
   readonly type: 'memory' | 'sqlite' | 'postgres';
   /** The file of SQLite. */
   readonly path: string | undefined;
-  /** The address of PostgreSQL. */
+  /** The URL of PostgreSQL. */
   readonly url: string | undefined;
-  /** The address of the server itself, where `url` is that of a pooler. */
+  /** The URL of the server itself, if `url` is that of a pooler. */
   readonly listenUrl: string | undefined;
   readonly maxConnections: number | undefined;
   /** How long ended tasks are kept; 0 forever. */
@@ -19,7 +19,7 @@ export interface StoreSettings {
 const types = ['memory', 'sqlite', 'postgres'] as const;
 const seconds = { minimum: 0, isInteger: true };
 
-/** `store:` with all its keys. */
+/** Reads `store:` with all its keys. */
 export function readStore(section: Section): StoreSettings {
   const type = section.get('type')?.oneOf(types) ?? 'sqlite';
   const url = section.get('url');
@@ -41,7 +41,7 @@ export function readStore(section: Section): StoreSettings {
   return settings;
 }
 
-/** An address with a password in it is a secret, unless the password comes from the environment. */
+/** Reports a URL with a password as a secret, unless its password comes from the environment. */
 function refuseWrittenPassword(url: Field | undefined): void {
   if (url === undefined || typeof url.value !== 'string') return;
   if (/:\/\/[^/@]*:[^/@]+@/.test(url.value) && !url.file.isInterpolated(url.path)) url.secret();

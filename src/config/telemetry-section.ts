@@ -3,12 +3,12 @@ import type { Section } from './field.ts';
 
 const accesses = ['callers', 'local', 'public'] as const;
 
-/** `telemetry:` of endpoints.yml, as it was written: what is absent has its default elsewhere. */
+/** `telemetry:` of endpoints.yml as it is written, without defaults. */
 export interface TelemetrySettings {
   readonly serviceName: string | undefined;
   readonly resource: Readonly<Record<string, string>>;
   readonly sampleRatio: number | undefined;
-  /** Undefined where metrics are not shown. */
+  /** Undefined if there is no metrics endpoint. */
   readonly prometheus:
     | {
         readonly path: string | undefined;
@@ -16,7 +16,7 @@ export interface TelemetrySettings {
         readonly token: string | undefined;
       }
     | undefined;
-  /** Undefined where nothing is sent. */
+  /** Undefined if nothing is exported. */
   readonly otlp: OtlpSettings | undefined;
 }
 
@@ -43,7 +43,7 @@ export function readTelemetry(section: Section): TelemetrySettings {
   return settings;
 }
 
-/** `prometheus: true`, or a mapping. */
+/** Reads `prometheus: true`, or a mapping. */
 function readPrometheus(section: Section): TelemetrySettings['prometheus'] {
   const field = section.get('prometheus');
   if (field === undefined) return undefined;
@@ -75,7 +75,7 @@ function readOtlp(section: Section): OtlpSettings | undefined {
   }
   const seconds = { minimum: 0.1, maximum: 3_600 };
   const settings = {
-    // Headers of collectors are credentials more often than not, so their values come from outside.
+    // Headers of collectors are mostly credentials, so their values must come from the environment.
     headers: section.record('headers', (header) => header.secret()) ?? {},
     traces: section.boolean('traces'),
     metrics: section.boolean('metrics'),

@@ -1,9 +1,9 @@
 import type { Field } from './field.ts';
 
-/** An absolute http or https URL without credentials in it. */
+/** Reads an absolute http or https URL without credentials. */
 export function readUrl(field: Field | undefined): string | undefined {
   const text = field?.name();
-  // A part of a URL is none: what needs a variable that is not set has been reported.
+  // The unset variable has been reported; without it the URL is incomplete.
   if (field === undefined || text === undefined || field.isUnset) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {

@@ -21,36 +21,36 @@ import {
 } from './problem.ts';
 import { parseYaml } from './parse-yaml.ts';
 
-/** A text and the name to report it under; the name need not be a file that exists. */
+/** A text and its name in problems; the name need not be an existing file. */
 export interface Source {
   readonly file: string;
   readonly text: string;
 }
 
-/** Reports a variable that is not set, or doesn't, where nothing reads the value. */
+/** Decides whether to report an unset variable. It need not be reported if the value is never read. */
 export type OnUnset = (path: Path, report: (severity: Problem['severity']) => void) => void;
 
 export interface YamlOptions {
-  /** For `${NAME}` in values of configuration. @default none: `${NAME}` is text like any other */
+  /** Values for `${NAME}`. @default none: `${NAME}` is ordinary text */
   readonly environment?: Environment;
   /**
-   * Decides about a variable that is not set, by the path of its value.
+   * Called for a variable that is not set, with the path of its value.
    * @default it is an error
    */
   readonly onUnset?: OnUnset;
-  /** Whether a key that is there twice keeps a project from running; the first counts. @default true */
+  /** Whether a duplicate key prevents a project from running; the first one counts. @default true */
   readonly areDuplicatesFatal?: boolean;
   readonly limits?: Partial<YamlLimits>;
 }
 
 const defaultLimits: YamlLimits = { length: 4_000_000, values: 200_000, depth: 100 };
 
-/** A parsed YAML document that knows where each of its values stands. */
+/** A parsed YAML document with the position of each of its values. */
 export class YamlFile {
   readonly file: string;
-  /** The document as JSON, with variables in place; null when it is empty or broken. */
+  /** The document as JSON, with variables replaced; null if it is empty or invalid. */
   readonly value: JsonValue;
-  /** Whether the text could not be read as YAML; the problems say why. */
+  /** Whether the text is invalid YAML; the problems contain the reason. */
   readonly isBroken: boolean;
   readonly #text: string;
   readonly #lines: LineCounter;
@@ -69,7 +69,7 @@ export class YamlFile {
     this.#spots = values?.spots ?? new Map<string, Spot>();
   }
 
-  /** Reads a document; whatever is wrong goes to `problems`, and nothing is thrown. */
+  /** Parses a document. Reports all errors to `problems` instead of throwing them. */
   static parse(source: Source, problems: Problems, options: YamlOptions = {}): YamlFile {
     const limits = { ...defaultLimits, ...options.limits };
     let broken = new YamlFile(source, new LineCounter(), undefined);
@@ -98,20 +98,20 @@ export class YamlFile {
       const values = new Values(document, options, limits, report);
       return new YamlFile(read, lines, values.read());
     } catch (error) {
-      // The parser walks the text recursively: only nesting beyond all reason ends here.
+      // The parser is recursive: excessive nesting overflows the stack.
       if (!(error instanceof RangeError)) throw error;
       report(0, 'invalid YAML: nested too deeply');
       return broken;
     }
   }
 
-  /** Where the value stands; for a path that does not exist, where the nearest part of it does. */
+  /** The position of the value; for a path that does not exist, of its nearest existing parent. */
   at(path: Path, characters = 0): Position {
     const { value } = this.#spot(path);
     return this.#position(value + (characters > 0 ? this.#inside(path, value, characters) : 0));
   }
 
-  /** Where the key of the value stands, or the value itself when it has no key. */
+  /** The position of the value's key, or of the value itself if it has no key. */
   keyAt(path: Path): Position {
     const { key, value } = this.#spot(path);
     return this.#position(key ?? value);
@@ -125,17 +125,17 @@ export class YamlFile {
     return { position: this.keyAt(path), path: formatPath(path) };
   }
 
-  /** Whether the value is written as one `${NAME}` and nothing else. */
+  /** Whether the value is exactly one `${NAME}`. */
   isReference(path: Path): boolean {
     return this.#spots.get(pathKey(path))?.variables === 'whole';
   }
 
-  /** Whether the value holds that of a variable: then its type was not the author's choice. */
+  /** Whether the value contains a variable, so that its type is not the author's choice. */
   isInterpolated(path: Path): boolean {
     return this.#spots.get(pathKey(path))?.variables !== undefined;
   }
 
-  /** Whether the value needs a variable that is not set, which has been reported. */
+  /** Whether the value needs a variable that is not set. That has been reported. */
   isUnset(path: Path): boolean {
     return this.#spots.get(pathKey(path))?.isUnset === true;
   }
@@ -148,7 +148,7 @@ export class YamlFile {
     return this.#spots.get('') ?? { value: 0 };
   }
 
-  /** Characters into a text, where it stands in the file as it reads; else its beginning. */
+  /** The offset of a character in a text, if the file contains the text literally; otherwise 0. */
   #inside(path: Path, start: number, characters: number): number {
     const { text } = this.#spots.get(pathKey(path)) ?? {};
     if (text === undefined) return 0;
@@ -168,7 +168,7 @@ function pathKey(path: Path): string {
   return path.join('\0');
 }
 
-/** Without the excerpt of the text that the parser may add: it could hold a secret. */
+/** Removes the excerpt of the text that the parser can add: it could contain a secret. */
 function firstSentence(message: string): string {
   return (message.split('\n')[0] ?? message).replace(/ at line \d+, column \d+:?$/, '');
 }
@@ -176,17 +176,17 @@ function firstSentence(message: string): string {
 export interface YamlLimits {
   /** Characters of the text. @default 4_000_000 */
   readonly length: number;
-  /** Values of the document, with every alias counted as what it stands for. @default 200_000 */
+  /** Values of the document; every alias counts as the values that it refers to. @default 200_000 */
   readonly values: number;
-  /** Of mappings and lists in each other. @default 100 */
+  /** Nesting of mappings and lists. @default 100 */
   readonly depth: number;
 }
 
-/** What is remembered of a value: offsets into the text, and how variables came into it. */
+/** The source of a value: its offsets in the text, and its variables. */
 export interface Spot {
   readonly value: number;
   readonly key?: number;
-  /** Of a text without variables: the text itself. */
+  /** For a text without variables: the text itself. */
   readonly text?: string;
   readonly variables?: 'whole' | 'part';
   /** Whether one of its variables is not set. */
@@ -203,7 +203,7 @@ type Report = (
 
 type MutableMapping = { [key: string]: JsonValue };
 
-/** Turns the nodes of a document into JSON and remembers where each value came from. */
+/** Converts the nodes of a document to JSON and records the source of each value. */
 export class Values {
   readonly #document: Document;
   readonly #environment: Environment | undefined;
@@ -234,7 +234,7 @@ export class Values {
     this.#report = report;
   }
 
-  /** Undefined when the document is beyond the limits. */
+  /** Undefined if the document exceeds the limits. */
   read(): { value: JsonValue; spots: ReadonlyMap<string, Spot> } | undefined {
     const value = this.#value(this.#document.contents, [], undefined);
     return this.#isOver ? undefined : { value, spots: this.#spots };
@@ -244,7 +244,7 @@ export class Values {
     const offset = offsetOf(node) ?? key ?? 0;
     if (!this.#isWithinLimits(offset, path)) return null;
     const target = isAlias(node) ? node.resolve(this.#document) : node;
-    // An alias is reported where it is used; what it stands for may be reported where it stands.
+    // Problems of an alias are reported where it is used; problems of its target, at the target.
     const spot: Spot = { value: offset, ...(key !== undefined && { key }) };
     this.#spots.set(path.join('\0'), spot);
     if (isMap(target)) return this.#mapping(target, path);
@@ -317,7 +317,7 @@ export class Values {
   #scalar(value: unknown, path: Path, spot: Spot): JsonValue {
     if (typeof value === 'string') return this.#text(value, path, spot);
     if (typeof value === 'boolean' || value === null) return value;
-    // JSON has no -0: it would be another number after it was kept.
+    // JSON has no -0: it would become 0 when it is stored.
     if (typeof value === 'number' && Number.isFinite(value)) return value + 0;
     this.#report(spot.value, 'not a value that JSON knows', 'quote it', path);
     return null;
@@ -360,14 +360,14 @@ function offsetOf(node: unknown): number | undefined {
   return isNode(node) ? ((node as Node).range?.[0] ?? undefined) : undefined;
 }
 
-/** Variables by name; `process.env` fits. */
+/** Variables by name, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Interpolated {
   readonly text: string;
   /** Names that the environment does not have. */
   readonly missing: readonly string[];
-  /** Whether the text was a reference and nothing else. */
+  /** Whether the text was exactly one reference. */
   readonly isReference: boolean;
   /** Whether a variable's value is part of the text. */
   readonly isInterpolated: boolean;
@@ -375,7 +375,7 @@ interface Interpolated {
 
 const reference = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Replaces `${NAME}` in a text; `$${NAME}` stays, without its first dollar sign. */
+/** Replaces `${NAME}` in a text. `$${NAME}` becomes the text `${NAME}`. */
 function interpolate(text: string, environment: Environment): Interpolated {
   const missing: string[] = [];
   let count = 0;
