@@ -15,7 +15,8 @@ const maximumRepairs = 500;
 /**
  * Parses YAML as Python's parsers do: a quoted text, a `[list]` or a `{mapping}` can continue on lines
  * that are not indented further than their key. YAML 1.2 forbids this, but files written for Python rely on
- * it. Such lines are indented until the text can be parsed. A text with another error is parsed as it is written.
+ * it. Such lines are indented until the text can be parsed. A text with another error is parsed as it is
+ * written.
  */
 export function parseYaml(source: string): ParsedYaml {
   const written = parse(source);

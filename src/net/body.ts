@@ -133,7 +133,7 @@ class Client {
 export interface BodyLimits {
   /** Largest request body, in bytes. @default 10 MiB */
   readonly maxBodyBytes: number;
-  /** Longest time a body may take to arrive, in milliseconds. @default 30_000 */
+  /** Time limit for the arrival of a body, in milliseconds. @default 30_000 */
   readonly bodyTimeoutMs: number;
   /**
    * Bytes of unfinished request bodies that the process holds at one time, over all servers and
@@ -282,7 +282,7 @@ class Chunks {
   }
 }
 
-/** The client disconnected: not a failure of the server, whatever error the connection reports. */
+/** The error for a client that disconnected, which is not a failure of the server. */
 function aborted(cause?: Error): LegateError {
   return new LegateError('INVALID_REQUEST', 'the request was aborted', { cause });
 }

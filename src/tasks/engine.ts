@@ -101,7 +101,7 @@ export class Engine {
     return this.#settings.agent;
   }
 
-  /** Contexts that may have unfinished tasks at one time; 0 for no limit. */
+  /** Most contexts with unfinished tasks at one time; 0 for no limit. */
   get maxContexts(): number {
     return this.#settings.maxContexts;
   }

@@ -36,7 +36,7 @@ export interface OtlpOptions {
   readonly batchDelayMs?: number;
   /** Spans per batch. @default 512 */
   readonly batchSize?: number;
-  /** Spans that may be queued; further ones are dropped. @default 2_048 */
+  /** Most queued spans; further ones are dropped. @default 2_048 */
   readonly maxQueue?: number;
   /** Interval between two exports of metrics, in milliseconds. @default 60_000 */
   readonly metricsIntervalMs?: number;
