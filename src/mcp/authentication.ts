@@ -15,11 +15,11 @@ export type Authentication =
       readonly key: string;
       /** @default 'Authorization' */
       readonly headerName?: string;
-      /** With `{key}` in it. @default 'Bearer {key}' */
+      /** The value of the header, with `{key}` for the key. @default 'Bearer {key}' */
       readonly headerFormat?: string;
     }
   | { readonly kind: 'token'; readonly token: string }
-  /** Client credentials. */
+  /** OAuth 2 client credentials. */
   | {
       readonly kind: 'oauth';
       readonly clientId: string;
@@ -27,7 +27,7 @@ export type Authentication =
       readonly tokenUrl: string;
       readonly scope?: string | undefined;
       readonly audience?: string | undefined;
-      /** Seconds for a request for a token. @default 10 */
+      /** Timeout of a token request, in seconds. @default 10 */
       readonly timeout?: number | undefined;
     };
 
@@ -78,13 +78,16 @@ interface Token {
   readonly expiresAt: number;
 }
 
-/** A token this close to its end may expire on the way. */
+/** A token that expires this soon could expire before the server checks it. */
 const leewayMs = 60_000;
-/** Where the server does not say how long its tokens live. */
+/** The lifetime of a token whose response has no `expires_in`. */
 const assumedLifeMs = 300_000;
 const maxAnswerSize = 64 * 1024;
 
-/** OAuth 2 client credentials (RFC 6749, 4.4): one token at a time, fetched by one request. */
+/**
+ * OAuth 2 client credentials (RFC 6749, 4.4). Caches one token; concurrent callers share one token
+ * request.
+ */
 class TokenSource {
   readonly #options: ClientCredentials;
   readonly #url: URL;
@@ -103,7 +106,7 @@ class TokenSource {
     this.#clock = clock;
   }
 
-  /** `isRejected`: the token given last was refused. */
+  /** `isRejected`: the server rejected the last token. */
   async token({ isRejected = false } = {}): Promise<string> {
     if (isRejected) this.#token = undefined;
     const known = this.#token;
@@ -178,13 +181,13 @@ function fieldsOf(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The `error` of RFC 6749 is a word of a short list, and never a secret. */
+/** The `error` field of RFC 6749 is one of a few fixed codes, never a secret. */
 function errorIn(text: string): string {
   const { error } = fieldsOf(text);
   return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
 }
 
-/** Parses a URL that credentials may be sent to: https, or loopback. */
+/** Parses a URL that credentials can be sent to: https, or loopback. */
 export function requireSecureTransport(address: string, what: string): URL {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {

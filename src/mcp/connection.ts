@@ -12,7 +12,7 @@ export interface McpToolInfo {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** A hint of the server; not to be relied on for safety. */
+  /** A hint from the server; do not rely on it for safety. */
   readonly isReadOnly: boolean;
   readonly isIdempotent: boolean;
 }
@@ -21,7 +21,7 @@ export interface McpCallOptions {
   readonly signal?: AbortSignal;
   /** Sent as `_meta`. */
   readonly meta?: JsonObject;
-  /** Milliseconds. @default the server's for this tool */
+  /** Milliseconds. @default the timeout in the server's configuration */
   readonly timeoutMs?: number;
 }
 
@@ -36,15 +36,16 @@ const toolCalls = traced({
 const waits = { initialMs: 200, maximumMs: 5_000 };
 
 /**
- * A connection to an MCP server, made when it is first needed and made anew when it was lost.
+ * A connection to an MCP server. It connects on first use, and reconnects after the connection is lost.
  *
- * - **idle**: no connection. A call leads to **connecting**.
- * - **connecting**: tried `maxRetries` times with growing pauses; all callers wait for the same one.
- * - **connected**: a connection that closes leads back to **idle**.
- * - **closed**: by us, for good.
+ * - **idle**: no connection. A call starts **connecting**.
+ * - **connecting**: up to `maxRetries` retries with backoff; concurrent callers wait for the same
+ *   attempt.
+ * - **connected**: when the connection closes, the state returns to **idle**.
+ * - **closed**: `close` was called. Final.
  *
- * A call that could not be sent is retried over a new connection. A call that was sent and not
- * answered may have taken effect: it is retried only when the tool is read-only or idempotent.
+ * A call that could not be sent is retried over a new connection. A call that was sent but not answered
+ * may have taken effect: it is retried only if the tool is read-only or idempotent.
  */
 export class McpConnection implements AsyncDisposable {
   readonly name: string;
@@ -55,7 +56,7 @@ export class McpConnection implements AsyncDisposable {
   #connecting: Promise<Client> | undefined;
   #tools: { readonly at: number; readonly list: readonly McpToolInfo[] } | undefined;
   #isClosed = false;
-  /** The program exits when it is probed for its version: it is started again without the probe. */
+  /** The program exits on the version probe, so it is restarted without the probe. */
   #skipsProbe = false;
 
   constructor(config: McpServerConfig, clock: { now(): number } = Date) {
@@ -66,7 +67,7 @@ export class McpConnection implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** The server's tools; the list is kept for a while, and until the server says that it changed. */
+  /** The server's tools, cached for `listTtlMs` or until the server reports that the list has changed. */
   async tools(options: { readonly signal?: AbortSignal } = {}): Promise<readonly McpToolInfo[]> {
     const { listTtlMs = 60_000, maxTools = 512, connectTimeoutMs: timeout = 10_000 } = this.#config;
     const known = this.#tools;
@@ -107,7 +108,7 @@ export class McpConnection implements AsyncDisposable {
   ): Promise<McpToolResult> {
     const { callTimeoutMs = 60_000, toolTimeouts = {} } = this.#config;
     const { signal, timeoutMs } = options;
-    // Servers on standard input have no headers for the trace.
+    // The stdio transport has no headers for the trace context.
     const meta = { ...traceHeaders(), ...options.meta };
     const own = Object.hasOwn(toolTimeouts, tool.name) ? toolTimeouts[tool.name] : undefined;
     const timeout = timeoutMs ?? own ?? callTimeoutMs;
@@ -148,7 +149,7 @@ export class McpConnection implements AsyncDisposable {
     return this.close();
   }
 
-  /** Runs a request, and retries once over a new connection where that is safe. */
+  /** Runs a request, and retries it once over a new connection if that is safe. */
   async #attempt<T>(run: (client: Client) => Promise<T>, isRepeatable: boolean): Promise<T> {
     const sdk = await import('@modelcontextprotocol/client');
     const attempt = async (isLast: boolean): Promise<T> => {
@@ -240,7 +241,7 @@ export class McpConnection implements AsyncDisposable {
 
   #toError(error: unknown, code: Failure['code']): LegateError {
     if (error instanceof LegateError) return error;
-    // A failed request is only "fetch failed"; what led to it has the details.
+    // The message of a failed request is only "fetch failed"; the details are in its causes.
     const cause = causesOf(error).at(-1);
     const text = cause === undefined ? 'unknown failure' : errorMessage(cause).slice(0, 300);
     return new LegateError(code, `MCP server "${this.name}": ${text}`, { cause: error });
@@ -253,9 +254,9 @@ interface Failure {
   readonly code: 'REQUEST_TIMEOUT' | 'UNAUTHENTICATED' | 'PEER_UNREACHABLE' | 'PEER_INVALID';
   /** The connection is lost. */
   readonly isLost: boolean;
-  /** The server has not seen the request. */
+  /** The server has not received the request. */
   readonly isUnsent: boolean;
-  /** The server ended when it was probed for its version. */
+  /** The server process exited on the version probe. */
   readonly hasEndedAtProbe: boolean;
 }
 
@@ -263,7 +264,7 @@ function describeFailure(error: unknown, sdk: Sdk): Failure {
   const { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = sdk;
   const reason = error instanceof SdkError ? error.code : undefined;
   const status = error instanceof SdkHttpError ? error.status : undefined;
-  // A server that was restarted does not know our session, and says so before anything is done.
+  // A restarted server rejects the old session before it executes the request.
   const isForgotten = status === 404 || (status === 400 && /session/i.test(String(error)));
   const causes = causesOf(error);
   const isUnsent =
@@ -290,7 +291,7 @@ function isConnectionRefused(error: object): boolean {
   return 'code' in error && (error.code === 'ECONNREFUSED' || error.code === 'ENOTFOUND');
 }
 
-/** An error and what led to it. */
+/** An error and its causes, outermost first. */
 function causesOf(error: unknown): readonly object[] {
   const causes: object[] = [];
   for (let each = error; each instanceof Error && causes.length < 5; each = each.cause) {

@@ -6,10 +6,10 @@ import { type Logger, tracedFetch } from '../telemetry/index.ts';
 import { authenticationHeaders, requireSecureTransport } from './authentication.ts';
 import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
 
-/** Answers and messages beyond this are refused. */
+/** Maximum size of a message from a stdio server, in bytes. */
 const maxMessageSize = 16 * 1024 * 1024;
 
-/** A way to a server, ready to be connected. */
+/** Creates a transport to a server, not yet connected. */
 export type OpenTransport = () => Promise<Transport>;
 
 export function transportOf(config: McpServerConfig, logger: Logger): OpenTransport {
@@ -46,7 +46,7 @@ function parseUrl({ url, name }: McpHttpServer): URL {
   );
 }
 
-/** Adds credentials to requests to the server's own origin, and renews them once when refused. */
+/** Adds credentials to requests to the server's origin. After a 401, renews them and retries once. */
 function authenticated(
   fetch: typeof globalThis.fetch,
   provider: HeaderProvider,
@@ -77,7 +77,10 @@ function overStdio(config: McpStdioServer, logger: Logger): OpenTransport {
   return async () => {
     const { getDefaultEnvironment, StdioClientTransport } =
       await import('@modelcontextprotocol/client/stdio');
-    /** As such, and no more: the library asks a second process of its own class for the version. */
+    /**
+     * A subclass without changes: for instances of its own class, the SDK starts a second process for
+     * the version probe.
+     */
     class OneProcessTransport extends StdioClientTransport {}
     const transport = new OneProcessTransport({
       // `node` means the Node.js that runs this process: the first one on the PATH may be too old.
@@ -95,7 +98,7 @@ function overStdio(config: McpStdioServer, logger: Logger): OpenTransport {
 
 const maxLineLength = 1_000;
 
-/** Logs the standard error of the program, for operators. */
+/** Logs what the program writes to standard error, for operators. */
 function logErrors(transport: StdioClientTransport, name: string, logger: Logger): void {
   transport.stderr?.on('data', (bytes: Buffer) => {
     const text = bytes.toString('utf8').slice(0, maxLineLength).trimEnd();

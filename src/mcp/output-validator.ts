@@ -2,8 +2,8 @@ import type { JsonSchemaType, jsonSchemaValidator } from '@modelcontextprotocol/
 import { isJsonObject } from '../protocol/index.ts';
 
 /**
- * Checks what tools return against their output schema. Both come from the server, so the patterns
- * of the schema run in linear time and not in the validator's `RegExp`.
+ * Validates tool results against their output schema. The server controls both, so patterns run in
+ * linear time instead of in the validator's `RegExp`.
  */
 export async function outputValidator(): Promise<jsonSchemaValidator> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');

@@ -1,14 +1,14 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { isJsonObject, type JsonObject, type Part } from '../protocol/index.ts';
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface McpToolResult {
   readonly isError: boolean;
-  /** All of it, as parts. */
+  /** The whole content, as parts. */
   readonly parts: readonly Part[];
-  /** Its text, one block after the other. Beside `structured`, without what is not for users. */
+  /** The text blocks, joined by newlines. With `structured`, only the blocks that are for users. */
   readonly text: string;
-  /** For programs, where the tool gives such. */
+  /** The structured content, if the tool returned any. */
   readonly structured?: JsonObject;
 }
 

@@ -2,19 +2,19 @@ import type { Logger } from '../telemetry/index.ts';
 import type { Authentication } from './authentication.ts';
 
 interface McpServerBase {
-  /** For messages to people, and for prefixes. */
+  /** The name of the server in errors, logs and prefixes. */
   readonly name: string;
-  /** Milliseconds for making a connection. @default 10_000 */
+  /** Timeout of a connection attempt, in milliseconds. @default 10_000 */
   readonly connectTimeoutMs?: number;
-  /** Attempts after the first to make a connection. @default 3 */
+  /** Retries of a failed connection attempt. @default 3 */
   readonly maxRetries?: number;
-  /** Milliseconds for a call of a tool. @default 60_000 */
+  /** Timeout of a tool call, in milliseconds. @default 60_000 */
   readonly callTimeoutMs?: number;
-  /** Milliseconds for calls of single tools, by their names. */
+  /** Timeouts of individual tools, in milliseconds, by tool name. */
   readonly toolTimeouts?: Readonly<Record<string, number>>;
-  /** How long the list of tools is taken for current, in milliseconds. @default 60_000 */
+  /** How long the list of tools is cached, in milliseconds. @default 60_000 */
   readonly listTtlMs?: number;
-  /** Most tools that are taken from the server. @default 512 */
+  /** Maximum number of tools; a server with more is rejected. @default 512 */
   readonly maxTools?: number;
   /** Where log lines go. */
   readonly logger?: Logger;
@@ -32,15 +32,18 @@ export interface McpHttpServer extends McpServerBase {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** A server that is a program, connected by its standard input and output. */
+/** A server that runs as a child process, connected by standard input and output. */
 export interface McpStdioServer extends McpServerBase {
-  /** The program of a server over standard input and output. */
+  /** The program to start. */
   readonly command: string;
   /** Arguments of the program. */
   readonly args?: readonly string[];
-  /** Beside a few harmless variables, the program sees these only. */
+  /**
+   * The environment of the program. It gets these variables and a few harmless inherited ones, no
+   * others.
+   */
   readonly env?: Readonly<Record<string, string>>;
-  /** The directory that the program runs in. */
+  /** The working directory of the program. */
   readonly cwd?: string;
 }
 

@@ -4,11 +4,11 @@ import type { McpConnection, McpToolInfo } from './connection.ts';
 export interface McpSelection {
   /** Only these tools. @default all */
   readonly include?: readonly string[] | undefined;
-  /** Not these tools, even where `include` names them. @default none */
+  /** Tools to leave out, even if `include` names them. @default none */
   readonly exclude?: readonly string[] | undefined;
 }
 
-/** Some of a server's tools. A name that is included and not there is an error worth knowing. */
+/** Selects tools of a server. Throws if the server does not have an included tool. */
 export async function selectTools(
   connection: McpConnection,
   { include, exclude }: McpSelection,
@@ -27,7 +27,7 @@ export async function selectTools(
   return tools.filter((tool) => include.includes(tool.name) && isKept(tool));
 }
 
-/** What goes into `_meta` of each call: constants, and values that slots hold. */
+/** The `_meta` of calls: constants, and values of slots. */
 export interface MetaMap {
   readonly static?: JsonObject;
   readonly fromSlots?: readonly { readonly slot: string; readonly param: string }[];

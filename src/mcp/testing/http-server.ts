@@ -12,7 +12,7 @@ export interface HttpSample extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The sample server over HTTP. `guard` may refuse a request with a status. */
+/** The sample server over HTTP. `guard` can reject a request with a status. */
 export async function startHttpSample(
   options: {
     readonly port?: number;

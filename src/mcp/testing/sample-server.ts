@@ -1,7 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-/** A server with one tool for each thing that can happen to a call. For tests. */
+/** A server for tests, with one tool for each outcome of a call. */
 export function sampleServer(calls: Record<string, number> = {}): McpServer {
   const count = (name: string): void => {
     calls[name] = (calls[name] ?? 0) + 1;

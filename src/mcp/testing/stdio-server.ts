@@ -1,4 +1,4 @@
-/** The sample server as a program. Notes its start in the file `STARTS`, where there is one. */
+/** The sample server as a program. On start, it appends a line to the file `STARTS`, if set. */
 import { appendFileSync } from 'node:fs';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { sampleServer } from './sample-server.ts';

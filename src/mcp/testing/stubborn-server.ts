@@ -1,4 +1,4 @@
-/** A program of an older kind: it ends when the first thing it hears is not `initialize`. */
+/** A server of an older protocol: it exits if its first message is not `initialize`. */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
