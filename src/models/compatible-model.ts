@@ -10,26 +10,26 @@ import { timedOut } from './failure.ts';
 import type { ModelConfig } from './model-group.ts';
 import type { Endpoint } from './providers.ts';
 
-/** OpenAI's newer models refuse `max_tokens` by that name. */
+/** OpenAI's newer models reject `max_tokens` and expect `max_completion_tokens`. */
 const wantsCompletionTokens = /^(?:o\d|gpt-5)/;
 
 /**
- * One model behind an OpenAI-compatible endpoint. The adapter is loaded on the first call, so that a
- * project that never asks its model does not pay for it. Settings of the configuration hold where
- * the call gives none. The timeout is for the whole answer, or, when streaming, for each part of it.
+ * One model behind an OpenAI-compatible endpoint. The first call loads the adapter, so a project that
+ * never calls its model does not load it. Settings of a call override those of the configuration. The
+ * timeout limits the whole answer, or, when streaming, each part of it.
  */
 export class CompatibleModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
   readonly provider: string;
   readonly modelId: string;
-  /** What to check when the service refuses the key. */
+  /** What to check when the service rejects the key. */
   readonly keyHint: string | undefined;
   readonly supportedUrls = {};
   readonly supportsStructuredOutputs: boolean;
   readonly #config: ModelConfig;
   readonly #endpoint: Endpoint;
   readonly #fetch: typeof globalThis.fetch | undefined;
-  /** For one call, where the configuration has one. */
+  /** Timeout of one call, in milliseconds, if configured. */
   readonly timeoutMs: number | undefined;
   #loaded: Promise<LanguageModelV4> | undefined;
 
@@ -116,7 +116,7 @@ export class CompatibleModel implements LanguageModelV4 {
   }
 }
 
-/** Each part gives the next one its full time. */
+/** Restarts the deadline with each part. */
 function watched(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   deadline: Deadline,

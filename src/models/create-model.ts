@@ -10,17 +10,17 @@ import { resolveEndpoint } from './providers.ts';
 import { RoutedModel } from './routed-model.ts';
 
 /**
- * What models need besides their configuration.
+ * Options of models beside their configuration.
  * @example const options: CreateModelOptions = { environment: { OPENAI_API_KEY: await vault.read('openai') } };
  */
 export interface CreateModelOptions {
-  /** Where keys are looked up that the configuration does not name. @default process.env */
+  /** Where API keys are looked up that the configuration does not contain. @default process.env */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Makes the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
   /** The clock, in milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
-  /** From 0 up to 1, for the spread of waits. @default Math.random */
+  /** Returns a number in [0, 1), for the jitter of retries. @default Math.random */
   readonly random?: () => number;
   /** Where log lines go. */
   readonly logger?: Logger;
@@ -29,8 +29,8 @@ export interface CreateModelOptions {
 }
 
 /**
- * The model of one entry of `model_groups`: any endpoint that speaks chat completions. A group of
- * several models answers as one, in order or shuffled (`router.routing_strategy`).
+ * Creates the model of one entry of `model_groups`: any endpoint with a chat completions API. A group
+ * of several models acts as one model: it tries them in order or shuffled (`router.routing_strategy`).
  * Throws `CONFIGURATION_INVALID` for an unknown provider, a missing key or a bad URL; makes no request.
  * @example createModel({ id: 'local', models: [{ provider: 'ollama', model: 'qwen3' }] })
  */
@@ -78,7 +78,7 @@ export function modelFetch(
 }
 
 /**
- * All groups by id; an id that comes twice is an error.
+ * Creates the models of all groups, by id. Throws for a duplicate id.
  * @example const model = createModels(config.model_groups).get('commands');
  */
 export function createModels(
@@ -96,7 +96,7 @@ export function createModels(
   return models;
 }
 
-/** Strategies that need measurements we do not take spread the load evenly instead. */
+/** Legate takes no measurements, so strategies that need them are replaced by `simple-shuffle`. */
 function strategyOf(group: ModelGroup, logger: Logger): 'fallback' | 'simple-shuffle' {
   const strategy = group.router?.routing_strategy;
   if (strategy === undefined || strategy === 'fallback') return 'fallback';

@@ -31,14 +31,15 @@ export interface Embedder {
   ): Promise<readonly Float32Array[]>;
 }
 
-/** Most texts of one request. */
+/** Maximum number of texts in one request. */
 const batch = 64;
-/** Milliseconds of one request. */
+/** Timeout of one request, in milliseconds. */
 const timeoutMs = 60_000;
 
 /**
- * The embedding model of one entry of `model_groups`: the first of its models, behind any endpoint that
- * speaks OpenAI's `/embeddings`. Throws `CONFIGURATION_INVALID` as `createModel` does; makes no request.
+ * Creates the embedding model of one entry of `model_groups`: the first of its models, behind any
+ * endpoint with OpenAI's `/embeddings` API. Throws `CONFIGURATION_INVALID` as `createModel` does; makes
+ * no request.
  * @example
  * const embedder = createEmbedder({ id: 'e', models: [{ provider: 'openai', model: 'text-embedding-3-small' }] });
  * const [vector] = await embedder.embed(['What does a transfer cost?']);
@@ -68,8 +69,8 @@ export function createEmbedder(config: unknown, options: CreateModelOptions = {}
 }
 
 /**
- * An embedding model of the AI SDK as an embedder. Throws `CONFIGURATION_INVALID` for a specification
- * that is not supported.
+ * Wraps an embedding model of the AI SDK as an embedder. Throws `CONFIGURATION_INVALID` for a
+ * specification that is not supported.
  * @example const embedder = toEmbedder(openai.embeddingModel('text-embedding-3-small'));
  */
 export function toEmbedder(

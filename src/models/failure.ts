@@ -5,18 +5,18 @@ import { retryAfterMs } from '../time/index.ts';
 import { packageKeyHint } from './providers.ts';
 
 /**
- * What went wrong with a model call, and whether asking again can help.
+ * Why a model call failed, and whether a retry can succeed.
  * @example
  * const { error, isRetryable }: ModelFailure = describeModelFailure(thrown, 'gpt-5', Date.now());
  */
 export interface ModelFailure {
   readonly error: LegateError;
   readonly isRetryable: boolean;
-  /** Milliseconds that the service asked us to wait. */
+  /** The wait that the service requested, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
-/** The model that failed, and what to check when it refuses the key. */
+/** The model that failed, and what to check when it rejects the key. */
 interface FailedModel {
   readonly modelId: string;
   readonly provider?: string;
@@ -25,8 +25,8 @@ interface FailedModel {
 }
 
 /**
- * Any error of a model as ours. The text of the service is kept short and without the request,
- * which may hold what users said; keys never are part of either.
+ * Converts any error of a model call to a `LegateError`. The message of the service is shortened, and
+ * keys in it are masked. The request is left out, since it can contain messages of users.
  * @example
  * const { error } = describeModelFailure(thrown, 'gpt-5', Date.now());
  * console.error(error.code, error.message); // RATE_LIMITED model gpt-5 answered 429: ...
@@ -51,7 +51,7 @@ export function describeModelFailure(
     const error = new LegateError('UNAVAILABLE', `${named(asked)} failed: ${shorten(text)}`, {
       cause: thrown,
     });
-    // A connection that breaks during an answer shows as a TypeError of `fetch`.
+    // `fetch` reports a connection that breaks during an answer as a TypeError.
     return { error, isRetryable: thrown instanceof TypeError };
   }
   const askedMs = retryAfter(api, now);
@@ -61,17 +61,17 @@ export function describeModelFailure(
   });
   return {
     error,
-    // An account without credit stays without credit.
+    // A retry cannot succeed while the account has no credit.
     isRetryable: api.isRetryable && !/insufficient_quota/.test(api.responseBody ?? ''),
     ...(askedMs !== undefined && { retryAfterMs: askedMs }),
   };
 }
 
-/** In the words of the providers: each has its own, and a status that says too little. */
+/** Messages of providers for an overlong prompt. Each provider has its own, and the status is ambiguous. */
 const tooLong =
   /context[_ -]?(?:length|window|size)|(?:prompt|input|request)(?: token count)?(?: is)? too (?:long|large)|too many (?:input )?tokens|maximum (?:number of |allowed )?(?:input )?tokens|exceeds? the (?:maximum|available|model'?s?) (?:\w+ )?(?:context|tokens?)|input token count/i;
 
-/** Google answers 400 to a wrong key. */
+/** Google answers 400 to an invalid key. */
 const badKey = /api[ _-]?key (?:not valid|invalid|expired)|invalid api[ _-]?key/i;
 
 function codeOf(error: APICallError): ErrorCode {
@@ -85,8 +85,8 @@ function codeOf(error: APICallError): ErrorCode {
 }
 
 /**
- * What the service said. An adapter that does not know the form of its answer, as of a proxy in front of
- * it, has the name of the status only.
+ * The error message of the service. If the adapter cannot parse the error, for example that of a proxy,
+ * it reports only the name of the status, and the message is read from the body.
  */
 function wordsOf({ statusCode = 0, message, responseBody = '' }: APICallError): string {
   if (message !== '' && message !== STATUS_CODES[statusCode]) return message;
@@ -105,7 +105,7 @@ function toMessage(error: APICallError, model: FailedModel): string {
   const words = wordsOf(error);
   const why = shorten(words);
   if (statusCode === undefined) return `${named(model)} could not be reached: ${why}`;
-  // The status came before the connection broke, or before something that is not an answer.
+  // The service sent a success status, then the connection broke or the body was not a valid answer.
   if (statusCode < 300) return `${named(model)} broke off its answer: ${shorten(rootOf(error))}`;
   const answered = `${named(model)} answered ${statusCode}: ${why}`;
   const isRefused = statusCode === 401 || statusCode === 403 || badKey.test(words);
@@ -113,7 +113,10 @@ function toMessage(error: APICallError, model: FailedModel): string {
   return statusCode === 404 ? `${answered}; check the name of the model and the URL` : answered;
 }
 
-/** Adapters report what broke an answer only as a cause: "Failed to process successful response" says nothing. */
+/**
+ * The message of the root cause. The adapter's own message, "Failed to process successful response",
+ * gives no reason.
+ */
 function rootOf(error: Error): string {
   const { cause, message } = error;
   return cause instanceof Error && cause.message !== '' ? rootOf(cause) : message;
@@ -133,13 +136,13 @@ export function timedOut(model: FailedModel, timeoutMs: number): LegateError {
 
 function apiError(thrown: unknown): APICallError | undefined {
   if (APICallError.isInstance(thrown)) return thrown;
-  // The AI SDK reports its retries as an error around the last one.
+  // After its own retries, the AI SDK throws an error that wraps the last one.
   const isAround = thrown instanceof Error && 'lastError' in thrown;
   return isAround ? apiError(thrown.lastError) : undefined;
 }
 
 /**
- * Whether a model threw it, rather than the code around the model.
+ * Whether a model call threw the error, rather than the code around it.
  * @example if (!isModelError(error)) throw error;
  */
 export function isModelError(thrown: unknown): boolean {
@@ -154,7 +157,7 @@ function retryAfter(error: APICallError, now: number): number | undefined {
   return retryAfterMs(headers['retry-after'], now);
 }
 
-/** The words of an error of any form: error parts of streams may be strings or plain objects. */
+/** The message of an error in any form: error parts of streams can be strings or plain objects. */
 function messageIn(thrown: unknown): string | undefined {
   if (typeof thrown === 'string') return thrown;
   if (typeof thrown === 'object' && thrown !== null) {
@@ -164,7 +167,10 @@ function messageIn(thrown: unknown): string | undefined {
   return undefined;
 }
 
-/** A provider reported a failure during its answer: it is transient like a broken connection. */
+/**
+ * Converts a failure that the provider reported within its answer. It is transient, like a broken
+ * connection.
+ */
 export function failedMidway(thrown: unknown, model: FailedModel): unknown {
   if (thrown instanceof LegateError || apiError(thrown) !== undefined) return thrown;
   const message = `${named(model)} failed in its answer: ${shorten(messageIn(thrown) ?? 'unknown failure')}`;
@@ -173,7 +179,7 @@ export function failedMidway(thrown: unknown, model: FailedModel): unknown {
 }
 
 function shorten(text: string): string {
-  // Services quote keys in their complaints; keys are cut to their first characters.
+  // Services quote keys in error messages: keep only their first characters.
   const masked = text.replaceAll(
     /\b(?:(?:sk|pk|key)[-_]|Bearer |key (?=\S*\d))[\w.-]{8,}/g,
     (run) => `${run.slice(0, 6)}...`,

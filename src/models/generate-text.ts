@@ -33,40 +33,43 @@ export interface GenerateTextOptions extends Omit<
 > {
   /** One user message, or a whole prompt. */
   readonly prompt: string | LanguageModelV4Prompt;
-  /** Put before the prompt. */
+  /** The system message, added before the prompt. */
   readonly system?: string;
-  /** Milliseconds for the whole call, all attempts and waits included; 0 for no limit. @default 30_000 */
+  /**
+   * Timeout of the whole call with all attempts and waits, in milliseconds; 0 for no limit.
+   * @default 30_000
+   */
   readonly timeoutMs?: number;
-  /** Longest silence of a streamed answer, in milliseconds; 0 for no limit. @default 0 */
+  /** Longest time between two parts of a streamed answer, in milliseconds; 0 for no limit. @default 0 */
   readonly silenceMs?: number;
   /** Attempts after the first. @default 2 */
   readonly retries?: number;
   /** Aborts the call. */
   readonly signal?: AbortSignal;
-  /** Streams the answer, and is called with its text as it arrives. */
+  /** Streams the answer; called with its text as it arrives. */
   readonly onText?: OnText;
   /** Where log lines go. @default none */
   readonly logger?: Logger;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
-  /** In [0, 1), for the spread of waits. @default Math.random */
+  /** Returns a number in [0, 1), for the jitter of retries. @default Math.random */
   readonly random?: () => number;
   /** Waits between attempts. @default a timer */
   readonly sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /**
- * What a model answered, and at what cost.
+ * The answer of a model, and its token usage.
  * @example
  * const answer: GeneratedText = await generateText(model, { prompt: 'Tell me a tale' });
  * if (answer.finishReason === 'length') console.log(`cut after ${answer.usage.output} tokens`);
  */
 export interface GeneratedText {
-  /** All text of the answer, without thoughts. */
+  /** All text of the answer, without reasoning. */
   readonly text: string;
-  /** The answer's parts without thoughts; text parts are as the model wrote them. */
+  /** The parts of the answer, without reasoning. Text parts are unchanged. */
   readonly content: readonly LanguageModelV4Content[];
-  /** Thoughts that came as parts of their own. */
+  /** Reasoning that the provider sent in separate parts. */
   readonly reasoning: readonly LanguageModelV4Reasoning[];
   readonly toolCalls: readonly LanguageModelV4ToolCall[];
   readonly finishReason: LanguageModelV4FinishReason['unified'];
@@ -75,10 +78,10 @@ export interface GeneratedText {
 }
 
 /**
- * Tokens of one answer; 0 where the model did not report them.
+ * Tokens of one answer; 0 if the provider did not report them.
  * @example
  * const usage: TokenUsage = { input: 1_240, output: 85, cachedInput: 1_024, reasoning: 60 };
- * const fresh = usage.input - usage.cachedInput; // 216: what was cached counts as input too
+ * const fresh = usage.input - usage.cachedInput; // 216: `input` includes cached tokens
  */
 export interface TokenUsage {
   readonly input: number;
@@ -88,9 +91,9 @@ export interface TokenUsage {
 }
 
 /**
- * Calls a model. Retries transient failures (network, 408, 409, 429, 5xx) with exponential backoff,
- * or as `Retry-After` says, within one time budget. Rejects with a
- * `LegateError`, or with the signal's reason when it aborts.
+ * Calls a model. Retries transient failures (network, 408, 409, 429, 5xx) with exponential backoff, or
+ * after the time in `Retry-After`, within one time budget. Rejects with a `LegateError`, or with the
+ * signal's reason when it aborts.
  * @example const { text } = await generateText(model, { prompt: 'Say hello', timeoutMs: 5_000 })
  */
 export async function generateText(
@@ -115,13 +118,13 @@ export async function generateText(
   });
   const { signal } = budget;
   const call = {
-    // A setting that is not given must not hide the one of the model's configuration.
+    // An undefined setting must not override the one in the model's configuration.
     ...present(settings),
     prompt: toPrompt(prompt, system),
     abortSignal: signal,
   };
   const deadline = timeoutMs > 0 ? now() + timeoutMs : undefined;
-  // Awaited here: the time budget ends with this function.
+  // Awaited, since the time budget ends when this function returns.
   return await retryModel(
     model,
     { retries, signal, logger, now, random, sleep, deadline },
@@ -132,7 +135,7 @@ export async function generateText(
           : streamText(model, call, { signal, silenceMs, onText });
       const result = await until(asking, signal);
       const { unified, raw = 'no reason given' } = result.finishReason;
-      // Such as a call of a tool that the provider cannot read: another attempt may succeed.
+      // For example, the provider cannot parse a tool call: another attempt may succeed.
       if (unified === 'error')
         throw new LegateError('UNAVAILABLE', `model ${model.modelId} failed in its answer: ${raw}`);
       return toGeneratedText(result, attempt);

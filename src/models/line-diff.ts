@@ -1,13 +1,13 @@
 import * as util from 'node:util';
 
-/** Changed lines that are compared on each side at most; beyond it only the first of each are shown. */
+/** Maximum changed lines of each side. Beyond it, only the first lines of each side are shown. */
 const limit = 500;
 const shownBeyond = 10;
-/** Bun's `node:util` has none, and importing it by name would keep the package from loading there. */
+/** Bun's `node:util` has no `diff`, so a named import would fail when the package loads. */
 const hasDiff = 'diff' in util;
 const marks = { '0': '  ', '1': '- ', '-1': '+ ' } as const;
 
-/** A readable comparison: `-` what was expected, `+` what came, two lines around each change. */
+/** A readable diff: `-` expected, `+` actual, with two lines of context. */
 export function lineDiff(expected: string, actual: string): string {
   const before = expected.split('\n');
   const after = actual.split('\n');
@@ -36,7 +36,7 @@ export function lineDiff(expected: string, actual: string): string {
   ].join('\n');
 }
 
-/** Long stretches without a change become one line of dots. */
+/** Replaces long runs of unchanged lines by one line of dots. */
 function folded(lines: readonly string[]): string[] {
   const isNear = (index: number): boolean =>
     lines.slice(Math.max(0, index - 2), index + 3).some((line) => !line.startsWith('  '));

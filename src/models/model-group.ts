@@ -2,31 +2,31 @@ import { z } from 'zod';
 import { isJsonObject, LegateError } from '../protocol/index.ts';
 
 /**
- * One model of a group, in the words of `model_groups` in endpoints.yml. Values are resolved:
- * whether a secret came from `${VARIABLE}` was checked when the file was read.
+ * One model of a group, with the keys of `model_groups` in endpoints.yml. Values are resolved: the
+ * reader of the file checks that a secret comes from `${VARIABLE}`.
  */
 const modelConfig = z.looseObject({
   provider: z.string().min(1),
-  /** Azure may leave it out and name a `deployment`. */
+  /** Optional for Azure with a `deployment`. */
   model: z.string().min(1).optional(),
-  /** Base URL of the endpoint, up to but without `/chat/completions`. */
+  /** Base URL of the endpoint, without `/chat/completions`. */
   api_base: z.string().optional(),
   api_key: z.string().optional(),
   api_version: z.string().optional(),
   deployment: z.string().optional(),
   temperature: z.number().min(0).optional(),
   top_p: z.number().optional(),
-  /** Seconds for one call. */
+  /** Timeout of one call, in seconds. */
   timeout: z.number().positive().optional(),
-  /** Another name of `timeout`, which wins. */
+  /** Alias of `timeout`, which takes precedence. */
   request_timeout: z.number().positive().optional(),
   max_tokens: z.int().positive().optional(),
   max_completion_tokens: z.int().positive().optional(),
   reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
   seed: z.int().optional(),
-  /** Whether the endpoint understands JSON schemas as response format. */
+  /** Whether the endpoint supports JSON schemas as response format. */
   structured_output: z.boolean().optional(),
-  /** Files of certificates for its endpoint. */
+  /** Certificate files for the endpoint. */
   tls: z
     .strictObject({
       ca: z.string().optional(),
@@ -36,7 +36,7 @@ const modelConfig = z.looseObject({
     })
     .optional(),
   extra_headers: z.record(z.string(), z.string()).optional(),
-  /** Added to each request as it is. */
+  /** Added to the body of each request unchanged. */
   extra_body: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -56,21 +56,21 @@ const modelGroup = z.looseObject({
 
 /** One model of a group, as endpoints.yml describes it. */
 export type ModelConfig = z.infer<typeof modelConfig>;
-/** Models that stand in for each other, as endpoints.yml describes them. */
+/** Interchangeable models, as endpoints.yml describes them. */
 export type ModelGroup = z.infer<typeof modelGroup>;
 
-/** Keys that other engines read and that change nothing here; not worth a warning. */
+/** Keys of other engines that have no effect here. They cause no warning. */
 const silentKeys = new Set(['use_chat_completions_endpoint', 'num_retries', 'api_type']);
 
-/** What is wrong with a model of a group. */
+/** A configuration error in a model of a group. */
 export interface ModelMistake {
   readonly path: readonly (string | number)[];
-  /** Shows the value, unless it may be a secret. */
+  /** Contains the value, unless it can be a secret. */
   readonly reason: string;
 }
 
 /**
- * The first mistake of each key of a model.
+ * The configuration errors of a model, the first of each key.
  * @example modelMistakes({ provider: 'openai', timeout: 0 })[0]?.path // ['timeout']
  */
 export function modelMistakes(value: unknown): readonly ModelMistake[] {
@@ -108,7 +108,7 @@ export function readModelGroup(value: unknown): ModelGroup {
   );
 }
 
-/** Keys of a group's models that nothing reads, for one warning. */
+/** Unknown keys of a group's models, for one warning. */
 export function unknownKeys(group: ModelGroup): string[] {
   const known = new Set([...Object.keys(modelConfig.shape), ...silentKeys]);
   const found = group.models.flatMap((model) => Object.keys(model));

@@ -13,9 +13,9 @@ const numbers = [
   'max_completion_tokens',
   'seed',
 ];
-/** Keys without which a model can't be called as it is meant; the defaults of the others count. */
+/** Keys that have no default. An invalid value of another key is reported and replaced by the default. */
 const essential = new Set(['provider', 'model', 'deployment', 'api_base', 'api_key', 'tls']);
-/** Earlier names of keys. */
+/** Deprecated names of keys. */
 const renamed: Readonly<Record<string, string>> = {
   type: 'provider',
   _type: 'provider',
@@ -27,9 +27,9 @@ const renamed: Readonly<Record<string, string>> = {
 
 /** The groups of `model_groups:`. */
 export interface ModelGroups {
-  /** By id, as models are made from them. */
+  /** By id, in the form that `createModel` takes. */
   readonly groups: ReadonlyMap<string, JsonObject>;
-  /** Ids of groups whose provider can't be asked. */
+  /** Ids of groups without a supported provider. */
   readonly unsupported: ReadonlySet<string>;
 }
 
@@ -73,12 +73,12 @@ export function readModel(section: Section | undefined): JsonObject | undefined 
   const model: Record<string, JsonValue> = {};
   for (const [key, { value }] of section.entries()) {
     const name = renamed[key] ?? key;
-    // Today's name wins over an earlier one.
+    // The current name takes precedence over a deprecated one.
     if (value !== null && (name === key || !section.has(name))) model[name] = value;
   }
   model['provider'] ??= model['deployment'] === undefined ? 'openai' : 'azure';
   for (const key of secrets) section.secret(key);
-  // Reports what is wrong with it; the value itself is checked where the model is made.
+  // Only reports problems here: `createModel` validates the value.
   section.mapping('tls', readClientTls);
   for (const key of numbers) {
     const number = section.number(key);

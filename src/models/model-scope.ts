@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
-/** Stands between agents and their models: `owner` names the agent, `load` gives its own model. */
+/** Provides agents with models: `owner` names the agent, `load` loads the agent's own model. */
 export type ModelScope = (
   owner: string,
   load: () => Promise<LanguageModelV4>,
@@ -10,7 +10,7 @@ export type ModelScope = (
 const scopes = new AsyncLocalStorage<ModelScope>();
 
 /**
- * Runs work whose agents get their models from a scope, to record, replay or replace them.
+ * Runs work whose agents get their models from a scope, which can record, replay or replace them.
  * @example
  * const replaced = scriptedModel(['Hello!']);
  * await inModelScope(async () => replaced, () => new Runner({ agent }).run({ message: 'hi' }));

@@ -47,7 +47,10 @@ export function toLanguageModel(model: AnyLanguageModel): LanguageModelV4 {
   );
 }
 
-/** A model of specification v2 or v3. Their prompts differ from v4 in files, their answers in usage. */
+/**
+ * A model of specification v2 or v3. It differs from v4 in the files of prompts and the usage of
+ * answers.
+ */
 class OlderModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
   readonly provider: string;
@@ -93,7 +96,7 @@ class OlderModel implements LanguageModelV4 {
   }
 }
 
-/** Options that both older versions understand. */
+/** The options that both older versions support. */
 function toOlderCall(
   options: LanguageModelV4CallOptions,
 ): LanguageModelV2CallOptions & LanguageModelV3CallOptions {
@@ -162,7 +165,7 @@ function toOutput(
 function toContent(
   part: LanguageModelV2Content | LanguageModelV3Content,
 ): readonly LanguageModelV4Content[] {
-  // The results of tools that the provider ran itself are in its text.
+  // The text of the answer contains the results of tools that the provider executed.
   if (part.type === 'tool-result' || part.type === 'tool-approval-request') return [];
   return part.type === 'file' ? [toNewerFile(part)] : [part];
 }
@@ -200,7 +203,7 @@ function toFinishReason(
   reason: LanguageModelV2FinishReason | LanguageModelV3FinishReason,
 ): LanguageModelV3FinishReason {
   if (typeof reason !== 'string') return reason;
-  // Adapters of v2 say `unknown` where the provider gave no reason; v3 and v4 leave `raw` out.
+  // Adapters of v2 report `unknown` if the provider gave no reason; v3 and v4 leave `raw` out.
   if (reason === 'unknown') return { unified: 'other', raw: undefined };
   return { unified: reason, raw: reason };
 }

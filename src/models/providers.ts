@@ -2,20 +2,20 @@ import { invalidConfiguration } from '../protocol/index.ts';
 import type { ModelConfig } from './model-group.ts';
 
 interface Provider {
-  /** Where the service is; providers without one need `api_base`. */
+  /** The default base URL; providers without one need `api_base`. */
   readonly baseUrl?: string;
-  /** The environment variables that hold its URL when the configuration names none. */
+  /** Environment variables of the base URL, read if the configuration has none. */
   readonly baseVariables?: readonly string[];
-  /** The environment variable that holds the key when the configuration names none. */
+  /** The environment variable of the key, read if the configuration has none. */
   readonly keyVariable?: string;
-  /** An earlier name of that variable. */
+  /** A deprecated name of that variable. */
   readonly earlierKeyVariable?: string;
-  /** Whether a call without a key is pointless; or the hosts of which that is true. */
+  /** Whether calls need a key, or which hosts need one. */
   readonly needsKey?: boolean | RegExp;
   readonly structuredOutput?: boolean;
 }
 
-/** Services that speak the chat completions protocol, by the names that projects use for them. */
+/** Services with a chat completions API, by the provider names that projects use. */
 const providers: ReadonlyMap<string, Provider> = new Map(
   Object.entries<Provider>({
     openai: {
@@ -33,7 +33,7 @@ const providers: ReadonlyMap<string, Provider> = new Map(
     },
     ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
     'self-hosted': {},
-    // Rasa's own models, at the api_base that projects name: its servers want a licence, others don't.
+    // Models of Rasa, at the api_base of the project: only Rasa's own servers need a license.
     rasa: {
       keyVariable: 'RASA_LICENSE',
       earlierKeyVariable: 'RASA_PRO_LICENSE',
@@ -93,7 +93,10 @@ const providers: ReadonlyMap<string, Provider> = new Map(
   }),
 );
 
-/** Where the packages of the AI SDK read keys, if not where this one does; by `provider` of their models. */
+/**
+ * Environment variables of the keys of AI SDK packages, where they differ from `providers`; by the
+ * `provider` of their models.
+ */
 const packageKeys: Readonly<Record<string, string>> = {
   google: 'GOOGLE_GENERATIVE_AI_API_KEY',
   'azure-openai': 'AZURE_API_KEY',
@@ -105,12 +108,12 @@ const packageKeys: Readonly<Record<string, string>> = {
 };
 
 /**
- * What to check when the service refuses the key of a model that a package made; undefined for a provider
- * that nothing is known of. `provider` is the model's, such as `openai.responses`.
+ * What to check when the service rejects the key of a model from an AI SDK package; undefined for an
+ * unknown provider. `provider` is the model's, such as `openai.responses`.
  * @example packageKeyHint('anthropic.messages') // 'check ANTHROPIC_API_KEY in the environment, or ...'
  */
 export function packageKeyHint(provider: string): string | undefined {
-  // Vertex takes no key but the credentials of Google Cloud.
+  // Vertex uses the credentials of Google Cloud, not a key.
   if (provider.startsWith('google.vertex'))
     return 'check the credentials of Google Cloud: gcloud auth application-default login';
   const name = provider.split('.', 1)[0] ?? '';
@@ -130,7 +133,7 @@ export function isProvider(name: string, apiBase: unknown): boolean {
 }
 
 /**
- * Where a model is and how to ask it.
+ * The endpoint of a model, and how to call it.
  * @example
  * const endpoint: Endpoint = {
  *   baseUrl: 'http://127.0.0.1:11434/v1',
@@ -143,7 +146,7 @@ export interface Endpoint {
   readonly baseUrl: string;
   readonly modelId: string;
   readonly apiKey?: string;
-  /** What to check when the service refuses the key. */
+  /** What to check when the service rejects the key. */
   readonly keyHint?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly queryParameters?: Readonly<Record<string, string>>;
@@ -159,7 +162,7 @@ export function resolveEndpoint(
   where: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Endpoint {
-  // Behind an api_base there is a compatible server, whatever the provider is called.
+  // Any provider name with an api_base means a compatible server.
   const provider =
     providers.get(config.provider) ?? (config.api_base === undefined ? undefined : {});
   if (provider === undefined) {
@@ -215,7 +218,7 @@ function keyHintOf(config: ModelConfig, { keyVariable }: Provider, where: string
   return `check ${keyVariable} in the environment, or set api_key of ${where}`;
 }
 
-/** Azure names a deployment in the path, the version in the query and the key in its own header. */
+/** Azure expects the deployment in the path, the version in the query and the key in its own header. */
 function azureEndpoint(
   { apiKey, ...endpoint }: Endpoint,
   deployment: string,
@@ -236,7 +239,7 @@ function azureEndpoint(
   };
 }
 
-/** Of the entry, of the environment, or the provider's own. */
+/** The base URL from the entry, else from the environment, else the default of the provider. */
 function baseOf(
   config: ModelConfig,
   { baseVariables = [], baseUrl }: Provider,
@@ -254,7 +257,7 @@ function baseOf(
   );
 }
 
-/** `what`: where the URL stands. */
+/** `what`: the source of the URL. */
 function checkUrl(given: string, what: string): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {

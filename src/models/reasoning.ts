@@ -7,9 +7,9 @@ const anyTag = new RegExp(`<(/?)(${tagNames.join('|')})>`, 'gi');
 const maxTagLength = '</reasoning>'.length;
 
 /**
- * The text without thoughts. A thought that never closes reaches to the end; a closing tag without
- * an opening one ends a thought that started before the text (some servers swallow the opening).
- * Linear in the length of the text.
+ * Removes reasoning from a text. A tag that is never closed extends to the end. A closing tag without
+ * an opening one ends reasoning that started before the text: some servers drop the opening tag. Linear
+ * in the length of the text.
  * @example stripReasoning('<think>hm</think>Yes.') // 'Yes.'
  */
 export function stripReasoning(text: string): string {
@@ -35,15 +35,15 @@ export function stripReasoning(text: string): string {
 
 /** Removes reasoning from streamed text. */
 export interface ReasoningFilter {
-  /** What may be shown of all that has arrived and was not shown yet. */
+  /** Returns the text that can be shown after this delta. */
   push(delta: string): string;
-  /** What was held back at the end. */
+  /** Returns the text that was held back. */
   end(): string;
 }
 
 /**
- * A filter for one stream. It holds back at most the length of a tag. A closing tag without an
- * opening cannot be undone here: what was passed on stays.
+ * A filter for one stream. It holds back at most the length of a tag. It does not handle a closing tag
+ * without an opening one: the text before it has already been passed on.
  */
 export function createReasoningFilter(): ReasoningFilter {
   let held = '';

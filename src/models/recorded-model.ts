@@ -13,24 +13,28 @@ import { lineDiff } from './line-diff.ts';
 import { offersStructuredOutput } from './routed-model.ts';
 
 /**
- * `record` asks and writes, `replay` only reads, `auto` replays when the file is there.
+ * `record` calls the model and writes its answers, `replay` only reads, `auto` replays if the file
+ * exists.
  * @example const mode: RecordingMode = process.env['RECORD'] === '1' ? 'record' : 'replay';
  */
 export type RecordingMode = 'record' | 'replay' | 'auto';
 
 /**
- * Where answers are recorded, and when the model itself is asked.
+ * Options of a recorded model.
  * @example const options: RecordedModelOptions = { ignore: [/\d{4}-\d{2}-\d{2}/, /Order [A-Z]-\d+/] };
  */
 export interface RecordedModelOptions {
-  /** Text that differs each time, such as the date: compared and kept as `<...>`. */
+  /**
+   * Text that differs between runs, such as the date: replaced by `<...>` before it is compared and
+   * stored.
+   */
   readonly ignore?: readonly RegExp[];
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 const entry = z.object({
   kind: z.enum(['generate', 'stream']),
-  /** The request, one line for each line of its text. */
+  /** The request as lines of text. */
   request: z.array(z.string()).readonly(),
   result: z.custom<LanguageModelV4GenerateResult>(isObject).exactOptional(),
   parts: z.array(z.custom<LanguageModelV4StreamPart>(isObject)).exactOptional(),
@@ -40,10 +44,10 @@ const recording = z.object({ version: z.literal(1), entries: z.array(entry).read
 
 /**
  * Records the answers of a model to a file, and replays them. Recording starts a new file and writes
- * each answer as it arrives; replaying makes no request and looks up answers by the whole request (the nth equal
- * request gets the nth answer, or the last one when there are fewer). A request that was never
- * recorded has drifted: it fails, and the message shows how it differs from the nearest recorded one.
- * Headers and raw bodies are never written.
+ * each answer as it arrives. Replaying makes no request and finds answers by the whole request: the nth
+ * equal request gets the nth answer, or the last one if there are fewer. A request that was never
+ * recorded fails; the error shows how it differs from the nearest recorded one. Headers and raw bodies
+ * are never written.
  * @example recordedModel(model, 'test/recordings/transfer.json', 'auto')
  */
 export function recordedModel(
@@ -95,7 +99,7 @@ export function recordedModel(
   return model;
 }
 
-/** The HTTP request and response around an answer hold headers, and so perhaps keys. */
+/** Drops the HTTP request and response: their headers can contain keys. */
 function withoutTransport(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
   const { content, finishReason, usage, warnings, structuredOutputText } = answer;
   return {
@@ -118,7 +122,7 @@ function streamOf(
   });
 }
 
-/** The file and what was used of it. Writes are one after the other, each whole or not at all. */
+/** The file, and how often each answer was replayed. Writes are sequential and atomic. */
 class Recorder {
   readonly #file: string;
   readonly #ignore: readonly RegExp[];
@@ -158,7 +162,7 @@ class Recorder {
 
   #drift(entries: readonly Entry[], request: readonly string[]): LegateError {
     const lines = new Set(request);
-    // A longer request shares more lines: what it has beside them counts against it.
+    // A longer request shares more lines, so lines that it does not share count against it.
     const likeness = (entry: Entry): number =>
       entry.request.reduce((sum, line) => sum + (lines.has(line) ? 1 : -1), 0);
     const nearest = entries.toSorted((a, b) => likeness(b) - likeness(a))[0];
@@ -183,9 +187,9 @@ class Recorder {
     throw invalidConfiguration(`${this.#file}: not a recording of version 1`);
   }
 
-  /** The request as lines, without what does not shape the answer. */
+  /** The request as lines, without options that do not affect the answer. */
   render(call: LanguageModelV4CallOptions): string[] {
-    // What is undefined is not written.
+    // JSON omits undefined values.
     const settings = {
       ...call,
       abortSignal: undefined,

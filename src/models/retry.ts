@@ -3,7 +3,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { counter, type Logger, traced } from '../telemetry/index.ts';
 import { describeModelFailure } from './failure.ts';
 
-/** How often a model is asked again, and for how long. */
+/** Limits of the retries of a model call. */
 export interface ModelRetryOptions {
   /** Attempts after the first. */
   readonly retries: number;
@@ -11,9 +11,9 @@ export interface ModelRetryOptions {
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** In [0, 1), for the spread of waits. */
+  /** Returns a number in [0, 1), for the jitter of waits. */
   readonly random: () => number;
-  /** When the call must be over, in milliseconds since 1970. @default no wait is longer than 60 s */
+  /** Deadline of the call, in milliseconds since 1970. @default none; no wait is longer than 60 s */
   readonly deadline?: number | undefined;
   /** @default a timer */
   readonly sleep?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined;
@@ -32,13 +32,13 @@ const operations = {
 const tokens = counter('legate.model.tokens');
 
 const policy = { initialMs: 250, maximumMs: 8_000 };
-/** Without a deadline: a service that asks for a longer wait counts as unavailable. */
+/** Without a deadline, a call fails if the service requests a longer wait. */
 const maxRetryAfterMs = 60_000;
 
 /**
  * Calls a model with retries: transient failures (network, 408, 409, 429, 5xx) are retried with
- * exponential backoff, or as `Retry-After` says. Counts as one call in metrics and traces. Rejects
- * with a `LegateError`, or with the signal's reason when it aborts.
+ * exponential backoff, or after the time in `Retry-After`. Counts as one call in metrics and traces.
+ * Rejects with a `LegateError`, or with the signal's reason when it aborts.
  */
 export async function retryModel<
   Answer extends {
@@ -77,7 +77,7 @@ export async function retryModel<
   );
 }
 
-/** Names of the GenAI semantic conventions for providers that the AI SDK calls otherwise. */
+/** Provider names of the GenAI semantic conventions, where those of the AI SDK differ. */
 const providerNames: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   'azure-openai': 'azure.ai.openai',
@@ -88,7 +88,7 @@ const providerNames: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-/** `openai.chat` is `openai`. */
+/** Returns `openai` for `openai.chat`. */
 function providerName(provider: string): string {
   const name = provider.split('.', 1)[0] ?? provider;
   return providerNames[name] ?? name;

@@ -33,9 +33,8 @@ interface Member {
 /**
  * Routes calls to a group of models. `allowedFails` consecutive failures put a member in cooldown for
  * `cooldownMs`; a successful call ends the cooldown. A call tries the available members, in the order
- * of the group or shuffled, then the members in cooldown, until one answers. An abort of the caller
- * ends the call at once and does not count as a failure. A stream fails over only before its first
- * part.
+ * of the group or shuffled, then the members in cooldown, until one answers. If the caller aborts, the
+ * call ends at once and does not count as a failure. A stream fails over only before its first part.
  */
 export class RoutedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
@@ -43,7 +42,7 @@ export class RoutedModel implements LanguageModelV4 {
   readonly modelId: string;
   readonly supportedUrls = {};
   readonly supportsStructuredOutputs: boolean;
-  /** The longest of its models'. */
+  /** The longest timeout of its models, in milliseconds. */
   readonly timeoutMs: number | undefined;
   readonly #members: readonly Member[];
   readonly #options: Required<RoutedModelOptions>;
@@ -122,7 +121,7 @@ export class RoutedModel implements LanguageModelV4 {
 }
 
 /**
- * Milliseconds that a model's configuration allows for one call; undefined if not configured.
+ * The configured timeout of one call, in milliseconds; undefined if not configured.
  * @example const timeoutMs = timeoutOf(model) ?? 7_000;
  */
 export function timeoutOf(model: LanguageModelV4): number | undefined {
@@ -130,7 +129,7 @@ export function timeoutOf(model: LanguageModelV4): number | undefined {
 }
 
 /**
- * Whether a model takes a JSON schema as response format.
+ * Whether a model supports a JSON schema as response format.
  * @example if (offersStructuredOutput(model)) call.responseFormat = schema;
  */
 export function offersStructuredOutput(model: LanguageModelV4): boolean {

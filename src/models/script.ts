@@ -1,26 +1,26 @@
 import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
 
 /**
- * What a scripted model answers: text alone, or everything that can happen to a real one.
+ * A reply of a script: text, or any outcome that a real model can have.
  * @example const replies: readonly ScriptedReply[] = ['start flow transfer_money', { hang: true }];
  */
 export type ScriptedReply = string | ScriptedAnswer;
 
 /**
- * One answer of a script, with all that can be said of it.
+ * One reply of a script, with all its options.
  * @example const busy: ScriptedAnswer = { error: { status: 429, headers: { 'retry-after': '2' } } };
  */
 export interface ScriptedAnswer {
   readonly text?: string;
-  /** Thoughts, sent as a reasoning part of their own. */
+  /** Reasoning, sent in a separate part. */
   readonly reasoning?: string;
   readonly toolCalls?: readonly ScriptedToolCall[];
   readonly usage?: { readonly input: number; readonly output: number };
-  /** @default 'stop', or 'tool_calls' when there are some */
+  /** @default 'stop', or 'tool_calls' if there are tool calls */
   readonly finishReason?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
-  /** Milliseconds before anything is answered. */
+  /** Delay before the answer, in milliseconds. */
   readonly delayMs?: number;
-  /** Milliseconds between the chunks of a stream. */
+  /** Delay between the chunks of a stream, in milliseconds. */
   readonly chunkDelayMs?: number;
   /** Answers with an HTTP error instead. */
   readonly error?: {
@@ -32,12 +32,12 @@ export interface ScriptedAnswer {
   readonly hang?: boolean;
   /** Breaks the connection before the answer or during it. */
   readonly disconnect?: 'before' | 'midway';
-  /** Sends this as the body, with status 200, whatever it is. */
+  /** Sends this text unchanged as the body, with status 200. */
   readonly rawBody?: string;
 }
 
 /**
- * A call of a tool that a script makes.
+ * A tool call in a reply of a script.
  * @example
  * const call: ScriptedToolCall = { name: 'find_order', input: { number: 'A-17' } };
  * const model = scriptedModel([{ toolCalls: [call] }, 'It is on its way.']);
@@ -50,7 +50,7 @@ export interface ScriptedToolCall {
 }
 
 /**
- * What a scripted model was asked, whichever way the question came.
+ * A request to a scripted model, in the same form from code and over HTTP.
  * @example const isOffered = (request: ScriptedRequest, tool: string) => request.tools.includes(tool);
  */
 export interface ScriptedRequest {
@@ -61,13 +61,13 @@ export interface ScriptedRequest {
   readonly promptText: string;
   readonly tools: readonly string[];
   readonly isStream: boolean;
-  /** The schema asked for, if any. */
+  /** The requested response schema, if any. */
   readonly responseSchema: JsonObject | undefined;
 }
 
 /**
- * The replies in the order of the calls, or a function that chooses one. A script that has run out
- * fails the call: a test that asks more often than it says is wrong.
+ * The replies in the order of the calls, or a function that chooses one. A call beyond the last reply
+ * fails, so that a test notices unexpected calls.
  * @example
  * const script: Script = ({ lastUserText }, index) =>
  *   index === 0 ? { error: { status: 503 } } : `You said: ${lastUserText}`;
@@ -76,7 +76,7 @@ export type Script =
   | readonly ScriptedReply[]
   | ((request: ScriptedRequest, index: number) => ScriptedReply | Promise<ScriptedReply>);
 
-/** Plays a script and remembers what it was asked. */
+/** Replays a script and records the requests. */
 export class ScriptPlayer {
   readonly requests: ScriptedRequest[] = [];
   readonly #script: Script;
@@ -102,7 +102,7 @@ export class ScriptPlayer {
 }
 
 /**
- * A script that answers by the text of the last user message: the first matching rule wins.
+ * A script that selects the reply by the text of the last user message: the first matching rule wins.
  * @example scriptedModel(whenAsked([[/balance/, 'start flow check_balance']], 'hello'))
  */
 export function whenAsked(

@@ -5,27 +5,27 @@ import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
 import { answerFromScript } from './scripted-wire.ts';
 
 /**
- * A model that answers from a script, and remembers what it was asked.
+ * A model that answers from a script and records its requests.
  * @example
  * const model: ScriptedModel = scriptedModel(['Hello, Ada!']);
  * await generateText(model, { prompt: 'I am Ada' });
  * console.log(model.requests[0]?.lastUserText); // 'I am Ada'
  */
 export interface ScriptedModel extends LanguageModelV4 {
-  /** Whether it takes a JSON schema as response format. */
+  /** Whether the model supports a JSON schema as response format. */
   readonly supportsStructuredOutputs: boolean;
-  /** What it was asked so far, oldest first. */
+  /** The requests so far, oldest first. */
   readonly requests: readonly ScriptedRequest[];
 }
 
 /**
- * What a scripted model says of itself.
+ * Options of a scripted model.
  * @example const options: ScriptedModelOptions = { modelId: 'gpt-4o', structuredOutput: true };
  */
 export interface ScriptedModelOptions {
   /** The name of the model. @default 'scripted' */
   readonly modelId?: string;
-  /** Whether the model takes a JSON schema as response format. @default false */
+  /** Whether the model supports a JSON schema as response format. @default false */
   readonly structuredOutput?: boolean;
 }
 

@@ -22,13 +22,13 @@ export type EmbeddingScript = (
 ) => readonly (readonly number[])[] | { readonly status: number; readonly message?: string };
 
 /**
- * What such a server asks for, and says of itself.
+ * Options of a scripted model server.
  * @example const options: ScriptedModelServerOptions = { apiKey: 'key-of-the-test', models: ['qwen3'] };
  */
 export interface ScriptedModelServerOptions {
-  /** When given, calls without it as bearer token are answered 401. */
+  /** If set, calls without it as bearer token get status 401. */
   readonly apiKey?: string;
-  /** Shown by `GET /v1/models`. @default ['scripted'] */
+  /** Returned by `GET /v1/models`. @default ['scripted'] */
   readonly models?: readonly string[];
   /** The address that the server listens on. @default '127.0.0.1' */
   readonly host?: string;
@@ -50,7 +50,7 @@ const optionNames: OptionNames<ScriptedModelServerOptions> = {
 };
 
 /**
- * What arrived over HTTP, beside what a script sees of it.
+ * The parts of an HTTP request that the script does not get.
  * @example const temperatureOf = ({ body }: ReceivedCall) => body['temperature'];
  */
 export interface ReceivedCall {
@@ -71,15 +71,15 @@ export interface ScriptedModelServer extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly ScriptedRequest[];
   readonly calls: readonly ReceivedCall[];
-  /** Calls whose client left before the answer was whole. */
+  /** Calls whose client disconnected before the answer was complete. */
   readonly abandoned: () => number;
   close(): Promise<void>;
 }
 
 /**
- * A real OpenAI-compatible endpoint, on loopback by default, that answers from a script: chat completions whole
- * and streamed, tool calls, usage, errors, delays, silence and broken connections; with `embed`,
- * embeddings as well. For tests that need the same HTTP path as production.
+ * A real OpenAI-compatible endpoint, on loopback by default, that answers from a script: chat
+ * completions, complete or streamed, tool calls, usage, errors, delays, silence and broken connections;
+ * with `embed`, embeddings as well. For tests that need the same HTTP path as production.
  * @example await using server = await startScriptedModelServer(['start flow transfer_money'])
  */
 export async function startScriptedModelServer(
@@ -122,7 +122,7 @@ export async function startScriptedModelServer(
   const handle = toNodeHandler(answer, maxBodyBytes);
   const server = createServer((request, outgoing) => {
     handle(request, outgoing).catch((error: unknown) => {
-      // A connection that the script breaks ends without an answer.
+      // If the script breaks the connection, it closes without a response.
       if (outgoing.headersSent || !(error instanceof LegateError)) outgoing.destroy();
       else outgoing.writeHead(500).end(error.message);
     });

@@ -48,8 +48,8 @@ function toRequest({
 }
 
 /**
- * Answers a chat completions request from a script, as a service would. Rejects as `fetch` does
- * where the connection breaks or the caller leaves.
+ * Answers a chat completions request from a script, as a service does. Rejects like `fetch` if the
+ * connection breaks or the caller aborts.
  */
 export async function answerFromScript(
   player: ScriptPlayer,
@@ -188,7 +188,7 @@ function envelope({ model }: ChatRequest, object: string): JsonObject {
   return { id: 'chatcmpl-scripted', object, created: 0, model };
 }
 
-/** Chunks as a model would stream them: words with the space before them. */
+/** Splits text as a model streams it: words with the space before them. */
 function chunks(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
@@ -197,7 +197,7 @@ function finishReasonOf({ finishReason, toolCalls: calls = [] }: ScriptedAnswer)
   return finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
 }
 
-/** Four characters to a token, near enough for a model that does not exist. */
+/** Estimates four characters per token. */
 function wireUsage(
   { text = '', toolCalls: calls = [], usage }: ScriptedAnswer,
   asked: ScriptedRequest,

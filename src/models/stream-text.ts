@@ -12,8 +12,8 @@ import { failedMidway, named } from './failure.ts';
 import { createReasoningFilter, stripReasoning } from './reasoning.ts';
 
 /**
- * Called with text as it arrives; the stream is read on when it resolves. `isStart`: an answer
- * starts, and the text before it is void.
+ * Called with text as it arrives; the stream is read further when it resolves. `isStart`: an answer
+ * starts, and replaces all earlier text.
  * @example
  * let shown = '';
  * const onText: OnText = (text, isStart) => {
@@ -23,8 +23,8 @@ import { createReasoningFilter, stripReasoning } from './reasoning.ts';
 export type OnText = (text: string, isStart: boolean) => void | Promise<void>;
 
 /**
- * Streams one answer and returns it whole. Text is passed on without reasoning; the text of one turn
- * of the event loop is one batch.
+ * Streams one answer and returns the whole answer. Removes reasoning from the streamed text. Text that
+ * arrives in one event loop iteration is passed on as one batch.
  */
 export async function streamText(
   model: LanguageModelV4,
@@ -56,7 +56,7 @@ export async function streamText(
     batch.add(answer.end());
     await batch.flush();
     const result = answer.result();
-    // A closing tag may mark earlier text as reasoning: then the text is sent again from its start.
+    // A closing tag can mark earlier text as reasoning: then the text is sent again from its start.
     const text = stripReasoning(answer.text);
     if (text !== '' && text !== batch.text) await onText(text, true);
     return result;
@@ -66,21 +66,21 @@ export async function streamText(
   }
 }
 
-/** Batches text: flushes at the end of each turn of the event loop in which some arrived. */
+/** Batches text: flushes at the end of each event loop iteration in which text arrived. */
 class TextBatch {
   readonly #onText: OnText;
   #waiting = '';
   #due: NodeJS.Immediate | undefined;
   /** All text that was passed on. */
   text = '';
-  /** Resolves when the consumer has taken the last batch. */
+  /** Resolves when the consumer has accepted the last batch. */
   flushed: void | Promise<void> | undefined;
 
   constructor(onText: OnText) {
     this.#onText = onText;
   }
 
-  /** An answer starts with its first visible character. */
+  /** Removes white space from the start of the answer. */
   add(text: string): void {
     this.#waiting += this.text === '' && this.#waiting === '' ? text.trimStart() : text;
     if (this.#waiting === '') return;
@@ -90,7 +90,7 @@ class TextBatch {
     });
   }
 
-  /** Space waits for the text after it: an answer ends with its last visible character, too. */
+  /** Holds white space back until text follows, so that the answer does not end with it. */
   flush(): void | Promise<void> {
     const text = this.#waiting.trimEnd();
     if (text === '') return undefined;
@@ -105,21 +105,21 @@ class TextBatch {
   }
 }
 
-/** The parts of a stream, put together. */
+/** Assembles an answer from the parts of its stream. */
 class StreamedAnswer {
   readonly #model: Pick<LanguageModelV4, 'modelId' | 'provider'>;
   readonly #filter = createReasoningFilter();
   readonly #reasoning = new Map<string, LanguageModelV4Reasoning>();
   readonly #content: LanguageModelV4Content[] = [];
   #end: Pick<LanguageModelV4GenerateResult, 'finishReason' | 'usage'> | undefined;
-  /** As the model wrote it, with thoughts in tags. */
+  /** The text of the model, with reasoning in tags. */
   text = '';
 
   constructor(model: Pick<LanguageModelV4, 'modelId' | 'provider'>) {
     this.#model = model;
   }
 
-  /** Returns the text that may be shown. */
+  /** Returns the text that can be shown. */
   add(part: LanguageModelV4StreamPart): string {
     switch (part.type) {
       case 'text-delta':
@@ -152,13 +152,13 @@ class StreamedAnswer {
     }
   }
 
-  /** Returns the text that was held back because it might have become a tag. */
+  /** Returns the text that was held back as a possible tag. */
   end(): string {
     return this.#filter.end();
   }
 
   result(): LanguageModelV4GenerateResult {
-    // Adapters make up a finish where the provider closed the stream without one.
+    // Adapters add a finish part if the provider closed the stream without one.
     const { unified, raw } = this.#end?.finishReason ?? {};
     const isMadeUp = unified === 'interrupted' || (unified === 'other' && raw === undefined);
     if (this.#end === undefined || isMadeUp) {
