@@ -13,8 +13,8 @@ import type { Steps } from './steps/step-log.ts';
 import type { TurnPeers } from './turn-peers.ts';
 
 /**
- * Anything that can take a turn. Every transport, the runner, `agentTool` and a flow's `call:` step
- * drive an agent through this interface and no other.
+ * Handles turns. Transports, the runner, `agentTool` and the `call:` steps of flows drive an agent
+ * through this interface only.
  * @example
  * const clock: Agent = {
  *   name: 'clock',
@@ -26,29 +26,32 @@ import type { TurnPeers } from './turn-peers.ts';
  * };
  */
 export interface Agent<Output = unknown> {
-  /** Never set: the type of `output` in results, where the agent has a schema for it. */
+  /** Never set: carries the type of `output` in results, if the agent has a schema for it. */
   readonly outputType?: Output;
-  /** Never changes: its tasks are stored under it. */
+  /** The unique name. It must not change, since tasks are stored under it. */
   readonly name: string;
   /** Shown in the card in place of the name. @default the name */
   readonly title?: string;
-  /** Its name in metrics and traces. @default the name */
+  /** The name in metrics and traces. @default the name */
   readonly label?: string;
   /** What the agent does: shown in its card, and to models that may call it. */
   readonly description: string;
   readonly skills: readonly AgentSkill[];
-  /** Media types understood, for the card and for admission. @default ['text/plain', 'application/json'] */
+  /**
+   * Supported input media types, for the card and for admission.
+   * @default ['text/plain', 'application/json']
+   */
   readonly inputModes?: readonly string[];
-  /** Media types produced, for the card. @default ['text/plain', 'application/json'] */
+  /** Output media types, for the card. @default ['text/plain', 'application/json'] */
   readonly outputModes?: readonly string[];
   /**
-   * What runs one turn at a time: the whole conversation (`context`, the default), or only the
-   * turns of one task (`task`), for agents that keep no conversation state.
+   * The scope in which turns run one at a time: the whole conversation (`context`, the default), or one
+   * task (`task`), for agents that keep no conversation state.
    */
   readonly serialise?: 'context' | 'task';
   /**
-   * `message` says that the agent may answer with a plain message and no task; its callers then
-   * learn nothing before its first event. An undeclared message becomes a completed task.
+   * With `message`, the agent can answer with a plain message and no task; its callers receive nothing
+   * before its first event. An agent with `task` that answers with a message completes the task.
    * @default 'task'
    */
   readonly replies?: 'task' | 'message';
@@ -60,29 +63,30 @@ export interface Agent<Output = unknown> {
    */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
-   * A new task in a context takes over from the context's older input-required task, which stays so with
-   * one last status that names its successor (`superseded_by`): for agents whose conversation has one
-   * state. @default false
+   * Whether a new task in a context supersedes the context's older input-required task. The older task
+   * keeps its state and gets one last status that names its successor (`superseded_by`). For agents
+   * whose conversation has one state. @default false
    */
   readonly supersedes?: boolean;
   /** Typed calls that are queued in the agent's conversations (`Engine.command`). @default none */
   readonly commands?: readonly CommandHandler[];
   /**
-   * Learns what the agent says of itself (`title`, `description`, `skills`) where that comes from
-   * elsewhere. Called before a card is made of it and before a model is offered it. Never rejects.
+   * Fetches `title`, `description` and `skills` if they come from elsewhere. Called before the card is
+   * built and before a model is offered the agent. Never rejects.
    */
   prepare?(signal?: AbortSignal): Promise<void>;
   /**
-   * Why the agent can take no turn at present, such as a broker that is away; undefined while it can. New
-   * messages are refused with `UNAVAILABLE` (503) meanwhile, and tasks stay readable. @default undefined
+   * Returns why the agent is unavailable, such as a lost connection to the broker; undefined while it
+   * is available. While it is unavailable, new messages are rejected with `UNAVAILABLE` (503), and
+   * tasks stay readable. @default undefined
    */
   unavailable?(): string | undefined;
-  /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
+  /** The consumer pulls events, which gives backpressure. `return()` cancels the turn. */
   take(turn: Turn): AsyncIterable<TurnEvent>;
   /**
-   * A task was cancelled while no turn of it ran, or after the process of its turn died (`attempt` is
-   * then more than 1, and the journal is that turn's). Whatever the agent returns is saved with the
-   * cancellation: the context state without the abandoned work, and parts to explain it.
+   * Called when a task was cancelled while no turn of it ran, or after the process of its turn died
+   * (then `attempt` is more than 1, and the journal is that turn's). The result is saved with the
+   * cancellation: the context state without the abandoned work, and parts that explain it.
    */
   abandon?(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined>;
 }
@@ -96,7 +100,7 @@ export interface Caller {
   readonly tenant: string;
   /** Empty for anonymous callers. */
   readonly subject: string;
-  /** How the identity was established: `anonymous`, `jwt`, `api-key`, `mtls`, ... */
+  /** The authentication method: `anonymous`, `jwt`, `api-key`, `mtls`, ... */
   readonly method: string;
   readonly displayName?: string;
   readonly scopes?: readonly string[];
@@ -118,31 +122,34 @@ export interface Turn {
   /** Metadata of the request (the message has its own). */
   readonly metadata: JsonObject;
   readonly acceptedOutputModes: readonly string[];
-  /** URIs of the extensions that the caller asked for and the agent declares. */
+  /** URIs of the extensions that the caller requested and the agent declares. */
   readonly extensions: readonly string[];
   /** Whether this message continues an interrupted task. */
   readonly isContinuation: boolean;
-  /** 1, and more when the turn runs again after its process died. */
+  /** 1 for the first run; more when the turn runs again after its process died. */
   readonly attempt: number;
-  /** Earlier messages of this task, oldest first, without the present one. */
+  /** Earlier messages of this task, oldest first, without the current one. */
   history(): Promise<readonly Message[]>;
   readonly state: ContextState;
-  /** Values that outlive the turn, by scope. */
+  /** Values by scope, most of which outlive the turn. */
   readonly session: Session;
-  /** Other agents: those of `peers:` in endpoints.yml. */
+  /** The agents of `peers:` in endpoints.yml. */
   readonly peers: TurnPeers;
-  /** The journal of a turn that may run again after its process died; absent where it never does. */
+  /**
+   * The journal of a turn that can run again after its process died; absent if the turn never runs
+   * again.
+   */
   readonly journal?: Journal | undefined;
-  /** Where the agent notes its steps; absent where they are not recorded. */
+  /** Records the steps of the agent; absent if steps are not recorded. */
   readonly steps?: Steps | undefined;
-  /** Aborts on cancel, timeout and shutdown; `reason` says which. */
+  /** Aborts on cancellation, timeout and shutdown; `reason` is the cause. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * What an agent keeps of a conversation, saved in the transaction that ends the turn.
+ * The state that an agent keeps of a conversation, saved in the transaction that ends the turn.
  * @example
  * async function cityOf(state: ContextState) {
  *   const value = await state.load();
@@ -150,14 +157,14 @@ export interface Turn {
  * }
  */
 export interface ContextState {
-  /** The value saved last, or undefined in a new conversation. */
+  /** The last saved value, or undefined in a new conversation. */
   load(): Promise<JsonObject | undefined>;
-  /** Entries appended in former turns, oldest first. */
+  /** Entries appended in earlier turns, oldest first. */
   log(options?: { readonly last?: number }): Promise<readonly JsonObject[]>;
 }
 
 /**
- * How a turn changes what is kept of its conversation.
+ * The changes of a turn to the state of its conversation.
  * @example
  * const context: ContextPatch = { value: { city: 'Bern' }, log: [{ asked: 'forecast' }] };
  * yield completed('Sunny, 24 degrees.', { context });
@@ -165,17 +172,17 @@ export interface ContextState {
 export interface ContextPatch {
   /** Replaces the saved value; keep it bounded. */
   readonly value?: JsonObject;
-  /** Appended to the context's log; costs the same however long the log is. */
+  /** Appended to the context's log. The cost does not depend on the length of the log. */
   readonly log?: readonly JsonObject[];
   /** Records to be written in the same transaction. */
   readonly records?: readonly RecordWrite[];
 }
 
 /**
- * Named values beside the agent's own context state. The prefix of a key is its scope: `app:` is
- * shared by all callers of the agent, `user:` belongs to the caller (to the conversation where the
- * caller is anonymous), `temp:` ends with the turn, and every other key belongs to the conversation.
- * Changes are visible at once to all agents of the turn, and are saved when the turn ends.
+ * Named values beside the agent's own context state. The prefix of a key is its scope: `app:` is shared
+ * by all callers of the agent, `user:` belongs to the caller (for anonymous callers, to the
+ * conversation), `temp:` ends with the turn, and every other key belongs to the conversation. Changes
+ * are visible at once to all agents of the turn, and are saved when the turn ends.
  * @example
  * async function countVisit(session: Session) {
  *   const visits = Number((await session.get('user:visits')) ?? 0);
@@ -186,7 +193,7 @@ export interface Session {
   get(key: string): Promise<JsonValue | undefined>;
   set(key: string, value: JsonValue): void;
   delete(key: string): void;
-  /** All values that are set, by their full keys. */
+  /** All values, by their full keys. */
   entries(): Promise<ReadonlyMap<string, JsonValue>>;
 }
 
@@ -200,13 +207,13 @@ export interface Session {
  */
 export interface Journal {
   read(key: string): Promise<JsonValue | undefined>;
-  /** Writes a value unless the key has one. False: it has, perhaps from an earlier attempt. */
+  /** Writes a value unless the key exists. Returns false if it does, perhaps from an earlier attempt. */
   claim(key: string, value: JsonValue): Promise<boolean>;
   write(key: string, value: JsonValue): Promise<void>;
 }
 
 /**
- * The current time; replaceable in tests.
+ * Returns the current time; tests can replace it.
  * @example const noon: Clock = { now: () => Date.UTC(2026, 0, 1, 12) };
  */
 export interface Clock {
@@ -223,11 +230,11 @@ export interface Clock {
  * }
  */
 export type TurnEvent =
-  /** A whole artifact, made or replaced. */
+  /** A whole artifact, created or replaced. */
   Artifact | ArtifactChunk | Working | Reply | TurnEnd;
 
 /**
- * A piece of an artifact.
+ * A chunk of an artifact.
  * @example
  * const ending: ArtifactChunk = {
  *   kind: 'chunk',
@@ -239,9 +246,9 @@ export type TurnEvent =
 export interface ArtifactChunk {
   readonly kind: 'chunk';
   readonly artifact: Artifact;
-  /** Extends the artifact of that id instead of replacing it. */
+  /** Extends the artifact with that id instead of replacing it. */
   readonly append: boolean;
-  /** Closes the artifact. */
+  /** Completes the artifact. */
   readonly lastChunk: boolean;
 }
 
@@ -279,7 +286,7 @@ export type EndKind =
   | 'canceled';
 
 /**
- * Ends the turn. A turn that ends without one is completed.
+ * Ends the turn. A turn without an end event completes.
  * @example const end: TurnEnd = { kind: 'rejected', parts: [text('Orders are taken from 9 to 17 only.')] };
  */
 export interface TurnEnd {
@@ -289,7 +296,7 @@ export interface TurnEnd {
   readonly metadata?: JsonObject;
   readonly context?: ContextPatch;
   /**
-   * Why the turn failed: a `LegateError` (code, cause) where a model or a remote agent did. For
+   * Why the turn failed: a `LegateError` (code, cause) if a model or a remote agent failed. For
    * programs that run the agent themselves; never stored or sent.
    */
   readonly error?: unknown;

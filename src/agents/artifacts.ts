@@ -6,7 +6,7 @@ import { jsonObject, part } from './stored.ts';
 import { type Tool, tool } from './tools/tool.ts';
 
 /**
- * Whose artifacts they are.
+ * The owner of the artifacts.
  * @example const scope: ArtifactScope = { agent: 'clerk', caller: turn.caller, sessionId: turn.contextId };
  */
 export interface ArtifactScope {
@@ -16,14 +16,14 @@ export interface ArtifactScope {
 }
 
 /**
- * An artifact as it is kept, with its version.
+ * A stored artifact, with its version.
  * @example
  * const title = ({ name, version, createdAt }: StoredArtifact) =>
  *   `${name}, version ${version} of ${new Date(createdAt).toDateString()}`;
  */
 export interface StoredArtifact {
   readonly name: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly version: number;
   readonly parts: readonly Part[];
   readonly metadata?: JsonObject;
@@ -91,7 +91,7 @@ export class Artifacts {
     return latest;
   }
 
-  /** The newest version, or the one asked for. */
+  /** Returns the latest version, or the requested one. */
   async load(
     scope: ArtifactScope,
     name: string,
@@ -103,7 +103,7 @@ export class Artifacts {
     return (await this.#versions.get(keys.version(wanted)))?.value;
   }
 
-  /** The names of the session's artifacts and of the user's, in order. */
+  /** The names of the artifacts of the session and of the user, sorted. */
   async list(scope: ArtifactScope): Promise<readonly string[]> {
     const names: string[] = [];
     for (const prefix of [prefixOf(scope, ''), prefixOf(scope, 'user:')]) {
@@ -121,7 +121,7 @@ export class Artifacts {
     return found;
   }
 
-  /** Deletes all versions. False: there was none. */
+  /** Deletes all versions. Returns false if there were none. */
   async delete(scope: ArtifactScope, name: string): Promise<boolean> {
     const keys = keysOf(scope, name);
     const versions = await this.versions(scope, name);

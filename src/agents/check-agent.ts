@@ -1,6 +1,9 @@
 import { invalidConfiguration } from '../protocol/index.ts';
 
-/** Refuses what is not an agent: a function, a promise of an agent, an agent of another framework. */
+/**
+ * Throws for values that are not agents, such as a function, a promise of an agent, or an agent of
+ * another framework.
+ */
 export function checkAgent(owner: string, given: unknown): void {
   const problem = problemOf(given);
   if (problem !== undefined) throw invalidConfiguration(`${owner}: ${problem}`);

@@ -3,35 +3,38 @@ import type { ContextState, Journal, Turn } from './agent.ts';
 import type { Steps } from './steps/step-log.ts';
 
 export interface ChildTurnOptions {
-  /** Unique among the children: names the child's part of the log and of the journal. */
+  /** Unique among the children: identifies the child's part of the log and of the journal. */
   readonly name: string;
-  /** For a child that may take several turns within one of its parent's. @default name */
+  /**
+   * The name in the journal, for a child with several turns within one turn of its parent.
+   * @default name
+   */
   readonly journalName?: string;
   /** @default the parent's */
   readonly message?: Message;
-  /** What was saved for the child. */
+  /** The saved state of the child. */
   readonly value: JsonObject | undefined;
-  /** What the child logged earlier in this very turn. @default [] */
+  /** Entries that the child logged earlier in this turn. @default [] */
   readonly pendingLog?: readonly JsonObject[];
   /** @default the parent's */
   readonly isContinuation?: boolean;
   /**
-   * Whether the child takes part in the parent's conversation or has a log of its own.
+   * Whether the child shares the parent's conversation, instead of having its own log.
    * @default false
    */
   readonly sharesConversation?: boolean;
   /** @default the parent's */
   readonly signal?: AbortSignal | undefined;
-  /** Of the step that runs the child. @default the parent's */
+  /** The steps of the step that runs the child. @default the parent's */
   readonly steps?: Steps | undefined;
 }
 
-/** Filtering a shared log must not cost more with its length. */
+/** Bounds the cost of filtering a shared log. */
 const maxLogEntries = 500;
 
 /**
- * A turn as one agent gives it to another: the same task, caller and session, but its own message,
- * its own saved value, and its own part of log and journal.
+ * The turn that one agent passes to another: the same task, caller and session, but with its own
+ * message, saved value, and part of log and journal.
  */
 export function childTurn(parent: Turn, options: ChildTurnOptions): Turn {
   const { name, journalName = name, message, isContinuation, signal } = options;

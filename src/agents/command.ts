@@ -1,14 +1,14 @@
 import type { Caller, Clock, ContextPatch, ContextState } from './agent.ts';
 import type { Logger } from '../telemetry/index.ts';
 
-/** Reads a value that comes from the store or from an untyped caller; a zod schema is one. */
+/** Decodes a value from the store or from an untyped caller; zod schemas implement it. */
 interface Decoder<T> {
   parse(value: unknown): T;
 }
 
 /**
- * A typed call that is queued with the turns of a conversation, like a message, but makes no task. Its
- * input and its result are JSON: another replica may run it.
+ * A typed call that is queued with the turns of a conversation, like a message, but creates no task.
+ * Its input and its result are JSON, since another replica can run it.
  * @example
  * import { z } from 'zod';
  * const forget: AgentCommand<{ since: number }, number> = {
@@ -24,16 +24,16 @@ export interface AgentCommand<Input, Result, Progress = never> {
   readonly result: Decoder<Result>;
   /** Progress that the agent reports while it runs. */
   readonly progress?: Decoder<Progress>;
-  /** Whether it answers open questions of the conversation, as a message does. @default false */
+  /** Whether it supersedes open questions of the conversation, as a message does. @default false */
   readonly supersedes?: boolean;
 }
 
 /**
- * A command while it runs.
+ * A running command.
  * @example const countOf = async (turn: CommandTurn) => Number((await turn.state.load())?.['count'] ?? 0);
  */
 export interface CommandTurn {
-  /** The id of this command, unique among all. */
+  /** The id of the command, unique among all commands. */
   readonly id: string;
   readonly contextId: string;
   readonly caller: Caller;
@@ -42,7 +42,7 @@ export interface CommandTurn {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Reports progress to the caller. Lost when the caller waits in another process. */
+  /** Reports progress to the caller. Progress is lost if the caller waits in another process. */
   report(progress: unknown): void;
 }
 

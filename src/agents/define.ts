@@ -15,7 +15,7 @@ import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './
 import { isEnd } from './turn-output.ts';
 
 /**
- * What an agent is, besides what it does.
+ * Properties of an agent, without its function.
  * @example
  * const options: AgentOptions = {
  *   name: 'weather',
@@ -56,14 +56,14 @@ type Generated =
   | (Iterable<Emitted, Emitted | void, undefined> & object);
 
 /**
- * What an agent does in a turn: a generator of events and text, or a function that returns its answer.
- * Text is appended to the artifact `answer`.
+ * The function of an agent: a generator of events and text, or a function that returns its answer. Text
+ * is appended to the artifact `answer`.
  * @example const greet: AgentFunction = async (turn) => `Hello, ${textOf(turn.message)}!`;
  */
 export type AgentFunction = (turn: Turn) => Generated | Promise<Emitted | void> | Emitted | void;
 
 /**
- * An agent from a function.
+ * Creates an agent from a function.
  * @example
  * const greeter = agent({ name: 'greeter' }, async (turn) => `Hello, ${textOf(turn.message)}!`);
  * const counter = agent({ name: 'counter' }, async function* () {
@@ -72,7 +72,7 @@ export type AgentFunction = (turn: Turn) => Generated | Promise<Emitted | void> 
  * });
  */
 export function agent(options: AgentOptions, run: AgentFunction): Agent {
-  // Another agent may be given as options, to wrap it.
+  // The options can be another agent, to wrap it.
   const names = { ...agentOptionNames, take: true, abandon: true, prepare: true } as const;
   if (typeof options === 'function' || typeof run !== 'function') throw misplaced;
   checkOptions(ownerOf('agent', options), options, names, ['name']);
@@ -91,8 +91,8 @@ export function agent(options: AgentOptions, run: AgentFunction): Agent {
 }
 
 /**
- * The events of a turn, within which `runChild` may run other agents. One generator: each event that
- * passes through another one costs several promises.
+ * The events of a turn, within which `runChild` can run other agents. A single generator, since every
+ * further one costs several promises for each event.
  */
 async function* eventsOf(
   { name, run, children }: { name: string; run: AgentFunction; children: Children },
@@ -131,7 +131,7 @@ async function* eventsOf(
   if (!hasEnded && frame.scope !== undefined) yield await frame.end({ kind: 'completed' });
 }
 
-/** What a function gives; what it returns comes last. */
+/** The values that a function yields, followed by its return value. */
 type Values =
   | AsyncIterator<Emitted, Emitted | void, undefined>
   | Iterator<Emitted, Emitted | void, undefined>;
@@ -143,7 +143,7 @@ function valuesOf(result: ReturnType<AgentFunction>): Values {
     : result[Symbol.iterator]();
 }
 
-/** TypeScript knows it; programs in JavaScript, and values of type `any`, may be anything. */
+/** TypeScript guarantees it, but programs in JavaScript and values of type `any` can be anything. */
 function isEvent(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return 'kind' in value || ('artifactId' in value && 'parts' in value);
@@ -159,14 +159,14 @@ function notAnEvent(name: string, value: unknown): LegateError {
   );
 }
 
-/** The turn that a function passed a peer's question on in, which runs again. */
+/** The turn in which the function passed on a peer's question, to run it again with the answer. */
 async function replayed(turn: Turn): Promise<Turn> {
   const found = await turn.peers.replayed(turn);
   shareFrame(turn, found);
   return found;
 }
 
-/** Whether a function is a generator; text is iterable too, but is an answer. */
+/** Whether the function is a generator. Text is iterable too, but is an answer. */
 function isIterable(result: ReturnType<AgentFunction>): result is Generated {
   if (typeof result !== 'object' || result === null) return false;
   return Symbol.asyncIterator in result || Symbol.iterator in result;
@@ -184,8 +184,8 @@ export function working(content?: Content, metadata?: JsonObject): Working {
 }
 
 /**
- * A chunk of an artifact: the first creates it, `append` extends it, `last` closes it. Without `append`, a
- * chunk replaces what came before.
+ * Creates a chunk of an artifact: the first creates the artifact, `append` extends it, `last` completes
+ * it. Without `append`, a chunk replaces earlier content.
  * @example yield chunk('answer', 'Hel'); yield chunk('answer', 'lo', { append: true, last: true });
  */
 export function chunk(
@@ -216,7 +216,7 @@ function ending(kind: TurnEnd['kind']) {
 }
 
 /**
- * Ends the turn; for asking back, `inputRequired('Which account?')`.
+ * Ends the turn; to ask the caller, use `inputRequired('Which account?')`.
  * @example yield completed('All done.');
  */
 export function completed(content?: Content, rest: EndOptions = {}): TurnEnd {
@@ -225,12 +225,12 @@ export function completed(content?: Content, rest: EndOptions = {}): TurnEnd {
     : ending('completed')(content, rest);
 }
 /**
- * Ends the turn with a question; the next message with the same task answers it.
+ * Ends the turn with a question; the next message of the task answers it.
  * @example yield inputRequired('For which day?');
  */
 export const inputRequired = ending('input-required');
 /**
- * Ends the turn: the caller must authenticate first.
+ * Ends the turn: the caller must authenticate before it continues.
  * @example yield authRequired('Please sign in at https://example.com/login');
  */
 export const authRequired = ending('auth-required');
@@ -240,12 +240,12 @@ export const authRequired = ending('auth-required');
  */
 export const rejected = ending('rejected');
 /**
- * Ends the turn: it failed.
+ * Ends the turn as failed.
  * @example yield failed('The printer is out of paper.');
  */
 export const failed = ending('failed');
 /**
- * Ends the turn: it was cancelled.
+ * Ends the turn as cancelled.
  * @example yield canceled('You changed your mind.');
  */
 export function canceled(content?: Content, rest: EndOptions = {}): TurnEnd {
@@ -253,7 +253,7 @@ export function canceled(content?: Content, rest: EndOptions = {}): TurnEnd {
 }
 
 /**
- * A plain message instead of a task, for agents with `replies: 'message'`.
+ * Creates a plain message instead of a task, for agents with `replies: 'message'`.
  * @example yield reply('Hello!');
  */
 export function reply(content: Content, metadata?: JsonObject): TurnEvent {

@@ -6,14 +6,14 @@ import { isEnd, type TurnOutput, type ProgressEvent } from './turn-output.ts';
 
 /**
  * Runs a turn of one agent on behalf of another: yields its progress and returns its end. A plain
- * message counts as completed, and so does a missing end. An agent that throws ends as failed, and
- * its caller continues; an aborted turn throws. `output` collects what the agent said.
+ * message and a missing end count as completed. If the agent throws, the end is failed, and the caller
+ * continues; if the turn is aborted, this throws. `output` accumulates the output of the agent.
  */
 export async function* drive(
   agent: Agent,
   turn: Turn,
   output: TurnOutput | undefined,
-  /** The turn has a span of its own. @default false */
+  /** Whether the turn has its own span. @default false */
   { isTraced = false } = {},
 ): AsyncGenerator<ProgressEvent, TurnEnd> {
   const span = isTraced
@@ -59,7 +59,7 @@ function typeOf({ metadata }: Pick<TurnEnd, 'metadata'>): string {
   return typeof type === 'string' ? type : 'failed';
 }
 
-/** Each pull runs in the span, so that what the agent starts belongs to it. */
+/** Each pull runs in the span, so that spans which the agent starts become its children. */
 function pulledIn<T>(span: Span, events: AsyncIterable<T>): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {
@@ -72,14 +72,14 @@ function pulledIn<T>(span: Span, events: AsyncIterable<T>): AsyncIterable<T> {
   };
 }
 
-/** The end of an agent that threw. Only the texts of our own errors are shown to callers. */
+/** The end of an agent that threw. Callers see only the messages of `LegateError`. */
 function failureOf(error: unknown, name: string): TurnEnd {
   const type = error instanceof LegateError ? error.code.toLowerCase() : 'agent_error';
   const what = error instanceof LegateError ? `: ${error.message}` : '.';
   return failure(type, `The agent ${name} failed${what}`);
 }
 
-/** A failed end, for machines (`error_type`) and for people. */
+/** A failed end, for programs (`error_type`) and for people. */
 export function failure(errorType: string, explanation: string, more: JsonObject = {}): TurnEnd {
   return failed(
     [{ data: { state: 'failed', error_type: errorType, ...more } }, { text: explanation }],
@@ -95,8 +95,8 @@ export function isPause(end: Pick<TurnEnd, 'kind'>): boolean {
 }
 
 /**
- * Whether a stopped turn runs again elsewhere: then nothing that it started at other agents is
- * cancelled. `reason` is that of the turn's signal.
+ * Whether another process runs the stopped turn again: then its calls to other agents are not
+ * cancelled. `reason` is the reason of the turn's signal.
  */
 export function handsOver(reason: unknown): boolean {
   return (

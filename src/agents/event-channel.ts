@@ -1,11 +1,11 @@
 const taken = Promise.resolve();
 
 /**
- * Carries events from work that runs beside a generator into the generator. A producer waits while
- * the channel is full, so a slow consumer holds up the work instead of filling memory.
+ * Passes events from concurrent work into a generator. A producer waits while the channel is full, so a
+ * slow consumer slows the work down instead of filling memory.
  *
- * - **open**: what is pushed waits to be taken.
- * - **left**: the consumer has gone; pushed items are dropped. Abort the producers separately.
+ * - **open**: pushed items wait for the consumer.
+ * - **left**: the consumer has returned; pushed items are dropped. Abort the producers separately.
  */
 export class EventChannel<T> {
   readonly #capacity: number;

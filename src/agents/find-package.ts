@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { errorCode } from '../protocol/index.ts';
 
-/** The file of an optional package, as the program sees it, or else as this package does. */
+/** Resolves an optional package from the working directory, or else from this package. */
 export function findPackage(name: string): string | undefined {
   for (const base of [join(process.cwd(), 'package.json'), import.meta.url]) {
     try {

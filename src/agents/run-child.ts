@@ -30,7 +30,7 @@ import {
 } from './workflow/workflow-run.ts';
 
 /**
- * How an agent is run within the turn of another.
+ * Options of an agent that runs within the turn of another.
  * @example const options: RunChildOptions = { message: 'Only the totals, please', shows: false };
  */
 export interface RunChildOptions {
@@ -39,7 +39,8 @@ export interface RunChildOptions {
   /** Whether the caller sees the child's artifacts, under ids that start with its name. @default true */
   readonly shows?: boolean;
   /**
-   * Tells the runs of a turn apart. The same in every attempt of the turn, and after an answer.
+   * Identifies this run within the turn. It must be the same in every attempt of the turn, and after an
+   * answer.
    * @default the child's name; `name/2` for its second run in a turn, and so on
    */
   readonly key?: string;
@@ -52,12 +53,12 @@ const optionNames: OptionNames<RunChildOptions> = {
 };
 
 /**
- * The outcome of a child.
+ * The result of a child.
  * @example const isDone = ({ state }: ChildResult) => state === 'completed';
  */
 export interface ChildResult extends AnswerContent {
   readonly state: EndKind;
-  /** What was said at the end. */
+  /** The parts of the end. */
   readonly parts: readonly Part[];
   readonly artifacts: readonly Artifact[];
   readonly metadata: JsonObject;
@@ -66,23 +67,23 @@ export interface ChildResult extends AnswerContent {
 const checkpointFormat = new StoredFormat({
   name: 'checkpoint of task',
   schema: checkpointBase.extend({
-    /** The caller's first message. */
+    /** The first message of the caller. */
     asked: z.array(part).readonly(),
-    /** Of the children that ended before one asked, by key. */
+    /** The results of the children that ended before the question, by key. */
     results: z.record(z.string(), stepResult),
-    /** The key of the child that asked. */
+    /** The key of the child that asks. */
     waiting: z.string(),
-    /** Its agent. */
+    /** The agent of that child. */
     agent: z.string(),
   }),
 });
 type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
 
 /**
- * Runs another agent within a turn of an `agent` function, with its own state, log and journal.
- * If the child asks its caller, the turn ends with the question; with the answer, the function
- * runs again from its start: completed children return their results without running again, and
- * the child that asked continues. The same applies after a crash.
+ * Runs another agent within a turn of an `agent` function, with its own state, log and journal. If the
+ * child asks its caller, the turn ends with the question. The answer runs the function again from its
+ * start: completed children return their results without running again, and the child that asked
+ * continues. The same applies after a crash.
  * @example
  * const desk = agent({ name: 'desk' }, async function* (turn) {
  *   const facts = yield* runChild(researcher, turn, { shows: false });
@@ -179,7 +180,7 @@ class ChildRuns implements ChildScope {
     return { ...end, ...(metadata !== undefined && { metadata }), context: merged };
   }
 
-  /** What the agent keeps for itself, with what its children keep. */
+  /** Merges the state of the agent with that of its children. */
   async #contextOf(
     ofChildren: TurnEnd['context'],
     own: TurnEnd['context'],
@@ -211,7 +212,7 @@ async function childrenValue(turn: Turn): Promise<JsonObject> {
   return isJsonObject(value) ? value : {};
 }
 
-/** Lets the child that asked drop its question, where this process knows it. */
+/** Calls `abandon` of the child that asks, if this process has run it. */
 async function abandonChild(
   turn: Turn,
   { agents }: Children,

@@ -7,18 +7,18 @@ import {
   type Part,
 } from '../protocol/index.ts';
 
-/** Schemas of values inside stored state. They were checked as messages when they arrived. */
+/** Schemas of values in stored state. Messages were validated when they arrived. */
 export const json = z.custom<JsonValue>((value) => value !== undefined);
 export const jsonObject = z.custom<JsonObject>(isJsonObject);
 export const part = z.custom<Part>(isJsonObject);
 export const artifact = z.custom<Artifact>((value) => isJsonObject(value) && 'parts' in value);
 
-/** Tasks of one conversation that may wait for their caller at one time. */
+/** Maximum number of waiting tasks of one conversation. */
 const maxWaiting = 32;
 
 /**
- * Saved state of an agent that hands its turns on: what is needed to continue each waiting task, and
- * the values of its children, by name.
+ * Saved state of an agent that passes turns to other agents: the state of each waiting task, and the
+ * values of its children, by name.
  */
 export class SavedTasks<Stop> {
   readonly children = new Map<string, JsonObject>();
@@ -41,7 +41,7 @@ export class SavedTasks<Stop> {
 
   /**
    * Saves the state of a waiting task. Tasks that ended without their agent stay in the map, so the
-   * oldest are evicted; an evicted task gets the answer as an ordinary message.
+   * oldest are evicted; the answer to an evicted task is handled as an ordinary message.
    */
   stop(taskId: string, stop: Stop): void {
     const [oldest] = this.#stops.keys();
@@ -49,7 +49,7 @@ export class SavedTasks<Stop> {
     this.#stops.set(taskId, this.#format.encode(stop).value);
   }
 
-  /** The value to save, with the waiting tasks under `key`; empty when there is nothing to save. */
+  /** The value to save, with the waiting tasks under `key`; empty if there is nothing to save. */
   toValue(key: string): JsonObject {
     return {
       ...(this.#stops.size > 0 && { [key]: Object.fromEntries(this.#stops) }),

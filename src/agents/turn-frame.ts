@@ -1,14 +1,14 @@
 import type { Agent, Reply, Turn, TurnEnd } from './agent.ts';
 
-/** What the agents that an agent runs within its turn (`runChild`) add to its end. */
+/** The children of a turn (`runChild`), and their effect on its end. */
 export interface ChildScope {
-  /** The question of a child that waits for the caller. It ends the turn, whatever the agent does. */
+  /** The question of a child that waits for the caller. It ends the turn, even if the agent continues. */
   readonly pause: TurnEnd | undefined;
-  /** The end with the state of the children. */
+  /** Adds the state of the children to the end. */
   finish(end: TurnEnd | Reply): Promise<TurnEnd | Reply>;
 }
 
-/** The children that an agent has run in this process. */
+/** The children that an agent ran in this process. */
 export interface Children {
   /** By name. */
   readonly agents: Map<string, Agent>;
@@ -16,8 +16,8 @@ export interface Children {
 }
 
 /**
- * Not a WeakMap: the entries of one that every turn enters cost the garbage collector a fifth of the
- * turn, and live on until a full collection.
+ * A WeakMap with an entry for every turn takes a fifth of the turn in garbage collection, and its
+ * entries live until a full collection.
  */
 const frameKey = Symbol('frame');
 
@@ -36,20 +36,20 @@ export class TurnFrame {
     turn[frameKey] = this;
   }
 
-  /** The end that the function gave, with the state of its children. */
+  /** The end from the function, with the state of its children. */
   async end(end: TurnEnd | Reply): Promise<TurnEnd | Reply> {
     return this.scope === undefined
       ? keepChildren(this.#turn, end)
       : (await this.scope).finish(end);
   }
 
-  /** The question of a child, by which the turn ends whatever the function throws. */
+  /** The question of a child, which ends the turn even if the function throws. */
   async pause(): Promise<TurnEnd | undefined> {
     return (await this.scope)?.pause;
   }
 }
 
-/** The frame of a turn that `agent` has given to a function; undefined for other turns. */
+/** The frame of a turn that `agent` passed to a function; undefined for other turns. */
 export function frameOf(turn: FramedTurn): TurnFrame | undefined {
   return turn[frameKey];
 }
@@ -60,10 +60,10 @@ export function shareFrame(turn: FramedTurn, view: FramedTurn): void {
   if (frame !== undefined) view[frameKey] = frame;
 }
 
-/** Under this key the state of an agent has that of its children. */
+/** The key of the children's state within the state of their agent. */
 export const childrenKey = '$children';
 
-/** A turn that runs no child keeps the state of those that earlier turns have run. */
+/** A turn without children keeps the state of the children of earlier turns. */
 async function keepChildren(turn: Turn, end: TurnEnd | Reply): Promise<TurnEnd | Reply> {
   const value = end.context?.value;
   if (value === undefined) return end;

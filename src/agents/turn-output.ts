@@ -1,13 +1,13 @@
 import { type Artifact, LegateError, type Part, partSize, TaskFold } from '../protocol/index.ts';
 import type { TurnEnd, TurnEvent } from './agent.ts';
 
-/** Largest output that one agent hands to another, in characters. */
+/** Maximum output that one agent passes to another, in characters. */
 const maxOutputSize = 4 * 1024 * 1024;
 const ids = { taskId: '', contextId: '' };
 
 /** The output of a turn, accumulated from its events for another agent. */
 export class TurnOutput {
-  /** Only its artifacts count. */
+  /** Only its artifacts are used. */
   readonly #fold = new TaskFold({ id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } });
   #size = 0;
   #endParts: readonly Part[] = [];
@@ -18,7 +18,7 @@ export class TurnOutput {
     else if (event.kind !== 'working') this.#endParts = event.parts ?? [];
   }
 
-  /** The artifacts in the order of their first chunk, or of the branches that made them. */
+  /** The artifacts in the order of their first chunks; those of parallel branches in branch order. */
   artifacts(): readonly Artifact[] {
     return inBranchOrder(this.#fold.toTask().artifacts ?? []);
   }
@@ -51,14 +51,14 @@ export class TurnOutput {
   }
 }
 
-/** Artifacts of branches in the order of these; others stay where they are. */
+/** Sorts artifacts of branches by branch; others keep their place. */
 export function inBranchOrder(artifacts: readonly Artifact[]): readonly Artifact[] {
   return artifacts.toSorted((one, other) => branchOf(one) - branchOf(other));
 }
 
 /**
- * The parts of several artifacts or messages as those of one message. Its text is read as one, so text of
- * different sections is on lines of its own.
+ * Joins the parts of several artifacts or messages. Starts the text of each section on a new line,
+ * since readers concatenate the text of all parts.
  */
 export function joinSections(sections: readonly (readonly Part[])[]): readonly Part[] {
   const joined: Part[] = [];

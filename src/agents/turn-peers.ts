@@ -13,21 +13,21 @@ import type { Tool } from './tools/tool.ts';
  * };
  */
 export interface PeerRequest {
-  /** Its name in the directory: see `peers:` in endpoints.yml. */
+  /** The name of the peer in the directory: see `peers:` in endpoints.yml. */
   readonly agent: string;
-  /** The id of one of its skills. @default its only skill; with several, the peer decides */
+  /** The id of one of the peer's skills. @default its only skill; with several, the peer decides */
   readonly skill?: string;
   readonly message: string | readonly Part[];
-  /** Fields that the skill documents, sent in addition to the text. */
+  /** Fields that the skill documents, sent with the text. */
   readonly data?: JsonObject;
   readonly metadata?: Readonly<Record<string, string | number | boolean>>;
-  /** Milliseconds until the task is cancelled at the peer. @default the limit of `peers:` */
+  /** Milliseconds after which the task is cancelled at the peer. @default the limit of `peers:` */
   readonly timeoutMs?: number;
 }
 
 /**
- * The outcome of a call to a peer. A peer may ask back, and may fail: only a completed call has `text`
- * and `data`, so that they can't be read before `state` is checked.
+ * The outcome of a call to a peer. The peer can ask back or fail: only a completed call has `text` and
+ * `data`, so programs have to check `state` first.
  * @example
  * const found = await turn.peers.call({ agent: 'archive', message: 'bees' });
  * if (found.state !== 'completed') return found.end;
@@ -40,36 +40,36 @@ export type PeerResult =
       readonly text: string;
       /** The data parts of the answer. */
       readonly data: readonly JsonObject[];
-      /** Keys of the answer in working memory: `result`, `data`, and `artifacts` where it has files. */
+      /** Keys of the answer in working memory: `result`, `data`, and `artifacts` if it has files. */
       readonly keys: Readonly<Record<string, string>>;
     }
   | {
       /** The peer waits for an answer, or for consent or credentials. */
       readonly state: 'input-required' | 'auth-required';
       readonly agent: string;
-      /** Its question as text. */
+      /** The question as text. */
       readonly question: string;
       readonly parts: readonly Part[];
       /**
-       * Passes the question to the caller of this turn. With the answer the turn runs again, from its
-       * start and with its own message: ended calls return what they returned before, and the call that
+       * Passes the question to the caller of this turn. The answer runs the turn again from its start
+       * and with its original message: ended calls return their earlier results, and the call that
        * asked continues with the answer.
        */
       readonly end: TurnEnd;
-      /** Answers in code instead. */
+      /** Answers the question in code instead. */
       answer(content: string | readonly Part[]): Promise<PeerResult>;
     }
   | {
       readonly state: 'failed' | 'rejected' | 'canceled' | 'timed-out';
       readonly agent: string;
-      /** Why, in the words of the peer or of the transport. */
+      /** The reason from the peer or from the transport. */
       readonly reason: string;
       /** Fails this turn with that reason. */
       readonly end: TurnEnd;
     };
 
 /**
- * The peers of an agent, as its turns see them.
+ * The peers of an agent, for use in its turns.
  * @example
  * const reporter = agent({ name: 'reporter' }, async ({ peers, message }) => {
  *   const found = await peers.call({ agent: 'archive', message: textOf(message) });
@@ -78,18 +78,18 @@ export type PeerResult =
  */
 export interface TurnPeers {
   /**
-   * Gives a peer a task and waits. Its progress is progress of this turn; a cancel and the time limits
-   * of the turn reach the peer. A peer that can't be reached is a failed result; a request that no peer
-   * could handle, such as one to an unknown agent, rejects.
+   * Sends a task to a peer and waits. Its progress becomes progress of this turn; cancellation and the
+   * time limits of the turn also apply to the peer. If the peer is unreachable, the result is failed. A
+   * request that no peer can handle, such as one to an unknown agent, rejects.
    */
   call(request: PeerRequest): Promise<PeerResult>;
   /** Tools for models: find peers, call them, and use working memory. */
   readonly tools: readonly Tool[];
-  /** For an agent that runs within the turn of another. `name` is the same in every attempt. */
+  /** The peers for an agent that runs within the turn of another. `name` is the same in every attempt. */
   within(name: string, turn: Pick<Turn, 'message' | 'isContinuation'>): TurnPeers;
   /**
-   * The turn as its agent saw it when it passed on a peer's question that this message answers: the
-   * same turn otherwise.
+   * If the message answers a peer's question that the agent passed on, the turn as it was then;
+   * otherwise the given turn.
    */
   replayed(turn: Turn): Promise<Turn>;
 }
@@ -106,7 +106,7 @@ export const noPeers: TurnPeers = {
   replayed: async (turn) => turn,
 };
 
-/** A turn with other members. Members are read when the agent reads them. */
+/** A turn with some members replaced. The others are read from the given turn on access. */
 export function turnWith(
   turn: Turn,
   overrides: Partial<Pick<Turn, 'message' | 'isContinuation' | 'peers'>>,

@@ -7,13 +7,13 @@ export const usage = z
     output: z.number(),
     cachedInput: z.number(),
     reasoning: z.number(),
-    /** Answers of models. */
+    /** Number of model answers. */
     calls: z.number(),
   })
   .readonly();
 
 /**
- * What a turn cost, in tokens; part of the metadata of its end.
+ * The token usage of a turn; part of the metadata of its end.
  * @example const atFullPrice = ({ input, cachedInput }: Usage) => input - cachedInput;
  */
 export type Usage = z.infer<typeof usage>;
@@ -36,7 +36,7 @@ export function usageOf(metadata: JsonObject | undefined): Usage {
   return addUsage(noUsage, reported.parse(metadata?.['usage']));
 }
 
-/** As metadata; nothing where nothing was used. */
+/** The usage as metadata; empty if no model was called. */
 export function usageMetadata(used: Usage): { readonly usage?: JsonObject } {
   return used.calls === 0 ? {} : { usage: { ...used } };
 }
