@@ -16,15 +16,18 @@ import { noUsage, type Usage } from '../usage.ts';
 import { type ModelLoader, modelLoader, type ModelSource } from './model-source.ts';
 
 /**
- * How long conversations are made shorter.
+ * How long conversations are shortened.
  * @example const compaction: CompactionOptions = { strategy: 'summarise', model: 'openai/gpt-5-mini' };
  */
 export interface CompactionOptions {
   /** `cut`: omits older turns. `summarise`: a model summarises them. @default 'summarise' */
   readonly strategy?: 'cut' | 'summarise';
-  /** Which model summarises. @default the agent's */
+  /** The model that summarises. @default the agent's */
   readonly model?: ModelSource;
-  /** Instruction for the summary. @default an instruction to keep names, numbers, decisions and open questions */
+  /**
+   * The instruction for the summary.
+   * @default an instruction to keep names, numbers, decisions and open questions
+   */
   readonly instruction?: string;
 }
 
@@ -59,8 +62,8 @@ export function resolveCompaction(
 }
 
 /**
- * An entry of the context's log: what came before the last `keeps` entries, in a few words; in none where
- * it was left out.
+ * An entry of the context's log: the summary of everything before the last `keeps` entries. It is empty
+ * if these were left out without a summary.
  */
 const summaryFormat = new StoredFormat({
   name: 'summary of conversation',
@@ -69,17 +72,17 @@ const summaryFormat = new StoredFormat({
 
 const cutMark = '[Earlier messages of this conversation were left out.]';
 const maxSummary = 8_000;
-/** Of one result of a tool, in what is summarised. */
+/** Maximum characters of a tool result in the text to summarise. */
 const maxResult = 1_000;
 
 export interface HistoryOptions {
   readonly turn: Turn;
   readonly agent: string;
-  /** Most turns, and most characters of them. */
+  /** Maximum number of turns, and of their characters. */
   readonly turns: number;
   readonly characters: number;
   readonly compaction: Compaction;
-  /** The agent's model. */
+  /** The model of the agent. */
   readonly model: LanguageModelV4;
   readonly steps: Steps | undefined;
   readonly signal: AbortSignal;
@@ -88,21 +91,21 @@ export interface HistoryOptions {
 /**
  * The earlier turns of a conversation, as one agent shows them to its model, within bounds:
  *
- * - **within**: all turns that are kept, after the summary of those before, if there is one.
- * - **compacted**: the older ones were left out or summarised, since they were too many or too long, or
- *   since the model refused to read them. A summary is journaled, and belongs into the log of the turn. So
- *   does where the history starts that the model could read: the next turn does not try a longer one.
+ * - **within**: all kept turns, after the summary of the turns before them, if there is one.
+ * - **compacted**: older turns were left out or summarised, because they exceeded the bounds or the
+ *   model's context. The summary is journaled and belongs in the log of the turn. So does the position
+ *   from which the model could read the history, so that the next turn does not try a longer one.
  */
 export class History {
   readonly #options: HistoryOptions;
   #turns: readonly ReadTurn[];
   #summary: string | undefined;
-  /** Turns were left out, and are in no summary. */
+  /** Turns were left out without a summary. */
   #isCut = false;
   #compactions = 0;
-  /** What summaries cost. */
+  /** The token usage of summaries. */
   usage: Usage = noUsage;
-  /** For the log of the conversation: where the history starts since this turn. */
+  /** Entries for the log of the conversation: where the history starts from this turn on. */
   readonly log: JsonObject[] = [];
 
   private constructor(options: HistoryOptions, loaded: Loaded) {
@@ -115,7 +118,7 @@ export class History {
   static async load(options: HistoryOptions): Promise<History> {
     const { turns, compaction, characters } = options;
     if (turns === 0) return new History(options, { turns: [], summary: undefined });
-    // A summary stands at most as many turns back as there may be before the next one is made.
+    // A summary is at most this many entries back: the next one is made before there are more.
     const history = new History(options, await load(options, turns * 2 + 1));
     const isLong = history.#turns.length > turns || history.#size > characters;
     if (isLong && compaction.strategy === 'summarise') {
@@ -137,7 +140,10 @@ export class History {
       : entries;
   }
 
-  /** Makes the history shorter, as the model could not read it. False: nothing is left to leave out. */
+  /**
+   * Shortens the history after the model rejected it as too long. Returns false if nothing is left to
+   * remove.
+   */
   async shorten(): Promise<boolean> {
     const { length } = this.#turns;
     if (length === 0) {
@@ -161,7 +167,7 @@ export class History {
     return this.#turns.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Keeps the newest turns: at most so many, of so many characters. */
+  /** Keeps the newest turns, up to `most` turns and `characters` characters; returns the others. */
   #cut(most: number, characters: number): readonly ReadTurn[] {
     let keeps = 0;
     let size = 0;
@@ -204,7 +210,7 @@ export class History {
       this.#summarised(summary);
     } catch (error) {
       signal.throwIfAborted();
-      // The conversation continues without what was to be summarised.
+      // The conversation continues without the older turns.
       turn.logger.warn({ agent, error }, 'agents.compaction.failed');
       step?.end({ state: 'failed', detail: excerpt(errorMessage(error)) });
     }
@@ -227,7 +233,7 @@ export class History {
 
 interface Loaded {
   readonly turns: readonly ReadTurn[];
-  /** Empty where what came before was left out. */
+  /** Empty if the turns before were left out. */
   readonly summary: string | undefined;
 }
 
@@ -248,7 +254,7 @@ async function load({ turn, agent }: HistoryOptions, last: number): Promise<Load
   return { turns, summary };
 }
 
-/** Turns as a text to be summarised. */
+/** Renders turns as the text to summarise. */
 function transcript(summary: string | undefined, turns: readonly ReadTurn[]): string {
   const lines = turns.flatMap(({ entries }) => entries.flatMap(linesOf));
   const before = summary === undefined ? [] : [`Summary of what came before: ${summary}`];

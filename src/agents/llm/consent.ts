@@ -1,9 +1,9 @@
-/** What a phrase means where a call waits for a yes or a no. `unsure` is neither. */
+/** What a phrase means as the answer to a request for confirmation. `unsure` is neither yes nor no. */
 type Meaning = 'yes' | 'no' | 'unsure' | 'polite';
 
 /**
- * A `word` may stand beside any other phrase. A `statement` ("that's fine") ends what is said: after it, a
- * word turns it into a question ("that's fine, right"), but a `request` ("go ahead") may follow.
+ * A `word` can be combined with any other phrase. A `statement` ("that's fine") ends an answer: a word
+ * after it makes it a question ("that's fine, right"), but a `request` ("go ahead") can follow.
  */
 type Form = 'word' | 'request' | 'statement';
 
@@ -13,8 +13,8 @@ interface Phrase {
 }
 
 /**
- * Phrases by what they mean for a request to confirm. Stricter than understanding of language has to
- * be: a message is a yes only where every word of it belongs to one of them. No phrase starts like a
+ * Phrases by their meaning as answers to a request for confirmation. This is deliberately strict: a
+ * message is a yes only if every word belongs to one of these phrases. No phrase starts like a
  * question, so "is that right" or "do I" are never a yes.
  */
 const yesWords = `yes|yess|y|yeah|yeh|yea|ye|yas|yep|yup|yah|aye|ok|okay|okey|okey dokey|okie dokie|k|kk|sure|sure thing|for sure|
@@ -55,7 +55,7 @@ das ist nicht in ordnung|ich möchte das nicht|ich will das nicht|ich möchte ni
 const unsure = `not sure|not so sure|i'm not sure|im not sure|i am not sure|not certain|unsure|no idea|no clue|no rush|no hurry|not bad|i don't know|
 i dont know|i do not know|don't know|dont know|idk|don't stop|do not stop|don't cancel|do not cancel|don't abort|do not abort|
 weiß nicht|weiss nicht|ich weiß nicht|ich weiss nicht|weiß ich nicht|keine ahnung|nicht sicher|ich bin nicht sicher`;
-/** Around a yes or a no they mean nothing. */
+/** These mean nothing beside a yes or a no. */
 const polite = `please|pls|plz|thanks|thank you|thank you very much|many thanks|thx|ty|cheers|bitte|bitte sehr|danke|danke schön|vielen dank|
 gracias|por favor|merci|s'il te plaît|s'il vous plaît|then|now|just|well|oh|ah|hey|bot|kindly|dann|doch|jetzt|mal`;
 
@@ -83,7 +83,7 @@ const what = '(?: (?:it|that|this|to it|to that|to this|with it|with that))?';
 const iAm = "(?:i'm|im|i am)";
 const not = "(?:is not|isn't|isnt|'s not|does not look|doesn't look|does not sound|doesn't sound)";
 const never = "(?:do not|don't|dont|will not|won't|wont|can not|cannot|can't|cant)";
-/** Whole phrases that are made of parts. */
+/** Phrases that are composed of parts. */
 const patterns: readonly (readonly [RegExp, Phrase])[] = (
   [
     [`${seems}(?: ${much})? ${good}${forMe}`, 'yes'],
@@ -100,16 +100,16 @@ const patterns: readonly (readonly [RegExp, Phrase])[] = (
   ] as const
 ).map(([source, meaning]) => [new RegExp(`^(?:${source})$`), { meaning, form: 'statement' }]);
 
-/** The only questions in inverted word order whose first word is a phrase. */
+/** The only inverted questions whose first word is a phrase. */
 const inverted = /^(?:do|don't|dont) (?:i|you|we|they|he|she)\b/;
 const longestPhrase = 8;
-/** A plain yes or no is shorter. */
+/** Maximum characters of a plain yes or no. */
 const maxLength = 200;
 
-/** What a message means where a call waits for a yes or a no. */
+/** What a message means as the answer to a request for confirmation. */
 export interface Consent {
   readonly meaning: 'yes' | 'no' | 'unclear';
-  /** Whether the message says more than that: it is for the model to read. */
+  /** Whether the message contains more, which is passed to the model. */
   readonly saysMore: boolean;
 }
 
@@ -150,9 +150,9 @@ function clausesOf(text: string): readonly (readonly string[])[] {
     .filter((words) => words.length > 0);
 }
 
-/** Adds the phrases of a clause; false where it says something else, or asks. */
+/** Adds the phrases of a clause. Returns false if the clause contains anything else, or is a question. */
 function readClause(words: readonly string[], found: Phrase[]): boolean {
-  // A question takes back what its clause says: neither "no?" nor "don't I" is a no.
+  // A question negates the answer in its clause: neither "no?" nor "don't I" is a no.
   if (words.includes('?') || inverted.test(words.join(' '))) return false;
   let last: Phrase | undefined;
   let at = 0;
@@ -169,13 +169,13 @@ function readClause(words: readonly string[], found: Phrase[]): boolean {
   return true;
 }
 
-/** "That's correct, right": the word after a statement asks whether it holds. */
+/** In "That's correct, right", the word after the statement makes it a question. */
 function asksBack(found: readonly Phrase[]): boolean {
   const [before, last] = found.slice(-2);
   return before?.form === 'statement' && last?.form === 'word';
 }
 
-/** The longest phrase from a word on. */
+/** The longest phrase that starts at a word. */
 function phraseAt(
   words: readonly string[],
   at: number,

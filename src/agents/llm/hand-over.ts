@@ -13,9 +13,9 @@ type Target = Pick<Agent, 'name' | 'title' | 'description'>;
 
 /** Lets an agent that received a conversation transfer it to another agent. */
 interface Delegation {
-  /** Possible targets, beside the agent's own sub agents. */
+  /** The possible targets, in addition to the agent's own sub agents. */
   readonly targets: readonly Target[];
-  /** The target that the agent chose. */
+  /** The target that the agent selected. */
   requested?: string;
 }
 
@@ -25,12 +25,12 @@ export function delegationOf(turn: Turn): Delegation | undefined {
   return delegations.get(turn);
 }
 
-/** Agents that share their parent's conversation: they log it, and can transfer it. */
+/** Agents that share their parent's conversation: they log to it, and can transfer it. */
 export const conversationalAgents = new WeakSet<Agent>();
 
 export const transferName = 'transfer_to_agent';
 
-/** The tool by which a model transfers the conversation; the loop handles the call itself. */
+/** The tool with which a model transfers the conversation; the loop handles the call itself. */
 export function transferTool(targets: readonly Target[]): Tool {
   const list = targets
     .map(({ name, title = name, description }) => {
@@ -57,12 +57,12 @@ export interface HandOverOptions {
   readonly child: Agent;
   /** Whether the message answers a question of the child. */
   readonly isContinued: boolean;
-  /** How many agents had the turn before. */
+  /** The number of transfers in this turn before this one. */
   readonly transfers: number;
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   readonly emit: (event: ProgressEvent) => Promise<void>;
-  /** Where the child notes its steps. */
+  /** Records the steps of the child. */
   readonly steps: Steps | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface HandedOver {
   readonly requested: string | undefined;
 }
 
-/** Runs the turn in a sub agent and saves its state. */
+/** Runs the turn in a sub agent, and keeps the sub agent's state. */
 export async function handOver(options: HandOverOptions): Promise<HandedOver> {
   const { settings, turn: parent, saved, child, isContinued, transfers, signal, emit } = options;
   const { name, description = name, subAgents } = settings;
@@ -100,7 +100,7 @@ export async function handOver(options: HandOverOptions): Promise<HandedOver> {
   const end = next.value;
   const { value, log = [] } = end.context ?? {};
   if (value !== undefined) saved.children.set(child.name, value);
-  // An agent that can hand the conversation back keeps it.
+  // An agent that can transfer the conversation back stays active.
   saved.active = sharesConversation ? child.name : undefined;
   const { requested } = delegation;
   if (sharesConversation) return { end, log, requested };

@@ -4,8 +4,8 @@ import type { Session } from '../agent.ts';
 const placeholder = /\{((?:app:|user:|temp:)?[A-Za-z_][\w.-]*)(\?)?\}/g;
 
 /**
- * Fills `{key}` from the session: `{user:name}`, `{app:limit}`, `{temp:draft}`, `{topic}`. A key with
- * `?` may be missing and is then empty; one without must be there. Other braces stay as they are.
+ * Fills `{key}` from the session: `{user:name}`, `{app:limit}`, `{temp:draft}`, `{topic}`. A missing
+ * key is an error, unless it is written as `{key?}`, which is then empty. Other braces stay unchanged.
  */
 export async function renderInstruction(template: string, session: Session): Promise<string> {
   const keys = new Set([...template.matchAll(placeholder)].map((match) => match[1] ?? ''));

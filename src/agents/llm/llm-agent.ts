@@ -16,7 +16,7 @@ import {
 import { SavedState } from './saved-state.ts';
 
 /**
- * An agent with a language model: it answers, calls tools, asks its caller questions, and
+ * Creates an agent with a language model: it answers, calls tools, asks its caller questions, and
  * transfers the conversation to sub agents. Its text streams into one artifact.
  * @example
  * const clerk = llmAgent({
@@ -39,7 +39,7 @@ export function llmAgent(options: LlmAgentOptions): Agent {
   const card = { name, description, skills, inputModes, outputModes };
   const made: Agent = {
     ...agent(present({ ...card, serialise, onInterrupted, supersedes }), async function* (turn) {
-      // Models are not loaded before one is asked.
+      // The code of model calls is loaded with the first turn.
       const { LlmRun } = await import('./llm-run.ts');
       yield* new LlmRun(settings, turn).events();
     }),
@@ -59,7 +59,7 @@ function checkNames({ name, subAgents }: LlmSettings): void {
   );
 }
 
-/** Drops the open question, and lets the sub agent or tool that asked drop its state too. */
+/** Drops the open question, and calls `abandon` of the sub agent or tool that asked. */
 async function abandon(
   settings: LlmSettings,
   turn: Turn,

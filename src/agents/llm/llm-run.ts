@@ -42,29 +42,30 @@ import { askingEnd, readAnswers } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
 import { formatInstruction, readOutput, responseFormat } from './structured-output.ts';
 
-/** Of one answer of the model. */
+/** Maximum tool calls in one answer of the model. */
 const maxCalls = 128;
 const maxTransfers = 8;
 const maxRepairs = 2;
-/** An estimate that holds for most languages and models. */
+/** An estimate for most languages and models. */
 const charactersPerToken = 4;
 
-/** What follows a step: the end, or a transfer to another agent. */
+/** The next step: the end of the turn, or a transfer to another agent. */
 type Next = TurnEnd | { readonly kind: 'transfer'; readonly target: string };
 
 /**
  * One turn of an agent with a model: the tool loop with this agent's prompt and tools, in these
  * states:
  *
- * - **looping**: the model is asked and its calls run, until it answers without calls.
- * - **paused**: a call needs the caller. The turn ends, and everything that is needed to continue is
- *   in the context's saved value; the message that continues the task leads back to the tools.
+ * - **looping**: the model is called and its tool calls run, until it answers without tool calls.
+ * - **paused**: a tool call needs the caller. The turn ends, and the saved value of the context
+ *   contains everything that is needed to continue. The message that continues the task resumes the
+ *   tool calls.
  * - **handed over**: a sub agent runs the turn, and this run forwards its events.
  */
 export class LlmRun {
   readonly #settings: LlmSettings;
   readonly #turn: Turn;
-  /** Carries all events: a chain of nested generators would cost one step per level and event. */
+  /** Carries all events: nested generators would cost one step for each level and event. */
   readonly #channel = new EventChannel<ProgressEvent>();
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly #deadline: Deadline;
@@ -73,7 +74,7 @@ export class LlmRun {
   #saved = new SavedState(undefined);
   #state = initialState();
   #repairs = 0;
-  /** The run as a step, for the steps within it. */
+  /** The step of this run, which contains the steps within it. */
   readonly #step: OpenStep | undefined;
 
   constructor(settings: LlmSettings, turn: Turn) {
@@ -95,7 +96,7 @@ export class LlmRun {
       if (!(error instanceof ModelCallError)) throw error;
       yield await this.#finish(this.#failed(modelFailure(error, this.#turn.logger)));
     } finally {
-      // A consumer that leaves early aborts the model call.
+      // Abort the model call if the consumer returns early.
       if (!isSettled) this.#deadline.abort();
       this.#deadline.close();
     }
@@ -142,7 +143,7 @@ export class LlmRun {
     return this.#gaveUp('transfer_limit', text);
   }
 
-  /** Answers in place of the agent. A question that was open stays open. */
+  /** Answers in place of the agent. An open question stays open. */
   async #answerInstead(answer: string, pause: Pause | undefined): Promise<TurnEnd> {
     if (pause !== undefined) {
       this.#saved.stop(this.#turn.taskId, pause);
@@ -200,7 +201,7 @@ export class LlmRun {
             return answer;
           } catch (error) {
             if (!isTooLong(error)) throw error;
-            // First what was said long ago, then what tools returned in this turn.
+            // First shorten the earlier turns, then the tool results of this turn.
             if (!(await history.shorten())) {
               present = present === entries ? withShortResults(entries) : undefined;
               if (present === undefined) throw error;
@@ -234,14 +235,14 @@ export class LlmRun {
     return history;
   }
 
-  /** A summary goes into the log with the end of the turn, and its cost into the usage. */
+  /** Adds a summary to the log, and its cost to the usage. */
   #addSummary(history: History): void {
     this.#log.push(...history.log.splice(0));
     this.#state.usage = addUsage(this.#state.usage, history.usage);
     history.usage = noUsage;
   }
 
-  /** Files and sources go into an artifact of their own: the answer's may still be replaced. */
+  /** Files and sources get their own artifact, since the artifact of the answer can still be replaced. */
   async #attach({ attachments = [] }: ModelAnswer, iteration: number): Promise<void> {
     if (attachments.length === 0) return;
     const artifactId = `${this.#settings.artifactId}/files/${iteration + 1}`;
@@ -293,7 +294,7 @@ export class LlmRun {
   async #onCalls({ text, calls }: ModelAnswer): Promise<Next | undefined> {
     const call = calls.find(({ name }) => name === transferName);
     const target = isJsonObject(call?.input) ? call.input['agent_name'] : undefined;
-    // The name in the card of a remote agent is as good as the one that it has here.
+    // Accept the name in the card of a remote agent, too.
     const known = this.#targets.find(
       ({ name, title = name }) => target === name || target === title,
     );
@@ -303,7 +304,7 @@ export class LlmRun {
     return undefined;
   }
 
-  /** The text that the answer's artifact has already: of earlier steps of the task. */
+  /** The text that earlier steps of the task wrote to the artifact of the answer. */
   #textBefore(): string {
     const texts = this.#state.entries.flatMap((each) =>
       each.role === 'assistant' && each.text !== undefined ? [each.text] : [],
@@ -399,7 +400,7 @@ export class LlmRun {
     return this.#withUsage({ kind: 'completed', metadata, context: this.#patch() });
   }
 
-  /** The turn fails although every model call succeeded. */
+  /** Fails the turn although every model call succeeded. */
   #gaveUp(errorType: string, text: string): TurnEnd {
     const { name: agent } = this.#settings;
     this.#turn.logger.warn({ agent, errorType, reason: text }, 'agents.turn.failed');
@@ -441,7 +442,7 @@ export class LlmRun {
     return target === name || subAgents.some((each) => each.name === target);
   }
 
-  /** Passes the transfer up to the parent, which knows the target. */
+  /** Passes the transfer to the parent, which has the target. */
   #handOutside(target: string): TurnEnd {
     const outside = delegationOf(this.#turn);
     if (outside !== undefined) outside.requested = target;
@@ -462,7 +463,8 @@ export class LlmRun {
       steps: this.#step?.steps,
     });
     this.#log.push(...log);
-    // The child reports its usage of the whole task, over all turns, so the sum is not stored here.
+    // The child reports its usage of the whole task, over all turns, so it is not added to the stored
+    // usage.
     const { usage: own, iteration } = this.#state;
     this.#state.usage = addUsage(own, usageOf(end.metadata));
     if (requested !== undefined) return { kind: 'transfer', target: requested };

@@ -38,7 +38,7 @@ export interface ModelCallerOptions {
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   readonly emit: (chunk: ArtifactChunk) => Promise<void>;
-  /** Where answers are noted. */
+  /** Records the steps of the model calls. */
   readonly steps: Steps | undefined;
 }
 
@@ -48,11 +48,11 @@ export interface ModelCallerOptions {
  */
 export class ModelCaller {
   readonly #options: ModelCallerOptions;
-  /** Text of earlier answers, with what separates it from this one. */
+  /** Text of earlier answers in the artifact. */
   #before = '';
-  /** Whether this answer has shown text. */
+  /** Whether text of this answer has been shown. */
   #hasShown = false;
-  /** Messages of the prompt that earlier steps have shown. */
+  /** Number of messages in the prompt of the last recorded step. */
   #noted = 0;
 
   constructor(options: ModelCallerOptions) {
@@ -60,8 +60,8 @@ export class ModelCaller {
   }
 
   /**
-   * One answer, the one of this number in its task. `before` is the text in the answer's artifact that
-   * it continues.
+   * Returns the answer of this number in the task. `before` is the text that is already in the artifact
+   * of the answer.
    */
   async ask(prompt: LanguageModelV4Prompt, number: number, before = ''): Promise<ModelAnswer> {
     const { journal } = this.#options.turn;
@@ -111,7 +111,7 @@ export class ModelCaller {
       : modelLoader(`prepareStep of agent "${settings.name}"`, model)();
   }
 
-  /** An answer in place of the model's. */
+  /** Replaces the answer of the model. */
   async #instead(text: string): Promise<ModelAnswer> {
     await this.#show(text, true);
     return { text, thoughts: [], calls: [], finishReason: 'stop', usage: noUsage };
@@ -122,7 +122,7 @@ export class ModelCaller {
     const { modelTimeoutMs, modelRetries: retries, random } = settings;
     const { abortSignal: _, ...asked } = call;
     const isStreamed = settings.streams && schema === undefined;
-    // With an afterModel callback, text is shown only after the callback has run.
+    // With an `afterModel` callback, text is shown only after the callback has run.
     const show = settings.afterModel === undefined ? this.#show : () => undefined;
     const [step, noted] = this.#note(model, asked);
     try {
@@ -149,7 +149,7 @@ export class ModelCaller {
     }
   }
 
-  /** Notes that the model is asked. */
+  /** Records the start of a model call. */
   #note(
     { modelId, provider }: LanguageModelV4,
     { prompt, tools = [] }: Pick<LanguageModelV4CallOptions, 'prompt' | 'tools'>,
@@ -166,8 +166,8 @@ export class ModelCaller {
   }
 
   /**
-   * Text goes into the answer's artifact, after that of earlier answers; an answer with a schema is
-   * shown once it is checked. Only an answer that starts anew after a failure replaces what was seen.
+   * Appends text to the artifact of the answer, after earlier answers. An answer with a schema is shown
+   * only after validation. Only an answer that restarts after a failure replaces text that was shown.
    */
   readonly #show: OnText = (text, isStart) => {
     const { settings, schema, emit } = this.#options;
@@ -220,7 +220,7 @@ function withAnswer(step: ModelStep, answer: ModelAnswer): ModelStep {
   };
 }
 
-/** What `prepareStep` is told. */
+/** The argument of `prepareStep`. */
 function stepOf(agent: string, step: number, prompt: LanguageModelV4Prompt) {
   return movedOptions(
     `prepareStep of agent "${agent}"`,
@@ -239,7 +239,7 @@ function toToolChoice(
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool };
 }
 
-/** Why a model stopped whose answer is not whole. */
+/** Finish reasons of incomplete answers. */
 export const cutReasons: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
 const errorTypes: Readonly<Record<string, string>> = {
@@ -268,7 +268,7 @@ export class ModelCallError extends Error {
   }
 }
 
-/** The end of a turn whose model failed. The caller learns of what kind, the developer why. */
+/** The end of a turn whose model failed. The caller gets the kind of failure; the log has the details. */
 export function modelFailure(
   { cause, errorType, details }: ModelCallError,
   logger: Logger,
@@ -278,7 +278,7 @@ export function modelFailure(
   return { ...end, error: cause };
 }
 
-/** Whether a model was asked more than it can read at once. */
+/** Whether the prompt exceeded the model's context. */
 export function isTooLong(error: unknown): boolean {
   return (
     error instanceof ModelCallError &&

@@ -8,21 +8,22 @@ import { invalidConfiguration } from '../../protocol/index.ts';
 import { findPackage } from '../find-package.ts';
 
 /**
- * What an agent may be given as its model:
+ * The model of an agent:
  * - a model of the AI SDK, specification v2, v3 or v4;
- * - `provider/model`, by the provider's installed package: `openai/gpt-5`, `anthropic/claude-opus-5`;
+ * - `provider/model`, from the installed package of the provider: `openai/gpt-5`,
+ *   `anthropic/claude-opus-5`;
  * - the id of a model group of endpoints.yml in the working directory, or such a group itself.
  * @example const sources: readonly ModelSource[] = ['ollama/qwen3', { id: 'local', models: [{ provider: 'ollama', model: 'qwen3' }] }];
  */
 export type ModelSource = AnyLanguageModel | string | ModelGroupSource;
 
 /**
- * What may be given as an embedding model: the same as a language model, by the same names.
+ * An embedding model, in the same forms and with the same names as a language model.
  * @example const source: EmbeddingModelSource = 'openai/text-embedding-3-small';
  */
 export type EmbeddingModelSource = AnyEmbeddingModel | string | ModelGroupSource;
 
-/** A model group as in endpoints.yml. */
+/** A model group, as in endpoints.yml. */
 interface ModelGroupSource {
   readonly id: string;
   readonly models: readonly object[];
@@ -31,9 +32,9 @@ interface ModelGroupSource {
 
 interface ProviderPackage {
   readonly package: string;
-  /** The export that makes models by their ids. */
+  /** The export that creates models by their ids. */
   readonly name: string;
-  /** Its own protocol is chat completions, which needs no package. */
+  /** The service has a chat completions API, which needs no package. */
   readonly isBuiltIn?: boolean;
 }
 
@@ -56,12 +57,12 @@ const packages: Readonly<Record<string, ProviderPackage>> = {
 
 type Models = typeof import('../../models/index.ts');
 
-/** How models of a kind are made. */
+/** Creates models of one kind. */
 interface ModelKind<Source, Model> {
   readonly example: string;
   fromGroup(models: Models, group: object): Model;
   fromModel(models: Models, model: Source): Model;
-  /** By the export of a provider's package; undefined when it makes none. */
+  /** Creates a model with the export of a provider's package; undefined if it creates none. */
   fromProvider(provider: unknown, modelId: string): Source | undefined;
 }
 
@@ -81,7 +82,7 @@ const embeddingModels: ModelKind<AnyEmbeddingModel, Embedder> = {
   fromModel: ({ toEmbedder }, model) => toEmbedder(model),
   fromProvider: (provider, modelId) => {
     if (typeof provider !== 'function') return undefined;
-    // AI SDK 5 has the second name alone.
+    // AI SDK 5 has only the second name.
     for (const name of ['embeddingModel', 'textEmbeddingModel']) {
       const create: unknown = Reflect.get(provider, name);
       const model: unknown = typeof create === 'function' ? create(modelId) : undefined;
@@ -95,8 +96,8 @@ type Loader<Model> = () => Promise<Model>;
 export type ModelLoader = Loader<LanguageModelV4>;
 
 /**
- * A function that loads the model, once. Mistakes are reported at once, packages are loaded at the
- * first call: an agent that never asks its model does not pay for it.
+ * Returns a function that loads the model once. Configuration errors are reported immediately; packages
+ * are loaded at the first call, so an agent that never calls its model does not load them.
  */
 export function modelLoader(owner: string, source: ModelSource): ModelLoader {
   const load = once(checked(owner, source, languageModels));
@@ -118,7 +119,7 @@ function once<Model>(load: Loader<Model>): Loader<Model> {
     try {
       return await (loaded ??= load());
     } catch (error) {
-      // A key or a file may be there the next time.
+      // Load again the next time: a missing key or file may exist then.
       loaded = undefined;
       throw error;
     }
@@ -160,9 +161,9 @@ function checked<Source extends { readonly specificationVersion: string }, Model
   return async () => kind.fromModel(await import('../../models/index.ts'), source);
 }
 
-/** Models by how their names start, and their providers. */
+/** Prefixes of model names, and their providers. */
 const families: readonly (readonly [RegExp, string])[] = [
-  // As `ollama pull` has them.
+  // In the form of `ollama pull`.
   [/^(?:llama|qwen|gemma|phi|gpt-oss|deepseek-r)[\w.-]*(?::|$)/, 'ollama'],
   [/^(?:gpt-|chatgpt-|o[134](?:-|$)|text-embedding-3)/, 'openai'],
   [/^claude-/, 'anthropic'],
@@ -173,7 +174,7 @@ const families: readonly (readonly [RegExp, string])[] = [
   [/^command-/, 'cohere'],
 ];
 
-/** `provider/model` for a name in the form of another framework: `gpt-5` and `openai:gpt-5`. */
+/** Returns `provider/model` for a name in the form of another framework: `gpt-5` or `openai:gpt-5`. */
 function meantBy(source: string): string | undefined {
   const [provider = '', ...rest] = source.split(':');
   if (rest.length > 0 && rest[0] !== '' && Object.hasOwn(packages, provider))
@@ -183,7 +184,7 @@ function meantBy(source: string): string | undefined {
   return family === undefined ? undefined : `${family[1]}/${source}`;
 }
 
-/** Whether endpoints.yml may have a model group of this name. */
+/** Whether endpoints.yml can contain a model group with this name. */
 function isGroup(id: string): boolean {
   const file = resolve('endpoints.yml');
   return existsSync(file) && readFileSync(file, 'utf8').includes(id);

@@ -1,8 +1,8 @@
 import { invalidConfiguration } from '../../protocol/index.ts';
 
 /**
- * What a callback is told, with the names that the AI SDK has for it: a callback written for the AI SDK
- * reads one of these and is told what to read instead, where it would continue with `undefined`.
+ * Adds getters for the AI SDK's names to the argument of a callback. A callback written for the AI SDK
+ * then gets an error that names the replacement, instead of `undefined`.
  */
 export function movedOptions<T extends object>(
   owner: string,

@@ -20,7 +20,7 @@ import type { ModelAnswer } from '../tool-loop/prompt.ts';
 import { modelLoader, type ModelSource } from './model-source.ts';
 
 /**
- * Settings of model calls; unset ones are left to the model.
+ * Settings of model calls; the model uses its defaults for unset ones.
  * @example const settings: ModelSettings = { temperature: 0, maxOutputTokens: 800, reasoning: 'low' };
  */
 export type ModelSettings = Pick<
@@ -38,22 +38,25 @@ export type ModelSettings = Pick<
 >;
 
 /**
- * How one answer of the model is asked for, where it differs from the agent's options.
+ * Settings of one model call that differ from the agent's options.
  * @example const first: StepSettings = { tools: ['search'], toolChoice: 'required' };
  */
 export interface StepSettings {
   /** The model of the step. @default the agent's */
   readonly model?: ModelSource;
-  /** Names of the tools that are offered. @default all */
+  /** Names of the tools that the model is offered. @default all */
   readonly tools?: readonly string[];
-  /** Whether the model may call tools, must, must not, or must call one of this name. @default 'auto' */
+  /**
+   * Whether the model can call tools, must call one, must not, or must call the named one.
+   * @default 'auto'
+   */
   readonly toolChoice?: 'auto' | 'required' | 'none' | { readonly tool: string };
-  /** Merged over the agent's. */
+  /** Override the agent's settings. */
   readonly settings?: ModelSettings;
 }
 
 /**
- * Looks at each step of the loop, and may change it.
+ * Callbacks for the steps of the loop.
  * @example
  * const callbacks: LlmCallbacks = {
  *   beforeModel: (_, turn) =>
@@ -63,41 +66,44 @@ export interface StepSettings {
  * };
  */
 export interface LlmCallbacks {
-  /** Runs before the first step of each turn; may answer in place of the agent. */
+  /** Runs before the first step of each turn; can answer in place of the agent. */
   readonly beforeAgent?: (turn: Turn) => MaybePromise<{ readonly answer: string } | undefined>;
-  /** Runs after each turn with its end, a question or a failure included; may replace the end. */
+  /** Runs after each turn with its end, which can be a question or a failure; can replace the end. */
   readonly afterAgent?: (end: TurnEnd, turn: Turn) => MaybePromise<TurnEnd | undefined>;
-  /** Chooses model, tools and settings of each step; `step` counts the answers of the task from 0. */
+  /** Selects the model, tools and settings of each step; `step` counts the answers of the task from 0. */
   readonly prepareStep?: (
     step: { readonly step: number; readonly prompt: LanguageModelV4Prompt },
     turn: Turn,
   ) => MaybePromise<StepSettings | undefined>;
-  /** A model failed after all attempts: may answer in its place. */
+  /** Runs when the model failed after all attempts; can answer in its place. */
   readonly onModelError?: (
     error: unknown,
     turn: Turn,
   ) => MaybePromise<{ readonly answer: string } | undefined>;
-  /** May answer in place of the model, or change what it is asked. */
+  /** Runs before each model call; can answer in place of the model, or change the call. */
   readonly beforeModel?: (
     call: LanguageModelV4CallOptions,
     turn: Turn,
   ) => MaybePromise<
     { readonly answer: string } | { readonly call: LanguageModelV4CallOptions } | undefined
   >;
-  /** May replace the answer. With it, text is shown only when the callback has seen it whole. */
+  /**
+   * Runs after each answer; can replace it. With this callback, text is shown only after the callback
+   * has received the whole answer.
+   */
   readonly afterModel?: (answer: ModelAnswer, turn: Turn) => MaybePromise<ModelAnswer | undefined>;
-  /** May give the result in place of the tool. */
+  /** Runs before each tool call; can return the result in place of the tool. */
   readonly beforeTool?: (
     call: ToolCallInfo,
     context: ToolContext,
   ) => MaybePromise<{ readonly result: JsonValue } | undefined>;
-  /** A tool threw, or took too long: may give a result in its place. */
+  /** Runs when a tool threw or timed out; can return a result in its place. */
   readonly onToolError?: (
     call: ToolCallInfo,
     error: unknown,
     context: ToolContext,
   ) => MaybePromise<{ readonly result: JsonValue } | undefined>;
-  /** May replace the result. */
+  /** Runs after each tool call; can replace the result. */
   readonly afterTool?: (
     call: ToolCallInfo,
     output: CallOutput,
@@ -124,36 +130,43 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
    */
   readonly model: ModelSource;
   /**
-   * The system prompt. `{key}` is filled from the session, `{key?}` may be missing; the
-   * scopes `app:`, `user:` and `temp:` may be named. @default ''
+   * The system prompt. `{key}` is filled from the session, `{key?}` can be missing. Keys can have the
+   * scopes `app:`, `user:` and `temp:`. @default ''
    */
   readonly instruction?: string | ((turn: Turn) => string | Promise<string>);
-  /** What the model may call: tools and sets of them, or tools by name, as the AI SDK has them. @default none */
+  /**
+   * The tools that the model can call: a list of tools and tool sets, or tools by name as in the AI
+   * SDK.
+   * @default none
+   */
   readonly tools?: AgentTools;
-  /** Agents that the model may hand the conversation to. */
+  /** Agents that the model can transfer the conversation to. */
   readonly subAgents?: readonly Agent[];
-  /** The answer's schema, a Standard Schema or JSON Schema: it then is a data part. @default text */
+  /**
+   * The schema of the answer, a Standard Schema or JSON Schema: the answer is then a data part.
+   * @default text
+   */
   readonly output?: Schema | JsonObject;
-  /** The session key that the answer is saved under. */
+  /** The session key under which the answer is saved. */
   readonly outputKey?: string;
   /** The artifact that holds the answer. @default 'answer' */
   readonly artifactId?: string;
   /** Whether text is shown as it arrives. @default true */
   readonly streams?: boolean;
   /**
-   * Whether text beside tool calls stays before the answer, in its artifact; false: the answer replaces
-   * it. With `output` it is published as a status of the task. @default true
+   * Whether text beside tool calls stays before the answer, in its artifact; if false, the answer
+   * replaces it. With `output`, it is published as a status of the task. @default true
    */
   readonly showsFillers?: boolean;
-  /** Temperature and the like, as the model takes them. */
+  /** Settings of model calls, such as the temperature. */
   readonly settings?: ModelSettings;
-  /** Most answers of the model in one task, over all its turns. @default 16 */
+  /** Maximum answers of the model in one task, over all its turns. @default 16 */
   readonly maxIterations?: number;
-  /** Most tokens of one task, in and out; 0 for no limit. @default 0 */
+  /** Maximum input and output tokens of one task; 0 for no limit. @default 0 */
   readonly maxTokens?: number;
-  /** Earlier turns of the conversation that the model is shown; 0 for none. @default 20 */
+  /** Maximum earlier turns of the conversation in the prompt; 0 for none. @default 20 */
   readonly historyTurns?: number;
-  /** Most tokens of those turns, estimated as four characters each. @default 50_000 */
+  /** Maximum tokens of those turns, estimated as four characters each. @default 50_000 */
   readonly historyTokens?: number;
   /**
    * How to handle turns beyond `historyTurns` and `historyTokens`, and turns that exceed the
@@ -162,21 +175,25 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
    * @default 'cut'
    */
   readonly compaction?: 'cut' | 'summarise' | CompactionOptions;
-  /** Tools that run at one time. @default 8 */
+  /** Maximum tools that run concurrently. @default 8 */
   readonly maxParallelTools?: number;
-  /** Attempts after the first to get an answer from the model. @default 2 */
+  /** Retries of a failed model call. @default 2 */
   readonly modelRetries?: number;
-  /** Milliseconds of silence of the model, or for a whole answer where nothing streams. @default 120_000 */
+  /**
+   * Maximum time without a part of a streamed answer, or for a whole answer without streaming, in
+   * milliseconds.
+   * @default 120_000
+   */
   readonly modelTimeoutMs?: number;
-  /** Milliseconds; 0 for no limit. @default 60_000 */
+  /** Timeout of a tool call, in milliseconds; 0 for no limit. @default 60_000 */
   readonly toolTimeoutMs?: number;
-  /** The most characters of a tool's result that the model is shown. @default 100_000 */
+  /** Maximum characters of a tool result in the prompt. @default 100_000 */
   readonly maxResultCharacters?: number;
-  /** From 0 up to 1, for the spread of waits. @default Math.random */
+  /** Returns a number in [0, 1), for the jitter of retries. @default Math.random */
   readonly random?: () => number;
-  /** Where tools' credentials come from. */
+  /** Provides the credentials of tools. */
   readonly credentials?: CredentialProvider;
-  /** Called after each step with tools: true ends the turn with the model's text so far. */
+  /** Called after each step with tool calls: true ends the turn with the model's text so far. */
   readonly stopWhen?: (
     step: { readonly results: readonly CallResult[]; readonly iteration: number },
     turn: Turn,
@@ -241,7 +258,7 @@ const stepNames: OptionNames<StepSettings> = {
   settings: { names: settingNames },
 };
 
-/** Refuses what `prepareStep` may not say, and tools that the agent does not have. */
+/** Throws for invalid results of `prepareStep`, and for tools that the agent does not have. */
 export function checkStep(
   agent: string,
   step: StepSettings,

@@ -21,8 +21,8 @@ import {
 import { readConsent } from './consent.ts';
 
 /**
- * The calls whose questions are put to the caller now: all that the agent itself asks, or else the
- * first that a tool asks, for a tool's question may look like anything.
+ * The calls whose questions the caller is asked now: all questions of the agent itself, or else the
+ * first question of a tool, whose form is arbitrary.
  */
 function presented(calls: readonly CallState[]): readonly Asking[] {
   const asking = calls.filter(isAsking);
@@ -49,7 +49,7 @@ export function askingEnd(calls: readonly CallState[], note?: string): TurnEnd {
   };
 }
 
-/** Buttons for people, as those of assistants: each sends a text that `readAnswers` understands. */
+/** Buttons, as in assistants: each sends a text that `readAnswers` parses. */
 function buttonsFor(asking: readonly Asking[]): Pick<Part, 'metadata'> {
   const confirmations = asking.filter(({ ask }) => ask.request === 'confirmation');
   const buttons = confirmations.flatMap(({ id, name }) => {
@@ -88,7 +88,7 @@ function questionOf({ name, input, ask }: Asking): readonly string[] {
 const maxArgumentLines = 20;
 const maxArgumentLength = 200;
 
-/** The arguments of a call, for people. */
+/** The arguments of a call as text. */
 function argumentLines(input: JsonValue): readonly string[] {
   const entries = isJsonObject(input) ? Object.entries(input) : [];
   const lines = entries.slice(0, maxArgumentLines).map(([name, value]) => {
@@ -100,19 +100,19 @@ function argumentLines(input: JsonValue): readonly string[] {
 
 export interface Answered {
   readonly calls: readonly CallState[];
-  /** Calls whose tools continue with the message themselves. */
+  /** The ids of calls whose tools resume with the message. */
   readonly resuming: readonly string[];
-  /** Text beside the answers, passed to the model. */
+  /** Text beside the answers, which the model gets. */
   readonly remarks: readonly Part[];
-  /** Why questions remain open that the caller may think are answered. */
+  /** Explains to the caller why questions remain open. */
   readonly note?: string;
 }
 
 /**
- * Matches a message to the open questions. Data parts answer by `callId`, which may be left out
- * where one question is open: `{confirmed}`, `{result}`, `{error}` or `{credential}`. Text answers
- * what is left. Nothing but a clear yes confirms, and one yes confirms one call. An unclear answer, or
- * one with other arguments, leaves its question open.
+ * Matches a message to the open questions. Data parts answer by `callId`, which is optional if one
+ * question is open: `{confirmed}`, `{result}`, `{error}` or `{credential}`. Text answers the remaining
+ * questions. Only a clear yes confirms, and one yes confirms one call. An unclear answer, or one with
+ * other arguments, leaves its question open.
  */
 export function readAnswers(message: Message, calls: readonly CallState[]): Answered {
   const asking = presented(calls);
@@ -140,7 +140,7 @@ export function readAnswers(message: Message, calls: readonly CallState[]): Answ
   if (confirms && readConsent(text).meaning === 'no') {
     return open('The data says yes and the text says no: please answer yes or no.');
   }
-  // Beside data, text is a remark; alone, it is the answer.
+  // Text beside data is a remark; text alone is the answer.
   if (changes.size > 0) return finish(calls, changes, text);
   const isFree =
     only?.ask.request === 'result' && given.every(({ callId }) => callId === undefined);
@@ -223,8 +223,8 @@ function toTool(
 }
 
 /**
- * Whether an answer has other arguments than its call: under `arguments` or `input`, or beside
- * `confirmed` by their names.
+ * Whether an answer has other arguments than its call: under `arguments` or `input`, or under their
+ * names beside `confirmed`.
  */
 function changesArguments({ input, ask }: Asking, answer: JsonObject): boolean {
   if (ask.request !== 'confirmation') return false;
@@ -267,7 +267,7 @@ function denied(call: CallState, reason?: JsonValue): CallState {
   return answered(call, { output: { type: 'denied', value } });
 }
 
-/** The objects in a message's data parts, alone or in lists. */
+/** The objects in a message's data parts, single or in lists. */
 function answersIn(parts: readonly Part[]): readonly JsonObject[] {
   return parts.flatMap(({ data }) => {
     return (isJsonList(data) ? data : [data]).filter(isJsonObject);

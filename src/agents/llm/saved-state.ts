@@ -5,11 +5,11 @@ import { SavedTasks } from '../stored.ts';
 import { callState, loopState } from '../tool-loop/call-state.ts';
 import { withoutBytes } from '../tool-loop/conversation.ts';
 
-/** Where a task stopped to ask. */
+/** The state of a task that waits for its caller. */
 const pause = loopState.extend({
   /** The calls of the last step. */
   calls: z.array(callState).readonly().exactOptional(),
-  /** What the model said beside them. */
+  /** The text of the model beside these calls. */
   text: z.string().default(''),
   /** The sub agent that asks. */
   delegate: z.string().exactOptional(),
@@ -19,9 +19,9 @@ export type Pause = z.infer<typeof pause>;
 const format = new StoredFormat({ name: 'pause of task', schema: pause });
 const maxPauseSize = 2 * 1024 * 1024;
 
-/** The saved state of a conversation, beside its log. */
+/** The saved state of a conversation, without its log. */
 export class SavedState extends SavedTasks<Pause> {
-  /** The sub agent that has the conversation. */
+  /** The sub agent that currently has the conversation. */
   active: string | undefined;
   readonly #isNew: boolean;
 
@@ -38,7 +38,7 @@ export class SavedState extends SavedTasks<Pause> {
     super.stop(taskId, isLarge ? withoutFiles(stopped) : stopped);
   }
 
-  /** The value to save; undefined where there is nothing to save and nothing was. */
+  /** The value to save; undefined if there is nothing to save and nothing was saved before. */
   value(): JsonObject | undefined {
     const saved = this.toValue('pauses');
     const value = this.active === undefined ? saved : { ...saved, active: this.active };

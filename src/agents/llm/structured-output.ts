@@ -5,7 +5,7 @@ import { type Parsed, toJsonSchema7, type ValueSchema } from '../tools/schema.ts
 
 type ResponseFormat = NonNullable<LanguageModelV4CallOptions['responseFormat']>;
 
-/** The schema as response format, for models that take one. */
+/** The schema as response format, for models that support it. */
 export function responseFormat(
   model: LanguageModelV4,
   { jsonSchema }: ValueSchema,
@@ -19,7 +19,7 @@ export function formatInstruction(schema: ValueSchema): string {
   return `Give your final answer as JSON only, without any other text, in the form of this JSON Schema:\n${JSON.stringify(schema.jsonSchema)}`;
 }
 
-/** Parses the value in a model's answer, which may be wrapped in a code fence. */
+/** Parses the value in a model's answer, which can be in a code fence. */
 export async function readOutput(text: string, schema: ValueSchema): Promise<Parsed<JsonValue>> {
   const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1];
   let value: JsonValue;
