@@ -18,7 +18,7 @@ import { noUsage, usageMetadata } from '../usage.ts';
 import { type StreamPart, streamPart } from './stream-part.ts';
 
 /**
- * An agent of the AI SDK: a `ToolLoopAgent`, or anything else of its interface `Agent`.
+ * An agent of the AI SDK: a `ToolLoopAgent`, or another implementation of its interface `Agent`.
  * @example const served = (source: AiSdkAgent) => serve(fromAiSdk(source, { name: 'clerk' }));
  */
 export interface AiSdkAgent {
@@ -30,25 +30,25 @@ export interface AiSdkAgent {
   }): PromiseLike<AiSdkStream>;
 }
 
-/** The part of the result of `stream` that is used. */
+/** The used part of the result of `stream`. */
 interface AiSdkStream {
   readonly fullStream: AsyncIterable<unknown>;
-  /** From version 7 on. */
+  /** In version 7 and later. */
   readonly responseMessages?: PromiseLike<readonly unknown[]>;
-  /** Before. */
+  /** In earlier versions. */
   readonly response: PromiseLike<unknown>;
 }
 
-/** Where a task waits: its messages so far, and the calls that need approval. */
+/** The state of a waiting task: its messages so far, and the calls that need approval. */
 const stopFormat = new StoredFormat({
   name: 'checkpoint of task',
   schema: z.object({ messages: z.array(jsonObject), calls: z.array(callState) }),
 });
 
-/** Messages of a conversation that the model is shown at most. */
+/** Maximum messages of a conversation in the prompt. */
 const maxMessages = 200;
 
-/** `ModelMessage` of the AI SDK, whose type is only known to programs that install it. */
+/** `ModelMessage` of the AI SDK, whose type is available only to programs that install it. */
 const modelMessages = z.array(
   z.custom<never>((value) => isJsonObject(value) && typeof value['role'] === 'string'),
 );
@@ -95,7 +95,7 @@ async function* run(source: AiSdkAgent, turn: Turn): AsyncGenerator<TurnEvent | 
       return;
     }
     const isDenied = calls.some(({ isConfirmed = false }) => !isConfirmed);
-    // The AI SDK reads approvals from the last message only: nothing may follow them.
+    // The AI SDK reads approvals from the last message only, so remarks go before it.
     if (remarks.length > 0 && !isDenied) own.splice(-1, 0, userMessage(remarks));
     own.push({ role: 'tool', content: calls.map((each) => approvalOf(each, remarks)) });
   }
@@ -149,12 +149,12 @@ function metadataOf(finish: Finish | undefined, { id }: AiSdkAgent, turn: Turn):
   return { ...usage, finish_reason: finishReason };
 }
 
-/** Why the last answer of the model is not whole, although no error was reported. */
+/** Why the last answer of the model is incomplete, although no error was reported. */
 function brokenBy(finish: Finish | undefined): string | undefined {
   if (finish === undefined) return 'it broke off its answer';
   const { finishReason, rawFinishReason } = finish;
   if (finishReason === 'error') return `its answer ended with an error: ${rawFinishReason}`;
-  // AI SDK 5, 6 and 7 say differently that the provider closed the stream without a finish.
+  // AI SDK 5, 6 and 7 differ in how they report a stream that the provider closed without a finish.
   const isMadeUp =
     ['interrupted', 'unknown'].includes(finishReason) ||
     (finishReason === 'other' && rawFinishReason === undefined);
@@ -180,7 +180,7 @@ function* eventsOf(part: StreamPart): Generator<TurnEvent | string> {
   }
 }
 
-/** Text of one step follows that of the step before in a paragraph of its own. */
+/** Starts the text of each step in a new paragraph. */
 class StepText {
   isShown = false;
   #needsBreak = false;
@@ -214,7 +214,7 @@ function toCall({ approvalId, toolCall }: Extract<StreamPart, { approvalId: stri
   return { id: approvalId, name, input, ask: { request: 'confirmation' } };
 }
 
-/** A denial has what the caller said beside it. */
+/** A denial includes the caller's remarks. */
 function approvalOf(call: CallState, remarks: readonly Part[]): JsonObject {
   const { id, isConfirmed = false, output } = call;
   const said = remarks.map(({ text = '' }) => text).join('\n');
@@ -232,14 +232,14 @@ async function savedTasks(turn: Turn) {
   return new SavedTasks(stopFormat, (await turn.state.load())?.['tasks']);
 }
 
-/** The messages of earlier tasks, from one of the user on: the result of a tool needs its call. */
+/** The messages of earlier tasks, starting with one of the user, since a tool result needs its call. */
 async function history({ state }: Turn): Promise<readonly JsonObject[]> {
   const messages = await state.log({ last: maxMessages });
   const first = messages.findIndex(({ role }) => role === 'user');
   return first < 0 ? [] : messages.slice(first);
 }
 
-/** As plain JSON, since they are stored. */
+/** Converts the messages to plain JSON for storage. */
 async function responseMessages(result: AiSdkStream): Promise<readonly JsonObject[]> {
   const response = result.responseMessages ?? result.response.then(messagesOf);
   const text = JSON.stringify(await response);

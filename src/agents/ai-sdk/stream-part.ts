@@ -3,7 +3,7 @@ import { json } from '../stored.ts';
 
 const tokens = z.number().optional().catch(undefined);
 
-/** Tokens of all steps, as the AI SDK counts them. */
+/** Token usage of all steps, as the AI SDK reports it. */
 const totalUsage = z
   .object({ inputTokens: tokens, outputTokens: tokens })
   .catch({})
@@ -15,7 +15,7 @@ const totalUsage = z
     calls: inputTokens + outputTokens > 0 ? 1 : 0,
   }));
 
-/** The parts of `fullStream` that matter to callers; of all others only the type is kept. */
+/** The parts of `fullStream` that callers need; of all others, only the type is kept. */
 export const streamPart = z.union([
   z.object({ type: z.literal('start-step') }),
   z.object({ type: z.literal('text-delta'), text: z.string() }),

@@ -21,7 +21,7 @@ import {
 import { SchemaResolver } from './resolve-schema.ts';
 
 /**
- * Which operations of an API are tools, and how they are called.
+ * Which operations of an API become tools, and how they are called.
  * @example
  * const options: OpenApiToolsOptions = {
  *   baseUrl: 'https://pets.example/v2',
@@ -30,26 +30,29 @@ import { SchemaResolver } from './resolve-schema.ts';
  * };
  */
 export interface OpenApiToolsOptions {
-  /** Where the API is. @default the first server of the description */
+  /** The base URL of the API. @default the first server of the description */
   readonly baseUrl?: string;
-  /** Only these tools, by their names. */
+  /** Only these tools, by name. */
   readonly include?: readonly string[];
   /** All but these tools. */
   readonly exclude?: readonly string[];
-  /** Put before the name of each tool. @default '' */
+  /** Prefix of each tool name. @default '' */
   readonly prefix?: string;
   /**
-   * Credentials by the names of the description's security schemes. Without it the agent's provider
-   * is used, and the caller is asked for missing ones.
+   * Provides credentials by the names of the description's security schemes. Without it, the agent's
+   * provider is used, and the caller is asked for missing credentials.
    */
   readonly credentials?: CredentialProvider;
-  /** Asks the caller before calls that change something, before all, or before none. @default 'none' */
+  /**
+   * Which calls need the caller's confirmation: those that change something, all, or none.
+   * @default 'none'
+   */
   readonly needsConfirmation?: 'none' | 'changes' | 'all';
   /** Makes the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds for a call. @default 30_000 */
+  /** Timeout of a call, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number;
-  /** The most bytes of an answer that are read. @default 1 MiB */
+  /** Maximum bytes of a response that are read. @default 1 MiB */
   readonly maxResponseBytes?: number;
 }
 
@@ -70,8 +73,8 @@ const repeatable: ReadonlySet<string> = new Set(['get', 'head', 'options', 'put'
 const maxOperations = 512;
 
 /**
- * The operations of an API as tools, from its OpenAPI 3 description: one tool for each, with
- * `{ status, body }` as its result. Redirects are not followed.
+ * Creates tools from an OpenAPI 3 description: one for each operation, with `{ status, body }` as its
+ * result. Redirects are not followed.
  * @example llmAgent({ name: 'clerk', model, tools: [openApiTools(description, { include: ['list_pets'] })] })
  */
 export function openApiTools(document: JsonObject, options: OpenApiToolsOptions = {}): ToolSet {
@@ -122,7 +125,7 @@ function toTool(
   const { needsConfirmation = 'none', timeoutMs = 30_000, credentials, prefix = '' } = options;
   const { method, name, description, inputSchema } = operation;
   const [only] = schemes;
-  // Without a provider of its own, the agent asks for the credential; it can ask for one at a time.
+  // Without a `credentials` function, the agent asks for the credential; it can ask for only one.
   const asks = credentials === undefined && only !== undefined;
   if (asks && schemes.length > 1) {
     throw invalidConfiguration(
@@ -173,7 +176,7 @@ async function send(
     });
   } catch (cause) {
     signal.throwIfAborted();
-    // The address may hold a key in its query.
+    // Only the origin: the query can contain a key.
     throw new LegateError('PEER_UNREACHABLE', `${url.origin} did not answer`, { cause });
   }
   return readAnswer(response, maxResponseBytes);

@@ -23,7 +23,7 @@ const security = z
   .optional()
   .catch(undefined);
 
-/** The document, in which path items and operations repeat some of its fields. */
+/** The document. Path items and operations repeat some of its fields. */
 export const apiDocument = z.object({
   openapi: z.string().startsWith('3.'),
   info: z.object({ title: text }).catch({}),
@@ -54,11 +54,11 @@ const apiParameter = z.object({
 });
 const apiBody = z.object({ required: flag, content });
 
-/** A value of the input that goes into the request, and where. */
+/** A value of the tool's input, and its place in the request. */
 export interface Parameter {
-  /** In the tool's input. */
+  /** The name in the tool's input. */
   readonly key: string;
-  /** In the request. */
+  /** The name in the request. */
   readonly name: string;
   readonly location: z.infer<typeof apiParameter>['in'];
   readonly isRequired: boolean;
@@ -73,12 +73,12 @@ export interface Operation {
   readonly name: string;
   readonly description: string;
   readonly method: (typeof methods)[number];
-  /** With `{parameters}` in it. */
+  /** Contains `{parameters}`. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly bodyKind: BodyKind | undefined;
   readonly inputSchema: JsonObject;
-  /** Alternatives of schemes with their scopes. Empty: none is needed. */
+  /** Alternative sets of schemes with their scopes; empty if none is needed. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   /** The operation's own server, its path's or the document's. */
   readonly server: string | undefined;
@@ -98,7 +98,7 @@ export function readOperations(
       if (found === undefined) return [];
       const operation = apiOperation.parse(found);
       const body = readBody(operation.requestBody, resolver);
-      // A body of a kind that cannot be made from plain values: files, as a rule.
+      // Skip bodies that cannot be built from plain values, usually files.
       if (body === 'unsupported') return [];
       const given = [...shared.parameters, ...operation.parameters];
       const parameters = readParameters(given, resolver);
@@ -196,7 +196,7 @@ function serverIn({ servers: [server] }: Pick<ApiDocument, 'servers'>): string |
   );
 }
 
-/** `listUserPets` becomes `list_user_pets`. */
+/** Converts `listUserPets` to `list_user_pets`. */
 function nameOf(id: string): string {
   const snake = id
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')

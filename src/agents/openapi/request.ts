@@ -19,13 +19,13 @@ export interface ApiRequest {
   readonly body: string | undefined;
 }
 
-/** What an API answered. */
+/** The response of an API. */
 export interface ApiAnswer {
   readonly status: number;
   readonly body: JsonValue;
 }
 
-/** Where a credential goes in a request. */
+/** The place of a credential in a request. */
 const placement = z.union([
   z
     .object({
@@ -48,7 +48,7 @@ const placement = z.union([
     .transform(() => ({ kind: 'bearer' }) as const),
 ]);
 
-/** How a credential is put on a request. */
+/** A security scheme, and the place of its credential. */
 export interface Scheme {
   readonly name: string;
   readonly scopes: readonly string[];
@@ -56,8 +56,8 @@ export interface Scheme {
 }
 
 /**
- * The schemes that an operation needs: the first alternative with supported schemes only. An
- * alternative without schemes wins.
+ * The schemes that an operation needs: the first alternative whose schemes are all supported. An
+ * alternative without schemes takes precedence.
  */
 export function schemesOf(
   { security, name }: Operation,
@@ -78,7 +78,7 @@ export function schemesOf(
   );
 }
 
-/** Adds a credential to a request; refuses plain http to other machines. */
+/** Adds a credential to a request; throws for plain http to other machines. */
 export function applyCredential(
   { name, placement: place }: Scheme,
   credential: Credential,
@@ -102,7 +102,7 @@ export function applyCredential(
   else headers.append('Cookie', `${place.name}=${encodeURIComponent(secret)}`);
 }
 
-/** The request that an input makes of an operation. */
+/** Builds the request of an operation from an input. */
 export function toRequest(operation: Operation, base: string, input: JsonObject): ApiRequest {
   const { parameters, bodyKind } = operation;
   const headers = new Headers({ Accept: 'application/json, text/*;q=0.9' });
@@ -132,7 +132,7 @@ export function toRequest(operation: Operation, base: string, input: JsonObject)
   return { url, headers, body: form.toString() };
 }
 
-/** A value that stays within its path segment: `..` would climb, even when escaped. */
+/** Encodes a value as one path segment. `..` would change the path even when escaped. */
 function pathSegment(value: JsonValue, name: string): string {
   const text = textOfValue(value);
   if (text === '' || text === '.' || text === '..') {
@@ -168,6 +168,6 @@ export async function readAnswer(response: Response, maxBytes: number): Promise<
 }
 
 function fromJson(text: string): JsonValue {
-  // Declared as JSON but invalid: the model may still read it.
+  // Invalid JSON is returned as text, which the model can still read.
   return text === '' ? null : parseJsonOr(text, text);
 }

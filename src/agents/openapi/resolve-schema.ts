@@ -6,18 +6,18 @@ import {
   type JsonValue,
 } from '../../protocol/index.ts';
 
-/** Deeper or circular schemas accept any value. */
+/** Maximum depth. Deeper or circular schemas accept any value. */
 const deepest = 12;
 const maxNodes = 20_000;
 
-/** Keywords of API descriptions that JSON Schema does not have, or that models have no use for. */
+/** Keywords of API descriptions that JSON Schema does not have, or that models do not need. */
 const foreign = new Set(
   'xml externalDocs discriminator example examples nullable deprecated readOnly writeOnly $schema $id'.split(
     ' ',
   ),
 );
 
-/** Reads an API description's parts, with `$ref` followed inside the document only. */
+/** Reads the parts of an API description. Follows `$ref` only within the document. */
 export class SchemaResolver {
   readonly #document: JsonObject;
   #nodes = 0;
@@ -38,7 +38,7 @@ export class SchemaResolver {
     return undefined;
   }
 
-  /** A schema that stands by itself. */
+  /** Returns the schema with its references resolved. */
   schema(value: JsonValue | undefined, trail: readonly string[] = []): JsonObject {
     this.#nodes += 1;
     if (this.#nodes > maxNodes) {
@@ -68,7 +68,8 @@ export class SchemaResolver {
         const list = isJsonList(each) ? each : [];
         return [[key, list.map((item) => this.schema(item, inner))]];
       }
-      // In 3.0 these are flags beside the bound; a little too lax is close enough.
+      // In OpenAPI 3.0, these are flags beside the bound. Dropping them makes the schema slightly too
+      // lax.
       if (typeof each === 'boolean' && key.startsWith('exclusive')) return [];
       return [[key, each]];
     });

@@ -3,8 +3,8 @@ import { until } from '../../time/index.ts';
 import { SignedCard } from './signed-card.ts';
 
 /**
- * Connects on first use. All callers share one connection. With `verifyCard`, each call verifies the card again:
- * once its key is no longer trusted, the client connects anew, with a new card.
+ * Connects on first use. All callers share one connection. With `verifyCard`, each call verifies the
+ * card again: if its key is no longer trusted, the client reconnects with a new card.
  */
 export class LazyClient {
   readonly #connect: (options: Pick<ClientOptions, 'verifyCard'>) => Promise<Client>;
@@ -20,16 +20,16 @@ export class LazyClient {
     this.#card = verifyCard && new SignedCard(verifyCard);
   }
 
-  /** The client, once there is a connection. */
+  /** The client, once connected. */
   get current(): Client | undefined {
     return this.#current;
   }
 
-  /** The signal ends the wait only; the connection attempt continues for other callers. */
+  /** The signal ends only the wait; the connection attempt continues for other callers. */
   async get(signal?: AbortSignal): Promise<Client> {
     const [known, card] = [this.#current, this.#card];
     if (known !== undefined && card !== undefined && !(await until(card.isTrusted(), signal))) {
-      // Calls in flight end first. Another caller may have connected anew already.
+      // Closing waits for calls in flight. Another caller may have reconnected already.
       if (this.#current === known) void this.close();
     }
     if (this.#connecting === undefined) {
@@ -40,7 +40,7 @@ export class LazyClient {
           return client;
         },
         (error: unknown) => {
-          // The next call may succeed.
+          // The next call connects again.
           if (this.#connecting === connecting) this.#connecting = undefined;
           throw error;
         },
@@ -51,15 +51,15 @@ export class LazyClient {
   }
 
   /**
-   * Closes the connection; the next call makes another. Resolves when the messages that were abandoned
-   * have been cancelled, which may take no longer than `graceMs`.
+   * Closes the connection; the next call opens another. Resolves when the abandoned messages have been
+   * cancelled, after at most `graceMs`.
    */
   async close(options?: { readonly graceMs?: number }): Promise<void> {
     const [connecting, client] = [this.#connecting, this.#current];
     this.#connecting = undefined;
     this.#current = undefined;
     if (client !== undefined) return client.close(options);
-    // Not awaited: fetching a card may take long. Callers of `get` have seen a failure already.
+    // Not awaited, since fetching a card can take long. Callers of `get` get its failure.
     connecting?.then((late) => late.close()).catch(() => undefined);
     return undefined;
   }

@@ -52,29 +52,30 @@ export interface RemoteAgentOptions extends Pick<
   | 'verifyCard'
 > {
   /**
-   * Tasks are stored under it, so it never changes: the name in a card that comes later is not taken.
+   * The name of the agent. Tasks are stored under it, so it never changes: a name from a card that is
+   * fetched later is not used.
    * @default the host of the address, or the name in the card that was given
    */
   readonly name?: string;
-  /** What the agent does, for models and cards. @default the card's */
+  /** A description of the agent, for models and cards. @default the card's */
   readonly description?: string;
   /**
-   * Certificate authorities and the client certificate, by their files, which are read again when they
-   * change. In place of `fetch`; over gRPC, `grpcBinding` takes them.
+   * Files with certificate authorities and the client certificate, which are read again when they
+   * change. An alternative to `fetch`; over gRPC, `grpcBinding` takes them.
    * @example tls: { ca: 'ca.pem', cert: 'client.pem', key: 'client.key' }
    */
   readonly tls?: ClientTlsFiles;
-  /** Credentials for the peer. Sent over TLS and to loopback only. */
+  /** Credentials for the peer. Sent only over TLS and to loopback. */
   readonly auth?: Authentication | Auth;
-  /** The longest a turn may take, in milliseconds; 0 for no limit. @default 600_000 */
+  /** Timeout of a turn, in milliseconds; 0 for no limit. @default 600_000 */
   readonly timeoutMs?: number;
-  /** Longest time without an event from the peer, in milliseconds; 0 for no limit. @default 120_000 */
+  /** Maximum time without an event from the peer, in milliseconds; 0 for no limit. @default 120_000 */
   readonly inactivityTimeoutMs?: number;
-  /** How long a cancel may take to reach the peer, in milliseconds. @default 4_000 */
+  /** Timeout of a cancellation at the peer, in milliseconds. @default 4_000 */
   readonly cancelTimeoutMs?: number;
-  /** How a task is watched where the peer does not stream. */
+  /** How a task is polled if the peer does not stream. */
   readonly poll?: PollOptions;
-  /** How much of an answer is kept. */
+  /** Limits of the answer that is kept. */
   readonly limits?: AnswerLimits;
   /** How to handle a turn whose process died. */
   readonly onInterrupted?: Agent['onInterrupted'];
@@ -108,13 +109,13 @@ const optionNames: OptionNames<RemoteAgentOptions> = {
  * @example const skillsOf = async (peer: RemoteAgent) => (await peer.connect()).skills.map(({ name }) => name);
  */
 export interface RemoteAgent extends Agent {
-  /** Known once there was a connection. */
+  /** Defined after the first connection. */
   readonly card: AgentCard | undefined;
-  /** Fetches the card now, and rejects where that fails. `serve` and LLM agents fetch it by themselves. */
+  /** Fetches the card now, and rejects if that fails. `serve` and LLM agents fetch it themselves. */
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
   /** Sends a message outside of any turn and waits for the answer. */
   ask(input: Sendable, options?: StreamOptions & SendOptions): Promise<Answer>;
-  /** As `ask`, and streams the text of the answer. */
+  /** Like `ask`, and streams the text of the answer. */
   stream(input: Sendable, options?: StreamOptions & SendOptions): AnswerStream<Answer>;
   /**
    * Closes the connection of a binding; the next turn opens another. Waits, for a bounded
@@ -123,12 +124,12 @@ export interface RemoteAgent extends Agent {
   close(): Promise<void>;
 }
 
-/** How long a card may take before the agent is described without it, in milliseconds. */
+/** Maximum wait for the card before the agent is described without it, in milliseconds. */
 const prepareMs = 3_000;
 
 /**
- * Any A2A agent as a local one: in any binding and version, streaming or polled. Its questions
- * are passed to the caller, and the answers continue the same remote task; a cancellation reaches
+ * Uses any A2A agent as a local one, in any binding and version, streaming or polled. Its questions are
+ * passed to the caller, and the answers continue the same remote task. A cancellation is forwarded to
  * it.
  * @example const translator = remoteAgent('https://translator.example', { auth: { kind: 'token', token } });
  */
@@ -145,14 +146,14 @@ export function remoteAgent(
   }
   const tls = options.tls && clientTls(options.tls, { what });
   const lazy = new LazyClient(async (verification) => {
-    // The client is loaded with the first call.
+    // The client module is loaded with the first call.
     const { connect } = await import('../../client/index.ts');
     const fetch = tls && (await import('../../push/index.ts')).tlsFetch(tls);
     const settings = { ...toClientOptions(options), ...present({ fetch }), ...verification };
     return connect(address, settings);
   }, options.verifyCard);
   const name = options.name ?? hostOf(address);
-  /** For people: a card names its agent better than a host does, and hides its address. */
+  /** The name for people: the name in the card is better than a host, and does not reveal the address. */
   const labelOf = (): string => options.name ?? lazy.current?.card.name ?? name;
   const sender = options.name ?? (isAddress(address) ? String(address) : name);
 
@@ -220,7 +221,7 @@ export function remoteAgent(
     ...(options.onInterrupted !== undefined && { onInterrupted: options.onInterrupted }),
     async prepare(signal) {
       using deadline = new Deadline({ ...present({ signal }), milliseconds: prepareMs });
-      // A peer that can't be reached now is known by its address; a turn reports why.
+      // If the peer is unreachable now, it is described by its address; the turn reports the error.
       await lazy.get(deadline.signal).catch(() => undefined);
     },
     take,
@@ -228,7 +229,7 @@ export function remoteAgent(
     connect: async ({ signal } = {}) => (await lazy.get(signal)).card,
     ask: async (input, options) => (await lazy.get(options?.signal)).ask(input, options),
     stream: (input, options) => new AnswerStream(askStreaming(input, options)),
-    // The card is kept, so that the agent's description does not change.
+    // The card is kept, so the agent's description does not change.
     close: async () => lazy.current?.close(),
   };
 }
@@ -240,10 +241,10 @@ function toClientOptions({ auth, onRequest, ...options }: RemoteAgentOptions): C
   return {
     ...present({ headers, extensions, binding, bindings, version, retry, poll, fetch, verifyCard }),
     ...present({ legacyFileBytes }),
-    // Noted within the step of the call.
+    // Steps of the peer are recorded within the step of the call.
     optionalExtensions: [stepsExtension],
     onRequest: async (request) => {
-      // What the peer does is part of the same trace.
+      // Spans of the peer belong to the same trace.
       for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);
       await onRequest?.(request);
     },

@@ -16,7 +16,7 @@ import { RemoteSteps, withoutSteps } from './remote-steps.ts';
 import { endOf, turnEvents } from './remote-turn.ts';
 
 export interface RemoteTurn {
-  /** What the agent is called in texts and logs. */
+  /** The name of the agent in texts and logs. */
   readonly name: string;
   /** Distinguishes the messages of several remote agents in one turn. Stable across reruns. */
   readonly sender: string;
@@ -27,14 +27,14 @@ export interface RemoteTurn {
   readonly limits: RemoteTaskOptions['limits'];
 }
 
-/** Saved state of a conversation with a remote agent: its context there, and the waiting tasks. */
+/** Saved state of a conversation with a remote agent: its context id there, and the waiting tasks. */
 interface RemoteState {
   readonly contextId: string | undefined;
   readonly tasks: SavedTasks<ResumePoint>;
 }
 
 const format = { decode: readResumePoint, encode: (value: ResumePoint) => ({ value }) };
-/** The journal entry of the remote task, for a turn that runs again. */
+/** The journal key of the remote task, for a turn that runs again. */
 const journalKey = 'task';
 
 /** One turn of a remote agent. */
@@ -47,7 +47,7 @@ export async function* remoteEvents(
   const answered = turn.isContinuation ? stopped : undefined;
   const request = toRequest(remote, state, answered);
   const { messageId, contextId } = request.message;
-  /** The process that sent the message died before it could journal the task. */
+  /** Used if the process that sent the message died before it could journal the task. */
   const sent: ResumePoint = {
     v: 2,
     state: 'sending',
@@ -98,7 +98,7 @@ export async function* remoteEvents(
   }
 }
 
-/** Cancels the task that waits for an answer to a turn, or that a turn whose process died had started. */
+/** Cancels the remote task that waits for an answer, or that was started by a turn whose process died. */
 export async function abandonRemote(
   remote: RemoteTurn & { readonly connect: () => Promise<Client> },
 ): Promise<Omit<TurnEnd, 'kind'> | undefined> {
@@ -156,12 +156,15 @@ function cancelFailed({ turn, name }: RemoteTurn): (error: unknown) => void {
   return (error) => turn.logger.warn({ peer: name, error }, 'agents.remote.cancel_failed');
 }
 
-/** The same for a turn that runs again, so that the agent takes it once. */
+/**
+ * A message id that is the same when the turn runs again, so that the remote agent deduplicates the
+ * message.
+ */
 function messageIdOf({ taskId, message }: Turn, sender: string): string {
   return digestId(sender, taskId, message.messageId);
 }
 
-/** How the run of an agent ended, as its step tells it. */
+/** The state of the step for the end of an agent's run. */
 function stateOf(kind: TurnEnd['kind'] | 'message'): Step['state'] {
   if (kind === 'message' || kind === 'completed') return 'done';
   return isPause({ kind }) ? 'paused' : 'failed';

@@ -2,21 +2,24 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/in
 import { step as stepSchema, stepsExtension } from '../steps/step.ts';
 import type { OpenStep } from '../steps/step-log.ts';
 
-/** Of one remote task; further steps, and larger ones in characters of JSON, are left out. */
+/** Maximum steps of one remote task, and maximum characters of one step as JSON. Others are left out. */
 const maxSteps = 500;
 const maxStepSize = 65_536;
 
-/** Metadata without the steps that it tells; undefined where nothing is left. */
+/** The metadata without steps; undefined if nothing is left. */
 export function withoutSteps(metadata: JsonObject | undefined): JsonObject | undefined {
   if (metadata === undefined || !Object.hasOwn(metadata, stepsExtension)) return metadata;
   const { [stepsExtension]: _, ...rest } = metadata;
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** Notes the steps that a remote agent shares as steps within ours, so that they are seen here, too. */
+/**
+ * Records the steps that a remote agent shares as steps within ours, so that they are visible here,
+ * too.
+ */
 export class RemoteSteps {
   readonly #hop: OpenStep;
-  /** By the ids that they have there. */
+  /** By their ids at the remote agent. */
   readonly #open = new Map<number, OpenStep>();
 
   constructor(hop: OpenStep) {
@@ -40,7 +43,7 @@ export class RemoteSteps {
     if (open === undefined) {
       if (this.#open.size >= maxSteps) return;
       const within = parent === undefined ? this.#hop : (this.#open.get(parent) ?? this.#hop);
-      // Times are of our own clock.
+      // Times are from the local clock.
       open = within.steps.start({ kind, name, ...known });
       this.#open.set(id, open);
     }

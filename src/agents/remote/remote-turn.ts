@@ -14,7 +14,7 @@ const ends: Partial<Record<TaskState, EndKind>> = {
 /** Yields the events of a remote task as turn events, and returns its answer or its question. */
 export async function* turnEvents(
   task: RemoteTask,
-  /** Notes the steps that the agent shares; our callers are sent them as ours, if they ask. */
+  /** Records the steps that the agent shares. Our callers get them as our steps, if they request steps. */
   steps?: RemoteSteps,
 ): AsyncGenerator<Artifact | ArtifactChunk | Working, SendMessageResponse> {
   for await (const event of task.events()) {
@@ -34,15 +34,15 @@ export async function* turnEvents(
 }
 
 /**
- * The end of an artifact there is not its end here: another agent of the same turn may have one of the
- * same id. Our own turn completes what it has streamed.
+ * A remote artifact that is complete is not complete here: another agent of the same turn can have an
+ * artifact with the same id. Our turn completes what it has streamed.
  */
 function relayed(chunk: ArtifactChunk): Artifact | ArtifactChunk {
   if (!chunk.lastChunk) return chunk;
   return chunk.append ? { ...chunk, lastChunk: false } : chunk.artifact;
 }
 
-/** How a turn here ends when the one at another agent ended with this answer. */
+/** The end of our turn for the response of the remote agent. */
 export function endOf(name: string, response: SendMessageResponse): TurnEnd | Reply {
   if ('message' in response) {
     const { parts, metadata } = response.message;

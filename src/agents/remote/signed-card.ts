@@ -3,24 +3,27 @@ import { toLegateError } from '../../protocol/index.ts';
 
 type VerifyCard = NonNullable<ClientOptions['verifyCard']>;
 
-/** The card of an agent that stays connected: its key may be withdrawn while it is in use. */
+/** The card of an agent that stays connected: its key can be revoked while it is in use. */
 export class SignedCard {
   readonly #verify: VerifyCard;
-  /** As it was received when it was verified. */
+  /** The card as received when it was verified. */
   #card: { readonly received: unknown } | undefined;
 
   constructor(verify: VerifyCard) {
     this.#verify = verify;
   }
 
-  /** Verifies a new card; rejects as the function does. */
+  /** Verifies a new card; rejects if the verification function does. */
   async verify(received: unknown): Promise<unknown> {
     const verified = await this.#verify(received);
     this.#card = { received };
     return verified;
   }
 
-  /** Whether there is a card, and its key is still trusted. Keys that can't be fetched now withdraw nothing. */
+  /**
+   * Whether there is a card whose key is still trusted. If keys can't be fetched now, the card stays
+   * trusted.
+   */
   async isTrusted(): Promise<boolean> {
     if (this.#card === undefined) return false;
     try {

@@ -6,26 +6,26 @@ import type { Clock, Journal } from '../agent.ts';
 export interface RecordJournalOptions {
   readonly records: RecordStore;
   readonly taskId: string;
-  /** The turn's message: a task has one turn for each. */
+  /** The message of the turn: a task has one turn for each message. */
   readonly messageId: string;
-  /** On the first, there is nothing to read yet. */
+  /** On attempt 1, the journal is empty. */
   readonly attempt: number;
   readonly clock: Clock;
 }
 
 const space = 'agent-journal';
-/** Longer than any turn that can still run again. */
+/** Longer than any turn that can run again. */
 const keepMs = 7 * 24 * 60 * 60 * 1000;
 const maxKeyLength = 200;
 
 /**
- * A journal in the record store. When two processes run the same turn, the store lets one claim win.
+ * A journal in the record store. If two processes run the same turn, the store accepts only one claim.
  */
 export class RecordJournal implements Journal {
   readonly #options: RecordJournalOptions;
   readonly #prefix: string;
   #notes: Promise<Map<string, JsonValue>> | undefined;
-  /** Whether another process may have written entries. */
+  /** Whether another process can have written entries. */
   #mayBeForeign: boolean;
 
   constructor(options: RecordJournalOptions) {
@@ -87,7 +87,7 @@ export class RecordJournal implements Journal {
   }
 }
 
-/** Keys may contain text of models or callers; long ones are replaced by their digest. */
+/** Keys can contain text of models or callers; long ones are replaced by their digest. */
 function shorten(key: string): string {
   return key.length <= maxKeyLength ? key : hash('sha256', key, 'base64url');
 }

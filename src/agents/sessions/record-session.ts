@@ -27,7 +27,7 @@ const maxChanges = 1_000;
 const maxEntries = 1_000;
 
 /**
- * A session stored as one record per value, so that concurrent turns conflict only on the same key
+ * A session with one record for each value, so that concurrent turns conflict only on the same key
  * (last write wins). Values are read on demand; the engine writes the changes (`writes`) in the
  * transaction that ends the turn.
  */
@@ -50,7 +50,7 @@ export class RecordSession implements Session {
     if (value === undefined) {
       value = this.#load(key);
       this.#read.set(key, value);
-      // A store that failed once may be asked again.
+      // Do not cache failures of the store.
       value.catch(() => this.#read.delete(key));
     }
     return value;
@@ -86,7 +86,7 @@ export class RecordSession implements Session {
     return found;
   }
 
-  /** What has changed, to be written with the turn's end. */
+  /** The changes, to be written with the end of the turn. */
   writes(): readonly RecordWrite[] {
     return [...this.#changes].map(([key, value]) => ({
       space,

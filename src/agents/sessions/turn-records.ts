@@ -4,7 +4,7 @@ import { RecordJournal } from './record-journal.ts';
 import { RecordSession } from './record-session.ts';
 
 /**
- * The owner of the records, and the turn.
+ * The turn, and the owner of its records.
  * @example
  * const options: TurnRecordsOptions = {
  *   records: store.records, clock: Date,
@@ -28,20 +28,20 @@ export interface TurnRecordsOptions {
   readonly messageId: string;
   /** 1 on the first run. */
   readonly attempt: number;
-  /** Whether the turn may run again after its process died. */
+  /** Whether the turn can run again after its process died. */
   readonly isRepeatable: boolean;
   /** The clock of the store. */
   readonly clock: Clock;
 }
 
 /**
- * The optional members of a `Turn`, kept on records.
+ * Session and journal of a `Turn`, stored as records.
  * @example const save = async (kept: TurnRecords) => store.records.write(await kept.writes(), Date.now());
  */
 export interface TurnRecords {
   readonly session: Session;
   readonly journal?: Journal;
-  /** What is to be written in the transaction that ends the turn, whatever its end. */
+  /** The writes for the transaction that ends the turn, for every kind of end. */
   writes(): Promise<readonly RecordWrite[]>;
 }
 

@@ -26,7 +26,7 @@ import {
 import type { CallOutput } from './conversation.ts';
 
 /**
- * A tool call, as callbacks see it.
+ * A tool call, as passed to callbacks.
  * @example const auditLine = ({ id, name, input }: ToolCallInfo) => `${id} ${name} ${JSON.stringify(input)}`;
  */
 export interface ToolCallInfo {
@@ -37,49 +37,49 @@ export interface ToolCallInfo {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** Controls that a running call has. */
+/** Controls of a running call. */
 export interface CallControls {
   readonly signal: AbortSignal;
   readonly credential: Credential | undefined;
-  /** For steps within the call. */
+  /** Records the steps within the call. */
   readonly steps: Steps | undefined;
   readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
   readonly addUsage: (usage: Partial<Usage>) => void;
 }
 
-/** How the tools of one kind of agent are called. */
+/** How one kind of agent calls its tools. */
 export interface CallPolicy<Context> {
   readonly tools: ReadonlyMap<string, Tool<Context>>;
   readonly limits: {
-    /** Calls of one answer of the model; the others are refused. */
+    /** Maximum calls in one answer of the model; further calls fail. */
     readonly callsPerStep: number;
-    /** Tools that run at one time. */
+    /** Maximum tools that run concurrently. */
     readonly parallel: number;
-    /** For tools without a time of their own, in milliseconds; 0 for no limit. */
+    /** Timeout of tools without their own, in milliseconds; 0 for no limit. */
     readonly toolTimeoutMs: number;
     readonly resultCharacters: number;
   };
   readonly journal: Journal | undefined;
-  /** Where calls are noted. @default nowhere */
+  /** Records the calls as steps. @default none */
   readonly steps?: Steps | undefined;
   readonly logger: Logger;
   /** Aborts with the turn, or when the consumer of its events leaves. */
   readonly signal: AbortSignal;
   context(call: ToolCallInfo, controls: CallControls): Context;
-  /** Undefined makes the caller be asked for consent. */
+  /** If it returns undefined, the caller is asked for consent. */
   credential?(tool: Tool<Context>, call: CallState): MaybePromise<Credential | undefined>;
-  /** May give the result in place of the tool. */
+  /** Can return the result in place of the tool. */
   beforeTool?(
     call: ToolCallInfo,
     context: Context,
   ): MaybePromise<{ readonly result: JsonValue } | undefined>;
-  /** A tool failed: may give a result in its place. */
+  /** Runs when a tool failed; can return a result in its place. */
   onToolError?(
     call: ToolCallInfo,
     error: unknown,
     context: Context,
   ): MaybePromise<{ readonly result: JsonValue } | undefined>;
-  /** May replace the result. */
+  /** Can replace the result. */
   afterTool?(
     call: ToolCallInfo,
     output: CallOutput,
@@ -93,10 +93,10 @@ const maxConsents = 5;
 /**
  * Runs the calls of a step until each has an output or needs the caller.
  *
- * A call runs at most once. The end of the turn saves its output; an interrupted turn is not rerun
- * unless its agent says `onInterrupted: 'run-again'`. Such a turn has a journal: the start of a call
- * is journaled before the tool runs, and the output after it. The rerun reuses journaled outputs. A
- * call that was started without an output is not repeated, and the model is informed; tools with
+ * A call runs at most once. The end of the turn saves its output. An interrupted turn is not rerun
+ * unless its agent declares `onInterrupted: 'run-again'`. Such a turn has a journal: the start of a
+ * call is journaled before the tool runs, and the output after it. The rerun reuses journaled outputs.
+ * A call that was started without an output is not repeated, and the model is informed; tools with
  * `isIdempotent` run again.
  */
 export class CallRunner<Context> {
@@ -108,7 +108,7 @@ export class CallRunner<Context> {
     this.#state = state;
   }
 
-  /** Moves every open call on, several at a time. */
+  /** Advances every open call, several at a time. */
   async advance(
     calls: readonly CallState[],
     step: number,
@@ -162,7 +162,7 @@ export class CallRunner<Context> {
       return await this.#attempt({ call, key, tool, input: parsed.value, answer, step });
     } catch (error) {
       signal.throwIfAborted();
-      // Without its journal a call could run twice: the turn fails, not the tool.
+      // Without its journal, a call could run twice: fail the turn, not the tool.
       if (error instanceof LegateError && error.code.startsWith('STORE_')) throw error;
       logger.warn({ tool: call.name, error }, 'agents.tool.failed');
       return fail(call, shortened(errorMessage(error), maxReasonLength));
@@ -187,7 +187,7 @@ export class CallRunner<Context> {
     return this.#once(attempt, (signal) => this.#context(attempt, credential, signal));
   }
 
-  /** Runs the tool unless the journal has its start. */
+  /** Runs the tool, unless its start is in the journal. */
   async #once(
     attempt: Attempt<Context>,
     context: (signal: AbortSignal) => Context,
@@ -290,7 +290,7 @@ export class CallRunner<Context> {
   }
 }
 
-/** A call in the journal: empty from its start until its outcome is known. */
+/** A call in the journal: empty from its start until its outcome is recorded. */
 const journaledCall = new StoredFormat({
   name: 'journal entry',
   schema: z.object({
@@ -309,7 +309,7 @@ interface Attempt<Context> {
   readonly step: OpenStep | undefined;
 }
 
-/** The outcome of a call, for its step. */
+/** The outcome of a call, as recorded in its step. */
 function changeOf(
   { output, ask: asking }: CallState,
   noted: { readonly callId: string; readonly input: JsonValue },

@@ -15,16 +15,16 @@ const ask = z.discriminatedUnion('request', [
       hint: z.string().exactOptional(),
     })
     .readonly(),
-  /** The tool started its work; the caller sends the result. */
+  /** The tool has started its work; the caller sends the result. */
   z.object({ request: z.literal('result'), ticket: json }).readonly(),
-  /** The tool asks by itself. */
+  /** The tool asks the caller. */
   z
     .object({
       request: z.literal('answer'),
       question: z.array(part).readonly(),
       isAuthorization: z.boolean(),
       state: json,
-      /** Whether the tool continues itself, or the answer is its result. */
+      /** Whether the tool resumes with the answer, or the answer is its result. */
       resumes: z.boolean(),
     })
     .readonly(),
@@ -38,9 +38,9 @@ export type Ask = z.infer<typeof ask>;
 export const callState = requestedCall
   .extend({
     isConfirmed: z.boolean().exactOptional(),
-    /** The credential that the caller named. */
+    /** The name of the credential that the caller gave. */
     reference: z.string().exactOptional(),
-    /** How often consent was asked for. */
+    /** How often the caller was asked for consent. */
     consents: z.number().exactOptional(),
     ask: ask.exactOptional(),
     output: callOutput.exactOptional(),
@@ -59,7 +59,7 @@ export function isAsking(call: CallState): call is Asking {
   return call.ask !== undefined;
 }
 
-/** The call with its question answered. */
+/** Returns the call with its question answered. */
 export function answered(call: CallState, change: Partial<CallState>): CallState {
   const { ask: _, ...rest } = call;
   return { ...rest, ...change };
@@ -76,9 +76,9 @@ export const loopState = z.object({
   /** Answers of the model so far. */
   iteration: z.number(),
   usage,
-  /** A tool asked to end the turn after its step. */
+  /** Whether a tool requested to end the turn after its step. */
   endsTurn: z.boolean().default(false),
-  /** A loop around the agent ends, too. */
+  /** Whether an enclosing loop ends, too. */
   escalates: z.boolean().default(false),
 });
 

@@ -8,12 +8,12 @@ const provider = z.custom<SharedV4ProviderMetadata>(isJsonObject).exactOptional(
 
 export const thought = z.object({ text: z.string(), provider }).readonly();
 
-/** A call as the model asked for it. */
+/** A tool call as the model requested it. */
 export const requestedCall = z.object({
   id: z.string(),
   name: z.string(),
   input: json,
-  /** Why the input could not be read. */
+  /** Why the input could not be parsed. */
   problem: z.string().exactOptional(),
   provider,
 });
@@ -55,7 +55,7 @@ export const entry = z.discriminatedUnion('role', [
   z.object({ role: z.literal('tool'), results: z.array(callResult).readonly() }).readonly(),
 ]);
 
-/** A message of the conversation as an agent keeps it: plain JSON, whatever the model. */
+/** A message of the conversation as an agent stores it: plain JSON, independent of the model. */
 export type Entry = z.infer<typeof entry>;
 
 /** One turn in the context's log, beside the name of its agent. */
@@ -67,8 +67,8 @@ const loggedTurn = new StoredFormat({
 const maxLoggedResultLength = 4_000;
 
 /**
- * The calls under ids that no other call of the turn has. Some models restart their ids with every
- * answer, and an answer to an old question must not match a new one.
+ * Gives each call an id that is unique in the turn. Some models restart their ids with every answer,
+ * and an answer to an old question must not match a new one.
  */
 export function withOwnIds(
   calls: readonly RequestedCall[],
@@ -84,7 +84,7 @@ export function withOwnIds(
   });
 }
 
-/** A turn of the log, as one agent sees it. */
+/** A turn of the log, as visible to one agent. */
 export interface ReadTurn {
   readonly entries: readonly Entry[];
   /** In characters. */
@@ -92,8 +92,9 @@ export interface ReadTurn {
 }
 
 /**
- * A turn of the log for one agent: its own in full, the visible text of other agents'. Undefined for
- * entries of other kinds, such as those of sub agents with a conversation of their own.
+ * Reads a turn of the log for one agent: its own turns in full, the visible text of other agents'
+ * turns. Returns undefined for other entries, such as those of sub agents with a conversation of their
+ * own.
  */
 export function readTurn(
   { agent: author, entries }: JsonObject,
@@ -106,10 +107,10 @@ export function readTurn(
   return { entries: visible, size: JSON.stringify(visible).length };
 }
 
-/** Characters of a result of a tool in a prompt that the model could not read at once. */
+/** Maximum characters of a tool result in a prompt that exceeded the model's context. */
 const maxShortResult = 2_000;
 
-/** The entries with long results of tools cut; undefined where that changes nothing. */
+/** Cuts long tool results in the entries; returns undefined if none is long. */
 export function withShortResults(entries: readonly Entry[]): readonly Entry[] | undefined {
   let isCut = false;
   const short = entries.map((each): Entry => {
@@ -121,7 +122,10 @@ export function withShortResults(entries: readonly Entry[]): readonly Entry[] | 
   return isCut ? short : undefined;
 }
 
-/** A turn for the log: without thoughts, with files by their names only, and long results cut. */
+/**
+ * Creates the log entry of a turn: without reasoning, with file names in place of files, and with long
+ * results cut.
+ */
 export function toLog(agent: string, entries: readonly Entry[]): JsonObject {
   const slim = entries.map((each): Entry => {
     if (each.role === 'user') return { role: 'user', parts: each.parts.map(withoutBytes) };
@@ -135,7 +139,7 @@ export function toLog(agent: string, entries: readonly Entry[]): JsonObject {
   return { agent, entries: loggedTurn.encode(slim).value };
 }
 
-/** The result as text of so many characters, where it is longer. */
+/** Cuts the result to this many characters, as text, if it is longer. */
 export function cutResult(result: CallResult, longest: number): CallResult {
   const { output } = result;
   const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);

@@ -28,7 +28,7 @@ export const modelAnswer = z
     text: z.string(),
     thoughts: z.array(thought).readonly(),
     calls: z.array(requestedCall.readonly()).readonly(),
-    /** Files that the model made, and the sources that it names. */
+    /** Files that the model generated, and the sources that it names. */
     attachments: z.array(part).readonly().exactOptional(),
     /** `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. */
     finishReason: z.string(),
@@ -37,7 +37,7 @@ export const modelAnswer = z
   .readonly();
 
 /**
- * What a model answered in one step, without thoughts in its text.
+ * The answer of a model in one step, with its reasoning removed from the text.
  * @example
  * const withoutCardNumbers = (answer: ModelAnswer) => ({
  *   ...answer,
@@ -47,7 +47,7 @@ export const modelAnswer = z
  */
 export type ModelAnswer = z.infer<typeof modelAnswer>;
 
-/** Converts generated text for the loop, without calls that the provider executed itself. */
+/** Converts generated text for the loop, without calls that the provider executed. */
 export function toModelAnswer(generated: GeneratedText): ModelAnswer {
   const { text, reasoning, toolCalls, finishReason, usage: used } = generated;
   const attachments = generated.content.flatMap(toAttachment);
@@ -61,7 +61,7 @@ export function toModelAnswer(generated: GeneratedText): ModelAnswer {
   };
 }
 
-/** A generated file, or a source, as a part for the caller. */
+/** Converts a generated file or a source to a part for the caller. */
 function toAttachment(content: GeneratedText['content'][number]): readonly Part[] {
   if (content.type === 'file') {
     const { mediaType, data } = content;
@@ -81,7 +81,7 @@ function toAttachment(content: GeneratedText['content'][number]): readonly Part[
   return [{ url: `source:${encodeURIComponent(id)}`, mediaType, filename, metadata }];
 }
 
-/** Reads a call. The input that a model generates may be invalid JSON. */
+/** Parses a call. The input that a model generates can be invalid JSON. */
 function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {
   const base = { id: call.toolCallId, name: call.toolName, ...providerOf(call) };
   try {

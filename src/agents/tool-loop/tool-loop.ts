@@ -6,43 +6,44 @@ import { type CallState, isAsking, type LoopState, toResult } from './call-state
 import { type CallResult, type Entry, withOwnIds } from './conversation.ts';
 import type { ModelAnswer } from './prompt.ts';
 
-/** The calls of a step that waited for the caller, with the caller's answer. */
+/** The calls of a step that waited for the caller, and the caller's answer. */
 export interface ResumedStep {
   readonly calls: readonly CallState[];
-  /** What the model wrote beside them. */
+  /** The text of the model beside the calls. */
   readonly text: string;
   readonly message: Message;
-  /** Ids of the calls whose tools continue with the message. */
+  /** Ids of the calls whose tools resume with the message. */
   readonly resuming: readonly string[];
   /** Text of the caller beside the answers. */
   readonly remarks: readonly Part[];
 }
 
 /**
- * The hooks of one kind of agent. `End` is the result of its turn; a hook that returns one ends the
- * loop.
+ * The hooks of one kind of agent. `End` is the result of its turn; if a hook returns one, the loop
+ * ends.
  */
 export interface LoopPolicy<End extends object, Context = ToolContext> {
   /** How tools are called. */
   readonly calls: CallPolicy<Context>;
-  /** Most answers of the model, and most tokens in and out (0 for no limit), in one task. */
+  /** Maximum answers of the model and maximum input and output tokens (0 for no limit) in one task. */
   readonly limits: { readonly iterations: number; readonly tokens: number };
-  /** Asks the model; `iteration` counts its answers from 0. */
+  /** Calls the model; `iteration` counts its answers from 0. */
   ask(entries: readonly Entry[], iteration: number): Promise<ModelAnswer>;
-  /** The model answered without calling a tool. Without an end it is asked again. */
+  /** The model answered without a tool call. If no end is returned, the model is called again. */
   onAnswer(answer: ModelAnswer): Promise<End | undefined>;
-  /** The model called tools. With an end they do not run. */
+  /** The model called tools. If an end is returned, they do not run. */
   onCalls(answer: ModelAnswer): Promise<End | undefined>;
-  /** Some calls cannot continue without the caller. */
+  /** Some calls need the caller to continue. */
   onPause(calls: readonly CallState[], text: string): End;
-  /** All calls of a step have their results; `text` is what the model wrote beside them. */
+  /** All calls of a step have results; `text` is the text of the model beside them. */
   afterCalls(results: readonly CallResult[], text: string): Promise<End | undefined>;
   onLimit(limit: 'iterations' | 'tokens'): Promise<End>;
 }
 
 /**
- * Asks the model, runs the tools that it calls, and asks again with their results, until the policy
- * ends it. The only tool loop: agents with a model and sub agents of assistants are policies of it.
+ * Calls the model, runs the tools that it calls, and calls it again with their results, until the
+ * policy ends the loop. This is the only tool loop: LLM agents and sub agents of assistants are
+ * policies of it.
  */
 export async function runToolLoop<End extends object, Context>(
   policy: LoopPolicy<End, Context>,
@@ -51,7 +52,7 @@ export async function runToolLoop<End extends object, Context>(
 ): Promise<End> {
   const runner = new CallRunner(policy.calls, state);
 
-  /** Runs calls to their results or to questions; undefined leads back to the model. */
+  /** Runs calls until they have results or questions; returns undefined to call the model again. */
   const settle = async (
     calls: readonly CallState[],
     text: string,
@@ -61,7 +62,7 @@ export async function runToolLoop<End extends object, Context>(
     const isPaused = settled.some(isAsking);
     const results = isPaused ? [] : settled.map(toResult);
     if (!isPaused) {
-      // A model expects the results right after its calls.
+      // Models expect the results directly after the calls.
       const at = state.entries.findLastIndex(({ role }) => role === 'assistant') + 1;
       state.entries.splice(at, 0, { role: 'tool', results });
     }
