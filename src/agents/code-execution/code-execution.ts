@@ -13,30 +13,30 @@ import { type Tool, tool, type ToolContext, ToolPause } from '../tools/tool.ts';
 import type { SandboxEnd } from './sandbox.ts';
 
 /**
- * What code may use. All limits are those of one call.
+ * The limits and functions of code. All limits apply to one call.
  * @example const options: CodeExecutionOptions = { functions: [weather], timeoutMs: 2_000, memoryMb: 16 };
  */
 export interface CodeExecutionOptions {
   /** The name of the tool. @default 'run_code' */
   readonly name?: string;
   /**
-   * Tools that the code may call, as async functions of their names: all that the code can reach outside
-   * of the sandbox. They must not ask: none that pauses or needs confirmation. @default []
+   * Tools that the code can call, as async functions with their names: its only access to anything
+   * outside of the sandbox. Tools that pause or need confirmation fail. @default []
    */
   readonly functions?: readonly Tool[];
-  /** Milliseconds, with the time of functions. @default 5_000 */
+  /** Timeout including calls of functions, in milliseconds. @default 5_000 */
   readonly timeoutMs?: number;
-  /** MiB of the sandbox, QuickJS included: from 16 to 2,048. @default 64 */
+  /** Memory limit of the sandbox including QuickJS, in MiB: from 16 to 2,048. @default 64 */
   readonly memoryMb?: number;
-  /** Most characters that are printed, and most of the result as JSON. @default 20_000 */
+  /** Maximum characters of printed output, and of the result as JSON. @default 20_000 */
   readonly maxOutputLength?: number;
-  /** Most characters of the code. @default 100_000 */
+  /** Maximum characters of the code. @default 100_000 */
   readonly maxCodeLength?: number;
-  /** Most calls of functions. @default 50 */
+  /** Maximum calls of functions. @default 50 */
   readonly maxCalls?: number;
-  /** Sandboxes that run at once in this process; further calls wait. @default 2 */
+  /** Maximum sandboxes that run concurrently in this process; further calls wait. @default 2 */
   readonly maxConcurrent?: number;
-  /** Asks the caller before code runs, and shows it. @default false */
+  /** Whether the caller is shown the code and must confirm it before it runs. @default false */
   readonly needsConfirmation?: boolean;
 }
 
@@ -52,14 +52,17 @@ const optionNames: OptionNames<CodeExecutionOptions> = {
   needsConfirmation: 'boolean',
 };
 
-/** Milliseconds beside the code's own, for the thread and for those that run before it. */
+/**
+ * Milliseconds in addition to the code's timeout, for the start of the thread and for calls that run
+ * first.
+ */
 const overheadMs = 60_000;
 const identifier = /^[A-Za-z_$][\w$]*$/;
 
 /**
- * A tool that runs JavaScript that a model wrote: in QuickJS, compiled to WebAssembly, in its own
+ * A tool that runs JavaScript that a model wrote: in QuickJS, compiled to WebAssembly, in a separate
  * thread. The code can use the language and `console`, but no network, files, timers or modules;
- * `functions` lists what else it may call. Each call starts without state.
+ * `functions` lists the tools that it can call. Each call starts without state.
  * @example
  * const agent = llmAgent({ name: 'analyst', model, tools: [codeExecution({ functions: [orders] })] });
  */
@@ -90,7 +93,7 @@ export function codeExecution(options: CodeExecutionOptions = {}): Tool {
       code: z.string().max(maxCodeLength).describe('JavaScript (ES2023), without imports'),
     }),
     needsConfirmation: options.needsConfirmation ?? false,
-    // Without functions code has no effect but its result.
+    // Code without functions has no effect except its result.
     isIdempotent: functions.every(({ isIdempotent }) => isIdempotent),
     timeoutMs: timeoutMs + overheadMs,
     run: async ({ code }, context) => {

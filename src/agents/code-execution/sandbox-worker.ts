@@ -1,7 +1,7 @@
 /**
- * The worker thread of one sandbox: QuickJS, compiled to WebAssembly, runs the code. Only text crosses the
- * boundary: JSON of results and of calls, and what was printed. The main thread terminates the worker
- * when it takes longer than its time limit.
+ * The worker thread of one sandbox, in which QuickJS, compiled to WebAssembly, runs the code. Only text
+ * crosses the boundary: JSON of results and calls, and printed output. The main thread terminates the
+ * worker if it exceeds its time limit.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import {
@@ -14,19 +14,22 @@ import {
 } from 'quickjs-emscripten-core';
 import type { SandboxAnswer, SandboxMessage, SandboxOutcome, SandboxRequest } from './sandbox.ts';
 
-/** Bytes of a recursion in the sandbox. */
+/** Maximum stack size in the sandbox, in bytes. */
 const maxStackBytes = 512 * 1024;
-/** `JS_EVAL_FLAG_ASYNC`: a script with `await` at its top; it is a promise of `{ value }`, its last expression. */
+/**
+ * `JS_EVAL_FLAG_ASYNC`: a script with top-level `await`. It evaluates to a promise of `{ value }`, its
+ * last expression.
+ */
 const asyncScript = 1 << 7;
 /** `JS_EVAL_FLAG_COMPILE_ONLY`. */
 const compileOnly = 1 << 5;
 const pageBytes = 65_536;
 /** Pages that QuickJS needs to start: 16 MiB. */
 const initialPages = 256;
-/** Characters of one call's input. */
+/** Maximum characters of the input of one call. */
 const maxInputLength = 1_000_000;
 
-/** Runs before the code, which can then replace none of what it captures. */
+/** Runs before the code, so the code cannot replace what it captures. */
 const prelude = `((print, call, names) => {
   const { parse, stringify } = JSON;
   const show = (value) => {
@@ -60,7 +63,7 @@ class Sandbox {
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;
   readonly #calls = new Map<number, QuickJSDeferredPromise>();
-  /** Of the code: a slow start of the sandbox is not its fault. */
+  /** The deadline of the code; the start of the sandbox does not count. */
   #deadline = Number.POSITIVE_INFINITY;
   #callCount = 0;
   #printed = 0;
@@ -80,16 +83,16 @@ class Sandbox {
     this.#describe = this.#context.getProp(helpers, 'describe');
   }
 
-  /** Starts the code; `settle` is called once it has ended, now or after its last call. */
+  /** Starts the code. Calls `settle` when the code has ended, which can be after its last call. */
   run(settle: (outcome: SandboxOutcome) => void): void {
     const { code, timeoutMs } = this.#request;
     this.#deadline = performance.now() + timeoutMs;
-    // The interrupt handler stops code that runs, and this code that waits for a call.
+    // The interrupt handler stops running code; this timer stops code that waits for a call.
     setTimeout(() => settle({ isLate: true }), timeoutMs);
     const context = this.#context;
     const succeed = (value: QuickJSHandle): void => settle(this.#succeeded(value));
     const problem = this.#compile(code, asyncScript);
-    // `return` at the top needs a function.
+    // A top-level `return` needs a function.
     const wrapped = `(async () => {${code}\n})()`;
     if (problem !== undefined && this.#compile(wrapped, 0) !== undefined)
       return settle(this.#failed(problem));
@@ -99,19 +102,19 @@ class Sandbox {
       : context.evalCode(wrapped, 'code.js');
     if (started.error !== undefined) return settle(this.#failed(started.error));
     if (!isScript) return this.#follow(started.value, succeed, settle);
-    // The last expression may be a promise.
+    // The last expression can be a promise.
     const onValue = (result: QuickJSHandle): void =>
       this.#follow(context.getProp(result, 'value'), succeed, settle);
     this.#follow(started.value, onValue, settle);
   }
 
-  /** Returns the syntax error of code that must not run. */
+  /** Compiles the code without running it; returns its syntax error, if any. */
   #compile(code: string, flags: number): QuickJSHandle | undefined {
     const { error } = this.#context.evalCode(code, 'code.js', flags | compileOnly);
     return error;
   }
 
-  /** The result of a call, from the main thread. */
+  /** Handles the result of a call from the main thread. */
   answer({ id, value, error }: SandboxAnswer): void {
     const call = this.#calls.get(id);
     if (call === undefined) return;
@@ -132,7 +135,7 @@ class Sandbox {
 
   #resume: () => void = () => {};
 
-  /** Runs the code on until a promise of it is settled; `onValue` gets the value. */
+  /** Runs pending jobs until a promise of the code is settled; `onValue` gets its value. */
   #follow(
     value: QuickJSHandle,
     onValue: (value: QuickJSHandle) => void,
@@ -172,7 +175,7 @@ class Sandbox {
     );
   }
 
-  /** Sent at once, so that it is kept when the thread is terminated. */
+  /** Sent immediately, so that the output is kept if the thread is terminated. */
   #print(text: QuickJSHandle): void {
     const { maxOutputLength } = this.#request;
     if (this.#printed > maxOutputLength) return;
@@ -232,7 +235,7 @@ class Sandbox {
     return { error: `${length}: return less. It starts with ${result.slice(0, 200)}` };
   }
 
-  /** Words for an error, which may be anything: its getters run in the sandbox, within its limits. */
+  /** Describes a thrown value, which can be anything: its getters run in the sandbox, within its limits. */
   #words(error: QuickJSHandle): string {
     const context = this.#context;
     const described = context.callFunction(this.#describe, context.undefined, error);
@@ -246,8 +249,8 @@ class Sandbox {
 }
 
 /**
- * All memory of the sandbox, QuickJS itself included. QuickJS has a limit of its own, which counts blocks
- * instead of bytes in WebAssembly: code could fill 2 GiB.
+ * Creates the memory of the sandbox, which includes QuickJS itself. The memory limit of QuickJS is not
+ * enough: in WebAssembly it counts blocks instead of bytes, so code could fill 2 GiB.
  */
 function memoryOf(bytes: number): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: initialPages, maximum: Math.ceil(bytes / pageBytes) });
@@ -269,6 +272,6 @@ parentPort?.on('message', (answer: SandboxAnswer) => sandbox.answer(answer));
 post({ type: 'start' });
 sandbox.run((outcome) => {
   post({ type: 'end', ...outcome });
-  // What is left of the sandbox goes with the thread.
+  // The rest of the sandbox is freed with the thread.
   parentPort?.close();
 });

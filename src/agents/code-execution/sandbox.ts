@@ -1,19 +1,19 @@
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../protocol/index.ts';
 
-/** What a sandbox is to run, and how much it may use. */
+/** The code for a sandbox, and its limits. */
 export interface SandboxRequest {
   readonly code: string;
   readonly timeoutMs: number;
   readonly memoryBytes: number;
   readonly maxOutputLength: number;
-  /** Names of functions that the code may call. */
+  /** Names of functions that the code can call. */
   readonly functions: readonly string[];
-  /** Most calls of functions. */
+  /** Maximum calls of functions. */
   readonly maxCalls: number;
 }
 
-/** From the worker: the code starts, prints, calls a function or has ended. */
+/** From the worker: the code started, printed, called a function or ended. */
 export type SandboxMessage =
   | { readonly type: 'start' }
   | { readonly type: 'print'; readonly text: string; readonly isCut: boolean }
@@ -28,7 +28,7 @@ interface SandboxCall {
   readonly input: string;
 }
 
-/** To the worker: what became of a call. */
+/** To the worker: the outcome of a call. */
 export interface SandboxAnswer {
   readonly id: number;
   /** JSON. */
@@ -45,24 +45,24 @@ export interface SandboxOutcome {
   readonly isLate?: boolean;
 }
 
-/** How the code ended, and what it printed. */
+/** How the code ended, and its printed output. */
 export interface SandboxEnd extends SandboxOutcome {
   readonly output: string;
-  /** The code printed more. */
+  /** Whether the code printed more. */
   readonly isCut: boolean;
 }
 
-/** Milliseconds that the worker has to stop by itself. */
+/** Milliseconds after the time limit in which the worker can stop by itself. */
 const graceMs = 500;
-/** Milliseconds for the start of the thread. */
+/** Timeout of the start of the thread, in milliseconds. */
 const startMs = 30_000;
-/** MiB of the worker's own heap, beside the memory of the sandbox. */
+/** Limit of the worker's own heap, in MiB, in addition to the memory of the sandbox. */
 const workerHeapMb = 64;
 
 /**
- * Runs code in a sandbox of its own: a new worker thread with a new QuickJS, which share nothing with the
- * process but text. Rejects with the signal's reason when that aborts; what the code does wrong is part
- * of the result.
+ * Runs code in a new sandbox: a new worker thread with a new QuickJS, which share only text with the
+ * process. Rejects with the signal's reason if the signal aborts; errors of the code are part of the
+ * result.
  */
 export async function runSandbox(
   request: SandboxRequest,
@@ -91,7 +91,7 @@ export async function runSandbox(
   const abort = (): void => reject(signal.reason);
   signal.addEventListener('abort', abort);
   const late = (): void => resolve({ isLate: true });
-  // The time limit counts from the first instruction: a slow start of the thread is not the code's fault.
+  // The time limit starts with the code, so a slow start of the thread does not count.
   let timer = setTimeout(() => failed('the sandbox did not start in time'), startMs);
   worker.on('message', (message: SandboxMessage) => {
     switch (message.type) {

@@ -20,11 +20,15 @@ import type { Turn } from '../agent.ts';
 import { type Tool, tool, type ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 
-/** Which tools of an MCP server are taken, and how they are called. */
+/** Which tools of an MCP server are used, and how they are called. */
 export interface McpToolSelection extends McpSelection, McpCallPolicy<ToolContext> {
-  /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
+  /** Prefix of each tool name, for servers whose tools have the same names. @default '' */
   readonly prefix?: string;
-  /** Tools that need the caller's confirmation: all, the named ones, or as the function decides. @default none */
+  /**
+   * Tools that need the caller's confirmation: all, the named ones, or those for which the function
+   * returns true.
+   * @default none
+   */
   readonly needsConfirmation?:
     | 'all'
     | readonly string[]
@@ -32,7 +36,7 @@ export interface McpToolSelection extends McpSelection, McpCallPolicy<ToolContex
 }
 
 /**
- * An MCP server, which of its tools are taken, and how they are called.
+ * An MCP server, which of its tools are used, and how they are called.
  * @example
  * const options: McpToolsOptions = {
  *   name: 'notes',
@@ -52,7 +56,10 @@ export type McpToolsOptions = McpToolSelection &
 export interface McpCallPolicy<Context> {
   /** Sent as `_meta` with each call. */
   readonly meta?: JsonObject | ((context: Context) => JsonObject | Promise<JsonObject>);
-  /** Milliseconds. @default the server's for each tool */
+  /**
+   * Timeout of a call, in milliseconds.
+   * @default the timeout that the server's configuration has for the tool
+   */
   readonly timeoutMs?: number;
 }
 
@@ -66,8 +73,8 @@ const selectionNames: OptionNames<McpToolSelection> = {
 };
 
 /**
- * The tools of an MCP server. Connects with the first turn, and reconnects after the connection
- * is lost.
+ * Provides the tools of an MCP server. Connects with the first turn, and reconnects after the
+ * connection is lost.
  * @example llmAgent({ name: 'clerk', model, tools: [mcpTools({ name: 'files', url: 'http://127.0.0.1:3000/mcp' })] })
  */
 export function mcpTools(options: McpToolsOptions, ...others: readonly never[]): ToolSet {
@@ -105,7 +112,7 @@ export function mcpTools(options: McpToolsOptions, ...others: readonly never[]):
   };
 }
 
-/** A tool of an MCP server, under the server's name for it. */
+/** Wraps a tool of an MCP server, under the server's name for it. */
 export function mcpTool<Context extends { readonly signal: AbortSignal }>(
   connection: McpConnection,
   info: McpToolInfo,
@@ -116,7 +123,7 @@ export function mcpTool<Context extends { readonly signal: AbortSignal }>(
     description: info.description,
     input: info.inputSchema,
     isIdempotent: info.isIdempotent || info.isReadOnly,
-    // The connection has its own time for each tool.
+    // The connection has its own timeout for each tool.
     timeoutMs: 0,
     run: async (input, context) => {
       const own = typeof meta === 'function' ? await meta(context) : meta;
@@ -125,11 +132,11 @@ export function mcpTool<Context extends { readonly signal: AbortSignal }>(
       return valueOf(result);
     },
   });
-  // Names that models don't accept are made safe with all others.
+  // `withSafeNames` replaces names that models don't accept, for all tools together.
   return { ...made, name: info.name };
 }
 
-/** What the model is shown: data where there is some, else text, with files by their kinds. */
+/** The result for the model: structured data if there is any, else text, with files by their kinds. */
 function valueOf({ isError, text, structured, parts }: McpToolResult): JsonValue {
   if (isError) throw new Error(text === '' ? 'the tool failed' : text);
   if (structured !== undefined) return structured;

@@ -17,7 +17,7 @@ import { type Tool, tool } from '../tools/tool.ts';
 import { SemanticIndex } from './semantic-index.ts';
 
 /**
- * Whose memories they are.
+ * The owner of the memories.
  * @example const scope: MemoryScope = { agent: 'clerk', caller: { tenant: '', subject: 'ada' } };
  */
 export interface MemoryScope {
@@ -26,44 +26,44 @@ export interface MemoryScope {
 }
 
 /**
- * Something worth keeping.
+ * A memory to add.
  * @example const allergy: NewMemory = { id: 'profile/allergy', text: 'Allergic to nuts', author: 'ada' };
  */
 export interface NewMemory {
-  /** What was added under an id before is not added again. */
+  /** The id for deduplication: a memory with a known id is not added again. */
   readonly id?: string;
   readonly text: string;
-  /** Who said it. */
+  /** The author of the text. */
   readonly author?: string;
   readonly sessionId?: string;
 }
 
 /**
- * A memory with how well it fits.
+ * A memory with its score.
  * @example const newest = (found: readonly FoundMemory[]) => found.toSorted((a, b) => b.at - a.at)[0]?.text;
  */
 export interface FoundMemory extends Omit<NewMemory, 'id'> {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** How well it fits; comparable within one search only. */
+  /** The relevance; comparable within one search only. */
   readonly score: number;
 }
 
 /**
- * How memories are found, and how many are kept.
+ * How memories are searched, and how many are kept.
  * @example const options: MemoryOptions = { embeddingModel: 'openai/text-embedding-3-small', maxEntries: 500 };
  */
 export interface MemoryOptions {
   /**
-   * Finds memories by their meaning, too: an embedding model of the AI SDK (specification v2, v3 or v4),
-   * `provider/model`, or a model group. @default none: by their words alone
+   * Also finds memories by meaning: an embedding model of the AI SDK (specification v2, v3 or v4),
+   * `provider/model`, or a model group. @default none: by words only
    */
   readonly embeddingModel?: EmbeddingModelSource;
-  /** Least similarity of a memory that shares no word with the query, from -1 to 1. @default 0 */
+  /** Minimum similarity of a memory that shares no word with the query, from -1 to 1. @default 0 */
   readonly minSimilarity?: number;
-  /** Most memories of one user. @default 10_000 */
+  /** Maximum memories of one user. @default 10_000 */
   readonly maxEntries?: number;
-  /** Users whose search index is cached (LRU). @default 16 */
+  /** Maximum users whose search index is cached (LRU). @default 16 */
   readonly maxIndexes?: number;
   /** Where log lines go. @default warnings and errors on standard error */
   readonly logger?: Logger;
@@ -86,7 +86,7 @@ const storedMemory = z.object({
 });
 type StoredMemory = Readonly<z.infer<typeof storedMemory>>;
 
-/** How many memories a user has. The epoch changes when all are forgotten. */
+/** The number of memories of a user. The epoch changes when all are forgotten. */
 const storedHead = z.object({ count: z.number(), epoch: z.string() });
 type Head = z.infer<typeof storedHead>;
 
@@ -102,16 +102,16 @@ const maxTextLength = 16_384;
 const digits = 8;
 const pageSize = 500;
 const maxAttempts = 20;
-/** Memories of each ranking that are merged. */
+/** Minimum memories of each ranking to merge. */
 const candidates = 20;
-/** Memories that one search embeds, of those that were not embedded when they were added. */
+/** Maximum memories that one search embeds, of those that were not embedded when they were added. */
 const maxEmbedded = 256;
 
 /**
- * Long-term memory of a user across sessions: texts, found by their words (BM25) in any script and, with
- * an embedding model, by their meaning. Vectors are kept in the store. While the model is
- * unavailable, memories are added and found by their words, and embedded later. Anonymous users
- * have no memory, since they would all share one.
+ * Long-term memory of a user across sessions. Texts are found by their words (BM25) in any script and,
+ * with an embedding model, by their meaning. The store keeps the vectors. While the model is
+ * unavailable, memories are added and found by words, and embedded later. Anonymous users have no
+ * memory, since they would all share one.
  * @example
  * const memory = new Memory(store, { embeddingModel: 'openai/text-embedding-3-small' });
  * await memory.add(scope, [{ text: 'Likes trains' }]);
@@ -128,7 +128,7 @@ export class Memory {
   readonly #indexes: LruMap<Promise<Index>>;
   readonly #vectors: VectorStore;
   readonly #semantic: SemanticIndex | undefined;
-  /** Memories of one user are embedded in order. */
+  /** Serialises the embedding of the memories of one user. */
   readonly #embedding = new KeyedQueue();
 
   constructor(
@@ -153,7 +153,7 @@ export class Memory {
       model === undefined ? undefined : new SemanticIndex({ vectors, space, model, logger, clock });
   }
 
-  /** Returns how many were new. */
+  /** Adds memories. Returns the number of new ones. */
   async add(scope: MemoryScope, memories: readonly NewMemory[]): Promise<number> {
     const prefix = prefixOf(scope);
     if (prefix === undefined) return 0;
@@ -224,7 +224,7 @@ export class Memory {
     return merged.slice(0, limit).flatMap(({ item, score }) => found(index, item, score));
   }
 
-  /** Places of memories in the index, best first; undefined where they are found by words alone. */
+  /** Positions of memories in the index, best first; undefined if only words can be searched. */
   async #byMeaning(
     prefix: string,
     index: Index,
@@ -249,7 +249,7 @@ export class Memory {
       .map(({ key }) => numberOf(key) - 1);
   }
 
-  /** Embeds new memories, unless memories before them are missing yet: the next search does it all. */
+  /** Embeds new memories. If earlier memories are not embedded yet, the next search embeds them all. */
   async #embed(
     prefix: string,
     epoch: string,
@@ -274,7 +274,7 @@ export class Memory {
   ): Promise<void> {
     const owner = `${prefix}${epoch}`;
     await semantic.add(owner, texts, signal);
-    // The user may have been forgotten meanwhile.
+    // `forget` may have deleted the user's memories meanwhile.
     const head = await this.#heads.get(headKey(prefix));
     if (head?.value.epoch !== epoch) await semantic.delete(owner);
   }
@@ -297,7 +297,7 @@ export class Memory {
     }
   }
 
-  /** The index of a user, up to date with the store. */
+  /** Returns the index of a user, updated from the store. */
   async #index(prefix: string): Promise<Index> {
     const epoch = (await this.#heads.get(headKey(prefix)))?.value.epoch ?? '';
     const building = this.#indexes.get(prefix) ?? createIndex(epoch);
@@ -356,16 +356,16 @@ function idKey(prefix: string, id: string): string {
  * @example const options: LoadMemoryOptions = { agent: 'front-desk', limit: 3 };
  */
 export interface LoadMemoryOptions {
-  /** Under whose name the memories were added. @default the agent that calls */
+  /** The agent under whose name the memories were added. @default the agent that calls */
   readonly agent?: string;
-  /** Most memories of one search. @default 5 */
+  /** Maximum memories of one search. @default 5 */
   readonly limit?: number;
 }
 
 const loadOptionNames: OptionNames<LoadMemoryOptions> = { agent: true, limit: true };
 
 /**
- * A tool for models: searches the memories of the caller, and of no other user.
+ * A tool for models: searches only the memories of the caller.
  * @example llmAgent({ name: 'clerk', model, tools: [loadMemory(memory)] })
  */
 export function loadMemory(memory: Memory, options: LoadMemoryOptions = {}): Tool {

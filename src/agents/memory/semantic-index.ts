@@ -7,35 +7,35 @@ import { Deadline } from '../../time/index.ts';
 import type { Clock } from '../agent.ts';
 import { embedderLoader, type EmbeddingModelSource } from '../llm/model-source.ts';
 
-/** What a search by meaning needs. */
+/** Options of a search by meaning. */
 export interface SemanticIndexOptions {
   readonly vectors: VectorStore;
-  /** What the vectors are of. */
+  /** The kind of texts, which separates their vectors in the store. */
   readonly space: string;
   readonly model: EmbeddingModelSource;
   readonly logger?: Logger | undefined;
   readonly clock?: Clock;
 }
 
-/** A text, by a key that its owner has once. */
+/** A text, with a key that is unique for its owner. */
 export interface EmbeddedText {
   readonly key: string;
   readonly text: string;
 }
 
-/** Characters of a text that are embedded. */
+/** Maximum characters of a text that are embedded. */
 const maxTextLength = 8_000;
-/** Texts whose vectors are written together. */
+/** Number of texts whose vectors are written together. */
 const batch = 64;
-/** Milliseconds that a caller waits for the model. */
+/** Maximum wait of a caller for the model, in milliseconds. */
 const timeoutMs = 15_000;
-/** Milliseconds without a request after a failure. */
+/** Milliseconds without requests after a failure. */
 const pauseMs = 30_000;
 
 /**
- * Texts, found by their meaning: an embedding model makes vectors of them, the store keeps and compares
- * them. It is **ready** until the model fails, then **paused** for 30 s: nothing is embedded meanwhile,
- * `nearest` returns undefined, and the caller searches by words.
+ * Finds texts by their meaning: an embedding model computes vectors, the store keeps and compares them.
+ * The index is **ready** until the model fails, then **paused** for 30 s. While it is paused, nothing
+ * is embedded, `nearest` returns undefined, and the caller searches by words.
  */
 export class SemanticIndex {
   readonly #options: SemanticIndexOptions;
@@ -51,22 +51,23 @@ export class SemanticIndex {
     this.#logger = options.logger ?? defaultLogger;
   }
 
-  /** False while the model is not available; then nothing else is to be called. */
+  /** Returns false while the model is unavailable; then do not call the other methods. */
   async isReady(): Promise<boolean> {
     if (this.#clock.now() < this.#pausedUntil) return false;
     try {
       await this.#load();
       return true;
     } catch (error) {
-      // Such as a key that is missing in the environment.
+      // For example, a key is missing in the environment.
       this.#pause(error);
       return false;
     }
   }
 
   /**
-   * Embeds texts and stores their vectors, in order, until all are stored or the model fails; resolves
-   * with how many are. A text that is too long for the model counts as stored, and is never found.
+   * Embeds texts and stores their vectors, in order, until all are stored or the model fails. Resolves
+   * with the number of stored texts. A text that is too long for the model counts as stored, and is
+   * never found.
    */
   async add(owner: string, texts: readonly EmbeddedText[], signal?: AbortSignal): Promise<number> {
     let stored = 0;
@@ -87,7 +88,7 @@ export class SemanticIndex {
     return stored;
   }
 
-  /** The nearest texts of an owner, best first; undefined while the model is not available. */
+  /** The nearest texts of an owner, best first; undefined while the model is unavailable. */
   async nearest(
     owner: string,
     query: string,
@@ -104,12 +105,12 @@ export class SemanticIndex {
     return this.#options.vectors.lastKey(await this.#scope(owner));
   }
 
-  /** The keys of an owner whose vectors are stored, at most so many. */
+  /** The keys of an owner whose vectors are stored, up to `limit`. */
   async keys(owner: string, limit: number): Promise<readonly string[]> {
     return this.#options.vectors.keys(await this.#scope(owner), { limit });
   }
 
-  /** Deletes the vectors of an owner: those of the keys, or all. */
+  /** Deletes the vectors of an owner: all, or those of the keys. */
   delete(owner: string, keys?: readonly string[]): Promise<void> {
     const { vectors, space } = this.#options;
     return vectors.delete({ space, owner, ...(keys !== undefined && { keys }) });
@@ -119,7 +120,7 @@ export class SemanticIndex {
     return { space: this.#options.space, owner, model: (await this.#load()).modelId };
   }
 
-  /** An empty vector for a text that the model can't take; undefined when the model fails. */
+  /** Returns an empty vector for a text that is too long for the model; undefined if the model fails. */
   async #embed(
     texts: readonly string[],
     signal: AbortSignal | undefined,

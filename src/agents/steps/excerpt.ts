@@ -2,25 +2,25 @@ import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/prov
 import { type JsonValue, textOfValue } from '../../protocol/index.ts';
 import type { PromptMessage } from './step.ts';
 
-/** Characters of one text in a step. */
+/** Maximum characters of one text in a step. */
 const maxText = 4_000;
-/** Messages of a prompt in a step: the instruction, and the last ones. */
+/** Maximum messages of a prompt in a step: the instruction, and the last ones. */
 const maxMessages = 40;
 
-/** A text for people to read, cut where it is long. */
+/** A text for people, cut if it is long. */
 export function excerpt(text: string): string {
   return text.length > maxText
     ? `${text.slice(0, maxText)} [cut, ${text.length} characters]`
     : text;
 }
 
-/** A value as it is, or as the start of its JSON where that is long. */
+/** The value, or the start of its JSON if that is long. */
 export function excerptOf(value: JsonValue): JsonValue {
   const text = textOfValue(value);
   return text.length > maxText ? excerpt(text) : value;
 }
 
-/** The messages of a prompt after the first `from`, and how many there are before them. */
+/** The messages of a prompt after the first `from`, and the number of messages before them. */
 export function promptExcerpt(
   prompt: LanguageModelV4Prompt,
   from: number,

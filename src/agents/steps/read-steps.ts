@@ -4,23 +4,23 @@ import type { Step } from './step.ts';
 import { stepRecords } from './step-log.ts';
 
 /**
- * The steps of one attempt at a turn, in the order of their starts.
+ * The steps of one attempt of a turn, in the order of their starts.
  * @example const failed = ({ steps }: TurnSteps) => steps.filter(({ state }) => state === 'failed');
  */
 export interface TurnSteps {
   /** The message that the turn answers. */
   readonly messageId: string;
-  /** 1, and more when the turn ran again after its process died. */
+  /** 1 for the first run; more if the turn ran again after its process died. */
   readonly attempt: number;
   readonly steps: readonly Step[];
 }
 
-/** Of one task; further ones are not read. */
+/** Maximum steps of one task; further ones are not read. */
 const maxSteps = 5_000;
 const stepKey = z.tuple([z.string(), z.string(), z.coerce.number(), z.coerce.number()]);
 
 /**
- * The stored steps of a task, oldest turn first; of a running turn, the steps so far. `isOver`:
+ * Reads the stored steps of a task, oldest turn first; of a running turn, the steps so far. `isOver`:
  * no turn of the task is running, so a step without an end was interrupted.
  * @example const turns = await readSteps(store.records, { taskId: task.id, isOver: true });
  */
@@ -47,7 +47,7 @@ function startOf({ steps: [first] }: TurnSteps): number {
   return first?.startedAt ?? 0;
 }
 
-/** A step that no process works on any more. */
+/** Marks a step that no process runs any more. */
 function interrupted(step: Step): Step {
   return step.state === 'running' ? { ...step, state: 'interrupted' } : step;
 }

@@ -5,20 +5,20 @@ import type { Clock } from '../agent.ts';
 import { type Step, step as stepSchema } from './step.ts';
 
 /**
- * What is known of a step when it starts.
+ * The properties of a step when it starts.
  * @example const search: NewStep = { kind: 'tool', name: 'search', tool: { callId: 'c1', input: { query: 'trains' } } };
  */
 export type NewStep = Omit<Step, 'id' | 'parent' | 'state' | 'startedAt' | 'endedAt' | 'spanId'>;
 
 /**
- * What is known of a step later.
+ * Changes to a step after its start.
  * @example const failed: StepChange = { state: 'failed', detail: 'no such city' };
  */
 export type StepChange = Partial<Omit<Step, 'id' | 'parent' | 'kind' | 'startedAt'>>;
 
 /**
- * Where an agent notes its steps. They are stored for the inspector, and sent to callers that ask for
- * them. Noting never fails and never waits.
+ * Records the steps of an agent. They are stored for the inspector, and sent to callers that request
+ * them. Recording never fails and never waits.
  * @example
  * async function lookUp(city: string, steps: Steps | undefined) {
  *   const step = steps?.start({ kind: 'tool', name: 'look_up', tool: { callId: city, input: { city } } });
@@ -36,10 +36,10 @@ export interface Steps {
  * @example const isReplayed = (step: OpenStep) => step.change({ isReplayed: true });
  */
 export interface OpenStep {
-  /** For the steps within this one. */
+  /** Records the steps within this one. */
   readonly steps: Steps;
   change(change: StepChange): void;
-  /** The state is `done` unless the change says otherwise. Only the first end counts. */
+  /** The state is `done` unless the change has another one. Only the first end counts. */
   end(change?: StepChange): void;
 }
 
@@ -54,7 +54,7 @@ export interface StepLogOptions {
   readonly keepMs: number;
   /** Runs a callback after the current work. */
   readonly defer: (callback: () => void) => void;
-  /** A step has started or ended. */
+  /** Called when a step has started or ended. */
   readonly onStep?: ((step: Step) => void) | undefined;
 }
 
@@ -62,12 +62,12 @@ export function stepRecords(records: RecordStore, clock: Clock = records.clock):
   return new RecordSpace({ records, space: 'agent-steps', schema: stepSchema, clock });
 }
 
-/** Of one attempt at a turn; later ones are not noted. */
+/** Maximum steps of one attempt of a turn; later ones are not recorded. */
 const maxSteps = 2_000;
 
 /**
- * The steps of one attempt at a turn, as records: one for each. Changes are written behind the agent's
- * back, several at a time; those of the last moment with the end of the turn.
+ * The steps of one attempt of a turn, with one record for each. Changes are written in the background,
+ * in batches. The last changes are written with the end of the turn.
  */
 export class StepLog implements Steps {
   readonly #options: StepLogOptions;
@@ -88,11 +88,11 @@ export class StepLog implements Steps {
     return this.#start(started, undefined);
   }
 
-  /** What is left to write with the end of the turn. Nothing is noted after it. */
+  /** The remaining writes, for the end of the turn. Later steps are not recorded. */
   async writes(): Promise<readonly RecordWrite[]> {
     for (const id of this.#open.keys()) this.#end(id, { state: 'interrupted' });
     this.#isOver = true;
-    // What is under way must not come after what the end writes.
+    // A write in flight must finish before the writes of the end.
     await this.#writing;
     return this.#take();
   }
@@ -151,7 +151,7 @@ export class StepLog implements Steps {
     try {
       while (this.#changed.size > 0 && !this.#isOver) await this.#records.write(...this.#take());
     } catch (error) {
-      // Steps are for people who look on: a turn does not fail for them.
+      // Steps are only for observers: a turn does not fail because of them.
       const code = error instanceof LegateError ? error.code : undefined;
       this.#options.logger.debug({ error, code }, 'agents.steps.write_failed');
     } finally {
@@ -171,14 +171,14 @@ export class StepLog implements Steps {
   }
 }
 
-/** Beyond the limit, or after the end. */
+/** For steps beyond the limit or after the end of the turn. */
 const unnoted: OpenStep = {
   steps: { start: () => unnoted },
   change: () => undefined,
   end: () => undefined,
 };
 
-/** Keys are in the order of their text. */
+/** Pads a number, since keys are sorted as text. */
 function pad(number: number, digits: number): string {
   return String(number).padStart(digits, '0');
 }

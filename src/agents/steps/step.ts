@@ -6,7 +6,7 @@ import { usage } from '../usage.ts';
 const promptMessage = z
   .object({
     role: z.enum(['system', 'user', 'assistant', 'tool']),
-    /** Results of tools and calls as JSON; long text is cut. */
+    /** Tool results and tool calls are JSON; long text is cut. */
     text: z.string(),
   })
   .readonly();
@@ -20,14 +20,14 @@ export type PromptMessage = z.infer<typeof promptMessage>;
 const modelStep = z
   .object({
     provider: z.string(),
-    /** The messages that the earlier steps of the agent do not show. */
+    /** The messages that earlier steps of the agent do not contain. */
     prompt: z.array(promptMessage).readonly(),
-    /** How many messages came before those. */
+    /** The number of messages before those. */
     earlierMessages: z.number(),
     /** Names of the tools that were offered. */
     tools: z.array(z.string()).readonly(),
     text: z.string().exactOptional(),
-    /** The model's thoughts, where the provider shows them. */
+    /** The reasoning of the model, if the provider returns it. */
     reasoning: z.string().exactOptional(),
     calls: z
       .array(z.object({ id: z.string(), name: z.string(), input: json }).readonly())
@@ -43,26 +43,26 @@ const toolStep = z
     callId: z.string(),
     input: json,
     output: callOutput.exactOptional(),
-    /** What the caller is asked: `confirmation`, `credential`, `result` or `answer`. */
+    /** What the caller is asked for: `confirmation`, `credential`, `result` or `answer`. */
     asks: z.string().exactOptional(),
   })
   .readonly();
 
 export const step = z
   .object({
-    /** Counts from 1 within an attempt at a turn, in the order of the starts. */
+    /** Counts from 1 within an attempt of a turn, in the order of the starts. */
     id: z.number(),
     /** The step that this one is part of. */
     parent: z.number().exactOptional(),
     kind: z.enum(['agent', 'model', 'tool', 'compaction']),
-    /** The agent, the model or the tool. */
+    /** The name of the agent, model or tool. */
     name: z.string(),
-    /** `paused`: waits for the caller. `interrupted`: its process died, or its turn was stopped. */
+    /** `paused`: waits for the caller. `interrupted`: its process died, or its turn was aborted. */
     state: z.enum(['running', 'done', 'failed', 'paused', 'interrupted']),
     /** Milliseconds since 1970. */
     startedAt: z.number(),
     endedAt: z.number().exactOptional(),
-    /** Its outcome was read from the journal of an earlier attempt. */
+    /** Whether its outcome comes from the journal of an earlier attempt. */
     isReplayed: z.boolean().exactOptional(),
     /** Why it failed, or its outcome. */
     detail: z.string().exactOptional(),
@@ -71,7 +71,7 @@ export const step = z
     spanId: z.string().exactOptional(),
     model: modelStep.exactOptional(),
     tool: toolStep.exactOptional(),
-    /** An agent elsewhere: where, and its task there. */
+    /** A remote agent: its URL, and its task there. */
     remote: z
       .object({ url: z.string(), taskId: z.string().exactOptional() })
       .readonly()
@@ -80,8 +80,8 @@ export const step = z
   .readonly();
 
 /**
- * One step of an agent: a run of an agent, an answer of a model, a call of a tool, or a compaction of
- * the conversation. Steps nest by `parent`.
+ * One step of an agent: a run of an agent, a model call, a tool call, or a compaction of the
+ * conversation. Steps nest by `parent`.
  * @example const slowest = (steps: readonly Step[]) => steps.toSorted((a, b) => lasted(b) - lasted(a))[0];
  */
 export type Step = z.infer<typeof step>;

@@ -20,11 +20,11 @@ export interface SayOptions {
   readonly signal?: AbortSignal;
   readonly attempt?: number;
   readonly messageId?: string;
-  /** Sees each event as it comes; what it throws ends the turn like a crash: nothing is saved. */
+  /** Called with each event. If it throws, the turn ends as in a crash: nothing is saved. */
   readonly onEvent?: (event: TurnEvent) => void | Promise<void>;
 }
 
-/** Drives an agent as a door would, and keeps what it saves. For tests. */
+/** Drives an agent as a transport does, and keeps its saved state. For tests. */
 export class Conversation {
   readonly contextId = 'context-1';
   value: JsonObject | undefined;
@@ -44,7 +44,7 @@ export class Conversation {
     const output = new TurnOutput();
     let end: TurnEnd = { kind: 'completed' };
     for await (const event of this.#agent.take(turn)) {
-      // What is stored as JSON must be JSON.
+      // Stored values must be JSON.
       events.push(JSON.parse(JSON.stringify(event)) as TurnEvent);
       output.add(event);
       await options.onEvent?.(event);

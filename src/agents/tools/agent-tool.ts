@@ -21,7 +21,7 @@ import { type Tool, tool, type ToolContext, type ToolOptions, ToolPause } from '
 const input = z.object({ request: z.string().describe('What the agent is to do, in full.') });
 
 /**
- * How an agent is shown to a model as a tool.
+ * Options of an agent as a tool.
  * @example
  * const options: AgentToolOptions = {
  *   name: 'ask_lawyer',
@@ -32,16 +32,16 @@ const input = z.object({ request: z.string().describe('What the agent is to do, 
 export type AgentToolOptions = Partial<
   Pick<ToolOptions<JsonObject>, 'description' | 'needsConfirmation' | 'timeoutMs'>
 > & {
-  /** The tool's name for the model. @default the agent's name; of a remote agent, the name in its card */
+  /** The name of the tool. @default the agent's name; of a remote agent, the name in its card */
   readonly name?: string;
   /**
-   * Whether it runs again when a crash left its outcome unknown. @default true for agents with
-   * `onInterrupted: 'run-again'`, such as `llmAgent` and workflows: their journal has what they did
+   * Whether a call runs again if a crash left its outcome unknown. @default true for agents with
+   * `onInterrupted: 'run-again'`, such as `llmAgent` and workflows: their journal contains their work
    */
   readonly isIdempotent?: boolean;
   /**
-   * Whether the caller sees what the agent makes while it is made, besides what the calling agent makes of
-   * it. @default false: only progress
+   * Whether the agent's artifacts are streamed to the caller, in addition to the output of the calling
+   * agent. @default false: only progress
    */
   readonly streams?: boolean;
 };
@@ -56,8 +56,8 @@ const optionNames: OptionNames<AgentToolOptions> = {
 };
 
 /**
- * An agent as a tool of another agent: takes a request and returns the agent's output. Each call
- * is a separate conversation. A question of the agent becomes a question to the caller, and the
+ * Wraps an agent as a tool of another agent: it takes a request and returns the agent's output. Each
+ * call is a separate conversation. A question of the agent becomes a question to the caller, and the
  * answer goes to the agent.
  * @example llmAgent({ name: 'editor', model, tools: [agentTool(researcher)] })
  */
@@ -79,7 +79,7 @@ export function agentTool(agent: Agent, given: AgentToolOptions = {}): Tool {
     for (;;) {
       const next = await events.next();
       if (next.done === true) return outcomeOf(agent, next.value, output, context);
-      // Artifacts go to the calling agent; progress goes to the caller.
+      // Artifacts go to the calling agent, progress goes to the caller.
       const event = next.value;
       if ('kind' in event && event.kind === 'working') await context.emit(event);
       else if (streams) await emitOutput(event, context);
@@ -90,7 +90,7 @@ export function agentTool(agent: Agent, given: AgentToolOptions = {}): Tool {
     description: agent.description,
     input,
     timeoutMs: 0,
-    // An agent that may run again replays what its journal has, its own calls included.
+    // An agent that can run again replays its journal, including its own calls.
     isIdempotent: agent.onInterrupted === 'run-again',
     ...options,
     run: ({ request }, context) => {
@@ -112,7 +112,8 @@ export function agentTool(agent: Agent, given: AgentToolOptions = {}): Tool {
   if (agent.prepare === undefined) return made;
   return {
     ...made,
-    // A remote agent says more of itself once it was reached; its name before is an address.
+    // The name and description of a remote agent come from its card, once it is connected; before that,
+    // the name is an address.
     get name() {
       return options.name ?? toolNameOf(agent.title ?? agent.name);
     },
@@ -123,13 +124,13 @@ export function agentTool(agent: Agent, given: AgentToolOptions = {}): Tool {
   };
 }
 
-/** The name of an agent as one that models take for tools. */
+/** Converts the name of an agent to a valid tool name. */
 function toolNameOf(name: string): string {
   const safe = name.replaceAll(/[^\w-]/g, '_').replace(/^(?![A-Za-z_])/, 'agent_');
   return safe.slice(0, 64);
 }
 
-/** Artifacts of the agent, under ids that no other call has. */
+/** Emits artifacts of the agent, under ids that are unique to the call. */
 async function emitOutput(event: TurnEvent, { callId, emit }: ToolContext): Promise<void> {
   const renamed = (artifact: Artifact): Artifact => ({
     ...artifact,

@@ -10,30 +10,30 @@ import { type Tool, tool, type ToolContext } from './tool.ts';
 import type { ToolSource } from './tool-set.ts';
 
 /**
- * A tool as `tool()` of the AI SDK makes it. It has no name of its own: it is given under one.
+ * A tool from `tool()` of the AI SDK. It has no name: the record of tools gives it one.
  * @example
  * import { tool as aiTool } from 'ai';
  * llmAgent({ name: 'forecaster', model, tools: { weather: aiTool({ inputSchema, execute }) } });
  */
 export interface AiSdkTool {
-  /** AI SDK 5 says `provider-defined` for `provider`. */
+  /** AI SDK 5 uses `provider-defined` for `provider`. */
   readonly type?: 'function' | 'dynamic' | 'provider' | 'provider-defined' | undefined;
   readonly description?: string | ((options: never) => string) | undefined;
-  /** A Standard Schema, or what `jsonSchema()` or `zodSchema()` of the AI SDK return. */
+  /** A Standard Schema, or the result of `jsonSchema()` or `zodSchema()` of the AI SDK. */
   readonly inputSchema?: unknown;
-  /** Without it, the caller of the agent sends the result. */
+  /** If absent, the caller of the agent sends the result. */
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
   readonly needsApproval?: boolean | ((input: never, options: never) => unknown) | undefined;
   readonly toModelOutput?: ((options: never) => unknown) | undefined;
 }
 
 /**
- * The tools of an agent: a list, or by name, as the AI SDK has them.
+ * The tools of an agent: a list, or a record by name, as in the AI SDK.
  * @example const tools: AgentTools = { weather: aiSdkTool, files: mcpTools({ name: 'files', command: 'files-server' }) };
  */
 export type AgentTools = readonly ToolSource[] | Readonly<Record<string, ToolSource | AiSdkTool>>;
 
-/** All tools in one form. Refuses other values, and tools of the AI SDK without a name. */
+/** Converts all tools to one form. Throws for other values, and for tools of the AI SDK without a name. */
 export function toolSources(owner: string, tools: AgentTools): readonly ToolSource[] {
   if (isList(tools)) {
     for (const [index, each] of tools.entries())
@@ -51,13 +51,13 @@ export function toolSources(owner: string, tools: AgentTools): readonly ToolSour
     if (each.inputSchema === undefined) throw notATool(owner, name, each);
     const what = `${owner}: the inputSchema of the tool "${name}"`;
     const given: unknown = each.inputSchema;
-    // What the AI SDK's `jsonSchema()` made is read later: it may be a promise.
+    // Results of the AI SDK's `jsonSchema()` are read later, since they can be promises.
     if (!isLazy(given) && !isWrapped(given)) {
       checkSchema(what, given);
       valueSchema(given, what);
     }
     let made: Promise<readonly Tool[]> | undefined;
-    // A set: the JSON Schema may have to be awaited.
+    // A set, since the JSON Schema may have to be awaited.
     return { name, tools: () => (made ??= fromAiSdk(name, each)) };
   });
 }
@@ -93,7 +93,7 @@ async function fromAiSdk(name: string, source: AiSdkTool): Promise<readonly Tool
   return [made];
 }
 
-/** A generator yields what is known so far; its last value is the result. */
+/** A generator yields preliminary results; its last value is the result. */
 async function last(output: unknown): Promise<unknown> {
   if (!isAsyncIterable(output)) return output;
   let value: unknown;
@@ -105,7 +105,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-/** What the tool wants its model to see. */
+/** The tool's output for its model. */
 function valueOf(output: unknown): unknown {
   if (typeof output !== 'object' || output === null || !('type' in output) || !('value' in output))
     return output;
@@ -140,19 +140,19 @@ async function schemaOf(given: unknown): Promise<Schema | JsonObject> {
   };
 }
 
-/** A function that returns the schema; schemas of arktype are functions, too. */
+/** Whether this is a function that returns the schema; schemas of arktype are functions, too. */
 function isLazy(source: unknown): source is () => unknown {
   return typeof source === 'function' && !('~standard' in source);
 }
 
-/** What `jsonSchema()` and `zodSchema()` of the AI SDK return. */
+/** Whether this is the result of `jsonSchema()` or `zodSchema()` of the AI SDK. */
 function isWrapped(source: unknown): source is { readonly jsonSchema: unknown } {
   return typeof source === 'object' && source !== null && 'jsonSchema' in source;
 }
 
 type Callable = (...values: readonly unknown[]) => unknown;
 
-/** The AI SDK types functions by their schema, which was checked. */
+/** The AI SDK types functions by their schema, which has been validated. */
 function callable(given: unknown): Callable | undefined {
   return isCallable(given) ? given : undefined;
 }

@@ -3,9 +3,9 @@ import { checkOptions, data, text } from '../../protocol/index.ts';
 import { type Tool, tool, ToolPause } from './tool.ts';
 
 /**
- * A tool for models: asks the caller and waits for the answer; the task becomes input-required
- * and continues with the next message. The model writes the question: there are no options.
- * Without it, a question is an answer like any other.
+ * A tool for models: asks the caller and waits for the answer. The task becomes input-required and
+ * continues with the next message. The model writes the question, so there are no options. Without this
+ * tool, a model can ask only in its answer, which completes the task.
  * @example llmAgent({ name: 'clerk', model, tools: [askUser()] })
  */
 export function askUser(options: Readonly<Record<string, never>> = {}): Tool {

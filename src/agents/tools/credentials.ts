@@ -1,7 +1,7 @@
 import type { Caller } from '../agent.ts';
 
 /**
- * The credential of a tool for its service. Never stored, logged or sent to a caller.
+ * The credential of a tool for its service. It is never stored, logged or sent to a caller.
  * @example const credential: Credential = { type: 'basic', username: 'reports', password };
  */
 export type Credential =
@@ -10,7 +10,7 @@ export type Credential =
   | { readonly type: 'basic'; readonly username: string; readonly password: string };
 
 /**
- * What a tool needs before it can run.
+ * A credential that a tool needs before it can run.
  * @example
  * const calendar: CredentialRequirement = {
  *   scheme: 'calendar',
@@ -20,10 +20,10 @@ export type Credential =
  * };
  */
 export interface CredentialRequirement {
-  /** The name under which the provider knows it. */
+  /** The name of the credential at the provider. */
   readonly scheme: string;
   readonly scopes?: readonly string[];
-  /** Where the caller can give consent. */
+  /** The URL where the caller can give consent. */
   readonly authorizationUrl?: string;
   /** Shown to the caller. */
   readonly hint?: string;
@@ -39,14 +39,17 @@ export interface CredentialRequest extends CredentialRequirement {
   readonly tool: string;
   readonly caller: Caller;
   readonly contextId: string;
-  /** What the caller answered when asked: a name for a credential kept elsewhere, never the secret. */
+  /**
+   * The caller's answer to the request for consent: the name of a credential that is stored elsewhere,
+   * never the secret.
+   */
   readonly reference?: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Finds credentials: from configuration, a vault, or a consent given earlier. Undefined makes the
- * caller be asked for consent.
+ * Finds credentials: in configuration, a vault, or an earlier consent. If it returns undefined, the
+ * caller is asked for consent.
  * @example
  * const fromVault: CredentialProvider = async ({ scheme, caller }) => {
  *   const token: string | undefined = await vault.read(caller.subject, scheme);

@@ -12,8 +12,8 @@ import {
 import { findPackage } from '../find-package.ts';
 
 /**
- * Any Standard Schema that knows its JSON Schema, as those of zod and arktype do; for those of valibot,
- * install `@valibot/to-json-schema`.
+ * Any Standard Schema that provides its JSON Schema, such as those of zod and arktype. For schemas of
+ * valibot, install `@valibot/to-json-schema`.
  * @example
  * import { z } from 'zod';
  * const stay: Schema<{ city: string; nights: number }> = z.object({
@@ -43,7 +43,7 @@ interface SchemaIssue {
 }
 
 /**
- * What a schema makes of a value.
+ * The output type of a schema.
  * @example
  * import { z } from 'zod';
  * const stay = z.object({ city: z.string(), nights: z.number().default(1) });
@@ -59,10 +59,10 @@ export type OutputOf<S> = S extends {
 
 export type Parsed<T = unknown> =
   | { readonly ok: true; readonly value: T }
-  /** In words that a model can act on. */
+  /** `problem` is a text that a model can act on. */
   | { readonly ok: false; readonly problem: string };
 
-/** A schema as tools and structured output use it. */
+/** A schema in the form that tools and structured output use. */
 export interface ValueSchema {
   readonly jsonSchema: JsonObject;
   parse(value: JsonValue): Promise<Parsed>;
@@ -70,7 +70,7 @@ export interface ValueSchema {
 
 const maxIssues = 5;
 
-/** From a Standard Schema, or from JSON Schema as it is. `what` names it in messages. */
+/** Converts a Standard Schema or a JSON Schema. `what` names it in errors. */
 export function valueSchema(source: Schema | JsonObject, what = 'a schema'): ValueSchema {
   if (!isSchema(source)) return fromJsonSchema(source);
   const standard = source['~standard'];
@@ -81,11 +81,11 @@ export function valueSchema(source: Schema | JsonObject, what = 'a schema'): Val
   };
 }
 
-/** draft-07 is what models know best. */
+/** Models support draft-07 best. */
 function toJsonSchema(source: Schema, what: string): Record<string, unknown> {
   const { jsonSchema, vendor = 'unknown' } = source['~standard'];
   if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-07' });
-  // The first versions of zod 4 convert by a function, which reads the schemas of any copy of zod.
+  // The first versions of zod 4 convert by a function, which accepts schemas of any copy of zod.
   if (isZod4(source)) return z.toJSONSchema(source, { target: 'draft-7', io: 'input' });
   if (vendor === 'zod') throw oldZod(what);
   const converter = vendor === 'valibot' ? '@valibot/to-json-schema' : undefined;
@@ -105,7 +105,7 @@ function isZod4(source: object): source is z.core.$ZodType {
   return '_zod' in source;
 }
 
-/** Schemas of zod 3 know no JSON Schema; zod 3.25 and 4 have both. */
+/** Schemas of zod 3 do not provide a JSON Schema. zod 3.25 and zod 4 contain both versions. */
 function oldZod(what: string): LegateError {
   const file = findPackage('zod/package.json');
   const read: unknown = file === undefined ? {} : JSON.parse(readFileSync(file, 'utf8'));
@@ -126,13 +126,16 @@ interface ValibotConverter {
   readonly toJsonSchema: (schema: Schema, options: object) => Record<string, unknown>;
 }
 
-/** JSON Schema as the AI SDK types it. */
+/** Returns a JSON Schema with the type of the AI SDK. */
 export function toJsonSchema7(schema: JsonObject): LanguageModelV4FunctionTool['inputSchema'] {
-  // Models check their schemas themselves.
+  // The providers of models validate the schemas.
   return schema;
 }
 
-/** Refuses what cannot be a schema: text, lists, and schemas in an object that is none itself. */
+/**
+ * Throws for values that cannot be a schema: text, lists, and objects that are not schemas but contain
+ * some.
+ */
 export function checkSchema(what: string, source: unknown): asserts source is Schema | JsonObject {
   if (isSchema(source)) return;
   if (isOldZod(source)) throw oldZod(what);
@@ -147,7 +150,7 @@ export function checkSchema(what: string, source: unknown): asserts source is Sc
     );
 }
 
-/** The name of a property, or of one of its properties, that is a schema of a library. */
+/** The name of a property that is, or contains, a schema of a library. */
 function schemaIn(source: object, depth: number): string | undefined {
   return Object.entries(source).find(
     ([, value]) =>
@@ -157,7 +160,7 @@ function schemaIn(source: object, depth: number): string | undefined {
   )?.[0];
 }
 
-/** A schema of zod before 3.24, which knew no Standard Schema. */
+/** Whether this is a schema of zod before 3.24, which does not implement Standard Schema. */
 function isOldZod(value: unknown): boolean {
   return (
     typeof value === 'object' &&
@@ -174,7 +177,7 @@ export function isSchema(source: unknown): source is Schema {
   return isObject && source !== null && '~standard' in source;
 }
 
-/** JSON Schema is checked as far as zod understands it; loaded when a value is to be checked. */
+/** Validates with JSON Schema, as far as zod supports it. The validator is created with the first value. */
 function fromJsonSchema(jsonSchema: JsonObject): ValueSchema {
   let validator: Promise<Validator> | undefined;
   return {
@@ -185,7 +188,7 @@ function fromJsonSchema(jsonSchema: JsonObject): ValueSchema {
       try {
         checks = await validator;
       } catch (error) {
-        // A schema from elsewhere that can not be used fails its calls, not the turn.
+        // An invalid schema from a server fails its calls, not the turn.
         if (error instanceof LegateError) return { ok: false, problem: error.message };
         throw error;
       }
@@ -204,14 +207,14 @@ interface Validator {
 }
 
 async function toValidator(jsonSchema: JsonObject): Promise<Validator> {
-  // Patterns may come from elsewhere (MCP, OpenAPI), and values from users by way of a model: zod
-  // would compile them with RegExp.
+  // Patterns can come from servers (MCP, OpenAPI), and values from users through a model. zod would
+  // compile the patterns with RegExp.
   const { splitPatterns } = await import('../../regex/index.ts');
   const { schema, check } = splitPatterns(jsonSchema);
   try {
     return { schema: z.fromJSONSchema(schema), check };
   } catch {
-    // Keywords that zod does not support: the receiver of the value checks them.
+    // zod does not support some keywords: the receiver of the value validates them.
     return { schema: undefined, check };
   }
 }

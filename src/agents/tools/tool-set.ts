@@ -11,14 +11,14 @@ import type { Tool } from './tool.ts';
  * };
  */
 export interface ToolSet {
-  /** For messages to people. */
+  /** The name of the set in errors. */
   readonly name: string;
   tools(turn: Turn): Promise<readonly Tool[]>;
   close?(): Promise<void>;
 }
 
 /**
- * A tool, or a set of tools that is asked at each turn.
+ * A tool, or a set of tools that is resolved at each turn.
  * @example
  * const sources: readonly ToolSource[] = [
  *   askUser(),
@@ -28,8 +28,8 @@ export interface ToolSet {
 export type ToolSource = Tool | ToolSet;
 
 /**
- * All tools of an agent for one turn, by name. The same name twice is an error, except for `further`
- * tools: an own tool replaces one of these.
+ * Resolves all tools of an agent for one turn, by name. Duplicate names are an error, except that an
+ * own tool replaces one of the `further` tools.
  */
 export async function resolveTools(
   sources: readonly ToolSource[],

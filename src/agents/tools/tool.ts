@@ -17,7 +17,7 @@ import type { Credential, CredentialRequirement } from './credentials.ts';
 import { checkSchema, type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
 
 /**
- * What a tool knows of the call.
+ * The context of a tool call.
  * @example
  * const run = async (input: { city: string }, { signal, emit }: ToolContext) => {
  *   await emit(working(`Looking out of the window in ${input.city}`));
@@ -27,31 +27,31 @@ import { checkSchema, type OutputOf, type Parsed, type Schema, valueSchema } fro
 export interface ToolContext {
   /** The id of the call, unique in its task. */
   readonly callId: string;
-  /** The agent that called. */
+  /** The calling agent. */
   readonly agent: string;
   /** The turn that the call is part of, with its message and caller. */
   readonly turn: Turn;
   /** The state of the conversation. */
   readonly session: Session;
-  /** Aborts with the turn, and when the tool's time is up. */
+  /** Aborts with the turn, and when the tool times out. */
   readonly signal: AbortSignal;
-  /** Present where the tool requires one. */
+  /** Defined if the tool requires one. */
   readonly credential?: Credential;
-  /** For steps within the call; absent where they are not recorded. */
+  /** Records steps within the call; absent if steps are not recorded. */
   readonly steps?: Steps | undefined;
   /** Sends progress to the caller. */
   readonly emit: (event: Working | Artifact | ArtifactChunk) => Promise<void>;
   /**
-   * Ends the turn after this step: what the model said beside the call is its answer. With
-   * `escalate`, a loop around the agent ends too.
+   * Ends the turn after this step. The text of the model beside the call is its answer. With
+   * `escalate`, an enclosing loop ends, too.
    */
   readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
-  /** Adds the usage of models that the tool called. */
+  /** Adds the token usage of models that the tool called. */
   readonly addUsage: (usage: Partial<Usage>) => void;
 }
 
 /**
- * What is asked while a tool pauses, and what it keeps meanwhile.
+ * The question of a tool that pauses, and its saved state.
  * @example const pause: ToolPauseOptions = { question: [text('Small or large?')], state: { dish: 'pizza' } };
  */
 export interface ToolPauseOptions {
@@ -59,7 +59,7 @@ export interface ToolPauseOptions {
   readonly question: string | Part | readonly Part[];
   /** Whether the caller must authorize elsewhere instead of answering. @default false */
   readonly needsAuthorization?: boolean;
-  /** Kept with the conversation, and given back with the answer. */
+  /** Saved with the conversation, and passed to `resume` with the answer. */
   readonly state?: JsonValue;
 }
 
@@ -70,9 +70,8 @@ const pauseNames: OptionNames<ToolPauseOptions> = {
 };
 
 /**
- * Returned by a tool that needs an answer of its caller to continue. The turn ends with the
- * question; `resume` of the tool gets the message that continues the task, even days later or
- * after a restart.
+ * A tool returns this if it needs an answer of its caller to continue. The turn ends with the question.
+ * `resume` of the tool gets the message that continues the task, even days later or after a restart.
  * @example return new ToolPause({ question: 'Which colour?' });
  */
 export class ToolPause {
@@ -94,12 +93,12 @@ export class ToolPause {
  */
 export interface ToolAnswer {
   readonly message: Message;
-  /** What the pause kept. */
+  /** The state of the pause. */
   readonly state: JsonValue | undefined;
 }
 
 /**
- * A function that a model can call. Made by `tool`. `Context` is what it knows of the call.
+ * A function that a model can call, created by `tool`. `Context` is the context of its calls.
  * @example
  * const isHarmless = (each: Tool) => each.isIdempotent && each.credentials === undefined;
  * const few = onlyTools(set, isHarmless);
@@ -111,27 +110,27 @@ export interface Tool<Context = ToolContext> {
   /** JSON Schema of the input: an object. */
   readonly inputSchema: JsonObject;
   readonly isLongRunning: boolean;
-  /** Whether running it again with the same input does no harm. */
+  /** Whether it is safe to run it again with the same input. */
   readonly isIdempotent: boolean;
   /** Milliseconds. */
   readonly timeoutMs: number | undefined;
   /** The credential that the tool needs; the caller is asked for one that is missing. */
   readonly credentials: CredentialRequirement | undefined;
-  /** Learns the description where it comes from elsewhere; called before a model is offered the tool. */
+  /** Fetches the description if it comes from elsewhere. Called before a model is offered the tool. */
   prepare?(signal?: AbortSignal): Promise<void>;
-  /** Whether a call must be confirmed, and the words to ask with. */
+  /** Whether the caller must confirm a call; a string is the text of the question. */
   confirmation(input: unknown, context: Context): Promise<string | boolean>;
   parse(input: JsonValue): Promise<Parsed>;
-  /** Anything that can be written as JSON, or a `ToolPause`. */
+  /** Returns any value that JSON can represent, or a `ToolPause`. */
   run(input: unknown, context: Context): Promise<unknown>;
-  /** Continues after a `ToolPause`. Without it, the answer is the result. */
+  /** Resumes after a `ToolPause`. Without it, the answer is the result. */
   resume?(answer: ToolAnswer, context: Context): Promise<unknown>;
   /** The task was cancelled while the tool was paused. */
   abandon?(state: JsonValue | undefined, turn: Turn): Promise<void>;
 }
 
 /**
- * What a tool is, and what it does.
+ * Properties and function of a tool.
  * @example
  * const options: ToolOptions<JsonObject> = {
  *   name: 'print_label',
@@ -147,31 +146,31 @@ export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContex
   readonly description: string;
   /** A Standard Schema (zod, valibot, arktype), or JSON Schema. @default no input */
   readonly input?: S;
-  /** Runs the tool. The result is anything that can be written as JSON, or a `ToolPause`. */
+  /** Runs the tool. Returns any value that JSON can represent, or a `ToolPause`. */
   readonly run: (input: OutputOf<S>, context: Context) => unknown;
   /**
-   * Asks the caller before the tool runs: always, or when the function returns true or the text
-   * of the question.
+   * Asks the caller before the tool runs: always, or if the function returns true or the text of the
+   * question.
    * @default false
    */
   readonly needsConfirmation?:
     | boolean
     | ((input: OutputOf<S>, context: Context) => string | boolean | Promise<string | boolean>);
   /**
-   * `run` only starts the work; its return value is shown to the caller, whose next message contains
+   * `run` only starts the work. Its return value is shown to the caller, whose next message contains
    * the result. @default false
    */
   readonly isLongRunning?: boolean;
   /**
-   * Running it twice has the same effect as once: it is run again when a crash left its outcome
-   * unknown. @default false
+   * Running it twice has the same effect as once: it runs again if a crash left its outcome unknown.
+   * @default false
    */
   readonly isIdempotent?: boolean;
   /** The credential that the tool needs; the caller is asked for one that is missing. */
   readonly credentials?: CredentialRequirement;
   /** Milliseconds. @default the agent's `toolTimeoutMs` */
   readonly timeoutMs?: number;
-  /** Continues after a `ToolPause`, with the answer. @default the answer is the result */
+  /** Resumes after a `ToolPause` with the answer. @default the answer is the result */
   readonly resume?: (answer: ToolAnswer, context: Context) => unknown;
   /** The task was cancelled while the tool was paused. */
   readonly abandon?: (state: JsonValue | undefined, turn: Turn) => Promise<void>;
@@ -194,7 +193,7 @@ const toolName = /^[A-Za-z_][\w-]{0,63}$/;
 const noInput: JsonObject = { type: 'object', properties: {} };
 
 /**
- * A tool from a function.
+ * Creates a tool from a function.
  * @example
  * const transfer = tool({
  *   name: 'transfer_money',

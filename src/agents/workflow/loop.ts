@@ -30,7 +30,7 @@ export interface LoopResult {
 }
 
 /**
- * What is repeated, and how often at most.
+ * The steps of a loop, and when it ends.
  * @example
  * const options: LoopOptions = {
  *   name: 'polish',
@@ -46,13 +46,16 @@ export interface LoopOptions extends AgentOptions {
   /** Asked after each round: true ends the loop. */
   readonly until?: (result: LoopResult, turn: Turn) => boolean | Promise<boolean>;
   /**
-   * What a step sees: `previous`, the output of the step before it, and its own conversation;
-   * `all`, the whole conversation: the caller's message and the outputs of all steps so far,
+   * The input of a step. `previous`: the output of the previous step, and the step's own conversation.
+   * `all`: the whole conversation, which is the caller's message and the outputs of all steps so far,
    * after the earlier turns that an `llmAgent` shows to its model.
    * @default 'previous'
    */
   readonly passes?: 'previous' | 'all';
-  /** Shows the artifacts of all steps of all rounds, instead of the result alone. @default 'result' */
+  /**
+   * The artifacts that the caller gets: those of the result, or those of all steps of all rounds.
+   * @default 'result'
+   */
   readonly shows?: 'result' | 'all';
 }
 
@@ -71,11 +74,11 @@ const checkpointFormat = new StoredFormat({
     iteration: z.number(),
     /** The step that waits. */
     at: z.number(),
-    /** The caller's first message; absent in checkpoints of before. */
+    /** The first message of the caller; absent in checkpoints of earlier versions. */
     asked: z.array(part).readonly().exactOptional(),
-    /** What the step before it made. */
+    /** The output of the previous step. */
     made: z.array(part).readonly(),
-    /** The caller's message and what all steps made, where steps get it. */
+    /** The caller's message and the outputs of all steps, for `passes: 'all'`. */
     all: z.array(part).readonly().exactOptional(),
     result: z.array(artifact).readonly(),
   }),
@@ -84,10 +87,9 @@ const checkpointFormat = new StoredFormat({
 type Checkpoint = ReturnType<typeof checkpointFormat.decode>;
 
 /**
- * Runs agents in sequence repeatedly: the first step gets the output of the last one. The loop
- * ends when a step ends it (`exitLoop`, or metadata `escalate: true`), when `until` returns true,
- * or after `maxIterations`. Its result is the output of the last step that did not itself end the
- * loop.
+ * Runs agents in sequence repeatedly: the first step gets the output of the last one. The loop ends
+ * when a step ends it (`exitLoop`, or metadata `escalate: true`), when `until` returns true, or after
+ * `maxIterations`. The result is the output of the last step that did not itself end the loop.
  * @example loop({ name: 'polish', steps: [writer, critic], maxIterations: 4 })
  */
 export function loop(options: LoopOptions): Agent {
@@ -175,7 +177,7 @@ export function loop(options: LoopOptions): Agent {
   };
 }
 
-/** What the next step gets. */
+/** The input of the next step. */
 class Passed {
   readonly #passes: 'previous' | 'all';
   #parts: readonly Part[];
@@ -189,7 +191,7 @@ class Passed {
     return this.#parts;
   }
 
-  /** For a checkpoint, which has what the last step made anyway. */
+  /** For the checkpoint, which already contains the output of the last step. */
   get saved(): { readonly all?: readonly Part[] } {
     return this.#passes === 'all' ? { all: this.#parts } : {};
   }
@@ -199,7 +201,7 @@ class Passed {
   }
 }
 
-/** The artifacts of a step; without any, the parts of its end. */
+/** The artifacts of a step; if there are none, the parts of its end. */
 function toArtifacts(artifacts: readonly Artifact[], end: TurnEnd): readonly Artifact[] {
   if (artifacts.length > 0 || end.parts === undefined) return artifacts;
   return [{ artifactId: 'result', parts: end.parts }];

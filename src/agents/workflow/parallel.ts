@@ -19,13 +19,13 @@ import type { ProgressEvent } from '../turn-output.ts';
 import { checkpointBase, checkSteps, escalates, storedEnd, WorkflowRun } from './workflow-run.ts';
 
 /**
- * What runs side by side.
+ * Options of parallel branches.
  * @example const options: ParallelOptions = { name: 'trip', branches: [trains, hotels], requires: 'all' };
  */
 export interface ParallelOptions extends AgentOptions {
-  /** The agents that run at the same time. */
+  /** The agents that run concurrently. */
   readonly branches: readonly Agent[];
-  /** Whether one branch that completes is enough, or all must. @default 'any' */
+  /** Whether one completed branch is enough, or all must complete. @default 'any' */
   readonly requires?: 'any' | 'all';
 }
 
@@ -43,7 +43,7 @@ const checkpointFormat = new StoredFormat({
   name: 'checkpoint of task',
   schema: checkpointBase.extend({
     outcomes: z.record(z.string(), outcome),
-    /** The branch whose question the caller was asked. */
+    /** The branch whose question the caller got. */
     asking: z.string(),
   }),
 });
@@ -83,7 +83,7 @@ export function parallel(options: ParallelOptions): Agent {
     try {
       yield* channel.during(Promise.all(due.map(work)));
     } finally {
-      // A consumer that leaves early stops the branches.
+      // Stop the branches if the consumer returns early.
       stopping.abort(turn.signal.reason);
     }
     yield conclude(run, outcomes);
@@ -137,7 +137,7 @@ export function parallel(options: ParallelOptions): Agent {
   };
 }
 
-/** The parts of several ends as those of one, the texts of each on lines of their own. */
+/** Joins the parts of several ends, with the text of each on new lines. */
 function linesOf(ends: readonly (readonly Part[])[]): readonly Part[] {
   let hasText = false;
   return ends.flatMap((parts) => {

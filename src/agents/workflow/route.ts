@@ -12,7 +12,7 @@ import { isPause } from '../drive.ts';
 import { checkpointBase, checkSteps, WorkflowRun } from './workflow-run.ts';
 
 /**
- * Which agents there are, and how one of them is chosen.
+ * The agents of a route, and how one of them is selected.
  * @example
  * const options: RouteOptions = {
  *   name: 'desk',
@@ -23,7 +23,10 @@ import { checkpointBase, checkSteps, WorkflowRun } from './workflow-run.ts';
 export interface RouteOptions extends AgentOptions {
   /** The agents to choose from. */
   readonly agents: readonly Agent[];
-  /** The agent that takes the message, or its name. Journaled: chosen once, also after a crash. */
+  /**
+   * Returns the agent that gets the message, or its name. The choice is journaled, so it is made once,
+   * even after a crash.
+   */
   readonly choose: (turn: Turn) => Agent | string | Promise<Agent | string>;
 }
 
@@ -39,7 +42,7 @@ const checkpointFormat = new StoredFormat({
 });
 
 /**
- * One of several agents, chosen for each task: a branch, alone or as a step of another workflow. The
+ * Selects one of several agents for each task: a branch, alone or as a step of another workflow. The
  * answer to a question goes to the agent that asked. Each agent has its own conversation.
  * @example
  * route({

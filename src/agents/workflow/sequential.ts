@@ -9,15 +9,15 @@ import { joinSections } from '../turn-output.ts';
 import { checkpointBase, checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
- * What runs one after the other.
+ * The steps of a sequence, and what they pass on.
  * @example const options: SequentialOptions = { name: 'article', steps: [researcher, writer], passes: 'all' };
  */
 export interface SequentialOptions extends AgentOptions {
   /** The agents, in order. */
   readonly steps: readonly Agent[];
   /**
-   * What a step sees: `previous`, the output of the step before it, and its own conversation;
-   * `all`, the whole conversation: the caller's message and the outputs of all steps before it,
+   * The input of a step. `previous`: the output of the previous step, and the step's own conversation.
+   * `all`: the whole conversation, which is the caller's message and the outputs of all previous steps,
    * after the earlier turns that an `llmAgent` shows to its model.
    * @default 'previous'
    */
@@ -38,17 +38,17 @@ const checkpointFormat = new StoredFormat({
   schema: checkpointBase.extend({
     /** The step that waits. */
     at: z.number(),
-    /** The caller's first message. */
+    /** The first message of the caller. */
     asked: z.array(part).readonly(),
-    /** What the steps before it made. */
+    /** The outputs of the previous steps. */
     made: z.array(z.array(part).readonly()).readonly(),
   }),
 });
 
 /**
- * Runs agents in sequence: each works on the output of the step before it. The first step that does
- * not complete, or that escalates, ends the sequence. A step that asks is resumed with the answer;
- * completed steps do not run again.
+ * Runs agents in sequence: each gets the output of the previous step. The sequence ends with the first
+ * step that does not complete, or that escalates. A step that asks resumes with the answer; completed
+ * steps do not run again.
  * @example sequential({ name: 'article', steps: [researcher, writer, editor] })
  */
 export function sequential(options: SequentialOptions): Agent {

@@ -23,7 +23,7 @@ export function escalates(end: { readonly metadata?: JsonObject }): boolean {
   return end.metadata?.['escalate'] === true;
 }
 
-/** What all checkpoints hold: the usage of the steps that have ended. */
+/** The base of all checkpoints: the usage of the steps that have ended. */
 export const checkpointBase = z.object({ usage: usage.default(noUsage) });
 
 export const storedEnd = z.object({
@@ -53,7 +53,7 @@ export interface StepOptions {
   readonly message: Message;
   /** Whether the message answers a question of the step. */
   readonly isContinuation: boolean;
-  /** How artifacts are shown: as they are, under ids of the step, or not at all. */
+  /** How artifacts are shown: unchanged, under ids of the step, or not at all. */
   readonly shows: 'as-is' | 'own' | 'none';
   /** The position of a parallel branch, which orders its artifacts. */
   readonly branch?: number;
@@ -64,7 +64,7 @@ export interface StepOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a step made. */
+/** The output of a step. */
 export interface SaidBy {
   readonly name: string;
   readonly parts: readonly Part[];
@@ -73,20 +73,20 @@ export interface SaidBy {
 const maxCheckpointSize = 2 * 1024 * 1024;
 
 /**
- * One turn of a composite agent: the state of its children, the checkpoint of the task, and the
+ * One turn of a composite agent: the state of its children, the checkpoint of the task, and the token
  * usage.
  */
 export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   readonly turn: Turn;
-  /** Where the task stopped, if this turn continues it. */
+  /** The checkpoint of the task, if this turn continues it. */
   readonly checkpoint: Checkpoint | undefined;
   readonly #saved: SavedTasks<Checkpoint>;
   readonly #logs = new Map<string, JsonObject[]>();
-  /** Whether steps see the whole conversation, which the workflow keeps, instead of one of their own. */
+  /** Whether steps share the conversation of the workflow, instead of having their own. */
   readonly #sharesConversation: boolean;
-  /** For the log of that conversation. */
+  /** Entries for the log of the shared conversation. */
   readonly #shared: JsonObject[] = [];
-  /** Of the steps that have ended. */
+  /** The usage of the steps that have ended. */
   usage: Usage;
   #pausedUsage: Usage = noUsage;
 
@@ -109,7 +109,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     options: {
       readonly isContinued?: boolean;
       readonly value?: JsonObject | undefined;
-      /** `all`: steps see the whole conversation. */
+      /** With `all`, steps share the whole conversation. */
       readonly passes?: 'previous' | 'all';
     } = {},
   ): Promise<WorkflowRun<Checkpoint>> {
@@ -119,7 +119,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     return new WorkflowRun(turn, saved, { isContinued, shares: passes === 'all' });
   }
 
-  /** Lets the steps that wait at a checkpoint drop their questions: the task was cancelled there. */
+  /** Calls `abandon` of the steps that wait at a checkpoint whose task was cancelled. */
   static async abandon<Checkpoint extends z.infer<typeof checkpointBase>>(
     turn: Turn,
     format: StoredFormat<Checkpoint>,
@@ -138,7 +138,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     return { context: run.#patch() };
   }
 
-  /** Runs a step, unless the journal has its result: then only its artifacts are shown again. */
+  /** Runs a step, unless the journal has its result: then only its artifacts are emitted again. */
   async *step(agent: Agent, options: StepOptions): AsyncGenerator<ProgressEvent, StepResult> {
     const { turn } = this;
     const { name } = agent;
@@ -176,7 +176,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
         yield* shown(next.value, label, options);
       }
     } finally {
-      // A consumer that leaves early ends the step.
+      // End the step if the consumer returns early.
       await events.return({ kind: 'canceled' });
     }
     const end = next.value;
@@ -200,7 +200,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     return this.end(end);
   }
 
-  /** Adds to the conversation that steps share: what the caller asked, and what each step made of it. */
+  /** Adds the caller's message and the output of each step to the shared conversation. */
   converse(workflow: string, asked: readonly Part[], made: readonly SaidBy[]): void {
     if (!this.#sharesConversation) return;
     const outputs = made.map(({ name, parts }) => {
@@ -228,7 +228,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
     const { value, log = [] } = end.context ?? {};
     if (value !== undefined) this.#saved.children.set(name, value);
     if (this.#sharesConversation) {
-      // What the step says of its turn is in the workflow's own entry; summaries are not.
+      // The workflow's own entry contains the turn of the step, but not its summaries.
       this.#shared.push(...log.filter(({ entries }) => entries === undefined));
     } else if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
     // A paused step reports its usage again when it resumes.
@@ -237,7 +237,7 @@ export class WorkflowRun<Checkpoint extends z.infer<typeof checkpointBase>> {
   }
 }
 
-/** The event as callers see it: labelled with the path of its agent, to distinguish the steps. */
+/** The event for callers, labelled with the path of its agent to distinguish the steps. */
 function* shown(
   event: ProgressEvent,
   step: string,
@@ -278,7 +278,7 @@ export function checkSteps(name: string, steps: readonly Agent[]): void {
   }
 }
 
-/** A message from one step to the next. The same for a turn that runs again. */
+/** A message from one step to the next. Its id is the same when the turn runs again. */
 export function stepMessage(turn: Turn, key: string, parts: readonly Part[]): Message {
   const { messageId, metadata } = turn.message;
   return {
