@@ -34,7 +34,7 @@ export interface Agent<Output = unknown> {
   readonly title?: string;
   /** The name in metrics and traces. @default the name */
   readonly label?: string;
-  /** What the agent does: shown in its card, and to models that may call it. */
+  /** What the agent does: shown in its card, and to models that can call it. */
   readonly description: string;
   readonly skills: readonly AgentSkill[];
   /**
@@ -58,7 +58,7 @@ export interface Agent<Output = unknown> {
   /**
    * How to handle a turn whose process died: it fails, or runs again with its journal. As a step
    * of a workflow, only an agent with `fail` fails.
-   * @default 'fail'; 'run-again' for agents that journal what they do: `llmAgent`, `sequential`,
+   * @default 'fail'; 'run-again' for agents that journal their work: `llmAgent`, `sequential`,
    * `parallel`, `loop` and `route`
    */
   readonly onInterrupted?: 'fail' | 'run-again';

@@ -129,7 +129,7 @@ export function readConsent(text: string): Consent {
   const [first] = found;
   if (first?.meaning === 'no') {
     const hasYes = found.some(({ meaning }) => meaning !== 'no');
-    // "No, that's fine" may mean either.
+    // "No, that's fine" can mean either.
     return { meaning: isUnderstood && hasYes ? 'unclear' : 'no', saysMore: !isUnderstood };
   }
   const isYes = found.length > 0 && found.every(({ meaning }) => meaning === 'yes');

@@ -432,7 +432,7 @@ export class LlmRun {
 
   // ---- sub agents ---------------------------------------------------------------------------------
 
-  /** The agents that the model may transfer the conversation to. */
+  /** The agents that the model can transfer the conversation to. */
   get #targets() {
     return [...this.#settings.subAgents, ...(delegationOf(this.#turn)?.targets ?? [])];
   }

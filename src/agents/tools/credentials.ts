@@ -33,7 +33,7 @@ export interface CredentialRequirement {
  * A tool's request for a credential, on behalf of a caller.
  * @example
  * const placeOf = ({ caller, scheme, reference }: CredentialRequest) =>
- *   [caller.tenant, caller.subject, reference ?? scheme]; // what callers name is looked for among theirs
+ *   [caller.tenant, caller.subject, reference ?? scheme]; // look a reference up among those of the caller
  */
 export interface CredentialRequest extends CredentialRequirement {
   readonly tool: string;
