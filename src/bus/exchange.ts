@@ -4,7 +4,7 @@
  * | type | body |
  * |---|---|
  * | `task` | `SendMessageRequest` |
- * | `cancel` | `CancelTaskRequest`; its id is the agent's, or the correlation id while that is unknown |
+ * | `cancel` | `CancelTaskRequest`; its id is the agent's task id, or the correlation id while that is unknown |
  * | `update` | `StreamResponse` |
  * | `result` | `SendMessageResponse` |
  * | `error` | `{ error }` with a JSON-RPC error object |
@@ -49,9 +49,9 @@ export const headerNames = {
   sequence: 'sequence',
   /** `cancel` on the reply to a cancellation request, which is not the task's result. */
   answers: 'answers',
-  /** `rockbot` on messages that were RockBot's, and on answers to them. */
+  /** `rockbot` on messages from RockBot, and on replies to them. */
   dialect: 'dialect',
-  /** What a RockBot gateway says about its caller, as JSON: a claim, not a proof. */
+  /** The caller that a RockBot gateway names, as JSON: a claim, not a proof. */
   claims: 'claims',
   /** `gone` on the last announcement of an agent. */
   presence: 'presence',
@@ -123,14 +123,14 @@ export interface Identification {
   /** Refuses messages without a token. @default false */
   readonly requireSigned?: boolean;
   /**
-   * Senders that are believed by their name alone, because the broker reserves it for them.
+   * Senders that are trusted by name alone, because the broker reserves the name for them.
    * @default none
    */
   readonly unsigned?: readonly UnsignedSender[];
 }
 
 /**
- * A sender that is believed without a signature.
+ * A sender that is trusted without a signature.
  * @example const primary: UnsignedSender = { name: 'RockBot', scopes: ['notes:write'] };
  */
 export interface UnsignedSender {
@@ -141,7 +141,7 @@ export interface UnsignedSender {
 
 /**
  * The sender of a message. Throws or rejects with `UNAUTHENTICATED` if its token is invalid, or if it
- * answers a request of another sender than `requester`.
+ * replies to a request of a sender other than `requester`.
  */
 export function identify(
   message: BusMessage,
@@ -169,11 +169,11 @@ export function identify(
 interface SignableMessage extends Omit<OutgoingMessage, 'id'> {
   /** The caller on whose behalf the message is sent. @default the sender itself */
   readonly principal?: Principal | undefined;
-  /** Of an answer: the sender of the request, as its token states. */
+  /** For replies: the sender of the request, as its token states. */
   readonly requester?: string | undefined;
 }
 
-/** Publishes under a name, signed if there is a key. */
+/** Publishes messages under one name, and signs them if there is a key. */
 export class Sender {
   readonly name: string;
   readonly #bus: Bus;
@@ -220,7 +220,7 @@ export class Sender {
   }
 }
 
-/** RockBot knows the callers of a gateway by its claims. */
+/** RockBot identifies the callers of a gateway by these claims. */
 function claimsOf(principal: Principal | undefined, issuer: string): Record<string, string> {
   if (principal === undefined || principal.subject === '') return {};
   const { subject: sub, displayName: name, scopes } = principal;
@@ -230,7 +230,7 @@ function claimsOf(principal: Principal | undefined, issuer: string): Record<stri
   };
 }
 
-/** Which exchange a message belongs to, and where its answers go. */
+/** The exchange that a message belongs to, and the topic for its replies. */
 type Exchange = Pick<SignableMessage, 'correlationId' | 'replyTo' | 'principal' | 'headers'>;
 
 /** Sends a message to an agent; rejects with `PEER_UNREACHABLE` if the agent has no queue. */
@@ -244,7 +244,7 @@ export function sendTask(
   return sender.send(topics.task(agent), { ...exchange, type: 'task', body }, { mandatory: true });
 }
 
-/** Asks an agent to stop a task; its id is the correlation id while the agent's own is unknown. */
+/** Requests the cancellation of a task. `id` is the correlation id while the agent's own id is unknown. */
 export function sendCancel(
   sender: Pick<Sender, 'send'>,
   agent: string,
@@ -256,7 +256,7 @@ export function sendCancel(
   return sender.send(topics.cancel(agent), message, { mandatory: true });
 }
 
-/** Asks all agents to announce themselves. It may be lost: they do so every two minutes anyway. */
+/** Asks all agents to announce themselves. It can get lost: agents announce themselves every two minutes. */
 export function sendQuery(sender: Pick<Sender, 'send'>): Promise<void> {
   const message: SignableMessage = { type: 'query', body: '{}', persistent: false };
   return sender.send(topics.query, message, { confirm: false });

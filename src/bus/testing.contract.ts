@@ -21,7 +21,7 @@ export { codeOf, eventually, nameOf } from './transport/bus.contract.ts';
 export interface BusTest {
   /** A bus of the kind under test, closed after the test. */
   open(): Promise<Bus>;
-  /** Runs after the test, last come first. */
+  /** Runs after the test, in reverse order. */
   after(cleanup: () => Promise<unknown>): void;
 }
 
@@ -60,7 +60,7 @@ export interface Answer {
   readonly error: LegateError | undefined;
 }
 
-/** A caller on the bus that keeps everything it is told, by correlation id. */
+/** A caller on the bus that records all replies by correlation id. */
 export class TestCaller {
   readonly name: string;
   readonly answers: Answer[] = [];
@@ -112,7 +112,7 @@ export class TestCaller {
     });
   }
 
-  /** The answers to one message, without those to wishes to cancel it. */
+  /** The replies to one message, without replies to cancellation requests. */
   of(correlationId: string): readonly Answer[] {
     return this.answers.filter(
       ({ message: { correlationId: id, headers } }) =>

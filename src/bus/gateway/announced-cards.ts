@@ -3,7 +3,7 @@ import type { AgentCard } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 
-/** Cards were decoded when they arrived. */
+/** Cards are validated when they arrive; stored ones are only checked for their shape. */
 const card = z.custom<AgentCard>(
   (value) => typeof value === 'object' && value !== null && 'skills' in value && 'name' in value,
   'must be an agent card',
@@ -14,7 +14,7 @@ const card = z.custom<AgentCard>(
  * that run on demand.
  */
 export class AnnouncedCards {
-  /** By the names of the agents. */
+  /** Keyed by agent name. */
   readonly known = new Map<string, AgentCard>();
   /** Called with each announced card, once set. */
   onCard: ((card: AgentCard) => Promise<void>) | undefined;

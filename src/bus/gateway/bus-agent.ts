@@ -149,7 +149,7 @@ const resumePoint = z.unknown().transform((value, context) => {
   return point ?? z.NEVER;
 });
 
-/** The agent's tasks behind the tasks of the gateway, by the ids of the latter. */
+/** The agent's tasks behind the tasks of the gateway, keyed by the gateway's task ids. */
 function pointsOf({ records }: BusAgentOptions, { clock }: Turn): RecordSpace<ResumePoint> {
   return new RecordSpace({
     records,
@@ -174,7 +174,7 @@ function cancelFailed({ agent }: BusAgentOptions, { logger }: Turn): (error: unk
   return (error) => logger.warn({ agent: agent.name, error }, 'bus.cancel.failed');
 }
 
-/** Distinguishes callers that are not authenticated; the same in every process. */
+/** Distinguishes the callers of a gateway that does not sign its messages; the same in every process. */
 function senderName(gateway: string, { tenant, subject }: Caller): string {
   const digest = hash('sha256', JSON.stringify([tenant, subject]), 'hex');
   return `${gateway.slice(0, 60)}-${digest.slice(0, 32)}`;

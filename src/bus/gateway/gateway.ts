@@ -51,7 +51,7 @@ export interface GatewayOptions extends ServeOptions, Identification {
    * lists them.
    */
   readonly agents: readonly [GatewayAgent | string, ...(GatewayAgent | string)[]];
-  /** The name of the gateway to the agents, shared by all its processes. @default 'gateway' */
+  /** The gateway's name on the bus, shared by all its processes. @default 'gateway' */
   readonly name?: string;
   /** Signs messages on behalf of the gateway's callers, so that agents can trust them. */
   readonly signer?: MessageSigner;
@@ -66,17 +66,17 @@ export interface GatewayOptions extends ServeOptions, Identification {
  * for (const name of running.routers.keys()) console.log(`${running.url}/agents/${name}`);
  */
 export interface Gateway extends Serving {
-  /** By the names of the agents. */
+  /** Keyed by agent name. */
   readonly routers: ReadonlyMap<string, Router>;
 }
 
 const prefix = '/agents/';
-/** How long the cards of agents are waited for before the port opens, in milliseconds. */
+/** How long the gateway waits for the cards of its agents before it opens the port, in milliseconds. */
 const cardWaitMs = 1_500;
 
 /**
- * How often a turn may outlive the gateway that follows it. The agent runs it elsewhere, and only once,
- * so that this is not the sign of a task that crashes its process.
+ * How often gateways may take over a turn. The agent runs the turn in another process, and only once, so a
+ * takeover does not mean that the task crashed the gateway.
  */
 const maxTakeovers = 10_000;
 
@@ -132,7 +132,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   const toAgent = (agent: GatewayAgent) => {
     const announced = cards.known.get(agent.name);
     if (agent.card !== undefined || announced === undefined) return busAgent({ ...shared, agent });
-    // Which media types it accepts is left to the agent itself.
+    // The agent itself checks media types.
     const { description, skills } = announced;
     return busAgent({ ...shared, agent: { ...agent, card: { description, skills } } });
   };
@@ -193,7 +193,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
         },
       });
       if (bus.isConnected) {
-        // Agents that run answer at once, so that the first request sees their skills.
+        // Running agents answer at once, so that the first request sees their skills.
         await query();
         await cards.all(cardWaitMs);
       }
@@ -225,7 +225,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
             });
       routers.set(agent.name, made);
     }
-    // Cards that came while the routers were made.
+    // Cards that arrived while the routers were created.
     for (const card of cards.known.values()) await replaceCard(card);
     cards.onCard = replaceCard;
   } catch (error) {
@@ -247,7 +247,7 @@ function toListed([name, { cards }]: readonly [string, Router]) {
   return { name, description, url: supportedInterfaces[0]?.url };
 }
 
-/** A card with what an announcement says of the agent: everything except the addresses. */
+/** The card with the content of an announcement, except the addresses. */
 function withNews(before: AgentCard, announced: AgentCard): AgentCard {
   const { description, skills, version, defaultInputModes, defaultOutputModes } = announced;
   const news = { description, skills, version, defaultInputModes, defaultOutputModes };
@@ -255,7 +255,7 @@ function withNews(before: AgentCard, announced: AgentCard): AgentCard {
   return after;
 }
 
-/** Takes the cards of announcements, those of verified senders where there is a verifier. */
+/** Passes announced cards to `onCard`; with a verifier, only cards of verified senders. */
 function followCards(
   bus: Bus,
   onCard: (card: AgentCard) => Promise<void>,

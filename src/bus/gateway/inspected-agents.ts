@@ -11,9 +11,9 @@ const levels = [
 ];
 
 interface Behind {
-  /** Its name on the bus. */
+  /** The gateway's name on the bus. */
   readonly gateway: string;
-  /** By the names of the agents; the first is the one that is inspected. */
+  /** Keyed by agent name; the first is the inspected agent. */
   readonly routers: ReadonlyMap<string, Router>;
   /** Whether the agent has announced itself. */
   readonly isKnown: (name: string) => boolean;
@@ -33,7 +33,7 @@ function networkOf({ gateway, routers, isKnown }: Behind): NetworkProvider {
     levels,
     peers: async () =>
       [...routers].slice(1).map(([name, { cards }]) => ({
-        // As the owners of its tasks name it, so that the calls of its callers lead to it.
+        // The name in the owners of its tasks, so that the calls of its callers lead to it.
         id: `${gateway}/${name}`,
         name,
         address: topics.task(name),

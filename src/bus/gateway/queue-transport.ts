@@ -36,7 +36,7 @@ export interface QueueTransportOptions {
 }
 
 /**
- * One task of an agent on the bus. After a restart its message is sent again: the agent's host
+ * One task of an agent on the bus. After a restart the gateway sends the message again: the agent's host
  * deduplicates it and sends the task's updates again, as a new series.
  */
 export function queueTransport(options: QueueTransportOptions): TaskTransport {
@@ -82,7 +82,7 @@ async function* framesOf(
     }
     const { type, body, headers } = message;
     if (headers[headerNames.answers] !== undefined) {
-      // The task continues at the agent: nothing more is to be waited for.
+      // The agent refuses to cancel its task: the gateway stops waiting for it.
       if (type === 'error' && isCancelling() && isRefusal(readError(body))) throw readError(body);
       continue;
     }
@@ -102,17 +102,17 @@ async function* framesOf(
   }
 }
 
-/** Whether the agent does not cancel its task; one that it does not know yet is cancelled on arrival. */
+/** Whether the agent refuses to cancel. A task that it has not received yet is cancelled on arrival. */
 function isRefusal({ code }: LegateError): boolean {
   return code === 'TASK_NOT_CANCELABLE';
 }
 
-/** The most updates buffered for a slow reader; more are dropped, and the result completes them. */
+/** The maximum number of updates buffered for a slow reader; the result contains what is dropped. */
 const MAX_BUFFERED = 1_000;
 
 export interface ReplyBoxOptions extends Identification {
   readonly bus: Bus;
-  /** Signs our requests: answers to requests of others are ignored. */
+  /** Signs our requests. Replies to requests of other senders are then ignored. */
   readonly signer?: MessageSigner | undefined;
   /** Unique for each process. */
   readonly name: string;
@@ -121,7 +121,7 @@ export interface ReplyBoxOptions extends Identification {
 
 /** The answers to one task, in the order of their arrival. */
 export class Inbox {
-  /** The required sender, where signatures are verified. */
+  /** The required sender of signed replies. */
   readonly agent: string;
   #waiting: (BusMessage | 'reopened')[] = [];
   #wake: (() => void) | undefined;
@@ -136,13 +136,13 @@ export class Inbox {
     this.#wake?.();
   }
 
-  /** Answers may have been lost: the message has to be sent again. */
+  /** Replies may have been lost, so the reader has to send the message again. */
   reopen(): void {
     this.#waiting.push('reopened');
     this.#wake?.();
   }
 
-  /** The next answer; undefined once the signal is aborted and nothing waits. */
+  /** The next reply; undefined once the signal is aborted and the inbox is empty. */
   async next(signal: AbortSignal): Promise<BusMessage | 'reopened' | undefined> {
     for (;;) {
       const message = this.#waiting.shift();
@@ -206,7 +206,7 @@ export class ReplyBox {
     const { correlationId = '', headers, type } = delivery;
     const inbox = this.#inboxes.get(correlationId);
     if (inbox === undefined) {
-      // Updates may arrive after the end, and answers to a cancel; a result should find its task.
+      // Updates and replies to cancellations can arrive after the end of a task; a result should not.
       const isLate = type === 'update' || headers[headerNames.answers] !== undefined;
       if (!isLate) this.#strayLogger.warn({ correlationId, type }, 'bus.reply.unmatched');
       return done;

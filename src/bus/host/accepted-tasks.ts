@@ -36,26 +36,26 @@ export interface AcceptedTasksOptions {
   readonly store: Store;
   readonly bus: Bus;
   readonly agent: string;
-  /** Where the messages came from. */
+  /** The queue that delivered the messages. */
   readonly queue: Queue;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
   /** How long a task runs before its message is acknowledged, in milliseconds. */
   readonly afterMs: number;
-  /** For tasks that are taken over and for the broker's deliveries together. */
+  /** Shared by tasks that are taken over and by the broker's deliveries. */
   readonly slots: Slots;
-  /** Of a process, in milliseconds. */
+  /** The lease of a process, in milliseconds. */
   readonly leaseMs?: number | undefined;
   /** Handles the message of a process that died, as if the broker had redelivered it. */
   readonly handle: (delivery: Delivery) => Promise<AckDecision>;
 }
 
-/** As many as the broker makes with the usual retry delays. */
+/** The same number as with the broker's default retry delays. */
 const maxAttempts = defaultRetryDelaysMs.length + 1;
 const thirtyDays = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Messages of tasks that take long: stored, and then acknowledged, so that the broker's limit on
+ * Stores the messages of long tasks and then acknowledges them, so that the broker's timeout for
  * unacknowledged deliveries does not apply to them.
  *
  * - **delivered**: the broker redelivers the message if this process dies.
@@ -71,10 +71,10 @@ export class AcceptedTasks {
   readonly #active = new Set<string>();
   readonly #takenOver = new Set<Promise<void>>();
   #isTakingOver = false;
-  /** Ends the reservation of the slot that a delivery has to leave first. */
+  /** Releases the reservation of a slot that a delivery still occupies. */
   #awaited: (() => void) | undefined;
   #stopListening: (() => void) | undefined;
-  /** Tasks were left behind because of the limit. */
+  /** The last scan left tasks behind, because no slot was free. */
   #hasMore = false;
   #isStopped = false;
   #leave: (() => Promise<void>) | undefined;
@@ -101,7 +101,7 @@ export class AcceptedTasks {
     this.#leave = await this.#replica.join({ takeOver: () => this.#takeOver() });
   }
 
-  /** Other processes take over what is left. */
+  /** Other processes take over the remaining tasks. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#stopListening?.();
@@ -110,7 +110,7 @@ export class AcceptedTasks {
     await this.#leave?.();
   }
 
-  /** Accepts the message after a time, once `isDurable`. */
+  /** Accepts the message after `afterMs`, once `isDurable` returns true. */
   watch(delivery: Delivery, isDurable: () => boolean): Acceptance {
     const { scheduler, afterMs, logger } = this.#options;
     let accepting: Promise<string | undefined> = Promise.resolve(undefined);
@@ -123,7 +123,7 @@ export class AcceptedTasks {
         }
         accepting = this.#accept(delivery).catch((error: unknown) => {
           logger.warn({ correlationId: delivery.correlationId, error }, 'bus.task.accept_failed');
-          // The store may be back then; a delivery whose channel is lost stays with the broker.
+          // Retries a failure of the store. The broker redelivers a delivery whose channel is lost.
           if (!hasEnded && isStoreFailure(error)) timer = later();
           return undefined;
         });
@@ -152,7 +152,7 @@ export class AcceptedTasks {
       await this.#keep(key, delivery, delivery.attempt);
       await delivery.acknowledge();
     } catch (error) {
-      // The broker redelivers it; the store must not repeat it, too.
+      // The broker redelivers it, so no process may take it over from the store.
       await this.#records.write(this.#records.toWrite(key)).finally(() => this.#active.delete(key));
       throw error;
     }
@@ -172,7 +172,7 @@ export class AcceptedTasks {
       return this.#keep(key, delivery, delivery.attempt + 1);
     }
     if (decision.kind === 'dead' || decision.kind === 'retry') {
-      // As the broker's own: bounded, with its reason, and to be replayed.
+      // Like dead letters of the broker: bounded, with a reason, replayable.
       const { bus, queue } = this.#options;
       const { reason } = decision;
       await bus.bury(queue, delivery, { reason, attempts: delivery.attempt });
@@ -185,7 +185,7 @@ export class AcceptedTasks {
     await this.#records.write(this.#records.toWrite(key));
   }
 
-  /** One search at a time; a task that ends makes room for those that were left behind. */
+  /** Runs one scan at a time. When a task ends, the next scan takes over tasks that were left behind. */
   async #takeOver(): Promise<void> {
     if (this.#isTakingOver || this.#isStopped) return;
     this.#isTakingOver = true;
@@ -194,7 +194,7 @@ export class AcceptedTasks {
       await this.#takeOverWhatFits();
     } finally {
       this.#isTakingOver = false;
-      // Another process has the task for which the slot was to be left.
+      // Another process has taken over the task that the slot was reserved for.
       if (!this.#hasMore) this.#leaveSlot();
     }
   }
@@ -217,7 +217,7 @@ export class AcceptedTasks {
       if (!isOwn && !(await this.#replica.dead([value.owner])).has(value.owner)) continue;
       if (!this.#isRoomy) {
         this.#hasMore = true;
-        // New deliveries must not keep out tasks of the dead forever: the next slot is theirs.
+        // Reserves the next free slot: new deliveries must not starve tasks of dead processes.
         if (this.#takenOver.size === 0) this.#awaited ??= slots.reserve();
         return;
       }
@@ -244,7 +244,7 @@ export class AcceptedTasks {
     }
   }
 
-  /** The replica repeats it. */
+  /** The replica retries the takeover. */
   #failed(error: unknown): void {
     this.#options.logger.warn({ error }, 'bus.task.take_over_failed');
   }
@@ -270,9 +270,9 @@ export class AcceptedTasks {
   }
 }
 
-/** The watch over one delivery. */
+/** The early acknowledgement of one delivery. */
 export interface Acceptance {
-  /** Its handler has ended with this decision. */
+  /** Call it when the handler has ended with this decision. */
   end(decision: AckDecision): Promise<void>;
 }
 

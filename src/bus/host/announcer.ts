@@ -12,12 +12,12 @@ import type { HostOptions } from './host.ts';
 interface Announced {
   readonly sender: Sender;
   readonly card: AgentCard;
-  /** Sign the card, for directories that accept signed cards only. */
+  /** The keys that sign the card, for directories that accept signed cards only. */
   readonly cardKeys: CardSigningKeys | undefined;
   readonly scheduler: Scheduler;
 }
 
-/** Announces an agent, and returns the function that does so again. */
+/** Announces an agent, and returns a function that announces it again. */
 async function announce(announced: Announced): Promise<(presence?: 'gone') => Promise<void>> {
   const { sender, card, cardKeys, scheduler } = announced;
   const signer = cardKeys && new CardSigner(cardKeys);
@@ -33,14 +33,14 @@ async function announce(announced: Announced): Promise<(presence?: 'gone') => Pr
   return send;
 }
 
-/** Answers to queries are this far apart, in milliseconds: many newcomers share one. */
+/** The minimum time between answers to queries, in milliseconds: several queries share one answer. */
 const queryPauseMs = 1_000;
 
 /** An agent that announces itself. */
 interface Announcing {
-  /** Announces it now, for newcomers; at most once in a second. */
+  /** Answers a query: announces the agent now, at most once per second. */
   again(): void;
-  /** Announces its end. */
+  /** Announces the departure of the agent. */
   stop(): Promise<void>;
 }
 

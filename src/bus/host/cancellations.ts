@@ -53,7 +53,7 @@ export class PendingCancellations {
     await this.#requests.write(this.#requests.toWrite(key, true, { expiresAt }));
   }
 
-  /** Whether the sender wants its task cancelled; removes the request. */
+  /** Whether the sender has requested the cancellation of this task; removes the request. */
   async take(correlationId: string | undefined, sender: Caller): Promise<boolean> {
     if (correlationId === undefined) return false;
     const key = this.#key(correlationId, sender);
@@ -86,8 +86,8 @@ const { cancelTask } = serviceOperations;
 
 /**
  * Consumes cancellation requests. Every process of an agent gets a copy of each request, because one
- * of them may run the task with a store of its own. A shared queue gives one process the request for
- * tasks that wait for their caller or are still queued.
+ * of them may run the task with a store of its own. A shared queue delivers a further copy to one process,
+ * for tasks that wait for their caller or are still queued.
  */
 export class CancelConsumer {
   readonly #options: CancelConsumerOptions;
@@ -116,7 +116,7 @@ export class CancelConsumer {
     });
     for (let look = 0; look < 40 && this.#settled < waiting; look += 1) {
       const isIdle = this.#started === this.#settled;
-      // Another process may have taken them.
+      // Another process may have consumed them.
       if (look > 3 && isIdle && (await bus.inspect(queue.name))?.messages === 0) break;
       await sleep(25, undefined, scheduler);
     }
@@ -173,8 +173,8 @@ export class CancelConsumer {
   }
 
   /**
-   * The task is unknown: its message is still queued. The process that takes it later finds the stored
-   * request; a process that took it just now gets the request a second time.
+   * The task is unknown: its message is still queued. The process that consumes it later finds the stored
+   * request; a process that consumed it just now gets the request a second time.
    */
   async #keep(delivery: Delivery, correlationId: string, sender: Caller): Promise<void> {
     const { bus, cancellations } = this.#options;

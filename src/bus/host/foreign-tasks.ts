@@ -8,19 +8,19 @@ import { digestId } from '../../store/index.ts';
 
 const { getTask } = serviceOperations;
 
-/** Whether the sender names its tasks itself, as RockBot does. */
+/** Whether the sender chooses the ids of its tasks, as RockBot does. */
 export function isForeign({ headers }: BusMessage): boolean {
   return headers[headerNames.dialect] === 'rockbot';
 }
 
-/** Our id of a task that its caller has named: callers can't reach the tasks of others by it. */
+/** Our id of a task whose id its caller chose: it covers the caller, so that tasks of others are out of reach. */
 export function foreignTaskId(caller: Caller, taskId: string): string {
   return digestId(caller.tenant, caller.subject, taskId);
 }
 
 /**
- * The request of a sender that names its tasks itself: the first message starts the task of that name,
- * another one continues it while it waits for its caller.
+ * The request of a sender that chooses task ids: the first message with an id starts the task, a further
+ * one continues it while it waits for its caller.
  */
 export async function asForeign(
   service: Service,
@@ -39,7 +39,7 @@ export async function asForeign(
   try {
     const { value: task } = await getTask.perform(service, { id, historyLength: 100 }, call);
     const isKnown = task.history?.some(({ messageId }) => messageId === message.messageId) === true;
-    // A redelivery has to look like the first delivery, by which it is recognised.
+    // A redelivery must equal the first delivery, so that the engine detects the duplicate.
     if (isKnown) {
       const contextId = message.contextId ?? id;
       return { request: inContext(contextId), call: { ...call, newTaskId: id } };

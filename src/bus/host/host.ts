@@ -39,7 +39,10 @@ import { CancelConsumer, PendingCancellations } from './cancellations.ts';
 import { TaskConsumer } from './task-consumer.ts';
 import { Replies } from './replies.ts';
 
-/** How long a shutdown waits for its announcement: turns that end have to be stored before SIGKILL. */
+/**
+ * How long a shutdown waits for its announcement, in milliseconds. Turns must still end and be stored before
+ * SIGKILL.
+ */
 const farewellMs = 2_000;
 
 /**
@@ -62,22 +65,22 @@ export interface HostOptions
   readonly bus: Bus;
   /** A store, or the options to open one. Processes of one agent share one. @default { type: 'memory' } */
   readonly store?: NonNullable<SharedOptions['store']>;
-  /** The name under which this process runs turns; no two may share one. @default random */
+  /** The name under which this process runs turns; unique for each process. @default random */
   readonly replica?: string;
   /** The agent's name on the bus. @default the agent's own name */
   readonly name?: string;
   /**
-   * The most turns that run at one time in this process, including tasks of a process that died. These
-   * get the next free slot where new tasks leave no room. @default 10
+   * The maximum number of concurrent turns in this process, including tasks taken over from dead processes.
+   * Those get the next free slot if new tasks occupy all slots. @default 10
    */
   readonly concurrency?: number;
-  /** The most unsettled messages, waiting ones included. @default concurrency */
+  /** The maximum number of unsettled messages, including waiting ones. @default concurrency */
   readonly prefetch?: number;
   readonly queue?: AgentQueueOptions;
   /**
-   * Acknowledges a task that runs longer than this, in milliseconds, where its store is shared: the
-   * broker redelivers messages that are not acknowledged for long. Other tasks, and those of
-   * `once`, are acknowledged at their end. @default 10_000
+   * With a shared store, acknowledges a task that runs longer than this, in milliseconds: the broker
+   * redelivers messages that stay unacknowledged for too long. Other tasks, and those of `once`, are
+   * acknowledged when they end. @default 10_000
    */
   readonly acknowledgeAfterMs?: number;
   /** Signs all messages. */
@@ -90,7 +93,7 @@ export interface HostOptions
   readonly announceIntervalMs?: number;
   /** Broadcasts the states of tasks, without contents, on `agent.task.status`. @default true */
   readonly broadcastsStates?: boolean;
-  /** Handles one task, and closes when it is answered. @default false */
+  /** Handles one task, and closes once it is answered. @default false */
   readonly once?: boolean;
   /** With `once`: how long to wait for that task, in milliseconds. @default no limit */
   readonly idleTimeoutMs?: number;
@@ -128,7 +131,7 @@ const optionNames: OptionNames<HostOptions> = {
 };
 
 /**
- * Why a host has ended.
+ * Why a host closed.
  * @example
  * function exitCode(outcome: HostOutcome): number {
  *   return outcome.kind === 'answered' && !outcome.isSuccess ? 1 : 0;
@@ -159,11 +162,11 @@ export interface Hosting extends AsyncDisposable {
   /** What other transports need to serve the same agent beside the bus. */
   readonly service: Service;
   readonly card: AgentCard;
-  /** Whether tasks can be taken: the broker and the store are there. */
+  /** Whether the host can accept tasks: the broker and the store are available. */
   readonly ready: () => Promise<ReadyReport>;
-  /** Resolves when the host has ended, by itself or by `close`. */
+  /** Resolves when the host has closed, by itself or by `close`. */
   readonly finished: Promise<HostOutcome>;
-  /** Stops consuming, lets turns end for `graceMs`, and requeues the others. */
+  /** Stops consuming, waits up to `graceMs` for turns to end, and requeues the others. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -220,7 +223,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const tasksOf = taskQueue(name, { ...bus.queues, ...queue });
   const common = { service, replies, cancellations, identification, scheduler };
   const slots = new Slots(concurrency);
-  // A job that is killed must leave its task in the queue, which wakes the next one.
+  // The task of a killed job must stay in the queue, whose length starts the next job.
   const accepted =
     store.shared && !once
       ? new AcceptedTasks({
@@ -261,7 +264,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     services.readiness.leave();
     idle?.cancel();
     const stopped = Promise.all(consumptions.map((consumption) => consumption.close()));
-    // The end is announced before the turns end, as far as a broker takes the announcement.
+    // Announces the departure before the turns end, if the broker accepts the announcement.
     const farewell = announcing?.stop().catch((error: unknown) => {
       logger.warn({ error }, 'bus.announce.failed');
     });
@@ -346,10 +349,13 @@ export async function declareAgentQueue(
   return [...tasks, ...cancels.filter((each) => !isKnown(each))];
 }
 
-/** The first version of RabbitMQ with a limit for each queue. */
+/** The first version of RabbitMQ with a consumer timeout for each queue. */
 const timeoutVersion = [3, 12];
 
-/** Tasks that are acknowledged at their end meet the broker's limit, unless their queue has its own. */
+/**
+ * Warns that the broker's consumer timeout applies to tasks that are acknowledged at their end, unless their
+ * queue has its own.
+ */
 function timeoutWarning(
   { brokerVersion, dialect }: Bus,
   logger: Logger,

@@ -15,7 +15,7 @@ export class Replies {
     this.#logger = options.logger;
   }
 
-  /** Sends an update. It may be lost: the result has everything. */
+  /** Sends an update. It can get lost: the result is complete. */
   async update(
     delivery: Delivery,
     body: string,
@@ -41,7 +41,7 @@ export class Replies {
     );
   }
 
-  /** Broadcasts the state of a task without its contents. It may be lost. */
+  /** Broadcasts the state of a task without its contents. It can get lost. */
   broadcast(
     ids: { readonly taskId: string; readonly contextId: string },
     state: TaskState,
@@ -54,12 +54,12 @@ export class Replies {
     });
   }
 
-  /** False if the message has no reply topic, or nothing is bound to it. */
+  /** Returns false if the message has no reply topic, or no queue is bound to it. */
   result(delivery: Delivery, body: string, answers?: 'cancel'): Promise<boolean> {
     return this.#final(delivery, 'result', body, answers);
   }
 
-  /** False if the message has no reply topic, or nothing is bound to it. */
+  /** Returns false if the message has no reply topic, or no queue is bound to it. */
   error(delivery: BusMessage, error: unknown, answers?: 'cancel'): Promise<boolean> {
     return this.#final(delivery, 'error', errorText(error), answers);
   }
@@ -95,15 +95,15 @@ export class Replies {
 }
 
 /**
- * Whom an answer is for. A token that is not verified here is invalid there, too, or its sender gets an
- * error only.
+ * The issuer that the request's token states, for the token of the reply. If this host does not verify the
+ * token, it is invalid at the receiver of the reply, too, or its sender gets an error only.
  */
 function requesterOf({ headers }: BusMessage): string {
   const token = headers[headerNames.token];
   return token === undefined ? '' : statedIssuer(token);
 }
 
-/** An answer is of the kind of its request. Senders choose the header, so only the known value is copied. */
+/** A reply has the dialect of its request. Senders choose the header, so only the known value is copied. */
 function dialectOf({ headers }: BusMessage): Record<string, string> {
   return headers[headerNames.dialect] === 'rockbot' ? { [headerNames.dialect]: 'rockbot' } : {};
 }

@@ -138,7 +138,7 @@ function unsupported(wanted: string, skills: readonly AgentSkill[]): TurnEvent {
 }
 
 /**
- * The messages before a turn.
+ * The messages that precede a turn.
  * @example
  * async function lastAnswer(conversation: SkillConversation) {
  *   const messages = await conversation.history();
@@ -147,8 +147,8 @@ function unsupported(wanted: string, skills: readonly AgentSkill[]): TurnEvent {
  */
 export interface SkillConversation {
   /**
-   * Earlier messages, oldest first, without the present one: those of the task, or, where the skill
-   * remembers, those of the whole conversation.
+   * Earlier messages, oldest first, without the present one: those of the task, or, if the skill
+   * `remembers`, those of the whole conversation.
    */
   history(): Promise<readonly Message[]>;
 }
@@ -159,8 +159,8 @@ const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
 
 /**
- * Runs a turn with the history of its whole conversation, other tasks included: callers may follow up
- * by the context alone. The turn's messages are saved at its end, without files.
+ * Runs a turn with the history of its whole conversation, including other tasks: callers can continue it
+ * with the context id alone. The turn's messages are saved at its end, without files.
  */
 export async function* remembering(
   turn: Turn,

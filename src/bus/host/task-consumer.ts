@@ -36,7 +36,7 @@ export interface Job {
   readonly delivery: Delivery;
   /** As it was sent, until it is prepared for the engine. */
   request: SendMessageRequest;
-  /** The sender, whatever tenant the request names. */
+  /** The sender in its own tenant; `call` has the tenant that the request names. */
   readonly sender: Caller;
   call: Call;
   /** Numbers the updates of this delivery: each delivery starts a new series. */
@@ -45,7 +45,7 @@ export interface Job {
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
   /** Its caller cancelled it before the task was known. */
   isCancelled: boolean;
-  /** The same message is handled here already: the broker has delivered it again. */
+  /** The broker redelivered a message that this process is still handling. */
   isRepeated: boolean;
   /** The state that was broadcast last. */
   state: TaskState | undefined;
@@ -77,8 +77,8 @@ const { sendMessage, sendStreamingMessage, getTask, cancelTask } = serviceOperat
 
 /**
  * Consumes tasks from the bus. A delivery is settled once its turn has ended, the end is stored, and
- * the reply is sent; where the store is shared, after some seconds already. After an earlier failure
- * the broker redelivers the message, or another process finds it in the store, and the engine
+ * the reply is sent. With a shared store, long turns are acknowledged earlier. If the process dies, the
+ * broker redelivers the message, or another process takes it over from the store; the engine
  * deduplicates it by its message id.
  */
 export class TaskConsumer {
@@ -97,7 +97,7 @@ export class TaskConsumer {
     this.#stopping.abort(new Stopping('the host stops'));
   }
 
-  /** Handles a delivery of the broker, whose message is acknowledged early where that is possible. */
+  /** Handles a delivery of the broker, and acknowledges it early if the store is shared. */
   async take(delivery: Delivery): Promise<AckDecision> {
     const { accepted } = this.#options;
     if (accepted === undefined) return this.handle(delivery);
@@ -122,7 +122,7 @@ export class TaskConsumer {
     try {
       const request = await usable(() => readTask(delivery.body));
       caller = await usable(() => identify(delivery, identification));
-      // At once: a cancellation that comes meanwhile must find the job.
+      // Before admission: a cancellation that arrives meanwhile must find the job.
       job = this.#job(delivery, request, caller);
       job.isRepeated = this.#jobs.get(job.key)?.delivery.id === delivery.id;
       this.#jobs.set(job.key, job);
@@ -130,7 +130,7 @@ export class TaskConsumer {
       Object.assign(job, await asForeign(service, delivery, request, job.call));
       onStarted?.(job);
       const outcome = await this.#answer(job);
-      // The broker delivered it again meanwhile: the later delivery has the answer.
+      // The broker has redelivered the message meanwhile: the later delivery sends the answer.
       if (this.#isSuperseded(job)) return done;
       await replies.result(delivery, outcomeText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
@@ -196,7 +196,7 @@ export class TaskConsumer {
     const { service, cancellations, unwanted } = this.#options;
     const { request, sender, call, delivery } = job;
     const { messageId } = request.message;
-    // A cancellation may have reached the job while the store was asked.
+    // A cancellation can also reach the job during the query.
     if (await cancellations.take(delivery.correlationId, sender)) job.isCancelled = true;
     if (job.isCancelled) unwanted.add(messageId);
     try {
@@ -211,7 +211,7 @@ export class TaskConsumer {
     }
   }
 
-  /** Passes on the events until the turn is over; undefined if the stream closed before that. */
+  /** Forwards events until the turn has ended; undefined if the stream closed before that. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome | undefined> {
     const { service } = this.#options;
     try {
@@ -225,7 +225,7 @@ export class TaskConsumer {
           if (isLast) return { task: Json.of(event.task) };
           await this.#known(job, event.task.id, event.task.contextId);
           if (event.task.status.state === 'TASK_STATE_WORKING') {
-            // It runs since an earlier delivery, whose updates the caller may not have got.
+            // An earlier delivery started the turn, and the caller may have missed its updates.
             await this.#update(job, event, () => body.text);
           }
         } else if (isLast && job.ids !== undefined && isFirst(job)) {
@@ -266,7 +266,7 @@ export class TaskConsumer {
     if (job.isCancelled) {
       const { service } = this.#options;
       await cancelTask.perform(service, { id: taskId }, job.call).catch((error: unknown) => {
-        // It ended first: then that end is the answer.
+        // The task ended first: the answer is that end.
         if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
       });
     }
@@ -319,7 +319,7 @@ async function usable<T>(read: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** A message that started its task is in it; one to a task that was there may have come too late. */
+/** A message that starts a task is part of it; a message to an existing task may have come too late. */
 function isFirst({ request }: Job): boolean {
   return request.message.taskId === undefined;
 }

@@ -46,11 +46,16 @@ const schema = z.looseObject({
 });
 
 /**
- * Reads the keys in the section `bus` of a configuration: `signing_key` (a file with a private
- * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch?, scopes? }`, where `keys` names files with
- * public keys, PEM or JWKS, `jwks_url` or `openid_issuer` instead names where they are published, and `tls` and
- * `allowed_names` say how they are fetched; or of `{ issuer, unsigned: true, scopes? }`) and `require_signed`. The
- * files are read again when they change. Paths are relative to `directory`; our own messages are signed as `issuer`. Throws `CONFIGURATION_INVALID` with the invalid key, never with its value.
+ * Reads the keys in the section `bus` of a configuration:
+ *
+ * - `signing_key`: a file with a private key, PEM or JWK.
+ * - `trusted`: a list of `{ issuer, keys, may_vouch?, scopes? }`. `keys` names files with public keys, PEM or
+ *   JWKS. `jwks_url` or `openid_issuer` replaces it with keys that are published; `tls` and `allowed_names`
+ *   configure how those are fetched. `{ issuer, unsigned: true, scopes? }` trusts a sender without keys.
+ * - `require_signed`: refuses messages without a token.
+ *
+ * Changed files are read again. Paths are relative to `directory`. Our own messages are signed as `issuer`.
+ * Throws `CONFIGURATION_INVALID` with the invalid key, never with its value.
  * @example
  * const section = { signing_key: 'alice.pem', trusted: [{ issuer: 'bob', keys: 'bob.json' }] };
  * const identity = await readBusIdentity(section, { directory: 'keys', issuer: 'alice' });
@@ -61,7 +66,7 @@ export async function readBusIdentity(
   options: {
     readonly directory: string;
     readonly issuer: string;
-    /** Logs keys that were read again. */
+    /** Logs reloaded keys. */
     readonly logger?: Logger;
   },
 ): Promise<BusIdentity> {
@@ -123,7 +128,7 @@ export async function readBusIdentity(
   const key = keys && { current: async () => (await keys.current())[0] };
   const isListed = issuers.some(({ issuer }) => issuer === options.issuer);
   if (key !== undefined && issuers.length > 0 && !isListed) {
-    // Other processes of this agent announce it, too.
+    // Other processes of this agent sign its announcements with the same issuer.
     issuers.push({
       issuer: options.issuer,
       keys: { current: async () => publicKeySet([await key.current()]) },

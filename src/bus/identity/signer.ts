@@ -4,19 +4,19 @@ import type { Caller } from '../../agents/index.ts';
 import type { SigningKey } from '../../push/index.ts';
 import { checkBusName } from '../transport/checks.ts';
 
-/** What a token is about: it holds for this message and for no other. */
+/** The message that a token covers. The token is invalid on any other message. */
 export interface SignedMessage {
   readonly topic: string;
   readonly body: string;
   readonly correlationId: string | undefined;
   readonly replyTo: string | undefined;
-  /** Of an answer: the issuer of the request's token, or '' if it had none. */
+  /** For replies: the issuer of the request's token, or '' if it had none. */
   readonly requester?: string | undefined;
 }
 
 export const tokenType = 'legate-message+jwt';
 
-/** The claims of a token about its message. */
+/** The claims that bind a token to its message. */
 export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessage) {
   return {
     bodyHash: hash('sha256', body, 'base64url'),
@@ -25,16 +25,16 @@ export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessa
   };
 }
 
-/** On whose behalf a message is sent. */
+/** The caller on whose behalf a message is sent. */
 export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'scopes'>;
 
 /** The issuer and the key of tokens. */
 export interface MessageSignerOptions {
-  /** The name of the key to receivers: the agent's or the gateway's own. */
+  /** The name by which receivers find the key: that of the agent or the gateway. */
   readonly issuer: string;
   /** The key, or a source of keys that rotate. */
   readonly key: SigningKey | { current(): Promise<SigningKey> };
-  /** How long a token is valid, in seconds; a queued message may wait as long. @default 7 days */
+  /** The lifetime of a token, in seconds: queued messages must be consumed within it. @default 7 days */
   readonly lifetime?: number;
   readonly clock?: { now(): number };
 }
@@ -43,8 +43,9 @@ const sevenDays = 7 * 24 * 60 * 60;
 
 /**
  * Signs messages, so that receivers can authenticate the sender. The token covers topic, body,
- * correlation id and reply topic: it is invalid on another message, and answers can't be redirected. The
- * token of an answer also names the sender of the request: others who copy its ids can't get an answer for it.
+ * correlation id and reply topic: it is invalid on another message, and replies can't be redirected. The
+ * token of a reply also names the sender of the request: if another sender copies the ids of a request, the
+ * original sender refuses the reply.
  * @example
  * const signer = new MessageSigner({ issuer: 'alice', key: generateSigningKey() });
  * await using host = await hostOnBus(agent, { bus, signer });
@@ -58,7 +59,7 @@ export class MessageSigner {
     this.#options = options;
   }
 
-  /** Without a principal: on our own behalf. */
+  /** Without a principal, the subject is the issuer itself. */
   async sign(message: SignedMessage, principal?: Principal): Promise<string> {
     const { key: source, lifetime = sevenDays, clock = { now: Date.now } } = this.#options;
     const key = 'current' in source ? await source.current() : source;

@@ -33,7 +33,7 @@ export interface TrustedIssuer {
   readonly mayVouch?: boolean;
   /**
    * The scopes that its messages may have; further scopes of a token are dropped.
-   * @default those that its tokens state where it may vouch, otherwise none
+   * @default the scopes in its tokens if it may vouch, otherwise none
    */
   readonly scopes?: readonly string[];
 }
@@ -97,7 +97,7 @@ export class MessageVerifier {
 
   /**
    * The sender. The caller of a gateway is `{gateway}/{subject}`, so that the callers of two gateways
-   * never share anything. With `requester`, refuses answers to requests of others. Rejects with
+   * never share anything. With `requester`, refuses replies to requests of other senders. Rejects with
    * `UNAUTHENTICATED`.
    */
   async verify(
@@ -124,7 +124,7 @@ export class MessageVerifier {
         if (payload[claim] !== value) throw refused(`it was made for another message (${claim})`);
       }
       const { requester: answered } = payload;
-      // Earlier versions don't state it.
+      // Tokens of earlier versions have no requester.
       if (requester !== undefined && answered !== undefined && answered !== requester) {
         throw refused('it answers a request of another sender');
       }
@@ -145,7 +145,7 @@ export class MessageVerifier {
       throw refused(`${issuer} may speak for itself only`);
     }
     const stated = typeof scope === 'string' ? scope.split(' ').filter(Boolean) : undefined;
-    // An issuer that may not vouch gets the configured scopes, whatever its token says.
+    // An issuer that may not vouch gets the configured scopes: those in its token are ignored.
     const scopes =
       known?.mayVouch === true
         ? stated?.filter((one) => known.scopes?.includes(one) ?? true)
@@ -160,7 +160,7 @@ export class MessageVerifier {
   }
 }
 
-/** Claims of a token that one of the keys signed; rejects with the last failure. */
+/** Returns the claims of a token signed by one of the keys; rejects with the last failure. */
 async function verifyByAny(
   token: string,
   lookups: Awaited<ReturnType<PublicKeySource['lookups']>>,
@@ -191,7 +191,7 @@ function isAboutKey(error: unknown): boolean {
   );
 }
 
-/** The issuer of a token whose signature is not verified; '' where it can't be read. */
+/** The issuer that an unverified token states; '' if the token can't be decoded. */
 export function statedIssuer(token: string): string {
   try {
     const [, payload = ''] = token.split('.', 2);

@@ -73,7 +73,7 @@ export function busLink(options: BusLinkOptions): PeerLink {
         async discover() {
           const listener = ownName(name, scheduler);
           const listening = await listenForAgents(options, directory, listener, logger);
-          // Newcomers know all agents at once.
+          // All agents announce themselves now, instead of within two minutes.
           const sender = new Sender({ bus: options.bus, name, signer: options.signer });
           await sendQuery(sender);
           return listening;
@@ -85,7 +85,7 @@ export function busLink(options: BusLinkOptions): PeerLink {
 
 /**
  * Adds agents that announce themselves on the bus to the directory. `listener` is unique for each
- * process, since each gets every announcement.
+ * process, since every process gets every announcement.
  */
 function listenForAgents(
   options: BusLinkOptions,
@@ -123,7 +123,7 @@ function listenForAgents(
 
 const hour = 60 * 60 * 1000;
 
-/** Answers wait for the next process on the same store; a store in memory ends with its process. */
+/** A queue whose replies wait for the next process on the same store; with a store in memory there is none. */
 async function lastingReplies(
   name: string,
   store: Store,
@@ -176,7 +176,7 @@ export interface BusTransportOptions extends Identification {
 
 /**
  * A transport to peers on the bus. Replies wait in a durable queue, so that none is lost while this
- * process is down. The queue is there only while answers may come: from the first call until a process
+ * process is down. The queue exists only while replies can arrive: from the first call until a process
  * that owns its store shuts down without open calls.
  */
 export class BusTransport implements PeerTransport {
@@ -206,7 +206,7 @@ export class BusTransport implements PeerTransport {
   async start(listener: PeerListener): Promise<void> {
     const { bus } = this.#options;
     this.#listener = listener;
-    // While it can't be inspected it may have answers.
+    // A queue that can't be inspected may have replies.
     const isThere = await bus.inspect(this.#replies.name).then(
       (state) => state !== undefined,
       () => true,
@@ -242,7 +242,7 @@ export class BusTransport implements PeerTransport {
     if (!expectsAnswers) await this.#deleteReplies();
   }
 
-  /** What a later start makes again; a broker that is away expires the queue. */
+  /** A later start declares the queue again. If the broker is unavailable, the queue expires there. */
   async #deleteReplies(): Promise<void> {
     const { bus, logger } = this.#options;
     const { name } = this.#replies;
@@ -254,7 +254,7 @@ export class BusTransport implements PeerTransport {
     }
   }
 
-  /** Declares the reply queue and takes its messages, once; a failure is retried by the next call. */
+  /** Declares and consumes the reply queue, once. The next call retries a failure. */
   async #consume(): Promise<void> {
     const take = (delivery: Delivery): Promise<AckDecision> => this.#enqueue(delivery);
     const consuming = (this.#consumption ??= this.#options.bus.consume(this.#replies, take, {
@@ -302,7 +302,7 @@ export class BusTransport implements PeerTransport {
     }
     for (const event of events) {
       if (await this.#listener?.(correlationId, event)) continue;
-      // Not a call of this store, expired, or from another sender.
+      // The call belongs to another store or has expired, or the reply has the wrong sender.
       const from = delivery.headers[headerNames.from];
       this.#strayLogger.warn({ correlationId, type: delivery.type, from }, 'bus.reply.unmatched');
     }
@@ -317,7 +317,7 @@ function eventsOf({ type, body }: Delivery): readonly PeerEvent[] {
   if (type !== 'update')
     throw new LegateError('INVALID_REQUEST', `unexpected message type "${type}"`);
   const update = readUpdate(body);
-  // A task without an event is a worker's that took it over, or that got its message again.
+  // A worker that took the task over, or that got its message again, sends the task itself.
   const ids = taskStatusOf(update) && taskIdsOf(update);
   if (ids === undefined) return [];
   const progress = progressOf(update).map((each) => ({ kind: 'progress', ...each }) as const);

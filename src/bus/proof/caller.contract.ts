@@ -20,7 +20,7 @@ const network = await joinPeers({
   timeoutMs: 15 * 60_000,
   maxInFlight: 100_000,
   conversations: {
-    // May come again after a crash, with the same outcome.
+    // Called again after a crash, with the same outcome.
     async ended({ request }, { outcome }) {
       appendFileSync(file, `${JSON.stringify([request, outcome.text])}\n`);
     },
@@ -30,7 +30,7 @@ await network.started;
 const session = { id: name, caller: { tenant: '', subject: 'user', method: 'test' } };
 
 process.on('message', (text: string) => {
-  // The same id after a crash: a call that was stored is not made again.
+  // The id is the same after a crash, so a stored call is not made again.
   network.invoker.invoke({ agent, message: text }, session, { id: text }).then(
     () => process.send?.({ text, code: 'accepted' }),
     (error: unknown) => {

@@ -7,7 +7,7 @@ import { hostOnBus, openBus } from '../index.ts';
 const [url = '', exchange = '', name = '', path = '', policy = 'fail', storeUrl = '', once = ''] =
   process.argv.slice(2);
 
-/** Tells the test what happened, which then kills this process. */
+/** Sends each event to the test, which then kills this process. */
 const logger: Logger = {
   ...silentLogger,
   debug: (_fields, event) => void process.send?.(event),
@@ -19,7 +19,7 @@ await hostOnBus(
     { name, onInterrupted: policy === 'run-again' ? 'run-again' : 'fail' },
     async function* (turn) {
       const said = textOf(turn.message);
-      // One line for each turn that is begun, whatever becomes of the process.
+      // One line for each turn that starts, even if the process dies.
       appendFileSync(`${path}.turns`, `${said} ${turn.attempt}\n`);
       yield chunk('a', 'begun ');
       if (said === 'hang' && turn.attempt === 1) await new Promise(() => {});

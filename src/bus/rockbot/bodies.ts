@@ -23,7 +23,7 @@ export const rockbotTypes = {
   card: `${prefix}AgentCard`,
 } as const;
 
-/** By their integers. */
+/** Indexed by RockBot's integers. */
 const states = [
   'TASK_STATE_SUBMITTED',
   'TASK_STATE_WORKING',
@@ -33,7 +33,7 @@ const states = [
   'TASK_STATE_CANCELED',
 ] as const satisfies readonly TaskState[];
 
-/** States that RockBot lacks become their nearest relation. */
+/** The closest state for each state that RockBot lacks. */
 const related: Partial<Record<TaskState, (typeof states)[number]>> = {
   TASK_STATE_AUTH_REQUIRED: 'TASK_STATE_INPUT_REQUIRED',
   TASK_STATE_REJECTED: 'TASK_STATE_FAILED',
@@ -150,21 +150,21 @@ export const cardBody = z.object({
   isDeregistering: z.boolean().default(false),
 });
 
-/** The body of the message itself, for receivers that know A2A: RockBot ignores it. */
+/** The A2A body of the message, for receivers that support A2A: RockBot ignores it. */
 export const ownBodyKey = 'legateBody';
 const ownBody = z.object({ [ownBodyKey]: z.string().optional() });
 
-/** The body of A2A in a body of RockBot, if there is one. */
+/** The A2A body inside of a RockBot body, if there is one. */
 export function ownBodyOf(body: string): string | undefined {
   return ownBody.safeParse(parseJson(body)).data?.[ownBodyKey];
 }
 
-/** Decodes a body. Throws what zod throws, or for text that is not JSON. */
+/** Decodes a body. Throws a `ZodError`, or an error for text that is not JSON. */
 export function readBody<T>(schema: z.ZodType<T>, body: string): T {
   return schema.parse(camelCased(parseJson(body)));
 }
 
-/** RockBot reads names in any case; ours start with a small letter. */
+/** RockBot reads names in any case; ours start with a lower-case letter. */
 function camelCased(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(camelCased);
   if (!isJsonObject(value)) return value;

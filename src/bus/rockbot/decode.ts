@@ -34,10 +34,10 @@ import {
   statusBody,
 } from './bodies.ts';
 
-/** Where an agent answers whose caller named no topic. */
+/** The reply topic for requests that name none. */
 export const defaultReplyTopic = 'agent.response';
 
-/** A message of RockBot in our terms. */
+/** A RockBot message in our format. */
 type Decoded = Pick<BusMessage, 'body' | 'correlationId'> & {
   readonly type: MessageType;
   readonly headers?: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ const decoders: Readonly<Record<string, (message: BusMessage) => Decoded>> = {
   [rockbotTypes.card]: card,
 };
 
-/** Of messages that can't be decoded: their receivers refuse them. */
+/** The types of messages that can't be decoded: receivers refuse these messages. */
 const kinds: Readonly<Record<string, MessageType>> = {
   [rockbotTypes.request]: 'task',
   [rockbotTypes.result]: 'result',
@@ -62,10 +62,10 @@ const kinds: Readonly<Record<string, MessageType>> = {
   [rockbotTypes.card]: 'announce',
 };
 
-/** A message in our terms, or why it cannot be put so. */
+/** A message in our format, or the problem that prevents its decoding. */
 export type FromRockbot = BusMessage & { readonly problem?: string };
 
-/** A message in our terms: those of RockBot are translated, and all others are returned as they are. */
+/** Converts RockBot messages to our format; returns all others unchanged. */
 export function fromRockbot(message: BusMessage): FromRockbot {
   const decode = decoders[message.type];
   if (decode === undefined) return message;
@@ -106,7 +106,7 @@ function headersOf({ headers }: BusMessage): Readonly<Record<string, string>> {
 function request(message: BusMessage): Decoded {
   const native = ownBodyOf(message.body);
   const { taskId, contextId, skill, message: said, metadata } = readBody(requestBody, message.body);
-  // Of a sender that knows A2A, which signed it: its answers are signed, too.
+  // The sender supports A2A and has signed the A2A body: replies to it are signed, too.
   if (native !== undefined) return ownRequest('task', native, message);
   const named = { ...metadata, ...(skill !== '' && { skill }) };
   const decoded: SendMessageRequest = {
@@ -123,7 +123,7 @@ function request(message: BusMessage): Decoded {
   return { type: 'task', body: JSON.stringify(decoded), correlationId: taskId };
 }
 
-/** Answered in the dialect of its body: a signature is about a body of A2A. */
+/** Replies have the dialect of the body, because signatures cover A2A bodies. */
 function ownRequest(type: 'task' | 'cancel', body: string, { correlationId }: BusMessage): Decoded {
   return { type, body, correlationId, headers: { [headerNames.dialect]: 'legate' } };
 }
@@ -174,7 +174,7 @@ function error(message: BusMessage): Decoded {
     const headers = { [headerNames.answers]: 'cancel' };
     return { type: 'error', body: errorText(refusal), correlationId, headers };
   }
-  // As an agent of ours says it: for machines, and for people.
+  // In the form of our own agents: data for programs, text for people.
   const metadata = { error_type: body.code, isRetryable: body.isRetryable };
   const explained: Message = {
     messageId: message.id,
@@ -244,7 +244,7 @@ function card(message: BusMessage): Decoded {
 
 const modes = ['text/plain', 'application/json'];
 
-/** The correlation id is the caller's id of the task, which some senders leave out. */
+/** The correlation id is the caller's id of the task; some senders omit it. */
 function idOf(message: BusMessage, { taskId }: { readonly taskId: string }): string {
   return message.correlationId ?? taskId;
 }
@@ -259,7 +259,7 @@ function toMessage(messageId: string, said: RockbotMessage): Message {
   };
 }
 
-/** Data travels as JSON text; other text in its place is text. */
+/** RockBot sends data as JSON text; text that is not JSON becomes a text part. */
 function toPart({ text: words = '', data: json, mimeType }: RockbotPart): Part {
   const mediaType = mimeType === undefined ? {} : { mediaType: mimeType };
   if (json === undefined) return { text: words, ...mediaType };

@@ -22,13 +22,13 @@ import type { OutgoingMessage } from '../transport/bus.ts';
 import { topics } from '../transport/topics.ts';
 import { ownBodyKey, rockbotTypes, stateNumber } from './bodies.ts';
 
-/** A message as RockBot expects it, and where. */
+/** A message in RockBot's format, and its topic. */
 export interface RockbotOutgoing {
   readonly topic: string;
   readonly message: Omit<OutgoingMessage, 'type'> & { readonly type: string };
 }
 
-/** The message in RockBot's terms; undefined where RockBot has no such message. */
+/** Converts a message to RockBot's format; undefined if RockBot has no such message. */
 export function toRockbot(topic: string, message: OutgoingMessage): RockbotOutgoing | undefined {
   const body = encoders[message.type](topic, message);
   if (body === undefined) return undefined;
@@ -47,7 +47,7 @@ export function toRockbot(topic: string, message: OutgoingMessage): RockbotOutgo
 interface Encoded {
   readonly type: string;
   readonly body: JsonObject;
-  /** @default where the message was to go */
+  /** @default the topic of the message */
   readonly target?: string;
 }
 
@@ -60,7 +60,7 @@ const encoders: Readonly<Record<OutgoingMessage['type'], Encoder>> = {
   result: (_topic, message) => result(message),
   error: (_topic, message) => error(message),
   announce: (_topic, message) => announcement(message),
-  // RockBot's agents announce themselves every two minutes, and are not asked.
+  // RockBot's agents announce themselves every two minutes, and don't support queries.
   query: () => undefined,
 };
 
@@ -80,7 +80,7 @@ function headersOf({ headers = {} }: OutgoingMessage, topic: string): Record<str
   };
 }
 
-/** A signature is about our own body, which then goes along. */
+/** A signature covers the A2A body, so a signed message includes it. */
 function signed({ headers, body }: OutgoingMessage): JsonObject {
   return headers?.[headerNames.token] === undefined ? {} : { [ownBodyKey]: body };
 }
@@ -92,7 +92,7 @@ function request(_topic: string, message: OutgoingMessage): Encoded {
   return {
     type: rockbotTypes.request,
     body: {
-      // The only id by which RockBot joins answers to requests.
+      // The only id by which RockBot relates replies to requests.
       taskId: message.correlationId ?? said.messageId,
       ...(said.contextId !== undefined && { contextId: said.contextId }),
       skill: typeof skill === 'string' ? skill : 'general',
@@ -112,8 +112,8 @@ function cancel(_topic: string, message: OutgoingMessage): Encoded {
 }
 
 /**
- * Progress goes to all subscribers: the state Working, with a text or, as an agent starts, without one. RockBot
- * runs a turn of its model for every other state, and gets those from the result.
+ * Progress goes to all subscribers: the state Working, with a text or, when an agent starts, without one.
+ * RockBot runs a turn of its model for every other state, and gets those from the result.
  */
 function status(topic: string, message: OutgoingMessage): Encoded | undefined {
   const update = readUpdate(message.body);
@@ -136,7 +136,7 @@ function status(topic: string, message: OutgoingMessage): Encoded | undefined {
 }
 
 function result(message: OutgoingMessage): Encoded | undefined {
-  // RockBot takes every result for that of the task, which has one of its own.
+  // RockBot would treat it as the result of the task, which is sent separately.
   if (message.headers?.[headerNames.answers] !== undefined) return undefined;
   const response = readResult(message.body);
   const task = taskOf(response);
@@ -163,7 +163,7 @@ function taskOf(response: SendMessageResponse): Task | undefined {
   return 'task' in response ? response.task : undefined;
 }
 
-/** RockBot reads the message of a result only, and no artifacts. A question leaves them to the result. */
+/** RockBot reads only the message of a result, not its artifacts. Questions omit them: the result has them. */
 function answerOf(response: SendMessageResponse): Pick<Message, 'parts' | 'metadata'> | undefined {
   if ('message' in response) return response.message;
   const { task } = response;
@@ -180,7 +180,7 @@ function answerOf(response: SendMessageResponse): Pick<Message, 'parts' | 'metad
   return parts.length === 0 ? undefined : { parts, ...(metadata && { metadata }) };
 }
 
-/** Of several texts RockBot reads the first. */
+/** Joins texts, because RockBot reads only the first. */
 function joined(parts: readonly Part[]): readonly Part[] {
   const texts = parts.filter((part) => !isOther(part));
   const others = parts.filter(isOther);
@@ -230,7 +230,7 @@ function announcement(message: OutgoingMessage): Encoded {
         examples: [...examples],
       })),
       isDeregistering: isGone,
-      // For others that know A2A: with all that RockBot's card has no room for.
+      // For receivers that support A2A: the complete card, since RockBot's card has fewer fields.
       [ownBodyKey]: message.body,
     },
   };
@@ -247,7 +247,7 @@ function toMessage(
   };
 }
 
-/** RockBot has texts and JSON: files go along as JSON with their address or contents. */
+/** RockBot supports text and JSON: files are sent as JSON with their address or contents. */
 function toPart(part: Part): JsonObject {
   const { text, data, mediaType } = part;
   if (text !== undefined) {

@@ -27,21 +27,21 @@ export interface RockbotBrokerOptions {
   readonly newId: () => string;
 }
 
-/** The most agents and tasks that are remembered. */
+/** The maximum number of agents and of tasks that are remembered. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Speaks RockBot's wire over a broker. Messages of both kinds are understood; which kind is sent depends
+ * Adds RockBot's wire format to a broker. Both formats are decoded; the format of outgoing messages depends
  * on the receiver:
  *
- * - answers are of the kind of their request;
- * - tasks and requests to cancel are RockBot's, unless the agent has announced a card of A2A;
- * - announcements and states are RockBot's; an announcement also holds the card of A2A.
+ * - replies have the format of their request;
+ * - tasks and cancellation requests have RockBot's, unless the agent has announced an A2A card;
+ * - announcements and states have RockBot's; an announcement also contains the A2A card.
  */
 export class RockbotBroker implements Broker {
   readonly #broker: Broker;
   readonly #newId: () => string;
-  /** Agents that have announced a card of A2A, in small letters. */
+  /** Agents that have announced an A2A card, in lower case. */
   readonly #natives = new LruMap<true>(MAX_REMEMBERED);
   /** The number of the next update of each task that was sent. */
   readonly #sent = new LruMap<number>(MAX_REMEMBERED);
@@ -74,7 +74,7 @@ export class RockbotBroker implements Broker {
     if (encoded === undefined) return undefined;
     const { correlationId } = message;
     if (message.type === 'task' && correlationId !== undefined) this.#sent.set(correlationId, 0);
-    // What is broadcast has no receiver that must be there.
+    // A broadcast does not require a receiver.
     const isMoved = encoded.topic !== topic;
     return this.#broker.publish(encoded.topic, encoded.message, {
       ...options,
@@ -179,7 +179,7 @@ export class RockbotBroker implements Broker {
         const isOurs = this.#sent.get(decoded.correlationId ?? '') !== undefined;
         return isOurs && decoded.problem === undefined ? handler(decoded) : done;
       },
-      // In order, as they are numbered.
+      // In order, because they are numbered.
       { prefetch: 100, concurrency: 1 },
     );
   }
@@ -216,7 +216,7 @@ export function rockbotQueueName(name: string): string {
   return `rockbot.${agent}.agent-task-${kind === 'cancel' ? 'cancel-' : ''}${agent}`;
 }
 
-/** Settings that would become arguments of the queue. Ours expire requests to cancel, which are not set. */
+/** Refuses settings that would become arguments of the queue. Queues of cancellation requests have none. */
 function refuseOthers(settings: QueueSettings, name: string): void {
   if (settings.deadLetters === undefined) return;
   const usual = withDefaults(taskQueue('any'));
@@ -239,13 +239,13 @@ function refuseOthers(settings: QueueSettings, name: string): void {
   );
 }
 
-/** Queues with RockBot's names have its arguments: it would delete them otherwise, to make its own. */
+/** Queues with RockBot's names get its arguments: otherwise RockBot would delete and declare them again. */
 function renamed(settings: QueueSettings): QueueSettings {
   const name = rockbotQueueName(settings.name);
   if (name === settings.name) return settings;
   refuseOthers(settings, name);
   if (settings.deadLetters !== undefined) return { ...settings, name };
-  // Requests to cancel: those of RockBot don't expire, and become dead letters.
+  // Cancellation requests: in RockBot's queues they don't expire, and become dead letters.
   const { deadLetters, messageTtlMs } = withDefaults({ name, topics: settings.topics });
   return { ...settings, name, deadLetters, messageTtlMs };
 }

@@ -1,11 +1,11 @@
 /**
- * An agent of RockBot as its wire shows it, made by hand: envelopes, headers, queues and bodies as RockBot
- * writes them. It uses the client library only.
+ * A hand-written RockBot agent: envelopes, headers, queues and bodies as RockBot writes them. It uses the
+ * client library only.
  */
 import { randomUUID } from 'node:crypto';
 import { type AsyncMessage, type Channel, Connection, type Publisher } from 'rabbitmq-client';
 
-/** What was received, with the properties that RockBot reads. */
+/** A received message, with the properties that RockBot reads. */
 export interface Envelope {
   readonly topic: string;
   readonly type: string;

@@ -41,16 +41,16 @@ import {
 import { busClosed, checkOutgoing, checkQueueName, checkTopic } from './checks.ts';
 
 const library = 'legate.bus';
-/** How long the broker may take to answer for a metric, in milliseconds. */
+/** How long a metric waits for the broker, in milliseconds. */
 const maxInspectMs = 1_000;
 
 /** A message in any dialect. */
 export type BrokerMessage = Omit<OutgoingMessage, 'type'> & { readonly type: string };
 
-/** What differs between brokers. Names, topics and messages were checked before. */
+/** The operations that differ between brokers. The caller has validated names, topics and messages. */
 export interface Broker {
   readonly type: Bus['type'];
-  /** Of the server. */
+  /** The version of the server. */
   readonly version: string | undefined;
   readonly isConnected: boolean;
   readonly isBlocked: boolean;
@@ -80,8 +80,8 @@ export interface Broker {
 }
 
 /**
- * A bus over a broker: checks messages and names, closes consumers, and reports to OpenTelemetry. The
- * trace goes from the publisher to the consumer with the message.
+ * A bus over a broker: checks messages and names, closes consumers, and reports to OpenTelemetry.
+ * Messages carry the trace context from the publisher to the consumer.
  */
 export class BrokerBus implements Bus {
   readonly #broker: Broker;
@@ -220,7 +220,7 @@ export class BrokerBus implements Bus {
     message: BusMessage,
     death: { readonly reason: string; readonly attempts: number },
   ): Promise<void> {
-    // Its handler may end while the bus is closing.
+    // Also while the bus is closing: handlers are still running.
     return this.#broker.bury(checkedSettings(queue), message, death);
   }
 
@@ -342,7 +342,7 @@ function topicKind(topic: string): string {
 
 const replyTopics = 'agent.response';
 
-/** Adds the active trace; one that the sender set itself stays where there is none. */
+/** Adds the active trace context. Without one, the headers that the sender set stay. */
 function withTrace(
   message: OutgoingMessage,
   active: ReturnType<typeof context.active>,

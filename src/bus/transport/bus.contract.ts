@@ -1,4 +1,4 @@
-/** What every bus does. Each driver's test calls this with a way to open it. */
+/** The contract of every bus. Each driver's test calls it with a function that opens the driver. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { LegateError } from '../../protocol/index.ts';
 import { type Bus, type Delivery, done, release, type Queue, type AckDecision } from './bus.ts';
@@ -11,13 +11,13 @@ export interface BusPlace {
 const retry: AckDecision = { kind: 'retry', reason: 'not yet' };
 
 let unique = 0;
-/** Names of this run and test: brokers keep queues. */
+/** Names unique for each run and test, because brokers keep queues. */
 export function nameOf(what: string): string {
   unique += 1;
   return `${what}-${process.pid}-${Date.now()}-${unique}`;
 }
 
-/** Waits for what a broker does in its own time, also on a machine that has other things to do. */
+/** Polls for an asynchronous effect of the broker, with a deadline that also suits a busy machine. */
 export function eventually<T>(
   actual: () => T,
   options: { timeout?: number; interval?: number } = {},
@@ -249,7 +249,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       });
       await bus.publish(queue.topic, { ...say('retried'), id: 'r' });
       await bus.publish(queue.topic, { ...say('throws'), id: 't' });
-      // At least once: a delivery may come twice, so attempts are told apart by their number.
+      // Delivery is at least once, so the test identifies attempts by their number.
       const attemptsOf = (wanted: string) =>
         seen.filter(({ id }, index) => {
           const first = seen.findIndex(
@@ -364,7 +364,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       const queue = queueOf({ maxMessages: 2 });
       await bus.declare(queue);
       const outcomes: string[] = [];
-      // Brokers may let one or two in above the limit.
+      // Brokers may accept one or two messages above the limit.
       for (let index = 0; index < 6; index += 1) {
         outcomes.push(await codeOf(bus.publish(queue.topic, say(index))));
       }
@@ -380,7 +380,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       const { consumption } = await collect(bus, queue);
       expect(await codeOf(bus.publish(queue.topic, say(1), { mandatory: true }))).toBe('no error');
       await consumption.close();
-      // Looking at a queue keeps it alive, so that it is not asked for before it is gone.
+      // Inspecting a queue postpones its expiry, so the test publishes until the queue is gone.
       await eventually(() => codeOf(bus.publish(queue.topic, say(1), { mandatory: true }))).toBe(
         'PEER_UNREACHABLE',
       );

@@ -3,8 +3,8 @@ import type { Slots } from './slots.ts';
 /**
  * The interface of the bus. Terms:
  *
- * - **topic**: where a message is published to. It is copied to every queue bound to that topic.
- * - **queue**: where messages wait. Consumers of one queue share its messages among them.
+ * - **topic**: the routing key of a message. The broker copies a message to every queue bound to its topic.
+ * - **queue**: stores messages until they are consumed. Consumers of one queue share its messages.
  * - **delivery**: a message that a consumer has not settled yet. The broker redelivers it if the
  *   consumer dies.
  * - **ack decision**: how a delivery is settled: done, released, retried later, or dead.
@@ -23,7 +23,7 @@ export const messageTypes = [
   'announce',
   'query',
 ] as const;
-/** What a message is about. */
+/** The type of a message. */
 export type MessageType = (typeof messageTypes)[number];
 
 /**
@@ -40,13 +40,13 @@ export interface OutgoingMessage {
   readonly type: MessageType;
   /** JSON text. */
   readonly body: string;
-  /** Joins an answer to its question: the caller's id of the task. */
+  /** Relates a reply to its request: the caller's id of the task. */
   readonly correlationId?: string | undefined;
-  /** The topic to answer to. */
+  /** The topic for replies. */
   readonly replyTo?: string | undefined;
-  /** Names in lower case; `legate-` is kept for the transport. */
+  /** Names in lower case; the prefix `legate-` is reserved for the transport. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Written to disk where it has to wait. @default true */
+  /** Survives a restart of the broker in a durable queue. @default true */
   readonly persistent?: boolean | undefined;
   /** @default a new UUID */
   readonly id?: string | undefined;
@@ -85,9 +85,8 @@ export interface Delivery extends BusMessage {
   /** An earlier consumer got it, and may have handled it completely or not at all. */
   readonly isRedelivered: boolean;
   /**
-   * Acknowledges the message before its handler has ended, once what is left to do is durable elsewhere.
-   * The handler keeps its place, and its decision is ignored. Rejects where the broker redelivers the
-   * message.
+   * Acknowledges the message before its handler has ended, once the remaining work is durable elsewhere.
+   * The handler keeps its slot, and its decision is ignored. Rejects if the broker redelivers the message.
    */
   acknowledge(): Promise<void>;
 }
@@ -117,22 +116,22 @@ export const done: AckDecision = Object.freeze({ kind: 'done' });
 export const release: AckDecision = Object.freeze({ kind: 'release' });
 
 /**
- * Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted.
+ * A queue and its limits. Declaring an existing queue changes nothing and never deletes it.
  * @example
  * const queue: Queue = { name: 'invoices', topics: ['shop.invoice'], retryDelaysMs: [5_000] };
  */
 export interface Queue {
   readonly name: string;
   readonly topics: readonly string[];
-  /** The most messages that wait; publishing to a full queue is refused. @default 100_000 */
+  /** The maximum number of waiting messages; a full queue refuses further ones. @default 100_000 */
   readonly maxMessages?: number;
-  /** How long a message waits before it is dead, in milliseconds. @default forever */
+  /** How long a message waits before it becomes a dead letter, in milliseconds. @default forever */
   readonly messageTtlMs?: number;
-  /** Deletes the queue with its messages after so long without a consumer. @default never */
+  /** Deletes the queue with its messages after this time without a consumer, in milliseconds. @default never */
   readonly expiresAfterMs?: number;
-  /** The pauses before each retry; their number is the number of retries. @default [1_000, 5_000, 30_000] */
+  /** The delay before each retry, in milliseconds: one entry per retry. @default [1_000, 5_000, 30_000] */
   readonly retryDelaysMs?: readonly number[];
-  /** What is kept of dead letters; `false` drops them. */
+  /** Limits of the dead letters; `false` drops them. */
   readonly deadLetters?: DeadLetterLimits | false;
   /**
    * Belongs to the connection of its consumer and is deleted with it: after a lost connection it starts
@@ -140,8 +139,8 @@ export interface Queue {
    */
   readonly exclusive?: boolean;
   /**
-   * How long a consumer may take for a message before the broker redelivers it, in milliseconds; brokers
-   * before RabbitMQ 3.12 don't know it per queue. @default the broker's, usually 30 minutes
+   * How long a consumer may take for a message before the broker redelivers it, in milliseconds. RabbitMQ
+   * before 3.12 does not support it per queue. @default the broker's, usually 30 minutes
    */
   readonly consumerTimeoutMs?: number;
 }
@@ -150,7 +149,7 @@ export interface Queue {
 export interface DeadLetterLimits {
   /** Milliseconds. @default 72 hours */
   readonly ttlMs?: number;
-  /** Beyond it the oldest go. @default 10_000 */
+  /** Beyond it the oldest are dropped. @default 10_000 */
   readonly maxMessages?: number;
   /** @default 256 MiB */
   readonly maxBytes?: number;
@@ -176,11 +175,11 @@ export interface PublishOptions {
  * @example const inOrder: ConsumeOptions = { prefetch: 20, concurrency: 1 };
  */
 export interface ConsumeOptions {
-  /** The most unsettled deliveries. @default 10 */
+  /** The maximum number of unsettled deliveries. @default 10 */
   readonly prefetch?: number;
-  /** Deliveries being handled at one time. @default prefetch */
+  /** The maximum number of concurrent handlers. @default prefetch */
   readonly concurrency?: number;
-  /** Maximum number of deliveries, then stops. @default no limit */
+  /** Stops after this number of deliveries. @default no limit */
   readonly limit?: number;
   /** Slots for handlers that other work can reserve, in place of `concurrency`. */
   readonly slots?: Slots;
@@ -217,13 +216,13 @@ export interface DeadLetter {
   readonly id: string;
   readonly message: BusMessage;
   readonly reason: string;
-  /** Milliseconds since 1970; whole seconds where the broker gives no better. */
+  /** Milliseconds since 1970; in whole seconds if the broker itself moved the message. */
   readonly diedAt: number;
   readonly attempts: number;
 }
 
 /**
- * What is in a queue.
+ * The state of a queue.
  * @example
  * const isStuck = ({ messages, consumers }: QueueState) => messages > 0 && consumers === 0;
  */
@@ -251,13 +250,13 @@ export interface Bus extends AsyncDisposable {
   readonly isConnected: boolean;
   /** Whether the broker raised an alarm (memory, disk): messages wait until it is over. */
   readonly isBlocked: boolean;
-  /** Whose wire it speaks besides our own. */
+  /** The wire format of the bus. */
   readonly dialect: BusDialect;
   /** Rejects with `UNAVAILABLE` if a queue is full or the broker is unreachable. */
   publish(topic: string, message: OutgoingMessage, options?: PublishOptions): Promise<void>;
-  /** Makes the queue and its bindings, so that messages wait there from now on. */
+  /** Declares the queue and its bindings, so that messages can wait there. */
   declare(queue: Queue, options?: DeclareOptions): Promise<readonly DeclaredObject[]>;
-  /** Declares the queue and takes its messages; resolves once it does. */
+  /** Declares the queue and consumes it; resolves once the consumer has started. */
   consume(
     queue: Queue,
     handler: (delivery: Delivery) => Promise<AckDecision>,
@@ -329,11 +328,11 @@ export interface AgentQueueOptions {
   readonly maxMessages?: number;
   /** How long a task waits before it becomes a dead letter, in milliseconds. @default forever */
   readonly messageTtlMs?: number;
-  /** The pauses before each retry. @default [1_000, 5_000, 30_000] */
+  /** The delay before each retry, in milliseconds. @default [1_000, 5_000, 30_000] */
   readonly retryDelaysMs?: readonly number[];
   readonly deadLetters?: DeadLetterLimits;
   /**
-   * How long a task may run before the broker redelivers it, in milliseconds, where its message is
+   * How long a task may run before the broker redelivers it, in milliseconds, if its message is
    * acknowledged at the end. @default 24 hours
    */
   readonly consumerTimeoutMs?: number;
@@ -352,7 +351,7 @@ export interface BusQueueOptions extends AgentQueueOptions {
 }
 
 /**
- * Which wire a bus speaks. `rockbot`: RockBot's as well as our own, with its exchange and queue names.
+ * The wire format of a bus. `rockbot`: RockBot's as well as our own, with its exchange and queue names.
  * @example const dialect: BusDialect = 'rockbot';
  */
 export type BusDialect = 'legate' | 'rockbot';
@@ -369,7 +368,7 @@ export interface BusTuning {
 
 export const defaultRetryDelaysMs = [1_000, 5_000, 30_000] as const;
 
-/** Largest message, in bytes, unless another bound is given. */
+/** The default size of the largest body, in bytes. */
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
 /** The declaration with all defaults applied. */

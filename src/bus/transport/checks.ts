@@ -29,7 +29,7 @@ export function checkBusName(name: string, what = 'the name'): string {
   );
 }
 
-/** Returns the topic, or throws `INVALID_PARAMS`: for topics that come from elsewhere, such as a reply-to. */
+/** Returns the topic, or throws `INVALID_PARAMS`: for topics from other senders, such as a reply topic. */
 export function checkTopic(topic: string): string {
   if (typeof topic === 'string' && topicPattern.test(topic)) return topic;
   throw new LegateError(
@@ -68,7 +68,7 @@ export function checkQueueName(name: string): string {
 export const maxHeaderBytes = 6_000;
 /** Ids and names are short strings of AMQP. */
 export const maxIdBytes = 255;
-/** The length of its name, a type, and the length of its value. */
+/** The bytes for the length of the name, the type, and the length of the value. */
 const bytesPerHeader = 6;
 
 /** The size of headers on the wire, in bytes. */
@@ -121,7 +121,6 @@ function checkId(id: string | undefined): void {
   );
 }
 
-/** For processes that cannot work without the broker: gateways and workers. */
 const unreachable = 'the message broker cannot be reached';
 const blocked = 'the message broker takes no messages: it raised an alarm (memory or disk)';
 
@@ -129,6 +128,7 @@ export function brokerUnreachable(): LegateError {
   return new LegateError('UNAVAILABLE', unreachable, { retryAfter: 5 });
 }
 
+/** A readiness check for processes that need the broker: gateways and workers. */
 export function brokerRequirement(
   bus: Pick<Bus, 'isConnected' | 'isBlocked'>,
 ): () => string | undefined {
@@ -155,12 +155,12 @@ export function busClosed(): LegateError {
   return new LegateError('UNAVAILABLE', 'the bus is closed');
 }
 
-/** Followed by a UUID, it is still a valid name on the bus. */
+/** The longest name to which a UUID can be added. */
 const maxNameLength = 63;
 
 /**
- * The name of what belongs to one process of an agent, gateway or caller. It starts with their name, so
- * that a permission for the queues of that name covers it.
+ * A name for one process of an agent, gateway or caller. It starts with their name, so that a permission
+ * for the queues of that name covers it.
  */
 export function ownName(name: string, ids: { uuid(): string }): string {
   return `${shortened(name)}-${ids.uuid()}`;

@@ -74,7 +74,7 @@ export class ConsumerPool<D extends Delivery> {
     }
     this.#running -= 1;
     if (this.#running === 0) this.#onIdle?.();
-    // The pool hears of it as well, and starts the next delivery.
+    // Also calls the listener of this pool, which starts the next delivery.
     slots.give();
   }
 

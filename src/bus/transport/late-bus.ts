@@ -18,7 +18,7 @@ import type {
 import { brokerUnreachable, busClosed } from './checks.ts';
 import { type BusOptions, openBus } from './open-bus.ts';
 
-/** A consumer that was asked for before the broker was there. */
+/** A consumer that was requested before the bus was open. */
 interface Waiting {
   readonly start: (bus: Bus) => Promise<Consumption>;
   /** Undefined until it consumes. */
@@ -27,12 +27,12 @@ interface Waiting {
 }
 
 /**
- * A bus whose broker may not be up yet.
+ * A bus whose broker may still be starting.
  *
  * - **connecting**: everything rejects with `UNAVAILABLE` at once, except `consume`: its consumers start
- *   once the bus is open, and are told so like after a lost connection (`onReopened`).
- * - **open**: the bus itself.
- * - **failed**: a retry can't help, or the broker did not come up in time; `opened` says why.
+ *   once the bus is open. `onReopened` is then called, as after a lost connection.
+ * - **open**: all calls go to the open bus.
+ * - **failed**: a retry can't help, or the broker did not start in time; `opened` rejects with the reason.
  * - **closed**.
  * @example
  * await using bus = new LateBus({ type: 'rabbitmq', url: 'amqp://localhost', connectTimeoutMs: Infinity });
@@ -42,12 +42,12 @@ export class LateBus implements Bus {
   readonly type: Bus['type'];
   readonly queues: BusQueueOptions;
   readonly dialect: BusDialect;
-  /** Resolves once everything consumes. Rejects when the bus can't be opened. */
+  /** Resolves once all waiting consumers have started. Rejects when the bus can't be opened. */
   readonly opened: Promise<void>;
   readonly #waiting: Waiting[] = [];
   readonly #closing = new AbortController();
   #bus: Bus | undefined;
-  /** Every consumer of before has started. */
+  /** All waiting consumers have started. */
   #isReady = false;
 
   constructor(options: BusOptions) {
@@ -55,7 +55,7 @@ export class LateBus implements Bus {
     this.queues = options.queues ?? {};
     this.dialect = options.dialect ?? 'legate';
     this.opened = this.#open(options);
-    // Callers that don't wait for it learn of the failure by each call.
+    // Callers that don't await `opened` get an error from each call.
     this.opened.catch(() => undefined);
   }
 
@@ -65,7 +65,7 @@ export class LateBus implements Bus {
     this.#bus = bus;
     try {
       signal.throwIfAborted();
-      // Those that are asked for meanwhile use the bus itself.
+      // Consumers that are requested meanwhile start on the open bus.
       for (const waiting of this.#waiting) {
         if (!waiting.isClosed) waiting.consumption = await waiting.start(bus);
       }

@@ -23,7 +23,7 @@ export interface MemoryBusOptions extends BusTuning {
 }
 
 /**
- * A broker within this process, for tests and for agents that share one process. It keeps the
+ * A broker within this process, for tests and for agents that share one process. It implements the
  * contract of a broker; its messages are lost with the process.
  */
 export class MemoryBroker implements Broker {
@@ -154,7 +154,7 @@ interface Consumer {
   readonly pool: ConsumerPool<Held>;
   readonly prefetch: number;
   readonly slots: Slots;
-  /** How many more deliveries it takes. */
+  /** The number of further deliveries that it accepts. */
   left: number;
   unsettled: number;
 }

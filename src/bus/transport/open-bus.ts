@@ -104,8 +104,8 @@ const schema = z.discriminatedUnion('type', [
 
 /**
  * Reads the section `bus` of a configuration: `{ type: rabbitmq, url: ${AMQP_URL} }` or
- * `{ type: memory }`. Files are relative to `directory`, and read again when they change. Throws `CONFIGURATION_INVALID` with the
- * invalid key, never with its value.
+ * `{ type: memory }`. Files are relative to `directory`, and read again when they change. Throws
+ * `CONFIGURATION_INVALID` with the invalid key, never with its value.
  * @example
  * const options = readBusOptions({ type: 'rabbitmq', url: 'amqp://localhost' });
  * await using bus = await openBus(options);

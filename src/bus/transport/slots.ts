@@ -1,6 +1,6 @@
 /**
- * The handlers that may run at one time: those of deliveries, and work that reserves its slots. A
- * reservation beyond the last free slot keeps it from the next delivery.
+ * Limits the handlers that run at one time. Deliveries take slots; other work reserves them. If no slot
+ * is free, a reservation gets the next one before any delivery.
  */
 export class Slots {
   readonly #total: number;
@@ -20,7 +20,7 @@ export class Slots {
     return this.#running + this.#reserved < this.#total;
   }
 
-  /** Whether there are more reservations than slots that deliveries have left. */
+  /** Whether there are more reservations than slots that deliveries leave free. */
   get isOverbooked(): boolean {
     return this.#running + this.#reserved > this.#total;
   }
@@ -32,13 +32,13 @@ export class Slots {
     return true;
   }
 
-  /** The handler of a delivery has ended. */
+  /** Returns the slot of a delivery whose handler has ended. */
   give(): void {
     this.#running -= 1;
     this.#changed();
   }
 
-  /** Returns the function that ends the reservation. */
+  /** Reserves a slot; returns the function that ends the reservation. */
   reserve(): () => void {
     let isReserved = true;
     this.#reserved += 1;

@@ -22,7 +22,7 @@ export const topics = {
 
 const responsePrefix = 'agent.response.';
 
-/** Whether a message may name this topic to be answered to: only the callers' own topics. */
+/** Whether a message may name this topic as its reply topic: only topics of callers are allowed. */
 export function isResponseTopic(topic: string | undefined): topic is string {
   if (topic === undefined || !`${topic}.`.startsWith(responsePrefix)) return false;
   // RockBot has a topic for all callers, and topics for callers of its gateway.
@@ -65,7 +65,7 @@ export function agentOfQueue(brokerQueueName: string): string | undefined {
 }
 
 /**
- * Whether an agent gets the answers to its calls from this queue: one for each of its stores.
+ * Whether this is a reply queue of an agent, which has one for each of its stores.
  * @example isResponseQueueOf('writer', 'legate.response.writer-3f0c6c5e-…') // true
  */
 export function isResponseQueueOf(agent: string, queueName: string): boolean {
@@ -85,7 +85,7 @@ export function cancelQueueName(agent: string): string {
   return `legate.cancel.${checkBusName(agent, 'the agent')}`;
 }
 
-/** Cancellation requests for an agent that is not running, shared by all its processes. */
+/** Cancellation requests for an agent, shared by all its processes; they wait while none is running. */
 export function cancelQueue(agent: string): Queue {
   return {
     name: cancelQueueName(agent),
@@ -109,8 +109,8 @@ export function ownCancelQueue(agent: string, replica: string): Queue {
 }
 
 /**
- * The answers to a caller, also while it is not running; deleted after days without a consumer.
- * Callers with stores of their own need names of their own: an answer is consumed once.
+ * The replies to a caller, also while it is not running; deleted after days without a consumer.
+ * Callers with different stores need different names, because a reply is consumed once.
  */
 export function responseQueue(
   caller: string,
@@ -125,7 +125,7 @@ export function responseQueue(
 }
 
 /**
- * The queue of answers to one process; it expires after the process has ended.
+ * The reply queue of one process; it expires after the process has ended.
  * @example await using answers = await bus.consume(ownResponseQueue('me-1'), take);
  */
 export function ownResponseQueue(caller: string): Queue {
@@ -140,7 +140,7 @@ export function ownResponseQueue(caller: string): Queue {
 }
 
 /**
- * The answers to one connection of a gateway, which asks again for what it may have missed.
+ * The replies to one connection of a gateway, which sends its requests again after a lost connection.
  */
 export function streamQueue(gateway: string): Queue {
   return { ...ownResponseQueue(gateway), exclusive: true };
@@ -151,7 +151,7 @@ export function discoveryQueue(listener: string): Queue {
   return broadcastQueue('discovery', topics.discovery, listener);
 }
 
-/** Requests to announce themselves, for one process of an agent. */
+/** Queries for announcements, for one process of an agent. */
 export function queryQueue(listener: string): Queue {
   return broadcastQueue('query', topics.query, listener);
 }
@@ -168,7 +168,7 @@ export function statusQueue(listener: string): Queue {
   return broadcastQueue('status', topics.status, listener);
 }
 
-/** For broadcasts, which are useless later. */
+/** A queue for broadcasts, which are obsolete within minutes. */
 function broadcastQueue(kind: string, topic: string, listener: string): Queue {
   return {
     name: `legate.${kind}.${checkBusName(listener, 'the listener')}`,

@@ -10,7 +10,7 @@ export interface BrokerTls {
   readonly key?: string;
 }
 
-/** What files that rotate contain now; fixed certificates as they are. */
+/** The current content of files that rotate; fixed certificates unchanged. */
 export async function currentTls(
   tls: BrokerTls | ClientTls | undefined,
 ): Promise<BrokerTls | undefined> {
@@ -22,9 +22,9 @@ export async function currentTls(
 type LibraryTls = { readonly [Name in keyof BrokerTls]-?: string | undefined };
 
 /**
- * Options for the client library, which reads them with each connection that it opens, but can't wait: they
- * have what the last `refresh` found. A connection that is lost, or that the broker refuses, is the time to
- * look at the files: the library tries again. `refresh` never rejects.
+ * Options for the client library. It reads them synchronously for each connection, so they contain the
+ * certificates of the last `refresh`. Call `refresh` when a connection is lost or refused: the library then
+ * connects again. `refresh` never rejects.
  */
 export async function rotatingTls(
   tls: BrokerTls | ClientTls,

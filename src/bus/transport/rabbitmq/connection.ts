@@ -18,7 +18,7 @@ import { connectError, isPermanent } from './connect-error.ts';
 import { guardedReads } from './content-guard.ts';
 import type { ServerProperties } from './handshake.ts';
 
-/** Where the broker is, and how a client proves itself. */
+/** The address of the broker, and how the client authenticates. */
 export interface RabbitConnectionOptions {
   /** `amqp://user:password@host:port/vhost`, or `amqps:`. Without a user: guest, password guest. */
   readonly url: string;
@@ -28,14 +28,14 @@ export interface RabbitConnectionOptions {
   readonly vhost?: string;
   /**
    * Certificates as PEM: trusted CAs, and our own; or `clientTls` for files, which each new connection reads
-   * as they are then. @default those that Node trusts, and none
+   * again. @default the CAs that Node trusts, and no certificate of our own
    */
   readonly tls?: BrokerTls | ClientTls;
   /** How to authenticate: with user and password, or with the certificate. @default 'plain' */
   readonly auth?: 'plain' | 'external';
   /**
-   * Seconds between heartbeats; 0 for none. A connection that is silent for two of them counts as lost: it
-   * is how a broker or a network that hangs is noticed. @default 20
+   * Seconds between heartbeats; 0 for none. A connection that is silent for two intervals counts as lost,
+   * which detects a broker or network that hangs. @default 20
    */
   readonly heartbeat?: number;
   /** The largest frame, in bytes. @default 8192 */
@@ -54,7 +54,7 @@ export interface RabbitConnectionOptions {
 }
 
 export const defaultConnectTimeoutMs = 10_000;
-/** Seconds; RabbitMQ's own default of 60 notices a broker that hangs only after two minutes. */
+/** Seconds; RabbitMQ's own default of 60 detects a broker that hangs only after two minutes. */
 const defaultHeartbeat = 20;
 
 interface ConnectOptions extends RabbitConnectionOptions {
@@ -64,7 +64,7 @@ interface ConnectOptions extends RabbitConnectionOptions {
   readonly scheduler: Scheduler;
 }
 
-/** An open connection, and what the broker said about itself. */
+/** An open connection, and the properties of its broker. */
 export interface OpenConnection {
   readonly connection: Connection;
   readonly server: () => ServerProperties | undefined;
@@ -74,8 +74,8 @@ export interface OpenConnection {
 export const connectPauses = { initialMs: 200, maximumMs: 5_000 };
 
 /**
- * Connects, and tries again for `connectTimeoutMs` where the broker is not up yet. Rejects at once with
- * `CONFIGURATION_INVALID` where trying again can't help, otherwise with `UNAVAILABLE`.
+ * Connects, and retries for `connectTimeoutMs` while the broker is unavailable. Rejects at once with
+ * `CONFIGURATION_INVALID` if a retry can't help, otherwise with `UNAVAILABLE`.
  */
 export async function connect(options: ConnectOptions): Promise<OpenConnection> {
   const { scheduler, connectTimeoutMs = defaultConnectTimeoutMs, onWait, signal } = options;
@@ -125,7 +125,7 @@ function readUrl({
   return withUser(url);
 }
 
-/** The broker's usual user where the URL has none; the library would send an empty one. */
+/** Adds the broker's default user if the URL has none: the library would send an empty user name. */
 function withUser(url: URL): URL {
   if (url.username !== '') return url;
   const changed = new URL(url);
@@ -134,7 +134,7 @@ function withUser(url: URL): URL {
   return changed;
 }
 
-/** One attempt, whose failure names its cause: the library reports only the first of several. */
+/** One attempt to connect. It fails with its own cause: the library reports only the first of several. */
 async function attemptOnce(
   options: ConnectOptions,
   url: URL,

@@ -13,12 +13,12 @@ import type { Topology } from './topology.ts';
 import { fromWire, toEnvelopeAgain } from './wire.ts';
 
 interface Held extends Delivery {
-  /** A delivery can be settled only on the channel it came by. */
+  /** A delivery can be settled only on the channel that delivered it. */
   readonly channel: Channel;
   readonly tag: number;
   readonly consumerTag: string;
   readonly isRejectable: boolean;
-  /** By `acknowledge`, before its handler has ended. */
+  /** Set by `acknowledge`, before its handler has ended. */
   isAcknowledged: boolean;
 }
 
@@ -41,10 +41,10 @@ const pauses = { initialMs: 100, maximumMs: 10_000 };
  * Consumes one queue.
  *
  * - **opening**: declares the topology and starts to consume; after a lost channel, retried with backoff.
- * - **consuming**: deliveries go to the pool, and are settled on the channel they came by.
+ * - **consuming**: deliveries go to the pool, and are settled on the channel that delivered them.
  * - **lost**: the channel is gone. Deliveries that were not started are dropped, since the broker
  *   redelivers them; started ones continue, and can no longer be settled. Leads to **opening** at once:
- *   running turns must not keep a consumer from new messages.
+ *   running turns must not block new messages.
  * - **closed**.
  */
 export class RabbitConsumer {
@@ -61,7 +61,7 @@ export class RabbitConsumer {
   readonly #busy = new Set<string>();
   readonly #slots: Slots;
   readonly #stopListening: () => void;
-  /** Handlers that run though their deliveries are acknowledged. */
+  /** The number of running handlers whose deliveries are acknowledged. */
   #acknowledged = 0;
   #filling: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
@@ -124,12 +124,12 @@ export class RabbitConsumer {
     if (this.#isSplit) this.#refill();
   }
 
-  /** One consumer at the broker for each delivery, so that each can be stopped alone. */
+  /** One consumer at the broker for each delivery, so that each can be cancelled separately. */
   get #isSplit(): boolean {
     return this.#options.consume.acknowledgesEarly === true;
   }
 
-  /** How many consumers there should be at the broker. */
+  /** The target number of consumers at the broker. */
   get #wanted(): number {
     if (!this.#isSplit) return 1;
     return Math.max(0, this.#prefetch - this.#acknowledged - this.#slots.reserved);
@@ -212,7 +212,7 @@ export class RabbitConsumer {
       logger.info({ queue }, 'bus.consumer.reopened');
       this.#options.consume.onReopened?.();
     } catch (error) {
-      // Closing ends it.
+      // `close` ends the retries.
       if (!signal.aborted) throw error;
     }
   }
@@ -229,7 +229,7 @@ export class RabbitConsumer {
     }
   }
 
-  /** The library calls this outside of any promise: an error would end the process. */
+  /** The library calls this outside of any promise: an error would crash the process. */
   #receive(channel: Channel, received: AsyncMessage): void {
     const { settings, logger } = this.#options;
     try {
@@ -276,8 +276,8 @@ export class RabbitConsumer {
   }
 
   /**
-   * Only the ids of a refused message are known. It is rejected where possible, so that the broker
-   * moves the original to the dead letters; otherwise only ids and reason are kept.
+   * Only the ids of a refused message are known. It is rejected if possible, so that the broker moves the
+   * original to the dead letters; otherwise only ids and reason are kept.
    */
   async #refuse(held: Held, reason: string): Promise<void> {
     const { settings, logger, consume } = this.#options;
@@ -317,7 +317,7 @@ export class RabbitConsumer {
     try {
       await this.#retryOrBury(held, decision);
     } catch (error) {
-      // The broker can always move it itself; its reason is then "rejected", and the log has ours.
+      // The broker can always move it itself. The letter then has the reason "rejected"; the log has ours.
       const isFinal = this.#isDead(held, decision) || isRefusedMessage(error);
       settle(channel, tag, !isFinal ? 'requeue' : isRejectable ? 'reject' : 'ack');
       throw error;

@@ -7,11 +7,11 @@ const frameTypes = { method: 1, header: 2, body: 3, heartbeat: 8 } as const;
 const startBytes = 7;
 
 /**
- * Bounds the messages that a broker delivers, before the client library decodes them: it has no
- * bounds of its own, and one header that nests too deep costs it the connection, again and again.
+ * Bounds the messages that a broker delivers, before the client library decodes them. The library has no
+ * bounds of its own: a header nested too deeply would break its connection with each redelivery.
  *
- * Takes the bytes of one connection in any pieces and gives whole frames. Content headers are
- * rewritten by `boundHeader`; body frames of refused messages are dropped; all else is passed on.
+ * Accepts the bytes of one connection in chunks of any size and returns whole frames. Content headers are
+ * rewritten by `boundHeader`; body frames of refused messages are dropped; other frames stay unchanged.
  */
 export class ContentGuard {
   readonly #bounds: ContentBounds;
@@ -33,7 +33,7 @@ export class ContentGuard {
     return this.#isForeign;
   }
 
-  /** Copies what it keeps and what it returns: the caller may use `chunk` again. */
+  /** Copies the bytes that it keeps or returns: the caller can reuse `chunk`. */
   take(chunk: Uint8Array): readonly Buffer[] {
     const bytes = Buffer.concat([this.#rest, chunk]);
     if (this.#isForeign) return [];
@@ -96,8 +96,8 @@ function isFrameType(type: number): boolean {
 }
 
 /**
- * Options for `net.connect` and `tls.connect` that put a guard of its own between each socket and
- * its reader. Node calls `callback` on the socket; what it pushes is what the socket's reader gets.
+ * Options for `net.connect` and `tls.connect` that put a separate guard between each socket and its
+ * reader. Node calls `callback` with the socket as `this`; the reader gets the chunks that it pushes.
  */
 export function guardedReads(
   bounds: ContentBounds,
@@ -112,12 +112,12 @@ export function guardedReads(
         if (guard === undefined) {
           guard = new ContentGuard(bounds, handshake.onServer);
           guards.set(this, guard);
-          // The server speaks first, so nothing that matters was written yet.
+          // The server sends the first frame, so the client has not sent its authentication yet.
           if (handshake.isExternal === true) answerExternally(this);
         }
         let wantsMore = true;
         for (const piece of guard.take(buffer.subarray(0, length))) wantsMore = this.push(piece);
-        // The library would take the bytes for the size of a frame, and throw outside of any promise.
+        // The library would read the bytes as the size of a frame, and throw outside of any promise.
         if (guard.isForeign) this.destroy(new Error('the server does not speak AMQP 0-9-1'));
         return wantsMore;
       },
@@ -125,7 +125,7 @@ export function guardedReads(
   };
 }
 
-/** What else is done with the first frames of a connection. */
+/** Further handling of the first frames of a connection. */
 interface Handshake {
   /** Authenticates by the certificate. @default false */
   readonly isExternal?: boolean;
@@ -158,7 +158,7 @@ const maxTableBytes = 32 * 1024;
 const maxTableDepth = 8;
 
 /**
- * The header within bounds. Two things are done to it:
+ * The header within bounds, with two changes:
  *
  * - Content type and encoding are removed: with them the client library would parse the body as JSON
  *   before any bound of ours applies. Nothing else reads them.

@@ -1,10 +1,10 @@
 /**
- * The first frames of a connection, which the client library neither shows nor lets us choose: what
- * the server says about itself, and the mechanism of authentication.
+ * The first frames of a connection, to which the client library gives no access: they contain the
+ * properties of the server, and the authentication mechanism.
  */
 import type { Socket } from 'node:net';
 
-/** What a broker says about itself. */
+/** The properties that a broker reports. */
 export interface ServerProperties {
   readonly product: string;
   readonly version: string;
@@ -40,7 +40,7 @@ export function readServerProperties(frame: Buffer): ServerProperties | undefine
     const nameEnd = offset + 1 + frame.readUInt8(offset);
     const name = frame.toString('utf8', offset + 1, nameEnd);
     const type = String.fromCharCode(frame.readUInt8(nameEnd));
-    // RabbitMQ has texts, tables and, in tables, flags here.
+    // RabbitMQ sends strings and tables here, and booleans inside of the tables.
     if (type !== 'S' && type !== 'F') break;
     const valueEnd = nameEnd + 5 + frame.readUInt32BE(nameEnd + 1);
     if (type === 'S') texts.set(name, frame.toString('utf8', nameEnd + 5, valueEnd));
@@ -70,8 +70,8 @@ export function withExternal(frame: Buffer): Buffer | undefined {
 }
 
 /**
- * Replaces the mechanism in what the client library writes to a new connection. It writes one frame at
- * a time until the server has answered.
+ * Replaces the authentication mechanism in the frame that the client library writes to a new connection.
+ * The library writes one frame at a time until the server has answered.
  */
 export function answerExternally(socket: Socket): void {
   const write = socket.write.bind(socket);

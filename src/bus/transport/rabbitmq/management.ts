@@ -34,7 +34,7 @@ const timeoutMs = 5_000;
 const maxBytes = 32 * 1024 * 1024;
 
 /**
- * The queues of a virtual host, from the management API. Rejects with `UNAVAILABLE` where there is none.
+ * The queues of a virtual host, from the management API. Rejects with `UNAVAILABLE` if it can't be used.
  * @example const queues = await brokerQueues({ url: 'amqp://guest:guest@localhost' });
  */
 export async function brokerQueues(

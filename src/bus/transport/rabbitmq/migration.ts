@@ -12,9 +12,9 @@ const unnamed = { newId: () => 'unknown' };
 /**
  * Replaces queues that exist with other arguments, and keeps their messages.
  *
- * Each queue is emptied into a second one, which takes its messages meanwhile, deleted, made anew, and
- * filled from the second one. A message may be there twice in between, never not at all; consumers
- * deduplicate. A migration that was interrupted is continued by the next.
+ * The migration moves the messages of each queue to a second queue, which also gets new messages meanwhile.
+ * It then deletes the first queue, declares it again, and moves the messages back. A message can exist twice
+ * in between, but never gets lost; consumers deduplicate. The next migration continues an interrupted one.
  */
 export class Migration {
   readonly #connection: Connection;
@@ -63,7 +63,7 @@ export class Migration {
       queue: `${queue}.migrating`,
       // It neither expires nor drops messages while they wait there.
       arguments: {},
-      // By the name of the first one as well: retries come back by it.
+      // Also bound by the name of the first queue, to which retries return.
       bindings: [
         ...planned.bindings,
         { exchange: this.#topology.layout.exchange, routingKey: `${queue}.migrating` },
@@ -80,7 +80,7 @@ export class Migration {
     this.#logger.info({ queue }, 'bus.queue.migrated');
   }
 
-  /** Quorum queues can't be deleted under a condition: nothing is bound to it any more. */
+  /** Checks first, because quorum queues have no conditional deletion. The queue has no bindings any more. */
   async #delete(queue: string): Promise<void> {
     await withChannel(this.#connection, async (channel) => {
       const { messageCount, consumerCount } = await channel.queueDeclare({ queue, passive: true });

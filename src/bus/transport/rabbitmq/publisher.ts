@@ -28,7 +28,7 @@ export class RabbitPublisher {
   readonly #timeoutMs: number;
   /** Unconfirmed mandatory messages by id: whether the broker returned them. */
   readonly #mandatory = new Map<string, boolean>();
-  /** Of messages that wait for the broker. */
+  /** The deadlines of messages that wait for the broker. */
   readonly #deadlines = new Set<Deadline>();
   /** The broker raised an alarm and takes no messages until it is over. */
   #isBlocked = false;
@@ -49,7 +49,7 @@ export class RabbitPublisher {
     this.#publisher = this.#connection.createPublisher({ confirm: true });
     this.#connection.on('connection.blocked', () => this.#block(true));
     this.#connection.on('connection.unblocked', () => this.#block(false));
-    // A broker that restarts forgets that it blocked.
+    // A restarted broker does not report the end of its alarm.
     this.#connection.on('connection', () => this.#block(false));
     this.#connection.on('error', () => this.#block(false));
     this.#publisher.on('basic.return', ({ messageId = '' }: ReturnedMessage) => {
@@ -64,7 +64,7 @@ export class RabbitPublisher {
   async send(envelope: Envelope, body: string, options: SendOptions): Promise<void> {
     if (this.#isClosed) throw busClosed();
     const bytes = Buffer.from(body);
-    // Without a connection even these wait: they must not pile up here.
+    // Without a connection, unconfirmed messages wait as well, so that they don't pile up here.
     if (!options.confirm && this.#connection.ready) return this.#sendUnconfirmed(envelope, bytes);
     using deadline = new Deadline({
       signal: options.signal,
@@ -91,7 +91,7 @@ export class RabbitPublisher {
     }
   }
 
-  /** While an alarm lasts, messages wait: it delays them, and does not fail them. */
+  /** During an alarm, messages wait: the alarm delays them, but does not fail them. */
   #block(isBlocked: boolean): void {
     if (isBlocked === this.#isBlocked) return;
     this.#isBlocked = isBlocked;

@@ -2,11 +2,11 @@ import type { QueueSettings } from '../bus.ts';
 
 export type QueueType = 'quorum' | 'classic';
 
-/** How queues are named and made on a broker. */
+/** How queues are named and declared on a broker. */
 export interface QueueLayout {
   readonly exchange: string;
   readonly queueType: QueueType;
-  /** `rockbot`: as RockBot makes them, so that both can use one queue. @default 'legate' */
+  /** `rockbot`: as RockBot declares them, so that both can use one queue. @default 'legate' */
   readonly dialect?: 'legate' | 'rockbot' | undefined;
 }
 
@@ -17,12 +17,12 @@ interface Binding {
   readonly routingKey: string;
 }
 
-/** A queue to make, with its arguments and bindings. */
+/** A queue to declare, with its arguments and bindings. */
 export interface PlannedQueue {
   readonly queue: string;
   /** Belongs to one connection and is deleted with it. */
   readonly isExclusive: boolean;
-  /** Belongs to one process or caller, under a name that no administrator can know before. */
+  /** Belongs to one process or caller, under a name that administrators can't know in advance. */
   readonly isOwn: boolean;
   readonly arguments: Arguments;
   readonly bindings: readonly Binding[];
@@ -50,8 +50,8 @@ export function retryQueueName(queueName: string, delayMs: number): string {
 
 /**
  * The queues of a declaration. Each durable queue is bound to the exchange by its own name as well: dead
- * letters, retries and replays reach it that way, so that no client needs the default exchange, by
- * which it could write to every queue.
+ * letters, retries and replays reach it that way. So no client needs permission for the default exchange,
+ * with which it could write to every queue.
  */
 export function planQueues(settings: QueueSettings, layout: QueueLayout): QueuePlan {
   const { name, deadLetters, exclusive } = settings;
@@ -81,7 +81,7 @@ export function planQueues(settings: QueueSettings, layout: QueueLayout): QueueP
               'x-max-length': deadLetters.maxMessages,
               'x-max-length-bytes': deadLetters.maxBytes,
               'x-overflow': 'drop-head',
-              // Looking at a letter counts as a delivery.
+              // Reading a dead letter counts as a delivery.
               ...(isQuorum && { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 }),
               ...(settings.expiresAfterMs !== undefined && { 'x-expires': deadLetters.ttlMs }),
             },
@@ -98,7 +98,7 @@ export function planQueues(settings: QueueSettings, layout: QueueLayout): QueueP
   };
 }
 
-/** Queues that end soon after their process are not replicated. */
+/** Queues that expire soon after their process are not replicated. */
 function isReplicated(settings: QueueSettings, { queueType, dialect }: QueueLayout): boolean {
   const { exclusive, expiresAfterMs = day } = settings;
   return queueType === 'quorum' && dialect !== 'rockbot' && !exclusive && expiresAfterMs >= day;
@@ -122,9 +122,9 @@ function mainArguments(settings: QueueSettings, layout: QueueLayout, isQuorum: b
   }
   return {
     'x-max-length': maxMessages,
-    // A gateway's stream or a listener may lose what it does not take in time.
+    // Exclusive queues, such as a gateway's replies, may lose messages that are not consumed in time.
     'x-overflow': settings.exclusive ? 'drop-head' : 'reject-publish',
-    // A message that crashes its consumer is dead after so many deliveries.
+    // A message that crashes its consumers becomes a dead letter after this number of deliveries.
     ...(isQuorum && { 'x-queue-type': 'quorum', 'x-delivery-limit': 20 }),
     ...expiry,
     ...(settings.consumerTimeoutMs !== undefined && {
@@ -148,7 +148,7 @@ function retryArguments(
     'x-message-ttl': delayMs,
     'x-dead-letter-exchange': exchange,
     'x-dead-letter-routing-key': settings.name,
-    // Waiting messages must have the time to move back.
+    // The queue must outlive its messages until they move back.
     ...(settings.expiresAfterMs !== undefined && {
       'x-expires': settings.expiresAfterMs + 2 * delayMs,
     }),

@@ -41,7 +41,7 @@ export interface RabbitBusOptions extends BusTuning, RabbitConnectionOptions {
   /** The type of durable queues; quorum queues are replicated. @default 'quorum' */
   readonly queueType?: QueueType;
   /**
-   * Makes missing exchanges, and missing queues of agents. Otherwise they have to exist, and this client
+   * Declares missing exchanges, and missing queues of agents. Otherwise they have to exist, and this client
    * needs permission to configure the queues of its own process and callers only. @default true
    */
   readonly declares?: boolean;
@@ -59,7 +59,7 @@ const unnamed = { newId: () => 'unknown' };
 
 /**
  * RabbitMQ. Broken connections are reopened; no confirmed message is lost. An alarm of the broker blocks
- * connections that publish, so that consumers have another one.
+ * connections that publish, so consumers have a separate one.
  */
 export class RabbitBroker implements Broker {
   readonly type = 'rabbitmq';
@@ -176,7 +176,7 @@ export class RabbitBroker implements Broker {
     return () => consumer.close();
   }
 
-  /** All consumers fail together, again and again: once for each outage. */
+  /** Logs once for each outage: all consumers fail together and repeatedly. */
   #reopenFailed({ queue, error }: { readonly queue: string; readonly error: unknown }): void {
     if (this.#isOutageLogged) return;
     this.#isOutageLogged = true;
@@ -184,8 +184,8 @@ export class RabbitBroker implements Broker {
   }
 
   /**
-   * A connection may be lost between its handshake and the first frames of a channel. The library opens
-   * it again.
+   * Retries while the library reopens a connection: it can be lost between its handshake and the first
+   * frames of a channel.
    */
   async #whileReconnecting<T>(work: () => Promise<T>): Promise<T> {
     const { connectTimeoutMs = defaultConnectTimeoutMs, onWait } = this.#options;
@@ -228,12 +228,12 @@ export class RabbitBroker implements Broker {
         return got;
       });
       await this.#untilReturned(queue, letters.length);
-      // A quorum queue gives letters that were looked at before in any order.
+      // A quorum queue returns letters that were read before in any order.
       return letters.toSorted((a, b) => a.diedAt - b.diedAt);
     });
   }
 
-  /** A quorum queue takes a moment to have its messages back; a replay would miss them. */
+  /** Waits until a quorum queue has its messages back: a replay would miss them. */
   async #untilReturned(queue: string, count: number): Promise<void> {
     for (let look = 0; look < 50; look += 1) {
       if ((await this.#count(queue)).messageCount >= count) return;
@@ -344,7 +344,7 @@ function toDeadLetter(received: SyncMessage): DeadLetter {
   return {
     id: message.id,
     message,
-    // Of a message that it moved itself, the broker knows only that it was rejected.
+    // If the broker moved the message itself, it records only that the message was rejected.
     reason: refusal ?? death?.reason ?? 'unknown',
     diedAt: death?.diedAt ?? 0,
     attempts: attempt,

@@ -6,12 +6,12 @@ import { type PlannedQueue, planQueues, type QueueLayout } from './queue-plan.ts
 
 export interface TopologyOptions extends QueueLayout {
   readonly connection: Connection;
-  /** Makes what is missing. Otherwise a missing exchange or queue of an agent is an error. */
+  /** Declares missing objects. Otherwise a missing exchange or queue of an agent is an error. */
   readonly declares: boolean;
   readonly logger: Logger;
 }
 
-/** What became of one queue or exchange. */
+/** One queue or exchange after its declaration. */
 export interface Declared {
   readonly name: string;
   readonly kind: 'exchange' | 'queue';
@@ -20,8 +20,8 @@ export interface Declared {
 }
 
 /**
- * Makes exchange, queues and bindings. What exists is used as it is: a passive declaration needs no
- * permission to configure, and changing arguments would mean deleting a queue with its messages.
+ * Declares exchanges, queues and bindings. Existing ones are used as they are: a passive declaration needs
+ * no permission to configure, and changing arguments would mean deleting a queue with its messages.
  */
 export class Topology {
   readonly #options: TopologyOptions;
@@ -42,9 +42,9 @@ export class Topology {
   }
 
   /**
-   * Makes what is missing of a queue, its bindings and its dead letters. Returns the name to consume:
-   * an exclusive queue has a new one each time, because the broker may keep the former one until it
-   * notices that its connection is gone. `differs`: it exists with other arguments, told once.
+   * Declares a queue, its bindings and its dead-letter queue, if they are missing. Returns the name to
+   * consume: an exclusive queue has a new one each time, because the broker may keep the former one until
+   * it detects the lost connection. `differs`: the queue exists with other arguments; reported once.
    */
   async ensure(
     settings: QueueSettings,
@@ -62,14 +62,14 @@ export class Topology {
     return { queue: main.queue, differs };
   }
 
-  /** Makes the queue where messages wait for a retry; the broker then moves them back. */
+  /** Declares the queue where messages wait for a retry; the broker then moves them back. */
   async ensureRetry(settings: QueueSettings, delayMs: number): Promise<void> {
     const { retries } = planQueues(settings, this.#options);
     const planned = retries.find((each) => each.delayMs === delayMs);
     if (planned !== undefined) await this.#ensureQueue(planned);
   }
 
-  /** Makes all that a queue ever needs, and compares what exists: for `legate bus declare`. */
+  /** Declares all objects of a queue, and compares existing ones: for `legate bus declare`. */
   async declare(settings: QueueSettings): Promise<readonly Declared[]> {
     const { main, dead, retries } = planQueues(settings, this.#options);
     const states: Declared[] = [];
@@ -99,7 +99,7 @@ export class Topology {
     return this.#bind({ queue, bindings: [{ exchange, routingKey: queue }] });
   }
 
-  /** Says whether it turned out to have other arguments. */
+  /** Returns whether the queue exists with other arguments. */
   async #ensureQueue(planned: PlannedQueue): Promise<boolean> {
     const { logger } = this.#options;
     const { queue } = planned;
@@ -119,7 +119,7 @@ export class Topology {
     return true;
   }
 
-  /** Says whether it was made just now. */
+  /** Returns whether the exchange was missing, and is now declared. */
   async #ensureExchange(exchange: string): Promise<boolean> {
     const { connection, declares } = this.#options;
     const passive = { exchange, passive: true };
@@ -136,7 +136,7 @@ export class Topology {
     return true;
   }
 
-  /** Makes a queue with its bindings. */
+  /** Declares a queue and its bindings. */
   async make(planned: PlannedQueue): Promise<void> {
     const { connection } = this.#options;
     const { queue, isExclusive, isOwn, bindings } = planned;
@@ -152,7 +152,7 @@ export class Topology {
     );
   }
 
-  /** Binding again changes nothing. Without the permission, the bindings are those of an administrator. */
+  /** Binding is idempotent. Without the permission, an administrator has to make the bindings. */
   async #bind({ queue, bindings }: Pick<PlannedQueue, 'queue' | 'bindings'>): Promise<void> {
     const { connection, logger } = this.#options;
     try {
@@ -165,7 +165,7 @@ export class Topology {
     }
   }
 
-  /** Whether a queue has the planned arguments; true as well where this client may not ask. */
+  /** Whether a queue has the planned arguments; also true if this client may not compare them. */
   async #compare(planned: PlannedQueue): Promise<boolean> {
     const { connection, logger } = this.#options;
     const { queue } = planned;
@@ -199,7 +199,7 @@ async function exists(look: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The names of the queues that belong to the same agent, gateway or caller. */
+/** The pattern of the names of queues that belong to the same agent, gateway or caller. */
 function ownPattern(queue: string): string {
   const [prefix, , owner = ''] = queue.split('.');
   const name = owner.replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
@@ -228,7 +228,7 @@ function missing(what: string): LegateError {
   );
 }
 
-/** A refused declaration closes the channel, so each has its own. */
+/** Runs work on a separate channel, because a refused declaration closes its channel. */
 export async function withChannel<T>(
   connection: Connection,
   work: (channel: Channel) => Promise<T>,

@@ -5,9 +5,9 @@ import type { BrokerMessage } from '../broker-bus.ts';
 import type { BusMessage, OutgoingMessage } from '../bus.ts';
 import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../checks.ts';
 
-/** Why a message was refused before it was decoded: see `content-header.ts`. */
+/** Why a message was refused before it was decoded: see `content-guard.ts`. */
 export const refusedHeader = 'legate-refused';
-/** On a refused message that the broker itself can move to the dead letters. */
+/** Set on a refused message that the broker itself can move to the dead letters. */
 export const rejectableHeader = 'legate-rejectable';
 
 /** Headers of the transport itself; everything else in the table belongs to the message. */
@@ -32,11 +32,11 @@ export interface WireMessage {
   readonly attempt: number;
   readonly isRedelivered: boolean;
   readonly death: { readonly reason: string; readonly diedAt: number } | undefined;
-  /** Why it must not be handled. Its body is empty then, and only its ids are known. */
+  /** Why the message must not be handled. Its body is then empty, and only its ids are known. */
   readonly refusal: string | undefined;
   /**
-   * Whether the broker can move it to the dead letters: reading a forged `x-death`, it would crash its
-   * queue (RabbitMQ 3.10).
+   * Whether the broker can move it to the dead letters: a forged `x-death` would crash the queue
+   * (RabbitMQ 3.10).
    */
   readonly isRejectable: boolean;
 }
@@ -108,7 +108,7 @@ function commonEnvelope({
 
 /**
  * Decodes a message of any sender: fields of other types count as absent. Never throws. `topics` are
- * those of its queue: a message that names another one has its routing key as topic.
+ * the topics of its queue: if the message names any other topic, its routing key is used instead.
  */
 export function fromWire(
   received: Received,
@@ -154,7 +154,7 @@ function refusalOf(
   const size = headerBytes(headers);
   if (size > maxHeaderBytes) return `headers of ${size} bytes: at most ${maxHeaderBytes}`;
   const texts = [correlationId, replyTo, messageId, type, ...Object.entries(headers).flat()];
-  // Stores can't keep it.
+  // Stores can't save NUL.
   if (texts.some((text) => text?.includes('\0') === true)) return 'a property contains NUL';
   // The content guard prevents decoding.
   if (!Buffer.isBuffer(body)) return 'the body was decoded by the client library';
