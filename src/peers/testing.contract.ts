@@ -17,7 +17,7 @@ export interface Asked {
 /** What a test's peer answers: JSON, or a status alone. */
 export type Answer = { readonly json: unknown } | { readonly status: number };
 
-/** A peer over HTTP that answers as the test says. */
+/** A peer over HTTP with the answers of the test. */
 export async function testPeer(answer: (asked: Asked) => Answer | Promise<Answer>) {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ export async function testPeer(answer: (asked: Asked) => Answer | Promise<Answer
   };
 }
 
-/** A clock whose time is the test's to move; timers run when their time has come. */
+/** A clock that the test advances; `advance` runs the timers that are due. */
 export class TestClock implements Scheduler {
   #now: number;
   #timers: { at: number; callback: () => void }[] = [];

@@ -12,7 +12,7 @@ export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
   const { serialise, replies, onInterrupted, supersedes, commands } = agent;
   return {
     name,
-    // What comes from elsewhere may be known later.
+    // Getters, because the card of a remote agent may arrive later.
     get description() {
       return agent.description;
     },

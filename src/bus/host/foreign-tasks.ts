@@ -13,7 +13,7 @@ export function isForeign({ headers }: BusMessage): boolean {
   return headers[headerNames.dialect] === 'rockbot';
 }
 
-/** Our id of a task whose id its caller chose: it covers the caller, so that tasks of others are out of reach. */
+/** Our id of a task whose id its caller chose. It covers the caller, so it can't address tasks of others. */
 export function foreignTaskId(caller: Caller, taskId: string): string {
   return digestId(caller.tenant, caller.subject, taskId);
 }

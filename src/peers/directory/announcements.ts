@@ -8,7 +8,7 @@ export interface Announcement {
   /** The card as JSON. */
   readonly card: unknown;
   readonly isGone: boolean;
-  /** The authenticated sender; undefined where there is none. */
+  /** The authenticated sender; undefined if the message is not authenticated. */
   readonly sender: string | undefined;
   /** When the sender signed it, in milliseconds since 1970; undefined for unsigned announcements. */
   readonly at?: number;
@@ -22,9 +22,9 @@ export interface AnnouncementRules {
   readonly verifyCard?: (card: unknown) => Promise<unknown>;
   /** Accepts announcements with a verified card only. @default false */
   readonly requireSignedCards?: boolean;
-  /** How long an announced peer is known after its last announcement, in milliseconds. @default 24 hours */
+  /** How long an announced peer is kept after its last announcement, in milliseconds. @default 24 hours */
   readonly expiresAfterMs?: number;
-  /** The most peers that are known by announcements alone. @default 1_000 */
+  /** The maximum number of peers that are known by announcements alone. @default 1_000 */
   readonly maxAnnounced?: number;
 }
 
@@ -97,7 +97,7 @@ function checkProof(
   }
 }
 
-/** The agent's own name on the bus; other addresses only of a verified card. */
+/** The interface with the agent's own name on the bus; interfaces elsewhere only from a verified card. */
 function ownInterfaces(
   { name, supportedInterfaces }: AgentCard,
   isVerified: boolean,
@@ -123,8 +123,8 @@ async function checkCapacity(
 }
 
 /**
- * Applies the announcement of a peer that is configured or registered. Its skills are taken when the
- * announcement is verified, or when no other card is known; its address is never taken.
+ * Applies the announcement of a peer that is configured or registered. Its skills are updated if the
+ * announcement is verified, or if no other card is known; its address is never updated.
  */
 function reannounced(existing: PeerRecord, announced: AgentCard, isProved: boolean): PeerRecord {
   const { cardSource, url } = existing;

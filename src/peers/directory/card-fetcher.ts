@@ -21,11 +21,11 @@ import { readPlainCard } from './plain-card.ts';
 
 /** How cards of peers are fetched. */
 export interface CardFetcherOptions {
-  /** Where peers that the operator named may be. @default http and https, anywhere */
+  /** Allowed addresses of peers that the operator configured. @default http and https, anywhere */
   readonly operatorPolicy?: UrlPolicy;
-  /** Where peers that others named may be. @default https, or this machine */
+  /** Allowed addresses of all other peers. @default https, or this machine */
   readonly strangerPolicy?: UrlPolicy;
-  /** Certificates for peers that the operator named; others never see them. */
+  /** Certificates for peers that the operator configured; other peers never get them. */
   readonly tls?: ClientTls;
 }
 
@@ -108,7 +108,7 @@ export class CardFetcher {
     }
   }
 
-  /** Agents that are called at `/tasks/send` have a card of their own form. Never with credentials. */
+  /** Fetches the card of an agent at `/tasks/send`, which has another format. Never sends credentials. */
   async #plainCard(
     url: string,
     fetching: typeof fetch,

@@ -35,7 +35,8 @@ const maxEntries = 10_000;
 
 /**
  * Reads `well-known-agents.json`: a list of `{ agentName, url?, authHeaderName?,
- * authHeaderValueBase64? }`. An entry with skills is used as it is: its card is never fetched. Throws `CONFIGURATION_INVALID` with the path of the invalid field.
+ * authHeaderValueBase64? }`. An entry with skills is used as it is: its card is never fetched. Throws
+ * `CONFIGURATION_INVALID` with the path of the invalid field.
  * @example
  * const wellKnown = readWellKnownAgents('[{ "agentName": "bob", "url": "https://bob.example" }]');
  * const directory = new Directory({ records: store.records, wellKnown });

@@ -8,7 +8,7 @@ import type { KnownToolServer } from './service-search.ts';
 /** Options of the directory tools. */
 export interface DirectoryToolsOptions {
   readonly directory: Directory;
-  /** Servers of tools, to be searched beside the agents. */
+  /** Tool servers, which searches find as well as agents. */
   readonly toolServers?: () => readonly KnownToolServer[] | Promise<readonly KnownToolServer[]>;
   /** Lets the model add and remove agents. @default false */
   readonly mayRegister?: boolean;

@@ -25,10 +25,10 @@ import { skeletonCard } from './plain-card.ts';
 import { anchored, busInterface } from './transport-kind.ts';
 import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
 
-/** Where peers are stored, and which are known from the start. */
+/** The store of peers, the well-known peers, and how cards are fetched. */
 export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules {
   readonly records: RecordStore;
-  /** Finds services by their meaning, too; their vectors are in the store. @default none: by words alone */
+  /** Finds services by meaning as well; their vectors are in the store. @default none: by words alone */
   readonly embeddings?: { readonly model: EmbeddingModelSource; readonly vectors: VectorStore };
   readonly wellKnown?: readonly WellKnownPeer[];
   /** How often cards of peers with an address are fetched, in milliseconds; 0 for never. @default 4 hours */
@@ -63,10 +63,10 @@ export class Directory {
   readonly #logger: Logger;
   readonly #semantic: SemanticIndex | undefined;
   readonly #wellKnown = new Map<string, WellKnownPeer>();
-  /** Of the well-known peers whose cards have to be verified. */
+  /** The cards of the well-known peers whose cards must be verified. */
   readonly #signedCards = new Map<string, SignedCard>();
   readonly #closing = new AbortController();
-  /** A directory that is only read has no session: every contact counts. */
+  /** Without `start` there is no session: every contact counts. */
   #sessionStart = 0;
   #refreshing: { stop(): void } | undefined;
 
@@ -140,7 +140,10 @@ export class Directory {
     );
   }
 
-  /** The peer, to be called: a card that has to be verified is fetched again until it is, and once its key is withdrawn. */
+  /**
+   * The peer, for a call. A card that must be verified is fetched again while it is unverified, and after its
+   * key was withdrawn.
+   */
   async requireVerified(name: string): Promise<Peer> {
     const peer = await this.require(name);
     const signed = this.#signedCards.get(foldName(name));
@@ -152,7 +155,7 @@ export class Directory {
     throw new LegateError('PEER_INVALID', `${name} can't be called: ${reason}`);
   }
 
-  /** All peers in the order of their names; with a skill, those that have it. */
+  /** All peers, sorted by name; with a skill, only peers that have it. */
   async list(options: { readonly skill?: string } = {}): Promise<readonly Peer[]> {
     const wanted = options.skill === undefined ? undefined : foldName(options.skill);
     const records = (await this.#records.all()).filter(
@@ -167,7 +170,7 @@ export class Directory {
     return wellKnown === undefined ? this.#records.credential(name) : wellKnown.credential;
   }
 
-  /** Agents and servers of tools that fit a task, best first. */
+  /** Agents and tool servers that fit a task, best first. */
   async search(
     query: string,
     options: ServiceSearchOptions = {},
@@ -205,7 +208,7 @@ export class Directory {
     return this.require(peer.name);
   }
 
-  /** Removes a peer; rejects where it cannot. */
+  /** Removes a peer; rejects for well-known ones. */
   async unregister(name: string): Promise<void> {
     const { origin } = await this.require(name);
     if (origin === 'well-known') {
@@ -217,7 +220,7 @@ export class Directory {
     await this.#records.delete(name);
   }
 
-  /** Fetches a peer's card again. A peer that cannot be reached keeps the one it has. */
+  /** Fetches a peer's card again. A peer that cannot be reached keeps its card. */
   async refresh(name: string): Promise<RefreshResult> {
     const { card, ...peer } = await this.require(name);
     const record = await this.#records.get(name);
@@ -288,7 +291,7 @@ export class Directory {
       await this.#records.put({ ...base, cardSource: 'override', card });
       return;
     }
-    // The card of an earlier session is kept while the address is the same, unless it has to be verified.
+    // The card of an earlier session is kept if the address is the same, unless it must be verified.
     const isSameAddress = before !== undefined && before.url === peer.url;
     const isKept = isSameAddress && before.cardSource !== 'none' && peer.verifyCard === undefined;
     await this.#records.put(
@@ -344,7 +347,7 @@ function interfacesOf(name: string, url: string | undefined): AgentCard['support
   return [{ url: url.replace(/\/+$/, ''), protocolBinding: 'JSONRPC', protocolVersion: '1.0' }];
 }
 
-/** A card of a file may not say where its agent is: by its URL, or on the bus. */
+/** Adds interfaces to a card from a file that has none: the URL of the peer, or the bus. */
 function withInterfaces(
   card: AgentCard | undefined,
   name: string,

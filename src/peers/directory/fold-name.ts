@@ -1,6 +1,6 @@
 /**
- * The spelling by which names of agents and skills are compared: in any case, and with accents as letters
- * of their own or combined.
+ * Normalizes a name of an agent or skill for comparison: ignores case, and treats composed and decomposed
+ * accents as equal.
  */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase();

@@ -3,7 +3,7 @@ import type { AgentCard } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import { foldName } from './fold-name.ts';
 
-/** Cards were decoded when they arrived, and may have lost their interfaces since. */
+/** Cards are validated when they arrive. Only the shape of stored cards is checked; they may lack interfaces. */
 const card = z.custom<AgentCard>(
   (value) => typeof value === 'object' && value !== null && 'skills' in value && 'name' in value,
   'must be an agent card',
@@ -20,11 +20,11 @@ const peerRecord = z.object({
   origin: z.enum(['well-known', 'registered', 'announced']),
   /** Where the card comes from: `none` has no skills, but its agent can be called. */
   cardSource: z.enum(['fetched', 'override', 'announced', 'none']),
-  /** Where its card is fetched and it is called; absent for peers that are on the bus only. */
+  /** The URL of its card and for calls; absent for peers that are on the bus only. */
   url: z.string().exactOptional(),
   /** Milliseconds since 1970; absent before the first contact. */
   lastSeenAt: z.number().exactOptional(),
-  /** It announced itself by a signed card or message: unsigned announcements are refused from then on. */
+  /** It announced itself with a signed card or message: unsigned announcements are then refused. */
   isProved: z.boolean().exactOptional(),
   /** The signed time of its last announcement: older ones are refused. */
   announcedAt: z.number().exactOptional(),
@@ -48,7 +48,7 @@ const peerCredential = z.object({
 export type PeerCredential = Readonly<z.infer<typeof peerCredential>>;
 
 /**
- * Another agent, as the directory knows it.
+ * Another agent in the directory.
  * @example
  * const { lastSeen, card }: Peer = await directory.require('bob');
  * console.log(lastSeen, card.skills.map(({ id }) => id)); // 4m ago (well-known) [ 'latin' ]
@@ -83,14 +83,14 @@ export interface WellKnownPeer {
 }
 
 /**
- * Stores the directory of one agent. Names are case-insensitive. Agents that share a store have a
- * directory each: what one is configured with, or was told, is not known to the others.
+ * Stores the directory of one agent. Names are case-insensitive. Agents that share a store have separate
+ * directories: none has the configured, registered or announced peers of another.
  */
 export class PeerRecords {
   readonly #peers: RecordSpace<PeerRecord>;
   readonly #credentials: RecordSpace<PeerCredential>;
   readonly #prefix: string;
-  /** Where all agents of a store had one directory, before 0.2. */
+  /** The directory that all agents of a store shared before 0.2. */
   readonly #shared: { peers: RecordSpace<PeerRecord>; credentials: RecordSpace<PeerCredential> };
 
   constructor(records: RecordStore, agent: string, clock: { now(): number }) {
@@ -106,8 +106,8 @@ export class PeerRecords {
   }
 
   /**
-   * Moves the registered peers of a shared directory to the agent that starts first. Announced and
-   * well-known ones come back by themselves.
+   * Moves the registered peers of a shared directory to the agent that starts first. Announcements and
+   * configurations add the other peers again.
    */
   async takeOverShared(): Promise<void> {
     const { peers, credentials } = this.#shared;

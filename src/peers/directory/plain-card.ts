@@ -24,7 +24,7 @@ export function skeletonCard(
 const text = z.string().max(8_192);
 const texts = z.array(text).max(256);
 
-/** A skill as plain agents and directory files spell it. */
+/** A skill in the format of plain agents and directory files. */
 const plainSkill = z.looseObject({
   id: z.string().min(1).max(256),
   name: text.nullish(),

@@ -4,7 +4,7 @@ import { fuse, rank } from '../../search/index.ts';
 import type { PeerRecord } from './peer.ts';
 
 /**
- * A service that a search found: an agent, or a server of tools.
+ * A service that a search found: an agent or a tool server.
  * @example
  * const [best]: readonly FoundService[] = await directory.search('a letter in Latin');
  * if (best?.type === 'a2a' && best.fit > 0.5) console.log(best.id, best.top_skills);
@@ -13,10 +13,10 @@ export interface FoundService {
   readonly id: string;
   readonly type: 'a2a' | 'mcp';
   readonly summary: string;
-  /** Of the best result's score; the best has 1. */
+  /** The score relative to the best result, which has 1. */
   readonly relevance_score: number;
   /**
-   * How much of the query it covers, or how similar its meaning is where services are embedded, from 0
+   * How much of the query it covers, or how similar its meaning is if services are embedded, from 0
    * to 1: low values are bad matches.
    */
   readonly fit: number;
@@ -24,18 +24,18 @@ export interface FoundService {
   readonly top_tools?: readonly string[];
 }
 
-/** A server of tools, for the search. */
+/** A tool server to search. */
 export interface KnownToolServer {
   readonly name: string;
   readonly description?: string;
   readonly tools: readonly string[];
 }
 
-/** What is searched, and how much is found. */
+/** The scope and the limit of a search. */
 export interface ServiceSearchOptions {
   /** @default 5 */
   readonly limit?: number;
-  /** Servers of tools to search beside the agents. @default [] */
+  /** Tool servers to search as well as agents. @default [] */
   readonly toolServers?: readonly KnownToolServer[];
 }
 
@@ -43,14 +43,14 @@ type Service =
   | { readonly kind: 'a2a'; readonly record: PeerRecord; readonly text: string }
   | { readonly kind: 'mcp'; readonly server: KnownToolServer; readonly text: string };
 
-/** Of services; those beyond are found by words alone. */
+/** The maximum number of embedded services; further ones are found by words alone. */
 const maxVectors = 5_000;
-/** Services of each ranking that are merged. */
+/** The number of services of each ranking that are merged. */
 const candidates = 20;
 
 /**
- * Agents and servers of tools that fit a task, best first: by their words and, with an embedding model,
- * by their meaning.
+ * Agents and tool servers that fit a task, best first: by their words and, with an embedding model, by
+ * their meaning.
  */
 export async function searchServices(
   query: string,

@@ -1,8 +1,8 @@
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
 
-/** How cards name the message bus among an agent's interfaces. */
+/** The binding of the message bus in the interfaces of a card. */
 export const busBinding = 'urn:legate:binding:bus';
-/** How we name agents that take one request at `/tasks/send` and answer it in the response. */
+/** Our binding for agents that accept one request at `/tasks/send` and answer in the response. */
 export const plainBinding = 'urn:legate:binding:tasks-send';
 
 /** The transports to a peer. */

@@ -19,7 +19,7 @@ import type { Invocation, InvocationEnd, InvocationOutcome, PeerQuestion } from 
 /** The complete content of a peer's answer. */
 export interface AnswerContent {
   readonly state: TaskState;
-  /** The same, as the end of an invocation; `error` for a state that ends no turn. */
+  /** The state as the end of an invocation; `error` for a state that ends no turn. */
   readonly end: InvocationEnd;
   readonly text: string;
   readonly data: readonly JsonObject[];
@@ -86,11 +86,11 @@ export function textOfParts(parts: readonly Part[]): string {
 }
 
 /**
- * What an agent said about a task that it still works on.
+ * A status message of an agent about a running task.
  * @example const line = ({ text }: Progress) => `… ${text}`;
  */
 export interface Progress {
-  /** The same update has the same id, however often it arrives. */
+  /** Identifies the update: a duplicate has the same id. */
   readonly id: string;
   readonly text: string;
 }
@@ -116,9 +116,9 @@ export function progressOf(event: StreamResponse): readonly Progress[] {
 }
 
 /**
- * Saves an answer in working memory for the conversation: its text, its data, and its artifacts
- * where they are more than that. Returns undefined for an empty answer, and for one that does not
- * fit, which is logged: the notice then has the text itself.
+ * Saves an answer in working memory for the conversation: its text, its data, and its artifacts if they
+ * contain more than that. Returns undefined for an empty answer. An answer that does not fit is logged,
+ * and also returns undefined: the notice then contains the text itself.
  */
 export async function saveResult(
   { agent, id, session }: Invocation,
@@ -181,7 +181,7 @@ export function outcomeNotice(
   return `${head} The result (${text.length} chars) is in working memory. Call get_from_working_memory with key '${keys.result}' to read it before responding.${structured}${files}`;
 }
 
-/** Asks a model that may answer by itself. */
+/** The prompt for a model that may answer a question without the user. */
 export function autonomousPrompt(
   { agent, id, request }: Invocation,
   { round, text }: PeerQuestion,

@@ -12,7 +12,7 @@ import type { InvocationStore } from './invocation-store.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
 
 /**
- * How a call is waited for.
+ * Options for waiting on a call.
  * @example
  * const options: WaitOptions = { signal: AbortSignal.timeout(30_000), onProgress: console.log };
  */
@@ -48,23 +48,23 @@ type Watcher = (news: { readonly invocation?: Invocation; readonly progress?: st
 /** The interval for polling the store for changes by other processes, in milliseconds. */
 const pollIntervalMs = 1_000;
 const longestTimerMs = 2 ** 31 - 1;
-/** Status messages of one invocation: ids that are remembered, and texts that wait for a waiter. */
+/** Limits for the status messages of one invocation: remembered ids, and texts buffered for a waiter. */
 const MAX_SEEN = 10_000;
 const MAX_UNHEARD = 100;
 /** Delays before a cancellation is sent again, in milliseconds. After the last one, the next start retries it. */
 const cancelDelaysMs = [1_000, 5_000, 30_000, 120_000, 600_000];
 
 /**
- * The calls to peers of this process: sends and ends them in the store, sets their timers, and
+ * Manages the calls of this process to peers: sends them, stores their outcomes, sets their timers, and
  * notifies conversations and local waiters.
  */
 export class Calls {
   readonly #options: CallsOptions;
   readonly #timers = new Map<string, Timer>();
   readonly #watchers = new Map<string, Set<Watcher>>();
-  /** The status messages of open invocations: what was passed on, and what waits for a waiter. */
+  /** The status messages of open invocations: delivered ids, and texts buffered for a waiter. */
   readonly #progress = new Map<string, { seen: Set<string>; unheard: string[] }>();
-  /** A call has timed out, whose peer may still answer. */
+  /** Whether a call has timed out whose peer may still answer. */
   hasTimedOut = false;
 
   constructor(options: CallsOptions) {
@@ -75,7 +75,7 @@ export class Calls {
     return this.#options.store.find(id);
   }
 
-  /** As `InvocationStore.change`. */
+  /** Like `InvocationStore.change`; also updates timers, telemetry and waiters. */
   async change(
     id: string,
     change: (invocation: Invocation) => Invocation | undefined,
@@ -155,12 +155,12 @@ export class Calls {
     if (messageId !== undefined && progress.seen.size < MAX_SEEN) progress.seen.add(messageId);
     const isHeard = this.#watchers.has(id);
     if (isHeard) this.#watch(id, { progress: text });
-    // The waiter comes after the message is sent: the peer may be faster.
+    // The waiter starts after the message is sent: the peer may be faster.
     else if (mode === 'wait' && progress.unheard.length < MAX_UNHEARD) progress.unheard.push(text);
     await this.#options.conversations.progress?.(invocation, text);
   }
 
-  /** Ends an invocation, once; undefined when it has ended before. */
+  /** Ends an invocation, once; returns undefined if it had already ended. */
   async close(
     id: string,
     outcome: InvocationOutcome,
@@ -174,7 +174,7 @@ export class Calls {
             ...current,
             state: 'ended',
             outcome,
-            // A waiter in another process sets it when it has the outcome.
+            // A waiter in another process sets this flag when it has the outcome.
             isNotified: isQuiet || (current.mode === 'wait' && current.process === replica.id),
             // In the same write, so that a crash doesn't leave the peer's task running.
             ...(mustCancel && { mustCancel }),
@@ -284,7 +284,7 @@ export class Calls {
     );
   }
 
-  /** Not queued behind the events of the invocation: they may be what takes too long. */
+  /** Not queued behind the events of the invocation, because these may cause the delay. */
   #expire(id: string): void {
     const { scheduler, logger } = this.#options;
     const expire = async (): Promise<void> => {
@@ -300,7 +300,7 @@ export class Calls {
     });
   }
 
-  /** Whether another replica waits for the outcome; if it dies, its successor notifies. */
+  /** Whether another replica waits for the outcome; if it dies, the replica that takes over notifies. */
   async #isWaitedFor({ mode, process }: Invocation): Promise<boolean> {
     const { replica } = this.#options;
     if (mode !== 'wait' || process === undefined || process === replica.id) return false;

@@ -35,7 +35,7 @@ export const peerMetadata = 'legate.peers';
 export interface PeerNote {
   readonly kind: 'result' | 'question';
   readonly invocation: string;
-  /** Who answers or asks. */
+  /** The agent that answers or asks. */
   readonly agent: string;
 }
 

@@ -21,7 +21,7 @@ export interface HttpTransportOptions {
   readonly directory: Directory;
   /** Further options of the clients, such as how they poll. */
   readonly client?: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'> | undefined;
-  /** Reaches peers over gRPC instead, within the policy that holds for a peer. */
+  /** Reaches peers over gRPC instead, within the URL policy for the peer. */
   readonly grpc?: (policy: UrlPolicy, tls?: ClientTls) => ClientBinding;
   /** How much of an answer is kept. */
   readonly limits?: AnswerLimits | undefined;
@@ -41,7 +41,7 @@ export function httpTransport(options: HttpTransportOptions): PeerTransport {
   const telemetry = new InvokeTelemetry();
   /** The invocation that a request is sent for: all invocations of a peer share one client. */
   const current = new AsyncLocalStorage<Invocation>();
-  /** The peers' own ids, from when they are known here. */
+  /** The peers' own ids, once they are known here. */
   const remotes = new Map<string, RemoteIds>();
   /** Spans of tasks that are polled, with the number of polls. */
   const polls = new Map<string, { readonly span: Span; count: number }>();

@@ -24,7 +24,7 @@ const openEntry = z
 type Entry = z.infer<typeof openEntry> & { readonly id: string };
 
 /**
- * The invocations of one agent, in the store: an answer finds its question after any restart.
+ * The stored invocations of one agent, so that an answer finds its invocation after a restart.
  *
  * Invariant: an invocation has an entry in the index of its conversation exactly while it is not
  * done. Both are written in one transaction.
@@ -121,7 +121,7 @@ export class InvocationStore {
     return { value: invocation, expiresAt, also };
   }
 
-  /** A digest keeps keys short, whatever callers are called. */
+  /** A digest keeps keys short for callers with long names. */
   #openPrefix({ id, caller: { tenant, subject } }: InvocationSession): string {
     return `${this.#prefix}${digestOf(id, tenant, subject)}\n`;
   }

@@ -54,7 +54,7 @@ export type PeerQuestion = Readonly<z.infer<typeof question>>;
 
 /**
  * How an invocation ended: in a state of the task; `timed-out`, when the peer took too long;
- * `error`, when it or the way to it failed.
+ * `error`, when the peer or the transport failed.
  * @example const mayTryAgain = (end: InvocationEnd) => end === 'timed-out' || end === 'error';
  */
 export type InvocationEnd =
@@ -116,14 +116,14 @@ export const invocationSchema = z.object({
   id: z.string(),
   agent: z.string(),
   skill: z.string(),
-  /** The peer's card does not list the skill: its name is the caller's own. */
+  /** The peer's card does not list the skill: the caller chose the name. */
   isSkillUnlisted: z.boolean().exactOptional(),
   transportKind: z.custom<TransportKind>((value) => typeof value === 'string'),
   session,
   /** Whether the conversation is notified of the outcome, or a caller waits for it. */
   mode: z.enum(['notify', 'wait']),
   state: z.enum(['sending', 'working', 'asking', 'ended']),
-  /** The process that claimed it: others leave it alone while its lease is valid. */
+  /** The process that claimed it: others don't take it over while the lease of that process is valid. */
   process: z.string().exactOptional(),
   /** The peer's own ids. */
   remote: z
@@ -148,10 +148,10 @@ export const invocationSchema = z.object({
 });
 
 /**
- * One task that we gave to a peer.
+ * A task that we sent to a peer.
  *
- * - **sending**: a message is on its way: the first, or the answer to a question.
- * - **working**: the peer has it.
+ * - **sending**: a message is being sent: the first, or the answer to a question.
+ * - **working**: the peer has the message.
  * - **asking**: the peer waits for an answer, from a model or from the user.
  * - **ended**: it has an outcome; `isNotified` once the conversation has it, `mustCancel` until the
  *   peer has the cancellation.
@@ -177,7 +177,7 @@ export type PeerEvent = { readonly sender?: string } &
     | { readonly kind: 'known'; readonly taskId: string; readonly contextId: string }
     /** `id` is that of the status message: a transport may deliver one twice. */
     | { readonly kind: 'progress'; readonly text: string; readonly id?: string }
-    /** A turn of the peer is over. */
+    /** A turn of the peer has ended. */
     | { readonly kind: 'answer'; readonly response: SendMessageResponse }
     | { readonly kind: 'error'; readonly error: Error }
   );
@@ -201,7 +201,7 @@ export interface PeerTransport {
   readonly transportKind: TransportKind;
   /** Whether the peer deduplicates messages by id, so that one may be sent again. */
   readonly deduplicates: boolean;
-  /** Whether the agent's messages are authenticated: others are then dropped. */
+  /** Whether the agent authenticates its messages: unauthenticated ones are then dropped. */
   proves?(invocation: Invocation): boolean;
   /** Starts to pass events to the listener. */
   start(listener: PeerListener): Promise<void>;

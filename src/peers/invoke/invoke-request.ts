@@ -71,7 +71,7 @@ export function skillIdOf(peer: Peer, wanted: string | undefined): string {
   );
 }
 
-/** Whether the card of a peer has the skill; a message without one names none. */
+/** Whether the card of a peer lists the skill; also true for the empty skill of a message that names none. */
 export function isListed({ card }: Peer, skill: string): boolean {
   return skill === '' || card.skills.some(({ id }) => id === skill);
 }

@@ -10,12 +10,12 @@ import { counter, histogram } from '../../telemetry/index.ts';
 import type { Invocation, InvocationOutcome } from './invocation.ts';
 
 const library = 'legate.a2a';
-/** An answer within this time is a fast one, in milliseconds. */
+/** The longest duration of a fast answer, in milliseconds. */
 const fast = 5_000;
 
 /**
- * The spans of one invocation in this process; one that was taken over has no `invoke` span. They end when the peer
- * asks a person, who may take days and whose answer may arrive at another process: the answer has a new `invoke` span.
+ * The spans of one invocation in this process; after a takeover there is no `invoke` span. All spans end when
+ * the peer asks a person: the answer may take days and arrive at another process. It gets a new `invoke` span.
  */
 interface InvocationSpans {
   readonly invoke?: Span;
@@ -42,7 +42,7 @@ export class InvokeTelemetry {
     this.#open(invocation);
   }
 
-  /** A span of one way to a peer: `http_dispatch`, `streaming_dispatch`, `poll_loop`, `subscribe_loop`. */
+  /** A span of one exchange: `http_dispatch`, `streaming_dispatch`, `poll_loop`, `subscribe_loop`. */
   dispatch(name: string, invocation: Invocation, version?: string): Span {
     const attributes = {
       ...tags(invocation),

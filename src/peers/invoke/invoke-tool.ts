@@ -18,7 +18,7 @@ export interface InvokeToolOptions {
 
 const primitive = z.union([z.string(), z.number(), z.boolean()]);
 
-/** The tool by which a model gives tasks to other agents. */
+/** The tool with which a model sends tasks to other agents. */
 export function invokeTool(options: InvokeToolOptions): Tool {
   const { invoker, mode = 'dispatch' } = options;
   return tool({
@@ -49,7 +49,7 @@ export function invokeTool(options: InvokeToolOptions): Tool {
       };
       const session = sessionOf(context);
       if (mode === 'dispatch') return receipt(await invoker.invoke(request, session));
-      // The same when the turn runs again after a crash: the task is given once.
+      // The id is the same when the turn runs again after a crash: the task is sent once.
       const { callId, turn } = context;
       const id = callIdOf(context);
       const isRepeatable = turn.journal !== undefined;
@@ -60,7 +60,7 @@ export function invokeTool(options: InvokeToolOptions): Tool {
     // A peer's question goes to the user as the agent's own; the answer goes to the peer.
     resume: async ({ message, state }, context) => {
       const id = readPause(state);
-      // The same when the turn runs again after a crash: the answer is sent once.
+      // The id is the same when the turn runs again after a crash: the answer is sent once.
       const messageId = callIdOf(context);
       if ((await invoker.find(id))?.message.messageId === messageId) await invoker.rejoin(id);
       else await invoker.answer(id, message.parts, { messageId });
@@ -69,7 +69,7 @@ export function invokeTool(options: InvokeToolOptions): Tool {
     abandon: async (state) => {
       await invoker.cancel(readPause(state));
     },
-    // A task that is waited for is found by its id.
+    // With `wait`, a repeated call finds the task by its id.
     isIdempotent: mode === 'wait',
     // The invoker has its own timeout.
     timeoutMs: 0,

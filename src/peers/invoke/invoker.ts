@@ -62,7 +62,7 @@ export interface InvokerOptions extends LoopLimits {
   readonly resultTtlMs?: number;
   /** The lease of this process: other replicas take over its calls when it expires. @default a new one */
   readonly replica?: Replica;
-  /** The most tasks in flight per conversation. @default 16 */
+  /** The maximum number of tasks in flight per conversation. @default 16 */
   readonly maxInFlight?: number;
   readonly scheduler?: Scheduler;
   readonly logger?: Logger;
@@ -91,7 +91,7 @@ export class Invoker {
   /** Serializes the events of each invocation. */
   readonly #queue = new KeyedQueue();
   readonly #questions: Questions;
-  /** Invocations that this replica has and could not continue. */
+  /** Invocations that this replica has claimed and could not continue. */
   readonly #notContinued = new Set<string>();
   readonly #closing = new AbortController();
   #leave: (() => Promise<void>) | undefined;
@@ -267,8 +267,9 @@ export class Invoker {
   }
 
   /**
-   * Sends a task for a caller that waits for its outcome, which is also that of a task that could not be
-   * sent. A turn that runs again finds the task of its former run, which continues in this process.
+   * Sends a task for a caller that waits for its outcome. Also resolves if the task could not be sent: it
+   * then has the outcome `error`. A turn that runs again finds the task of its former run, which continues
+   * in this process.
    */
   async invokeOnce(
     request: InvokeRequest,
@@ -291,7 +292,7 @@ export class Invoker {
     await this.#continue(id, known.process);
   }
 
-  /** Stores what the turn that made a call has to know when it runs again. */
+  /** Stores the data that the turn of a call needs when it runs again. */
   async keepOrigin(id: string, origin: InvocationOrigin): Promise<void> {
     await this.#calls.change(id, (current) => ({ ...current, origin }));
   }
@@ -336,8 +337,8 @@ export class Invoker {
 
   /**
    * Handles an event of a transport; the events of one invocation are handled in order. While the store
-   * is unavailable the event waits: transports that follow a task get each event once. Of an outage that
-   * lasts longer, the call is continued from the peer's task.
+   * is unavailable the event waits: transports that follow a task get each event once. After a longer
+   * outage, the takeover continues the call from the peer's task.
    */
   #accept(id: string, event: PeerEvent): Promise<boolean> {
     const retried = <T>(work: () => Promise<T>): Promise<T> =>
@@ -346,7 +347,7 @@ export class Invoker {
       try {
         const invocation = await retried(() => this.find(id));
         if (invocation === undefined || !this.#isFrom(event, invocation)) return false;
-        // Not repeated: the conversation may have heard it.
+        // Not retried: the conversation may have got it already.
         if (event.kind === 'progress') await this.#calls.progress(invocation, event);
         else await retried(() => this.#apply(invocation, event));
         return true;
@@ -395,7 +396,7 @@ export class Invoker {
     else if (isTerminal(state)) await this.#calls.finish(invocation, content);
   }
 
-  /** Takes over the invocations of dead replicas; what fails is retried with the next call. */
+  /** Takes over the invocations of dead replicas; the next takeover retries failures. */
   async #takeOver(): Promise<void> {
     const unfinished = await this.#store.unfinished();
     const holders = new Set(unfinished.flatMap(({ process }) => process ?? []));
@@ -413,14 +414,14 @@ export class Invoker {
 
   /**
    * Claims an invocation and continues it; one of several replicas succeeds. The waiter died with its
-   * process, so the conversation is notified instead; a question that was already asked is answered
-   * where it was asked. A call of a turn stays one that is waited for: the turn runs again and finds it,
-   * or has failed.
+   * process, so the mode changes to `notify`. Two kinds keep their mode: an invocation with an open
+   * question, which is answered where it was asked, and a call of a turn, since the turn runs again and
+   * finds the call, or has failed.
    */
   async #continue(id: string, process: string | undefined): Promise<void> {
     const claimed = await this.#calls.change(id, (current) => {
       if (current.process !== process || isDone(current)) return undefined;
-      // Of a call of this process, the waiter is alive.
+      // The waiter for a call of this process is alive.
       const isOurs = process === this.#replica.id;
       const isKept = isOurs || current.state === 'asking' || current.origin !== undefined;
       return { ...current, process: this.#replica.id, mode: isKept ? current.mode : 'notify' };

@@ -26,7 +26,7 @@ interface Known {
 
 /**
  * One client for each peer, so that calls share its connection. A peer whose card, origin or
- * credential has changed gets another one; the former is closed once its calls are over.
+ * credential has changed gets a new client; the former one is closed once its calls have ended.
  */
 export class PeerClients {
   readonly #options: PeerClientsOptions;

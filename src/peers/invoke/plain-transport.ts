@@ -46,10 +46,10 @@ interface Address {
   readonly fetching: typeof fetch;
 }
 
-/** The message of an error is a text. */
+/** An error: its `message` is a string, that of a result is an object. */
 const plainError = z.looseObject({ code: z.string(), message: z.string() });
 
-/** In the order of their numbers in such agents. */
+/** Indexed by the numbers that such agents use. */
 const states: readonly TaskState[] = [
   'TASK_STATE_SUBMITTED',
   'TASK_STATE_WORKING',
@@ -61,8 +61,8 @@ const states: readonly TaskState[] = [
 const largestAnswer = 16 * 1024 * 1024;
 
 /**
- * Agents that take one request at `/tasks/send` and answer it in the response: no streams, no tasks
- * to come back to. Their questions are answered by a further request of the same context.
+ * A transport to agents that accept one request at `/tasks/send` and answer in the response: no streams,
+ * no stored tasks. The answer to a question is a further request in the same context.
  */
 export function plainTransport(directory: Directory): PeerTransport {
   return new RemoteTransport({
@@ -181,7 +181,7 @@ function responseOf({ id, agent }: Invocation, json: unknown): SendMessageRespon
 function fromPlainPart({ text, data, mimeType }: z.infer<typeof plainPart>): Part {
   if (data === undefined || data === null) return { text: text ?? '' };
   const mediaType = mimeType ?? 'application/json';
-  // Data travels as JSON within JSON.
+  // Data is sent as a JSON text within the JSON.
   const value = typeof data === 'string' ? tryJson(data) : data;
   return { data: value, mediaType };
 }

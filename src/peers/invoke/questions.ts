@@ -29,8 +29,8 @@ export interface QuestionsOptions extends Required<LoopLimits> {
 }
 
 /**
- * Has the questions of peers answered: by a model, where the peer is trusted to act and the skill is
- * approved, otherwise by the user. The same for every transport, with the same limits.
+ * Passes the questions of peers to a model, if the peer is trusted to act and the skill is approved,
+ * otherwise to the user. The limits are the same for every transport.
  */
 export class Questions {
   readonly #options: QuestionsOptions;
@@ -39,7 +39,7 @@ export class Questions {
     this.#options = options;
   }
 
-  /** A peer asks. A conversation that continues for too long is ended. */
+  /** Handles a question of a peer. Ends a conversation that exceeds the maximum number of rounds. */
   async take(invocation: Invocation, content: AnswerContent): Promise<void> {
     const { calls, scheduler, maxInputRequiredRounds, askTimeoutMs } = this.#options;
     // A broker may deliver it twice.
@@ -64,14 +64,14 @@ export class Questions {
             state: 'asking',
             question,
             rounds: question.round,
-            // A model has the time that the peer had; the user has a time of its own.
+            // A model has the same timeout as the peer; the user has another one.
             deadline: now + (mayAnswer ? current.timeoutMs : askTimeoutMs),
           },
     );
     if (asked?.isChanged === true) await this.ask(asked.invocation);
   }
 
-  /** Has the open question of an invocation answered. */
+  /** Passes the open question of an invocation to its answerer. */
   async ask(invocation: Invocation): Promise<void> {
     const { conversations, telemetry } = this.#options;
     const { question, mode } = invocation;
@@ -129,7 +129,7 @@ export class Questions {
       telemetry.answered(sent);
       return sent;
     } catch (error) {
-      // The answer may have been sent: the next process finds out.
+      // The answer may have been sent: the process that takes over checks this.
       closing.throwIfAborted();
       telemetry.paused(asking);
       // The question stays open for as long as before: the user can answer again.
@@ -167,7 +167,7 @@ export class Questions {
     }
   }
 
-  /** The model gave no answer: the user is asked. */
+  /** Asks the user, because the model gave no answer. */
   async #askUserInstead(id: string): Promise<void> {
     const { calls, scheduler, askTimeoutMs } = this.#options;
     const deadline = scheduler.now() + askTimeoutMs;
@@ -189,7 +189,7 @@ export class Questions {
 export interface LoopLimits {
   /** How often a peer may ask. @default 20 */
   readonly maxInputRequiredRounds?: number;
-  /** How often the same question may get the same answer, one after the other. @default 3 */
+  /** How often in a row the same question may get the same answer. @default 3 */
   readonly repetitionThreshold?: number;
 }
 

@@ -11,7 +11,7 @@ import type { TransportKind } from '../directory/transport-kind.ts';
 import { textOfParts } from './answers.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
-/** The task was cancelled. A process that shuts down leaves it to the next one. */
+/** The abort reason of a cancelled task. A process that shuts down leaves its tasks to the next one. */
 class Cancelled extends Error {}
 
 interface Running {
@@ -38,7 +38,7 @@ export interface RemoteTransportOptions {
 
 /**
  * A transport for tasks that this process follows itself, with one `RemoteTask` per invocation. A
- * message that the peer may have got is never sent twice.
+ * message that the peer may have received is never sent twice.
  */
 export class RemoteTransport implements PeerTransport {
   readonly transportKind: TransportKind;
@@ -60,8 +60,8 @@ export class RemoteTransport implements PeerTransport {
   }
 
   /**
-   * Resolves with the first event; the caller gets earlier failures. A peer without tasks sends
-   * nothing before its answer, and is not waited for.
+   * Resolves with the first event; rejects with earlier failures. Resolves at once for a peer without
+   * tasks, which sends nothing before its answer.
    */
   async send(invocation: Invocation): Promise<void> {
     const point =
@@ -81,7 +81,7 @@ export class RemoteTransport implements PeerTransport {
     return undefined;
   }
 
-  /** Continues what another process sent or was sending. */
+  /** Continues a task whose message another process sent or was sending. */
   async resume(invocation: Invocation): Promise<void> {
     const transport = await this.#options.open(invocation);
     const isSending = invocation.state === 'sending' || invocation.remote?.taskId === undefined;
@@ -152,7 +152,7 @@ export class RemoteTransport implements PeerTransport {
         }
       } finally {
         this.#release(id, running);
-        // Where the listener failed, stream and timers end, and the peer's task continues.
+        // If the listener failed, stream and timers end, and the peer's task continues.
         running.controller.abort();
         await events.return(undefined);
       }
@@ -161,7 +161,7 @@ export class RemoteTransport implements PeerTransport {
     });
   }
 
-  /** The next event; undefined where there is none because of a failure, which is passed on. */
+  /** The next event; undefined after a failure, which the listener gets. */
   async #next(
     id: string,
     { controller }: Running,
@@ -186,7 +186,7 @@ export class RemoteTransport implements PeerTransport {
     } else if (event.kind === 'progress') {
       const text = textOfParts(event.parts);
       if (text === '') return;
-      // What the agent says on its way may get lost, its answer may not.
+      // Progress can get lost; the answer must not.
       await this.#listener?.(id, { kind: 'progress', text }).catch((error: unknown) => {
         this.#logger.warn({ invocation: id, error }, 'peers.progress.failed');
       });

@@ -19,7 +19,7 @@ export interface MemoryEntry {
   readonly value: string;
   readonly category?: string;
   readonly tags: readonly string[];
-  /** Who wrote it last. */
+  /** The last writer. */
   readonly writer?: string;
   /** Milliseconds since 1970. */
   readonly savedAt: number;
@@ -32,20 +32,20 @@ export interface MemoryEntry {
  * const options: SaveOptions = { ttlMs: 8 * 60 * 60_000, tags: ['draft'], writer: 'desk' };
  */
 export interface SaveOptions {
-  /** Milliseconds until it is forgotten. @default 1 hour */
+  /** Milliseconds until it expires. @default 1 hour */
   readonly ttlMs?: number;
   /** A path, matched by prefix: `a2a-outcome`, `project/plans`. */
   readonly category?: string;
   readonly tags?: readonly string[];
   readonly writer?: string;
   /**
-   * A path of the same namespace: while the namespace is full, the oldest entries below it make room.
+   * A path of the same namespace: when the namespace is full, the oldest entries below it are deleted.
    * @default none; the entry is refused
    */
   readonly evicts?: string;
 }
 
-/** What of an entry is changed. */
+/** A change to an entry. */
 interface EditOptions {
   /** Text that occurs in the entry exactly once, unless `all`. */
   readonly find: string;
@@ -56,7 +56,7 @@ interface EditOptions {
 }
 
 /**
- * Which entries are looked for.
+ * The filter and the ranking of a search.
  * @example
  * const answers: MemoryQuery = { category: 'a2a-result', tags: ['bob'], prefix: 'session/c1' };
  */
@@ -78,15 +78,15 @@ export interface WorkingMemoryOptions {
   /** The owner (`ownerKey`): memories of different owners are isolated. */
   readonly owner: string;
   readonly clock?: { now(): number };
-  /** Entries of one namespace; more are refused. @default 500 */
+  /** The maximum number of entries of one namespace; more are refused. @default 500 */
   readonly maxEntries?: number;
-  /** Characters of one value. @default 4 Mi */
+  /** The maximum number of characters of one value. @default 4 Mi */
   readonly maxValueLength?: number;
 }
 
 const hour = 60 * 60 * 1000;
 const maxTtlMs = 30 * 24 * hour;
-/** As many processes may add to one namespace at the same time. */
+/** This number of processes can add to one namespace at the same time. */
 const savingAttempts = 100;
 
 const stored = z.object({
@@ -159,7 +159,7 @@ export class WorkingMemory {
     return found && this.#entry(found);
   }
 
-  /** Replaces text within an entry, which keeps its tags and lives as long again. */
+  /** Replaces text within an entry, which keeps its tags; its time to live starts again. */
   async edit(key: string, options: EditOptions): Promise<MemoryEntry> {
     const whole = wholeKey(key, 'shared');
     const { find, replace, all = false } = options;
@@ -182,7 +182,7 @@ export class WorkingMemory {
     return toEntry(whole, edited, now, now + edited.ttlMs);
   }
 
-  /** False when there was none. */
+  /** Returns false if there was no entry. */
   async delete(key: string): Promise<boolean> {
     const whole = wholeKey(key, 'shared');
     const found = await this.#entries.get(this.#prefix + whole);
@@ -226,7 +226,7 @@ export class WorkingMemory {
     return toEntry(key.slice(this.#prefix.length), value, updatedAt, expiresAt);
   }
 
-  /** Room for a new entry: a write that does not hold when another process took it meanwhile. */
+  /** Checks that a new entry fits. The returned write conflicts if another process adds an entry meanwhile. */
   async #pass(key: string, expiresAt: number, evicts: string | undefined): Promise<RecordWrite> {
     const gateKey = this.#prefix + namespaceOf(key);
     const gate = await this.#gates.get(gateKey);

@@ -27,7 +27,7 @@ import { peerResult } from '../turn/peer-result.ts';
 import { Proposals, taskOver } from '../trust/proposals.ts';
 import { TrustLedger } from '../trust/trust-ledger.ts';
 
-/** What a link gets to join a network. */
+/** The context in which a link joins a network. */
 interface LinkContext {
   /** Our own name to peers. */
   readonly name: string;
@@ -80,7 +80,7 @@ export interface PeerNetworkOptions
   /** Our own name to peers, also on the bus. */
   readonly name: string;
   readonly store: Store;
-  /** Finds services by their meaning, too: an embedding model, as `Memory` takes it. @default none: by words alone */
+  /** An embedding model, as for `Memory`, to find services by meaning as well. @default none: by words alone */
   readonly embeddingModel?: EmbeddingModelSource;
   /** Further transports, preferred in this order. @default none: HTTP and gRPC only */
   readonly links?: readonly PeerLink[];
@@ -96,8 +96,8 @@ export interface PeerNetworkOptions
   readonly limits?: HttpTransportOptions['limits'];
   readonly conversations?: Conversations;
   /**
-   * What the models of agents with these peers (`withPeers`) get: tools that return the answer of a
-   * peer, tools that return a receipt and let the answer come as a message of its own, or none.
+   * The tools for models of agents with these peers (`withPeers`): tools that return the answer of a peer,
+   * tools that return a receipt and deliver the answer as a separate message, or none.
    * @default 'wait'
    */
   readonly turnTools?: 'wait' | 'dispatch' | 'none';
@@ -138,7 +138,7 @@ const optionNames: OptionNames<PeerNetworkOptions> = {
 };
 
 /**
- * Directory, trust, memory and calls of an agent among others.
+ * The directory, trust, memory and calls of an agent in a network.
  * @example
  * async function translate({ trust, invoker }: PeerNetwork, session: InvocationSession) {
  *   await trust.grant(peerSubject('bob'), { level: 'act', skills: ['latin'], by: 'ada' });
@@ -148,7 +148,7 @@ const optionNames: OptionNames<PeerNetworkOptions> = {
 export interface PeerNetwork extends AsyncDisposable {
   readonly directory: Directory;
   readonly invoker: Invoker;
-  /** Gives a peer a task and waits until it has ended or asks; another call with the same `id` joins the first. */
+  /** Sends a task to a peer and waits until it has ended or asks; a call with the same `id` joins the first. */
   call(
     request: PeerRequest,
     session: InvocationSession,
@@ -167,13 +167,13 @@ export interface PeerNetwork extends AsyncDisposable {
   }) => readonly Tool[];
   /** The tools for models of agents with these peers (`withPeers`). */
   readonly turnTools: readonly Tool[];
-  /** Resolves when answers of peers are taken; rejects if that failed. */
+  /** Resolves when the network handles answers of peers; rejects if its start failed. */
   readonly started: Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * A network that takes no answers yet.
+ * A network that does not handle answers yet.
  * @example
  * const network: OpenedPeers = await openPeers({ name: 'desk', store });
  * await using host = await hostOnBus(withPeers(desk, network), { bus, store });
@@ -181,7 +181,7 @@ export interface PeerNetwork extends AsyncDisposable {
  */
 export interface OpenedPeers extends PeerNetwork {
   /**
-   * Starts discovery and takes the answers of peers, also those that waited. Call it when the
+   * Starts discovery and handles the answers of peers, including those that waited. Call it when the
    * conversations that the answers belong to can be reached.
    */
   start(): Promise<void>;
@@ -201,8 +201,8 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
 }
 
 /**
- * As `joinPeers`, but takes no answers before `start`: for programs whose conversations run in an
- * engine, which must start first. Calls made earlier wait for it.
+ * Like `joinPeers`, but handles no answers before `start`: for programs whose conversations run in an
+ * engine, which must start first. Earlier calls wait for `start`.
  * @example
  * await using network = await openPeers({ name: 'desk', store, conversations });
  * await using host = await hostOnBus(withPeers(desk, network), { bus, store });

@@ -39,7 +39,7 @@ export interface ProposalsOptions {
   readonly isOver?: (taskId: string) => Promise<boolean>;
 }
 
-/** How often to look for a decision that another process took, in milliseconds. */
+/** The interval for polling the decisions of other processes, in milliseconds. */
 const pollIntervalMs = 1_000;
 /** A decision outlives its proposal, for later turns of the same task. */
 const decisionMs = 7 * 24 * 60 * 60 * 1000;

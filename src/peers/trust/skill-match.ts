@@ -9,16 +9,16 @@ import { foldName } from '../directory/fold-name.ts';
  */
 export type SkillAliases = Readonly<Record<string, readonly string[]>>;
 
-/** How sure a match must be. */
+/** How a name is matched. */
 export interface SkillMatchOptions {
   readonly aliases?: SkillAliases;
   /** Also matches the descriptions of skills. @default true */
   readonly searches?: boolean;
 }
 
-/** Largest score of the second best, relative to the best. */
+/** The maximum score of the second best match, relative to the best. */
 const margin = 0.3;
-/** Smallest fit of the best match. */
+/** The minimum fit of the best match. */
 const minFit = 0.5;
 
 /**

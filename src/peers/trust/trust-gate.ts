@@ -25,7 +25,7 @@ import { isAtLeast, isProved, type TrustLevel } from './trust-subject.ts';
  * };
  */
 export interface InboundNote {
-  /** `request`: it was noted and not carried out. `fact`: it was kept. `proposal`: decide on it. */
+  /** `request`: recorded, not carried out. `fact`: stored as a fact. `proposal`: needs a decision. */
   readonly kind: 'request' | 'fact' | 'proposal';
   readonly caller: Caller;
   readonly skill: string | undefined;
@@ -115,7 +115,7 @@ async function* act(
   if (outcome.end === undefined) await keepOutcome(turn, skill, outcome, options);
 }
 
-/** Asks the user, and continues when the user approves. An approval holds for the whole task. */
+/** Asks the user, and continues when the user approves. An approval applies to the whole task. */
 async function* propose(
   agent: Agent,
   turn: Turn,
@@ -219,7 +219,7 @@ function refusal(
   return rejected([data({ state: 'rejected', ...why }), text(explanation)], { metadata });
 }
 
-/** Tags are bounded where memory is. */
+/** Cuts tags to the limit of working memory. */
 function tagsOf(callerName: string, skill: string | undefined): readonly string[] {
   return [callerName, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200));
 }
@@ -247,7 +247,7 @@ async function keepOutcome(
       ttlMs: outcomeMs,
     });
   } catch (error) {
-    // The caller's task is done, and stays so.
+    // Not rethrown: the caller's task has completed.
     turn.logger.warn({ key, error }, 'peers.outcome.save_failed');
   }
 }

@@ -48,9 +48,9 @@ export interface TrustLedgerOptions {
  */
 export interface Grant {
   readonly level?: TrustLevel;
-  /** Skills to approve beside those that are. */
+  /** Skills to approve in addition to the approved ones. */
   readonly skills?: readonly string[];
-  /** Who grants, for the audit log. */
+  /** The author of the grant, for the audit log. */
   readonly by: string;
 }
 
@@ -89,7 +89,7 @@ export class TrustLedger {
     return isProved(subject) && isAtLeast(entry.level, 'act') && isApproved(entry, skillId);
   }
 
-  /** The level that holds for a subject. */
+  /** The effective level of a subject. */
   async level(subject: TrustSubject): Promise<TrustLevel> {
     return isProved(subject) ? (await this.find(subject)).level : 'observe';
   }
@@ -131,7 +131,7 @@ export class TrustLedger {
     );
   }
 
-  /** Takes back the approval of skills; without naming any, everything. */
+  /** Revokes the approval of skills; without `skills`, all approvals and the level. */
   async revoke(
     subject: TrustSubject,
     { skills, by }: { readonly skills?: readonly string[]; readonly by: string },
@@ -197,7 +197,7 @@ function keyOf({ method, tenant, subject }: TrustSubject): string {
 const auditLine = z.object({
   /** ISO 8601. */
   at: z.string(),
-  /** Who made the change: the user's name, `cli`, `inspector`. */
+  /** The author of the change: the user's name, `cli`, `inspector`. */
   by: z.string(),
   /** `trust.granted`, `trust.revoked`, `proposal.approved`, ... */
   event: z.string(),

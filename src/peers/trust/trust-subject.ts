@@ -3,11 +3,11 @@ import { LegateError } from '../../protocol/index.ts';
 import { foldName } from '../directory/fold-name.ts';
 
 /**
- * What a caller may do, from less to more; each includes what is before it.
+ * What a caller may do, in ascending order; each level includes the lower ones.
  *
  * - **observe**: its requests are summarised and noted for the user; nothing is done.
  * - **learn**: its messages may be stored as facts.
- * - **propose**: what it asks is put to the user, and done when the user approves.
+ * - **propose**: its requests are proposed to the user, and carried out when the user approves.
  * - **act**: skills that are approved for it are carried out at once.
  * @example trustLevels.indexOf(level) >= trustLevels.indexOf('propose');
  */

@@ -18,7 +18,7 @@ export interface TurnPeerCallsOptions {
   readonly turn: Turn;
   readonly invoker: Invoker;
   readonly tools: readonly Tool[];
-  /** Resolves when the invoker takes answers. */
+  /** Resolves when the invoker has started. */
   readonly started: Promise<void>;
   readonly emit: (progress: Working) => Promise<void>;
   /** Called before each call. */
@@ -43,7 +43,7 @@ interface Replay {
 export class TurnPeerCalls implements TurnPeers {
   readonly #options: TurnPeerCallsOptions;
   readonly #scope: string;
-  /** The turn as the agent of this scope was given it. */
+  /** The turn as the agent of this scope got it. */
   readonly #given: GivenTurn;
   #replay: Promise<Replay> | undefined;
   #count = 0;
@@ -72,7 +72,7 @@ export class TurnPeerCalls implements TurnPeers {
     const id = this.#idOf(run, number);
     const known = await invoker.find(id);
     if (known?.state === 'asking' && asking?.id === id) {
-      // The rest of the turn finds the calls of this run, whatever the outcome of the one that asked.
+      // The rest of the turn finds the calls of this run, for any outcome of the call that asked.
       await turn.journal?.write(this.#journalKey, id);
       await invoker.answer(id, this.#given.message.parts);
     } else {
@@ -147,7 +147,7 @@ export class TurnPeerCalls implements TurnPeers {
       .toSorted((left, right) => (left.origin?.number ?? 0) - (right.origin?.number ?? 0))[0];
   }
 
-  /** Short, whatever ids callers choose. */
+  /** A digest stays short if callers choose long ids. */
   #idOf(run: string, number: number): string {
     const { taskId } = this.#options.turn;
     return digestId(taskId, this.#scope, run, number);

@@ -35,7 +35,7 @@ export function withPeers(agent: Agent, network: PeerNetwork): Agent {
 async function* take(agent: Agent, turn: Turn, network: PeerNetwork): AsyncGenerator<TurnEvent> {
   const { invoker, started } = network;
   const channel = new EventChannel<ProgressEvent>();
-  // A continuation may find calls that asked.
+  // A continuation may find calls with open questions.
   let hasCalls = turn.isContinuation;
   const peers = new TurnPeerCalls({
     turn,
@@ -74,7 +74,7 @@ async function cancelCalls(
     const open = await invoker.list({ id: contextId, caller });
     for (const { id, origin } of open) if (origin?.taskId === taskId) await invoker.cancel(id);
   } catch (error) {
-    // They end with their time limits.
+    // The calls end at their deadlines.
     logger.warn({ error }, 'peers.cancel.failed');
   }
 }
