@@ -4,7 +4,7 @@
  * | type | body |
  * |---|---|
  * | `task` | `SendMessageRequest` |
- * | `cancel` | `CancelTaskRequest`; its id is the agent's task id, or the correlation id while that is unknown |
+ * | `cancel` | `CancelTaskRequest`; its id is the agent's, or the correlation id while that is unknown |
  * | `update` | `StreamResponse` |
  * | `result` | `SendMessageResponse` |
  * | `error` | `{ error }` with a JSON-RPC error object |

@@ -123,7 +123,7 @@ function listenForAgents(
 
 const hour = 60 * 60 * 1000;
 
-/** A queue whose replies wait for the next process on the same store; with a store in memory there is none. */
+/** A queue whose replies wait for the next process on the same store; a store in memory has no next one. */
 async function lastingReplies(
   name: string,
   store: Store,

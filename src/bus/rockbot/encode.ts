@@ -163,7 +163,7 @@ function taskOf(response: SendMessageResponse): Task | undefined {
   return 'task' in response ? response.task : undefined;
 }
 
-/** RockBot reads only the message of a result, not its artifacts. Questions omit them: the result has them. */
+/** RockBot reads the message of a result, not its artifacts. Questions omit them: the result has them. */
 function answerOf(response: SendMessageResponse): Pick<Message, 'parts' | 'metadata'> | undefined {
   if ('message' in response) return response.message;
   const { task } = response;

@@ -127,7 +127,7 @@ export interface Queue {
   readonly maxMessages?: number;
   /** How long a message waits before it becomes a dead letter, in milliseconds. @default forever */
   readonly messageTtlMs?: number;
-  /** Deletes the queue with its messages after this time without a consumer, in milliseconds. @default never */
+  /** Milliseconds without a consumer until the queue is deleted with its messages. @default never */
   readonly expiresAfterMs?: number;
   /** The delay before each retry, in milliseconds: one entry per retry. @default [1_000, 5_000, 30_000] */
   readonly retryDelaysMs?: readonly number[];
