@@ -3,7 +3,7 @@ import type { AgentCard } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import { foldName } from './fold-name.ts';
 
-/** Cards are validated when they arrive. Only the shape of stored cards is checked; they may lack interfaces. */
+/** Cards are validated when they arrive; stored ones are only checked for their shape. */
 const card = z.custom<AgentCard>(
   (value) => typeof value === 'object' && value !== null && 'skills' in value && 'name' in value,
   'must be an agent card',

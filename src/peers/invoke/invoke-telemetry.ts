@@ -14,8 +14,9 @@ const library = 'legate.a2a';
 const fast = 5_000;
 
 /**
- * The spans of one invocation in this process; after a takeover there is no `invoke` span. All spans end when
- * the peer asks a person: the answer may take days and arrive at another process. It gets a new `invoke` span.
+ * The spans of one invocation in this process; after a takeover there is no `invoke` span. All spans end
+ * when the peer asks a person: the answer may take days and arrive at another process. It starts a new
+ * `invoke` span.
  */
 interface InvocationSpans {
   readonly invoke?: Span;

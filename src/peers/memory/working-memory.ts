@@ -226,7 +226,7 @@ export class WorkingMemory {
     return toEntry(key.slice(this.#prefix.length), value, updatedAt, expiresAt);
   }
 
-  /** Checks that a new entry fits. The returned write conflicts if another process adds an entry meanwhile. */
+  /** Checks that a new entry fits. The returned write conflicts if another process adds one meanwhile. */
   async #pass(key: string, expiresAt: number, evicts: string | undefined): Promise<RecordWrite> {
     const gateKey = this.#prefix + namespaceOf(key);
     const gate = await this.#gates.get(gateKey);

@@ -80,7 +80,7 @@ export interface PeerNetworkOptions
   /** Our own name to peers, also on the bus. */
   readonly name: string;
   readonly store: Store;
-  /** An embedding model, as for `Memory`, to find services by meaning as well. @default none: by words alone */
+  /** An embedding model, as for `Memory`, to find services by meaning as well. @default none: words only */
   readonly embeddingModel?: EmbeddingModelSource;
   /** Further transports, preferred in this order. @default none: HTTP and gRPC only */
   readonly links?: readonly PeerLink[];
@@ -148,7 +148,7 @@ const optionNames: OptionNames<PeerNetworkOptions> = {
 export interface PeerNetwork extends AsyncDisposable {
   readonly directory: Directory;
   readonly invoker: Invoker;
-  /** Sends a task to a peer and waits until it has ended or asks; a call with the same `id` joins the first. */
+  /** Sends a task to a peer and waits until it has ended or asks. A call with the same `id` joins it. */
   call(
     request: PeerRequest,
     session: InvocationSession,
