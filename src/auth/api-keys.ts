@@ -26,7 +26,7 @@ import { RecordSpace, type RecordStore, type SpaceRecord } from '../store/index.
 import { type Logger, loggerOption, silentLogger } from '../telemetry/index.ts';
 
 /**
- * Which keys hold, and where they travel.
+ * Which API keys the verifier accepts, and where requests carry them.
  * @example
  * const options: ApiKeyVerifierOptions = {
  *   keys: [{ key: process.env.PARTNER_KEY ?? '', subject: 'partner', scopes: ['orders:read'] }],
@@ -41,15 +41,15 @@ export interface ApiKeyVerifierOptions {
    * it changes.
    */
   readonly file?: string;
-  /** Keys made and revoked while the server runs. */
+  /** Keys that are created and revoked while the server runs. */
   readonly stored?: ApiKeys;
   /** Logs reloads of the key file, and failures to reload it. */
   readonly logger?: Logger;
   /** @default 'X-Api-Key' */
   readonly header?: string;
-  /** A query parameter that may hold the key instead. Addresses end up in logs: prefer the header. */
+  /** A query parameter that can carry the key instead. URLs end up in logs: prefer the header. */
   readonly queryParameter?: string;
-  /** In the card. @default 'apiKey' */
+  /** Name of the security scheme in the card. @default 'apiKey' */
   readonly schemeName?: string;
 }
 
@@ -128,7 +128,7 @@ function callersByDigest(keys: readonly KeyOfIdentity[]): ReadonlyMap<string, Ca
 const keyFile = z
   .array(
     z.strictObject({
-      // Others would never match: no client can send them in a header.
+      // Clients can't send other characters in a header, so such a key would never match.
       key: z.string().regex(/^[\x21-\x7e]{1,512}$/),
       subject: z.string(),
       tenant: z.string().exactOptional(),
@@ -139,7 +139,7 @@ const keyFile = z
   .min(1)
   .max(10_000);
 
-/** Reports the place of a mistake, and never the content of the file. */
+/** Errors contain the position of the problem, never the content of the file. */
 function readKeyFile(path: string): readonly KeyOfIdentity[] {
   const invalid = (why: string): LegateError =>
     invalidConfiguration(`the API key file ${path} ${why}`);
@@ -163,15 +163,15 @@ function readKeyFile(path: string): readonly KeyOfIdentity[] {
 }
 
 /**
- * Where keys are kept.
+ * Options of `ApiKeys`.
  * @example
  * const options: ApiKeysOptions = { records: store.records, cacheTime: 0 }; // a revoked key ends at once
  */
 export interface ApiKeysOptions {
   readonly records: RecordStore;
   /**
-   * Milliseconds that an answer of the store is used again: how long a key that was revoked by
-   * another process may still work here. @default 5_000
+   * Milliseconds for which lookups are cached. A key that another process revoked can still work in this
+   * process for that long. @default 5_000
    */
   readonly cacheTime?: number;
   /** Logs created and revoked keys, never the keys themselves. */
@@ -185,13 +185,16 @@ const keysNames: OptionNames<ApiKeysOptions> = {
 };
 
 /**
- * What is known of a key; never the key itself.
+ * The stored data of a key; never the key itself.
  * @example
  * const isStale = ({ createdAt }: ApiKeyRecord) => Date.now() - createdAt > 90 * 86_400_000;
  * for (const { id } of (await keys.list()).filter(isStale)) await keys.revoke(id);
  */
 export interface ApiKeyRecord extends Identity {
-  /** The beginning of the key's digest: names the key and does not help to guess it. */
+  /**
+   * The first 16 hexadecimal digits of the key's digest. They identify the key and don't help to guess
+   * it.
+   */
   readonly id: string;
   readonly tenant: string;
   /** Milliseconds since 1970. */
@@ -218,12 +221,12 @@ type StoredKey = z.infer<typeof storedKey>;
  * @example const { key } = await new ApiKeys({ records: store.records }).create({ subject: 'bob' })
  */
 export class ApiKeys {
-  /** By digest. */
+  /** Keyed by digest. */
   readonly #keys: RecordSpace<StoredKey>;
   readonly #clock: { now(): number };
   readonly #cacheTime: number;
   readonly #logger: Logger;
-  /** By digest, oldest first; unknown keys too, so that guessing does not reach the store twice. */
+  /** Keyed by digest. Unknown keys are cached too, so that repeated guesses don't reach the store. */
   readonly #cache = new LruMap<{ readonly until: number; readonly found?: ApiKeyRecord }>(
     maxCached,
   );
@@ -237,7 +240,7 @@ export class ApiKeys {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** Makes a key of 256 random bits. */
+  /** Creates a key of 256 random bits. */
   create(
     identity: Identity,
     options: { readonly expiresAt?: number } = {},
@@ -245,7 +248,7 @@ export class ApiKeys {
     return this.add(`lgk_${randomBytes(32).toString('base64url')}`, identity, options);
   }
 
-  /** Takes a key that was made elsewhere. It must be hard to guess: its digest is not salted. */
+  /** Adds a key that another system generated. It must be hard to guess: its digest is not salted. */
   async add(
     key: string,
     identity: Identity,
@@ -293,7 +296,10 @@ export class ApiKeys {
     return unexpired(found, now);
   }
 
-  /** Takes effect here at once, elsewhere within the cache time. False when there is no such key. */
+  /**
+   * Revokes a key: at once in this process, in others within the cache time. Returns false if no key has
+   * this id.
+   */
   async revoke(id: string): Promise<boolean> {
     if (!/^[0-9a-f]{16}$/.test(id)) return false;
     const matches = await Array.fromAsync(this.#keys.keys(id));
@@ -333,16 +339,16 @@ function toRecord({
 }
 
 /**
- * Active API keys and their subjects.
+ * The fixed bearer tokens and their identities.
  * @example
  * const options: BearerTokenOptions = {
  *   tokens: [{ token: process.env.CI_TOKEN ?? '', subject: 'ci' }], // unset: refused at the start
  * };
  */
 export interface BearerTokenOptions {
-  /** Each token with the identity it stands for. */
+  /** Each token with its identity. */
   readonly tokens: readonly (Identity & { readonly token: string })[];
-  /** In the card. @default 'token' */
+  /** Name of the security scheme in the card. @default 'token' */
   readonly schemeName?: string;
 }
 

@@ -16,20 +16,20 @@ const methods = ['jwt', 'api_key', 'mtls'] as const;
 type Method = (typeof methods)[number];
 
 /**
- * `auth:` of a configuration: how callers prove who they are.
+ * `auth:` of a configuration: how callers authenticate.
  * @example const settings: AuthSettings = { apiKeysPath: 'keys.json', require: ['api_key', 'mtls'] };
  */
 export interface AuthSettings {
   readonly jwt?: JwtSettings | undefined;
   /** A file of API keys. */
   readonly apiKeysPath?: string | undefined;
-  /** All of these are needed. Undefined: any one is enough. */
+  /** Callers need all of these methods. Undefined: any one is enough. */
   readonly require?: readonly Method[] | undefined;
 }
 
 interface JwtSettings extends KeyAccess {
   readonly algorithms: readonly JwtAlgorithm[];
-  /** Undefined where the configuration names none, which is an error. */
+  /** Undefined if the configuration names no key, which is an error. */
   readonly keys: JwtKeySource | undefined;
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
@@ -59,7 +59,7 @@ export function readAuthSection(section: Section): AuthSettings {
   return settings;
 }
 
-/** A method that is required must be configured, and one that is configured must be of use. */
+/** A required method must be configured, and with `require` every configured method must be required. */
 function checkRequired(section: Section, { jwt, apiKeysPath, require }: AuthSettings): void {
   const field = section.get('require');
   if (field === undefined || require === undefined) return;
@@ -88,7 +88,7 @@ function readJwt(jwt: Section): JwtSettings {
   if (written !== undefined) list?.keyError('"algorithm" is there already', { hint: 'keep one' });
   const fields = list?.list() ?? (written === undefined ? [] : [written]);
   const known = fields.flatMap((field) => field.oneOf(jwtAlgorithms) ?? []);
-  // An algorithm that is not known still says which kind of key belongs to it.
+  // The name of an unknown algorithm still shows which kind of key it needs.
   const isSymmetric = fields.some(
     ({ value }) => typeof value === 'string' && value.toUpperCase().startsWith('HS'),
   );
@@ -146,7 +146,10 @@ function readKeySource(
   return openIdIssuer === undefined ? undefined : { openIdIssuer };
 }
 
-/** Keys over http could be replaced on their way: https only, unless the operator names the host. */
+/**
+ * An attacker on the network could replace keys fetched over http: https only, unless the operator names
+ * the host.
+ */
 function checkedAccess(jwt: Section): KeyAccess {
   const access = readKeyAccess(jwt);
   for (const key of ['jwks_url', 'openid_issuer'] as const) {
@@ -175,13 +178,13 @@ function namesOf(field: Field | undefined): readonly string[] {
 }
 
 /**
- * Where the files of an `auth:` are, and what the server offers.
+ * Where the files of an `auth:` section are, and whether the server requests client certificates.
  * @example const options: OpenAuthOptions = { directory: '.', hasClientCertificates: false, logger };
  */
 export interface OpenAuthOptions {
-  /** Paths are relative to it. */
+  /** Relative paths start here. */
   readonly directory: string;
-  /** The server asks for client certificates and verifies them. */
+  /** The server requests client certificates and verifies them. */
   readonly hasClientCertificates: boolean;
   /** Verifiers in addition to those of the settings. */
   readonly more?: readonly Verifier[];
@@ -232,7 +235,7 @@ function tokenVerifier(
   return jwtVerifier({
     keys: located(keys, directory),
     algorithms,
-    // The token identifies the orchestrator, also when it has no subject claim.
+    // A token without a subject claim identifies the orchestrator.
     defaultSubject: 'orchestrator',
     requireExpiry: false,
     logger,

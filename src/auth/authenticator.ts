@@ -27,21 +27,25 @@ import {
  */
 export interface AuthenticatorOptions {
   /**
-   * Verifiers are tried in this order, and the first that recognises the credential decides; a
-   * request with several credentials is refused. Without verifiers all callers are anonymous.
+   * Verifiers are tried in this order, and the first that recognises the credential decides. Requests
+   * with several credentials are rejected. Without verifiers all callers are anonymous.
    */
   readonly verifiers: readonly Verifier[];
   /**
-   * Methods of verifiers that must all know the caller: `['jwt', 'mtls']` for a token over a connection with
-   * a client certificate. The credential of the request identifies the caller.
+   * Methods of verifiers that must all identify the caller: `['jwt', 'mtls']` for a token over a
+   * connection with a client certificate. The caller is the one that the request's own credential
+   * identifies.
    * @default any one is enough
    */
   readonly require?: readonly string[];
-  /** Accepts requests without credentials as anonymous. Invalid credentials are still refused. @default false */
+  /**
+   * Accepts requests without credentials as anonymous. Invalid credentials are still rejected. @default
+   * false
+   */
   readonly allowAnonymous?: boolean;
   /** @default 'legate' */
   readonly realm?: string;
-  /** The address of the protected resource's metadata (RFC 9728), told in challenges. */
+  /** The URL of the protected resource's metadata (RFC 9728), sent in challenges. */
   readonly resourceMetadata?: string;
 }
 
@@ -56,10 +60,10 @@ const optionNames: OptionNames<AuthenticatorOptions> = {
 /** Parameters of a challenge. */
 interface ChallengeOptions {
   readonly realm: string;
-  /** RFC 6750: left out when the request carried no credential at all. */
+  /** RFC 6750: omitted when the request carried no credential. */
   readonly error?: 'invalid_token' | 'insufficient_scope';
   readonly scopes?: readonly string[];
-  /** The address of the protected resource's metadata (RFC 9728). */
+  /** The URL of the protected resource's metadata (RFC 9728). */
   readonly resourceMetadata?: string;
 }
 
@@ -94,7 +98,7 @@ export class Authenticator {
   readonly #challengeOptions: ChallengeOptions;
   readonly #schemes: Readonly<Record<string, SecurityScheme>>;
   readonly #presented: PresentedCredentials;
-  /** All must know the caller; undefined where any one is enough. */
+  /** The verifiers that must all identify the caller; undefined if any one is enough. */
   readonly #required: readonly Verifier[] | undefined;
 
   constructor(options: AuthenticatorOptions) {
@@ -109,7 +113,7 @@ export class Authenticator {
     this.#presented = new PresentedCredentials(options.verifiers);
     this.#required = requiredOf(options);
     checkIssuers(options.verifiers);
-    // An unusable realm is found now and not with the first refusal.
+    // Rejects an invalid realm now and not with the first 401.
     this.challenges();
   }
 
@@ -123,7 +127,10 @@ export class Authenticator {
     return this.#verifiers.length === 0 ? anonymous : undefined;
   }
 
-  /** The caller. Rejects with `AuthError` (401), or `UNAVAILABLE` when it cannot be told now. */
+  /**
+   * Returns the caller. Rejects with `AuthError` (401), or with `UNAVAILABLE` if the credential can't be
+   * verified now.
+   */
   async authenticate(request: AuthRequest): Promise<Caller> {
     if (this.anonymousCaller !== undefined) return this.anonymousCaller;
     const found = this.#presented.found(request);
@@ -136,7 +143,7 @@ export class Authenticator {
         const caller = await verifier.verify(request);
         if (caller !== undefined) return caller;
       } catch (error) {
-        // The same header may be for another verifier.
+        // Another verifier can accept the same header.
         if (error instanceof CredentialRefused) reasons.push(`${verifier.method}: ${error.reason}`);
         else unavailable = error;
       }
@@ -159,13 +166,13 @@ export class Authenticator {
         reasons.push(`${verifier.method}: ${error.reason}`);
       }
     }
-    // Those of the request come first: a certificate may be that of a gateway.
+    // Callers identified by the request come first: the certificate can be that of a gateway.
     const [caller] = callers;
     if (reasons.length > 0 || caller === undefined) throw this.#refused(reasons);
     return caller;
   }
 
-  /** Throws `AuthError` (401) when the caller did not prove who it is, though it could have. */
+  /** Throws `AuthError` (401) for an anonymous caller of a server that has verifiers. */
   requireIdentity(caller: Caller): void {
     if (caller.subject === '' && this.#verifiers.length > 0) throw this.#refused([]);
   }
@@ -197,14 +204,14 @@ export class Authenticator {
     return Array.from(kinds, (kind) => challenge(kind, { ...this.#challengeOptions, ...options }));
   }
 
-  /** For the card; undefined when there is nothing to declare. */
+  /** The security schemes for the card; undefined without verifiers. */
   securitySchemes(): Readonly<Record<string, SecurityScheme>> | undefined {
     return this.#verifiers.length === 0 ? undefined : this.#schemes;
   }
 
   /**
-   * For the card: any one of these is enough, and all schemes of one are needed. With scopes: for a skill
-   * that needs them.
+   * The security requirements for the card. A caller must meet one of them, with all its schemes. With
+   * scopes: for a skill that needs them.
    */
   securityRequirements(scopes: readonly string[] = []): readonly SecurityRequirement[] | undefined {
     if (this.#verifiers.length === 0) return undefined;
@@ -217,7 +224,7 @@ export class Authenticator {
     const requirements: SecurityRequirement[] = names.map((together) => ({
       schemes: Object.fromEntries(together.map((name) => [name, { list: scopes }])),
     }));
-    // An empty requirement says that the others are optional.
+    // An empty requirement makes the others optional.
     return this.#allowsAnonymous && scopes.length === 0
       ? [...requirements, { schemes: {} }]
       : requirements;

@@ -5,27 +5,27 @@ import { invalidConfiguration, LegateError, LruMap, type OptionNames } from '../
 import type { RecordStore } from '../store/index.ts';
 
 /**
- * How much one caller may ask for.
+ * The limits of one caller.
  * @example const limits: CallerLimitsOptions = { requestsPerSecond: 5, burst: 20, failuresPerMinute: 10 };
  */
 export interface CallerLimitsOptions {
   /**
-   * Requests per second in the long run; 0 for no limit. Counted in this process, or over all
-   * replicas where they share a store. @default 0
+   * Requests per second in the long run; 0 for no limit. Counted per process, or over all replicas if
+   * they share a store. @default 0
    */
   readonly requestsPerSecond?: number;
-  /** Requests at once after a pause. @default requestsPerSecond */
+  /** Burst size: requests at once after a pause. @default requestsPerSecond */
   readonly burst?: number;
-  /** Calls in flight at one time, without open streams; 0 for no limit. @default 1_000 */
+  /** Calls in flight, without open streams; 0 for no limit. @default 1_000 */
   readonly concurrentRequests?: number;
-  /** Streams open at one time; 0 for no limit. @default 1_000 */
+  /** Open streams; 0 for no limit. @default 1_000 */
   readonly openStreams?: number;
   /**
    * Failed authentications per minute and network, after which the network is blocked temporarily;
    * 0 for no limit. Behind a proxy all callers are one network. @default 0
    */
   readonly failuresPerMinute?: number;
-  /** For rates. @default the monotonic clock of the process */
+  /** The clock for rates. @default the monotonic clock of the process */
   readonly clock?: { now(): number };
 }
 
@@ -53,7 +53,7 @@ export class CallerLimits {
   readonly #streams: ConcurrencyLimit | undefined;
   readonly #failures: TokenBuckets | undefined;
 
-  /** `rate` replaces the one that is counted in this process, by one over all replicas. */
+  /** `rate`: a limiter over all replicas, instead of one in this process. */
   constructor(options: CallerLimitsOptions = {}, rate?: RateLimiter) {
     const { requestsPerSecond = 0, burst = requestsPerSecond, failuresPerMinute = 0 } = options;
     const { concurrentRequests = 1_000, openStreams = 1_000 } = options;
@@ -67,8 +67,8 @@ export class CallerLimits {
   }
 
   /**
-   * Authenticates by `work`, unless the network has failed too often recently. The limit applies to all
-   * callers of that network.
+   * Authenticates with `work`, unless authentication from this network failed too often recently. The
+   * limit applies to all callers of the network.
    */
   async authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
     if (this.#failures === undefined) return work();
@@ -82,7 +82,7 @@ export class CallerLimits {
     }
   }
 
-  /** Admits one request; dispose of the permit when it has been answered. */
+  /** Admits one request. Dispose of the permit after the response. */
   request(caller: Caller, address: string): Disposable | Promise<Disposable> {
     const key = limitKey(caller, address);
     const enter = (): Disposable => this.#requests?.enter(key) ?? nothing;
@@ -90,7 +90,7 @@ export class CallerLimits {
     return taken instanceof Promise ? taken.then(enter) : enter();
   }
 
-  /** Admits one stream; dispose of the permit when it closes. */
+  /** Admits one stream. Dispose of the permit when the stream closes. */
   stream(caller: Caller, address: string): Disposable {
     return this.#streams?.enter(limitKey(caller, address)) ?? nothing;
   }
@@ -102,27 +102,30 @@ function limitOf(limit: number, what: string): ConcurrencyLimit | undefined {
   return limit === 0 ? undefined : new ConcurrencyLimit({ limit, what });
 }
 
-/** Unambiguous, whatever characters the parts have: no network is the JSON of a list. */
+/** Unambiguous for any characters in tenant and subject: no network looks like a JSON list. */
 function limitKey({ tenant, subject }: Caller, address: string): string {
   return subject === '' ? networkOf(address) : JSON.stringify([tenant, subject]);
 }
 
-/** Callers that are remembered at most although they have nothing open: most come again at once. */
+/** Counters kept for callers without open permits: most of them call again at once. */
 const maxIdle = 1_000;
 
-/** At most so many of something at one time for each caller, in this process. */
+/** Limits the permits that each caller holds at one time, in this process. */
 export class ConcurrencyLimit {
   readonly #limit: number;
   readonly #what: string;
   readonly #counts = new Map<string, number>();
 
-  /** `what`: for the error, as `open streams`. */
+  /** `what`: what is limited, for the error, such as `open streams`. */
   constructor(options: { readonly limit: number; readonly what: string }) {
     this.#limit = options.limit;
     this.#what = options.what;
   }
 
-  /** Takes a permit until it is disposed. Throws `RATE_LIMITED` when there is none. */
+  /**
+   * Takes a permit and releases it on disposal. Throws `RATE_LIMITED` if the caller holds as many as
+   * allowed.
+   */
   enter(key: string): Disposable {
     const count = this.#counts.get(key) ?? 0;
     if (count >= this.#limit) {
@@ -150,7 +153,7 @@ export class ConcurrencyLimit {
 }
 
 /**
- * Lets so many requests of one caller through; rejects the others with `RATE_LIMITED`.
+ * Limits the request rate of each caller; rejects further requests with `RATE_LIMITED`.
  * @example const limiter: RateLimiter = { take: (key) => counters.take(key) };
  */
 interface RateLimiter {
@@ -158,18 +161,18 @@ interface RateLimiter {
 }
 
 /**
- * How many requests in which time, in this process.
+ * The rate and burst of `TokenBuckets`.
  * @example
  * const options: TokenBucketOptions = { rate: 0.5, burst: 10 }; // ten at once, then one in two seconds
  */
 interface TokenBucketOptions {
   /** Requests per second in the long run. */
   readonly rate: number;
-  /** Requests at once after a pause. @default rate, at least 1 */
+  /** Burst size: requests at once after a pause. @default rate, at least 1 */
   readonly burst?: number;
   /** @default the monotonic clock of the process */
   readonly clock?: { now(): number };
-  /** Callers remembered at one time (LRU). @default 100_000 */
+  /** Callers with a bucket in memory (LRU). @default 100_000 */
   readonly maxKeys?: number;
 }
 
@@ -180,8 +183,8 @@ interface Bucket {
 }
 
 /**
- * A bucket of tokens for each caller, in this process: it fills at the rate up to the burst, and a
- * request takes one.
+ * A token bucket for each caller, in this process: it fills at `rate` up to `burst`, and a request takes
+ * one token.
  * @example const buckets = new TokenBuckets({ rate: 10, burst: 20 });
  */
 export class TokenBuckets implements RateLimiter {
@@ -204,7 +207,7 @@ export class TokenBuckets implements RateLimiter {
     this.#filled(key).tokens -= 1;
   }
 
-  /** Throws what `take` would, and takes nothing. */
+  /** Throws the same error as `take`, without taking a token. */
   check(key: string): void {
     this.#filled(key);
   }
@@ -212,7 +215,7 @@ export class TokenBuckets implements RateLimiter {
   #filled(key: string): Bucket {
     const now = this.#clock.now();
     const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, filledAt: now };
-    // A clock that was set back gives nothing and takes nothing.
+    // A clock that was set back neither adds nor removes tokens.
     const passed = Math.max(now - bucket.filledAt, 0) / 1_000;
     bucket.tokens = Math.min(bucket.tokens + passed * this.#rate, this.#burst);
     bucket.filledAt = now;
@@ -223,7 +226,7 @@ export class TokenBuckets implements RateLimiter {
 }
 
 /**
- * How many requests in which time, over all replicas.
+ * The limit of `ClusterRate`: requests in a window, over all replicas.
  * @example
  * const options: ClusterRateOptions = { records: store.records, limit: 600, batch: 30 };
  * const rate = new ClusterRate(options); // 600 a minute for each caller, thirty with each write
@@ -232,16 +235,18 @@ export interface ClusterRateOptions {
   readonly records: RecordStore;
   /** Requests in one window, over all replicas. */
   readonly limit: number;
-  /** Milliseconds. @default 60_000 */
+  /** Length of a window, in milliseconds. @default 60_000 */
   readonly window?: number;
   /**
-   * Requests that a replica counts with one write: more of them cost the store less, and a replica
-   * may leave up to so many of a window unused. @default 1
+   * Requests that a replica reserves with one write. Larger batches mean fewer writes, but a replica can
+   * leave up to a batch of each window unused. @default 1
    */
   readonly batch?: number;
   /** The clock that the replicas share: `store.clock`. @default the system's clock */
   readonly clock?: { now(): number };
-  /** In the store; limits with different names count apart. @default 'requests' */
+  /**
+   * Name of the counters in the store: limits with different names count separately. @default 'requests'
+   */
   readonly name?: string;
 }
 
@@ -258,8 +263,8 @@ export const clusterRateNames: OptionNames<Omit<ClusterRateOptions, 'records'>> 
 };
 
 /**
- * A counter for each caller and window in the store, shared by all replicas. Around the border of
- * two windows up to twice the limit can pass.
+ * Counts requests by caller and window in the store, for all replicas together. Up to twice the limit can
+ * pass around the boundary of two windows.
  * @example const rate = new ClusterRate({ records: store.records, limit: 100, window: 1_000 });
  */
 export class ClusterRate implements RateLimiter {
@@ -267,7 +272,7 @@ export class ClusterRate implements RateLimiter {
   readonly #window: number;
   readonly #batch: number;
   readonly #clock: { now(): number };
-  /** Requests already counted in the store and not yet made, by key; all of `#current`. */
+  /** Requests that are reserved in the store and not yet used, by key; all of window `#current`. */
   readonly #counted = new Map<string, number>();
   #current = -1;
 
@@ -296,8 +301,8 @@ export class ClusterRate implements RateLimiter {
       space: `rate:${name}`,
       key: `${index}:${key}`,
       by: this.#batch,
-      // Replicas' estimates of the store's clock differ by a round trip at most; the counter must
-      // not vanish before the last of them is done.
+      // Replicas' estimates of the store's clock differ by at most a round trip. The counter must outlive
+      // the window on the slowest of them.
       expiresAt: endsAt + this.#window,
       now,
     });
@@ -310,8 +315,8 @@ export class ClusterRate implements RateLimiter {
 }
 
 /**
- * A limit for each second as one over all replicas: windows that hold a burst, and batches of a
- * twentieth of it, so that the store is asked at most about twenty times in a window.
+ * Converts a limit per second to a limit over all replicas: the window is long enough for a burst, and a
+ * batch is a twentieth of the limit, so that a replica writes at most about twenty times per window.
  * @example await serve(agent, { clusterRate: overReplicas(50) });
  */
 export function overReplicas(

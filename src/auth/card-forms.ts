@@ -1,24 +1,24 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 
 /**
- * A signature covers the card in canonical form, and there are three readings of what that form
- * leaves out:
+ * A signature covers the card in canonical form. There are three readings of which fields that form
+ * omits:
  *
- * - `specification` (8.4.1): optional fields that are set stay, required fields stay, any other
- *   field with its default value goes, and so does every field that the schema does not know;
- * - `sdk`, as the official SDKs do it: of that, every empty text, list and object goes as well;
- * - `raw`: nothing goes.
+ * - `specification` (8.4.1): keeps required fields and optional fields that are set; omits any other
+ *   field with its default value, and every field that is not in the schema;
+ * - `sdk`, like the official SDKs: omits every empty string, list and object as well;
+ * - `raw`: omits nothing.
  *
- * A card without empty values reads the same in all of them.
+ * A card without empty values is the same in all three.
  */
 export const cardForms = ['specification', 'sdk', 'raw'] as const;
 /**
- * How a card is written where a signature covers it.
+ * The canonical form of a card that a signature covers.
  * @example const isLiteral = (form: CardForm) => form === 'raw';
  */
 export type CardForm = (typeof cardForms)[number];
 
-/** The part of the card that is signed, in one of the forms. */
+/** The signed part of the card, in one of the forms. */
 export function cardForm(card: JsonObject, form: CardForm): JsonObject {
   const { signatures: _signatures, ...rest } = card;
   switch (form) {
@@ -140,7 +140,7 @@ function withPresence(value: JsonObject, schema: Schema): JsonObject {
   const members: [string, JsonValue][] = [];
   for (const [name, field] of Object.entries(schema)) {
     const member = Object.hasOwn(value, name) ? value[name] : undefined;
-    // To the wire, null is the same as absent.
+    // On the wire, null is the same as absent.
     if (member === undefined || member === null) continue;
     if (!field.kept && isDefault(member)) continue;
     members.push([name, apply(member, field)]);

@@ -19,22 +19,22 @@ import {
 import { localKeySet, type PublicKeySet, type SigningKey } from '../push/index.ts';
 
 /**
- * With which keys a card is signed.
+ * The keys that sign a card.
  * @example
  * const options: SignCardOptions = {
  *   keys: [readSigningKey(newPem), readSigningKey(oldPem)], // while verifiers learn the new one
  * };
  */
 export interface SignCardOptions {
-  /** One signature is made with each. */
+  /** Each key makes a signature. */
   readonly keys: readonly SigningKey[];
 }
 
 const signNames: OptionNames<SignCardOptions> = { keys: 'list' };
 
 /**
- * Where these readings of the specification differ for a card, each key makes a signature of both, so
- * that verifiers of either reading find one that is valid.
+ * The forms that each key signs. If they differ for a card, each key makes a signature of both, so that
+ * verifiers of either reading find a valid one.
  */
 const signedForms: readonly CardForm[] = ['specification', 'sdk'];
 
@@ -62,7 +62,7 @@ export async function signCard(card: AgentCard, options: SignCardOptions): Promi
 }
 
 /**
- * A key that cards are verified with, and until when. Take it out to revoke it.
+ * Keys that verify cards, and until when. Remove them to revoke them.
  * @example const partner: TrustedKeys = { keys: publicKeySet([key]), notAfter: Date.UTC(2027, 0, 1) };
  */
 export interface TrustedKeys {
@@ -72,7 +72,7 @@ export interface TrustedKeys {
 }
 
 /**
- * Whose signatures are believed.
+ * The keys whose signatures are trusted.
  * @example
  * const options: VerifyCardOptions = {
  *   trusted: [{ keys: JSON.parse(await readFile('partners.jwks.json', 'utf8')) }],
@@ -80,7 +80,7 @@ export interface TrustedKeys {
  */
 export interface VerifyCardOptions {
   /**
-   * The roots of trust. A card's own `jku` is never followed: the forger of a card wrote that
+   * The roots of trust. A card's own `jku` is never followed: an attacker who forges a card writes that
    * too.
    */
   readonly trusted: readonly TrustedKeys[];
@@ -90,24 +90,24 @@ export interface VerifyCardOptions {
 
 const verifyNames: OptionNames<VerifyCardOptions> = { trusted: 'list', now: 'number' };
 
-/** Signatures of one card that are looked at. */
+/** Maximum number of signatures of a card that are verified; further ones are ignored. */
 const maxSignatures = 20;
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
 
 /**
- * A card whose signature holds, and by whose key.
+ * A card with a valid signature, and the key that made it.
  * @example const toCard = ({ card }: VerifiedCard): AgentCard => v1.agentCard.decode(card);
  */
 export interface VerifiedCard {
   readonly kid: string;
   readonly form: CardForm;
-  /** What the signature covers: decode this and not the card, which may hold more. */
+  /** The signed part. Decode this and not the received card, which can contain unsigned fields. */
   readonly card: JsonObject;
 }
 
 /**
- * Verifies the raw JSON of a card, as received. One signature by a trusted key
- * is enough. Rejects with `PEER_INVALID`.
+ * Verifies the raw JSON of a card, as received. One signature by a trusted key is enough. Rejects with
+ * `PEER_INVALID`.
  * @example const { card } = await verifyCard(received, { trusted: [{ keys }] });
  */
 export async function verifyCard(card: unknown, options: VerifyCardOptions): Promise<VerifiedCard> {
@@ -125,7 +125,7 @@ export type CardKeys = (
   signature: FlattenedJWSInput,
 ) => ReturnType<JWTVerifyGetKey>;
 
-/** A key without a name, as in a PEM file, is tried for every signature. */
+/** A key without a `kid`, as in a PEM file, is tried for every signature. */
 export function keySetLookups(set: PublicKeySet | JSONWebKeySet): readonly CardKeys[] {
   const keys: JSONWebKeySet['keys'] = JSON.parse(JSON.stringify(set.keys));
   const [named, unnamed] = [keys.filter(({ kid }) => kid), keys.filter(({ kid }) => !kid)];
@@ -139,7 +139,7 @@ export function keySetLookups(set: PublicKeySet | JSONWebKeySet): readonly CardK
   ];
 }
 
-/** As `verifyCard`, with keys of any source. */
+/** Like `verifyCard`, with keys of any source. */
 export async function verifyCardBy(
   card: unknown,
   lookups: readonly CardKeys[],
@@ -177,7 +177,7 @@ async function verifyOne(
   } catch (error) {
     // The keys can't be fetched now.
     if (error instanceof LegateError) throw error;
-    // Not by this key, or not over this form: the next may hold.
+    // Signed by another key, or over another form: the caller tries the next.
     return undefined;
   }
 }
@@ -202,13 +202,13 @@ function refused(what: string, cause?: unknown): LegateError {
   return new LegateError('PEER_INVALID', what, { cause });
 }
 
-/** Nesting beyond this is refused. */
+/** Deeper nesting is rejected. */
 const maxDepth = 100;
 
 /**
- * A JSON value in its one canonical form (RFC 8785): members in the order of their names' UTF-16
- * code units, no spaces, numbers and texts as ECMAScript writes them. Members that are undefined
- * count as absent. Throws for what JSON cannot say: NaN, infinities, lone surrogates.
+ * A JSON value in canonical form (RFC 8785): members in the order of their names' UTF-16 code units, no
+ * spaces, numbers and strings as ECMAScript writes them. Undefined members count as absent. Throws for
+ * values that JSON can't express: NaN, infinities, lone surrogates.
  * @example canonicalJson({ b: 1, a: [1e21, 'ü'] }) // '{"a":[1e+21,"ü"],"b":1}'
  */
 export function canonicalJson(value: unknown): string {

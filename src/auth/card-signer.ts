@@ -6,26 +6,26 @@ import { signCard } from './card-signature.ts';
 type Keys = readonly [SigningKey, ...SigningKey[]];
 
 /**
- * The keys that sign cards, or a source of keys that rotate: `signingKeyFiles` is one.
+ * The keys that sign cards, or a source of rotating keys such as `signingKeyFiles`.
  * @example
  * const keys: CardSigningKeys = signingKeyFiles(['card.pem'], { directory: '.', logger, what: 'card keys' });
  * await using server = await serve(agent, { cardKeys: keys });
  */
 export type CardSigningKeys = Keys | { current(): Promise<Keys> };
 
-/** Signatures that are kept: callers with the same rights see the same extended card. */
+/** Maximum number of cached cards. Callers with the same scopes share one extended card. */
 const maxSigned = 100;
 
 /**
- * Signs cards and caches the result: the same content and keys give the same object, because
- * signing costs more than the rest of a response.
+ * Signs cards and caches the result, because signing costs more than the rest of a response. The same
+ * content and keys return the same object.
  * @example const signed = await new CardSigner([readSigningKey(pem)]).sign(card);
  */
 export class CardSigner {
   readonly #source: { current(): Promise<Keys> };
-  /** Those that signed `#signed`. */
+  /** The keys that signed `#signed`. */
   #keys: Keys | undefined;
-  /** Signed cards by what they say. */
+  /** Signed cards, keyed by the digest of their content. */
   #signed = new LruMap<Promise<AgentCard>>(maxSigned);
 
   constructor(keys: CardSigningKeys) {

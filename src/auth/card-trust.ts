@@ -6,21 +6,21 @@ import { verifyCardBy } from './card-signature.ts';
 import { publicKeySource } from './key-source.ts';
 
 /**
- * Where the files are, and whose card it is.
+ * Where the key files are, and which peer the card belongs to.
  * @example const options: CardVerifierOptions = { what: 'sub agent hotels', directory: project.directory };
  */
 export interface CardVerifierOptions {
-  /** For errors and logs. @default none */
+  /** Name of the peer in errors and logs. @default none */
   readonly what?: string;
-  /** Paths are relative to it. @default the working directory */
+  /** Relative paths start here. @default the working directory */
   readonly directory?: string;
   readonly logger?: Logger;
 }
 
 /**
- * Verifies cards by keys that rotate; for `verifyCard` of clients and `remoteAgent`. Throws
- * `CONFIGURATION_INVALID` for keys that can't be used; the function rejects with `PEER_INVALID` for a card
- * that none of the keys signed.
+ * Verifies cards with rotating keys; for the option `verifyCard` of clients and of `remoteAgent`. Throws
+ * `CONFIGURATION_INVALID` for keys that can't be used; the function rejects with `PEER_INVALID` for a
+ * card that none of the keys signed.
  * @example const hotels = remoteAgent(url, { verifyCard: cardVerifier({ keys: ['hotels.pem'] }) });
  */
 export function cardVerifier(

@@ -5,14 +5,14 @@ import type { TlsPeer } from './mtls.ts';
 import { invalidConfiguration, LegateError, type SecurityScheme } from '../protocol/index.ts';
 
 /**
- * A refusal with challenges for `WWW-Authenticate`. The message is the same for all reasons; only the log
- * has the reason.
+ * A failed authentication or authorization, with challenges for `WWW-Authenticate`. The message doesn't
+ * depend on the reason; only the log has the reason.
  * @example if (error instanceof AuthError) response.setHeader('www-authenticate', error.challenges);
  */
 export class AuthError extends LegateError {
-  /** The values of `WWW-Authenticate`, one header line each. */
+  /** Values of `WWW-Authenticate`, one header line each. */
   readonly challenges: readonly string[];
-  /** What exactly was wrong, for the log. Never sent. */
+  /** The exact reasons, for the log. Never sent. */
   readonly reasons: readonly string[];
 
   constructor(
@@ -48,10 +48,10 @@ export class CredentialRefused extends LegateError {
  * const caller = await auth.authenticate(request);
  */
 export interface AuthRequest {
-  /** By their names in lower case, as `node:http` and gRPC metadata have them. */
+  /** Keyed by name in lower case, like in `node:http` and gRPC metadata. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly query?: URLSearchParams;
-  /** The certificate that the connection proved to hold. */
+  /** The verified client certificate of the connection. */
   readonly tlsPeer?: TlsPeer;
   /** Why the certificate that the connection presented is not trusted, such as `CERT_HAS_EXPIRED`. */
   readonly tlsRefusal?: string;
@@ -70,18 +70,18 @@ export function authHeaders({ headers, rawHeaders }: IncomingMessage): AuthReque
   return values.length < 2 ? headers : { ...headers, authorization: values };
 }
 
-/** Longest credential that is looked at, in characters. */
+/** Maximum length of a credential, in characters. */
 export const maxCredentialLength = 16_384;
 
 /**
- * The token of an `Authorization` header of the scheme Bearer.
+ * The token of an `Authorization` header with the scheme Bearer.
  * @example bearerIn('Bearer s3cret'); // 's3cret'
  */
 export function bearerIn(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
 
-/** The token of `Authorization: Bearer`; undefined when the header is absent or of another scheme. */
+/** The token of `Authorization: Bearer`; undefined if the header is absent or has another scheme. */
 export function bearerToken(request: AuthRequest): string | undefined {
   const value = singleHeader(request, 'authorization');
   const match = value === undefined ? null : /^bearer(?: +(?<token>\S+))? *$/i.exec(value);
@@ -91,7 +91,7 @@ export function bearerToken(request: AuthRequest): string | undefined {
   return token;
 }
 
-/** One header that must not come twice: which of two would be meant? */
+/** A header that may occur only once. Throws for duplicates: they are ambiguous. */
 export function singleHeader(request: AuthRequest, name: string): string | undefined {
   const value = request.headers[name];
   if (value === undefined) return undefined;
@@ -106,7 +106,7 @@ export function singleHeader(request: AuthRequest, name: string): string | undef
 }
 
 /**
- * One way for callers to prove who they are.
+ * One way for callers to authenticate.
  * @example
  * const signedCookie: Verifier = {
  *   method: 'cookie',
@@ -116,28 +116,28 @@ export function singleHeader(request: AuthRequest, name: string): string | undef
  * };
  */
 export interface Verifier {
-  /** Becomes the caller's `method`: `jwt`, `bearer-token`, `api-key`, `mtls`, ... */
+  /** The caller's `method`: `jwt`, `bearer-token`, `api-key`, `mtls`, ... */
   readonly method: string;
-  /** What the card declares, by name: any one of these satisfies the verifier. */
+  /** The security schemes for the card, by name. Any one of them satisfies the verifier. */
   readonly schemes: Readonly<Record<string, SecurityScheme>>;
   /** The HTTP authentication scheme of its challenge. */
   readonly challenge: 'Bearer' | 'ApiKey' | 'MutualTLS';
   /**
-   * The identity provider that issues the subjects, if there is one. Two verifiers with different
-   * issuers must not map two people to the same subject.
+   * The identity provider that issues the subjects, if there is one. Two verifiers with different issuers
+   * must not map two people to the same subject.
    */
   readonly issuer?: string;
-  /** Set before every subject. @default '' */
+  /** Prefix of every subject. @default '' */
   readonly subjectPrefix?: string;
   /**
-   * The caller; undefined when the request carries no credential of this kind. Throws
-   * `CredentialRefused` for one that does not hold, and `UNAVAILABLE` when that cannot be told now.
+   * Returns the caller; undefined if the request carries no credential of this kind. Throws
+   * `CredentialRefused` for an invalid credential, and `UNAVAILABLE` if it can't be verified now.
    */
   verify(request: AuthRequest): Promise<Caller | undefined>;
 }
 
 /**
- * Who a credential stands for.
+ * The identity that a credential proves.
  * @example const ada: Identity = { subject: 'ada', tenant: 'acme', scopes: ['orders:read', 'inspect'] };
  */
 export interface Identity {
@@ -148,7 +148,7 @@ export interface Identity {
   readonly scopes?: readonly string[];
 }
 
-/** A caller from an identity; an absent field stays absent. */
+/** Converts an identity to a caller; absent fields stay absent. */
 export function toCaller(method: string, identity: Identity): Caller {
   const { subject, tenant = '', displayName, scopes } = identity;
   return {
@@ -160,12 +160,15 @@ export function toCaller(method: string, identity: Identity): Caller {
   };
 }
 
-/** A subject that can own things: not empty (the anonymous caller), bounded, without invisible characters. */
+/**
+ * Whether a value is a valid subject of an owner: not empty (the anonymous caller), at most 512
+ * characters, no control characters.
+ */
 export function isSubject(value: unknown): value is string {
   return typeof value === 'string' && /^[^\p{Cc}]{1,512}$/u.test(value);
 }
 
-/** Throws when an operator's identity has no usable subject. */
+/** Throws if a configured identity has no valid subject. */
 export function checkIdentity(identity: Identity, what: string): void {
   if (isSubject(identity.subject)) return;
   throw invalidConfiguration(
@@ -173,7 +176,7 @@ export function checkIdentity(identity: Identity, what: string): void {
   );
 }
 
-/** Where in a request a credential travels. Names of headers are in lower case. */
+/** Where a request carries a credential. Header names are in lower case. */
 interface Carrier {
   readonly location: 'header' | 'query' | 'cookie';
   readonly name: string;
@@ -182,13 +185,13 @@ interface Carrier {
 const authorization: Carrier = { location: 'header', name: 'authorization' };
 
 /**
- * Finds out which credentials a request carries, and so which verifiers are asked. A request has one
- * credential at most: with the token of one caller and the key of another, the order of verifiers would
- * decide who is meant. `Authorization` counts whatever its scheme.
+ * Finds which credentials a request carries, and so which verifiers to try. A request can carry only one:
+ * with the token of one caller and the key of another, the order of verifiers would decide which caller
+ * it is. `Authorization` counts with any scheme.
  *
- * A client certificate belongs to the connection, not to the request: gateways and service meshes
- * present one for every caller. It says who calls where the request itself carries no credential, and
- * never stands in for one that is wrong.
+ * A client certificate belongs to the connection, not to the request: gateways and service meshes present
+ * theirs for every caller. It identifies the caller only if the request itself carries no credential, and
+ * never replaces an invalid one.
  */
 export class PresentedCredentials {
   readonly #carriers: ReadonlyMap<string, Carrier>;
@@ -207,7 +210,7 @@ export class PresentedCredentials {
     this.#carriers = carriers;
   }
 
-  /** The places of credentials in the request, one entry for each credential. */
+  /** The locations of credentials in the request, one entry for each credential. */
   found(request: AuthRequest): readonly string[] {
     const found: string[] = [];
     for (const [key, carrier] of this.#carriers) {
@@ -216,13 +219,13 @@ export class PresentedCredentials {
     return found;
   }
 
-  /** The verifiers to ask about a request with this credential, or with none. */
+  /** The verifiers to try for a request with this credential, or with none. */
   verifiersFor(found: string | undefined): readonly Verifier[] {
     const isRead = (key: string): boolean => this.#verifiers.some(({ reads }) => reads.has(key));
     const asked =
       found === undefined || !isRead(found)
         ? this.#verifiers
-        : // A verifier that declares nothing may read anything.
+        : // A verifier that declares no scheme can read any credential.
           this.#verifiers.filter(
             ({ verifier, reads }) => reads.has(found) || Object.keys(verifier.schemes).length === 0,
           );
@@ -254,15 +257,15 @@ function valuesOf(value: string | readonly string[] | undefined): readonly strin
 }
 
 /**
- * The SHA-256 of a secret, in hexadecimal. Secrets are looked up by it: how long that takes depends on
- * the digest, which a caller can't choose.
+ * The SHA-256 of a secret, in hexadecimal. Secrets are looked up by digest: the duration of a lookup
+ * depends only on the digest, which a caller can't choose.
  */
 export function secretDigest(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
 /**
- * Compares a secret in constant time, whatever the lengths.
+ * Compares a secret in constant time, also if the lengths differ.
  * @example if (!isSameSecret(configured, query.get('token') ?? '')) throw unauthenticated();
  */
 export function isSameSecret(expected: string, given: string): boolean {

@@ -1,5 +1,5 @@
 /**
- * Callers: keys, JWTs, client certificates, scopes, limits and signed cards.
+ * Authentication of callers: keys, JWTs, client certificates, scopes, limits and signed cards.
  * @module
  */
 export {

@@ -11,9 +11,9 @@ export interface TestIssuer extends AsyncDisposable {
   publish(keys: readonly SigningKey[]): void;
   /** Answers 500 until keys are published again. */
   fail(): void;
-  /** Answers as the function does until keys are published again. */
+  /** Answers with the function until keys are published again. */
   answer(how: (response: ServerResponse) => void): void;
-  /** Publishes its keys below another path from now on; at the former one there is nothing. */
+  /** Publishes its keys at another path from now on; the former one answers 404. */
   move(path: string): void;
 }
 

@@ -14,7 +14,7 @@ import { fitting, invalid, type JwtAlgorithm, maxKeys, publicKeys } from './publ
 import { discoverKeys, type KeyFetching, remoteKeys } from './remote-keys.ts';
 
 /**
- * Where the keys come from that tokens are verified with.
+ * The source of the keys that verify tokens.
  * @example
  * const keys: JwtKeySource = { jwksUrl: 'https://login.example.com/.well-known/jwks.json' };
  * const verifier = await jwtVerifier({ keys, issuer: 'https://login.example.com' });
@@ -32,16 +32,19 @@ export type JwtKeySource =
   /** A file with a key set, read again when it changes. */
   | { readonly jwksFile: string }
   | { readonly jwksUrl: string }
-  /** An OpenID Connect issuer: its keys are found by discovery, its name is required of tokens. */
+  /** An OpenID Connect issuer: its keys are found by discovery, and tokens must have it as `iss`. */
   | { readonly openIdIssuer: string };
 
-/** The keys that a token may be signed with, tried in this order: several share a name, or have none. */
+/**
+ * Finds the keys that can have signed a token, in the order to try them: several keys can share a `kid`,
+ * or have none.
+ */
 export type KeyFinder = (
   header: JWTHeaderParameters,
   token: FlattenedJWSInput,
 ) => Promise<readonly (KeyObject | CryptoKey)[]>;
 
-/** Fixed keys and files are read and checked at once, fetched keys with the first token. */
+/** Reads and checks fixed keys and files at once. Remote keys are fetched with the first token. */
 export function loadKeys(
   source: JwtKeySource,
   algorithms: readonly JwtAlgorithm[],
@@ -49,7 +52,7 @@ export function loadKeys(
 ): KeyFinder {
   if (algorithms.length === 0) throw invalid('name at least one algorithm');
   const symmetric = algorithms.filter((algorithm) => algorithm.startsWith('HS'));
-  // With both kinds allowed, a token could be signed with the public key as if it were a secret.
+  // With both kinds allowed, an attacker could sign a token with the public key as the secret.
   if (symmetric.length > 0 && symmetric.length < algorithms.length) {
     throw invalid('HS256 and HS512 cannot be combined with algorithms that use public keys');
   }
@@ -110,7 +113,10 @@ function listOf(value: string | readonly string[]): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** A key set finds keys by name; several of one name, or none in the token, are all tried. */
+/**
+ * Finds the keys in a key set by `kid`. Returns all candidates if several share the `kid`, or the token
+ * has none.
+ */
 function oneOrMore(getKey: JWTVerifyGetKey): KeyFinder {
   return async (header, token) => {
     try {
@@ -132,7 +138,7 @@ function asKey(key: Awaited<ReturnType<JWTVerifyGetKey>>): CryptoKey {
   return key;
 }
 
-/** RFC 7518, 3.2: a key as long as the hash, or longer. */
+/** RFC 7518, 3.2: the key must be at least as long as the hash. */
 function secretKey(secret: string, algorithms: readonly JwtAlgorithm[], path?: string): KeyObject {
   const wanted = algorithms.includes('HS512') ? 64 : 32;
   const bytes = Buffer.from(secret);
@@ -145,7 +151,7 @@ function secretKey(secret: string, algorithms: readonly JwtAlgorithm[], path?: s
   return createSecretKey(bytes);
 }
 
-/** Refuses what could not verify a single token, and private keys. */
+/** Throws for a key set that can't verify any token, and for private keys. */
 function keySetOf(path: string, algorithms: readonly JwtAlgorithm[]): JWTVerifyGetKey {
   const text = readConfiguredFile(path, 'the key set file');
   let value: unknown;

@@ -27,7 +27,7 @@ import type { JwtAlgorithm } from './public-keys.ts';
 import { keyFetching, keyPolicy, openIdConfigurationUrl } from './remote-keys.ts';
 
 /**
- * Which tokens hold, and what their claims mean.
+ * Which tokens the verifier accepts, and which claims identify the caller.
  * @example
  * const options: JwtVerifierOptions = {
  *   keys: { openIdIssuer: 'https://login.example.com/realms/acme' },
@@ -37,51 +37,57 @@ import { keyFetching, keyPolicy, openIdConfigurationUrl } from './remote-keys.ts
  * };
  */
 export interface JwtVerifierOptions {
-  /** By what tokens are verified: an issuer, a key set, a key, or a secret. */
+  /** What verifies tokens: an issuer, a key set, a key, or a secret. */
   readonly keys: JwtKeySource;
-  /** The only algorithms accepted; what a token says of itself is never enough. @default ['RS256'] */
+  /** The accepted algorithms, whatever the token's header names. @default ['RS256'] */
   readonly algorithms?: readonly JwtAlgorithm[];
-  /** Required of `iss`. */
+  /** Required value of `iss`. */
   readonly issuer?: string;
-  /** Required of `aud`: any one of these. */
+  /** Required value of `aud`: one of these. */
   readonly audience?: string | readonly string[];
   /** Seconds by which clocks may differ. @default 30 */
   readonly clockTolerance?: number;
-  /** Refuses tokens without `exp`. @default true */
+  /** Rejects tokens without `exp`. @default true */
   readonly requireExpiry?: boolean;
-  /** Required of the header's `typ`, as `at+jwt`: keeps other tokens of the issuer out. */
+  /**
+   * Required value of the header's `typ`, such as `at+jwt`: rejects other kinds of tokens of the issuer.
+   */
   readonly type?: string;
   /** The claim that names the subject. @default 'sub' */
   readonly subjectClaim?: string;
-  /** The subject of tokens without one. @default none: such a token is refused */
+  /** The subject of tokens without a subject claim. @default none: the token is rejected */
   readonly defaultSubject?: string;
-  /** Set before every subject, to keep the subjects of several issuers apart. @default '' */
+  /** Prefix of every subject, to keep the subjects of several issuers apart. @default '' */
   readonly subjectPrefix?: string;
-  /** The claim that names the tenant. A token without it is refused. @default none: tenant '' */
+  /** The claim that names the tenant. Tokens without it are rejected. @default none: tenant '' */
   readonly tenantClaim?: string;
-  /** The claim that people know the caller by. @default 'name' */
+  /** The claim with the caller's display name. @default 'name' */
   readonly displayNameClaim?: string;
-  /** A list, or one text with spaces between. @default 'scope', or else 'scp' */
+  /**
+   * The claim with the scopes: a list, or one string separated by spaces. @default 'scope', or else 'scp'
+   */
   readonly scopeClaim?: string;
-  /** For expiry. @default the system's clock */
+  /** The clock for expiry. @default the system's clock */
   readonly clock?: { now(): number };
-  /** Where keys may be fetched from. @default https anywhere, http on this machine only */
+  /** URLs that keys can be fetched from. @default https anywhere, http on this machine only */
   readonly policy?: UrlPolicy;
-  /** Certificates with which keys are fetched. @default the authorities of Node */
+  /** TLS files for fetching keys. @default the certificate authorities of Node */
   readonly tls?: ClientTls;
-  /** Fetches keys. @default a guarded one under `policy` */
+  /** Fetches keys. @default a guarded fetch under `policy` */
   readonly fetch?: GuardedFetch;
-  /** Milliseconds that fetched keys are used without asking again. @default 600_000 */
+  /** Milliseconds for which fetched keys are used without another fetch. @default 600_000 */
   readonly cacheTime?: number;
   /** Milliseconds between two fetches for an unknown key. @default 30_000 */
   readonly cooldown?: number;
-  /** Milliseconds that old keys are used on when the issuer cannot be reached. @default 3_600_000 */
+  /** Milliseconds for which old keys stay in use while the issuer is unreachable. @default 3_600_000 */
   readonly staleTime?: number;
   /** Logs reloads of keys, and failures to reload them. */
   readonly logger?: Logger;
-  /** In the card. @default 'bearer', or 'openId' for an OpenID Connect issuer */
+  /**
+   * Name of the security scheme in the card. @default 'bearer', or 'openId' for an OpenID Connect issuer
+   */
   readonly schemeName?: string;
-  /** The schemes that the card declares instead, for example OAuth flows. */
+  /** The scheme that the card declares instead, for example OAuth flows. */
   readonly scheme?: SecurityScheme;
 }
 
@@ -163,7 +169,7 @@ export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier
   };
 }
 
-/** While keys rotate, several may be meant: a token without a key name, or two keys of one name. */
+/** While keys rotate, several can fit: the token has no `kid`, or two keys share one. Tries each. */
 async function verifyWithAny(
   token: string,
   findKeys: KeyFinder,
@@ -189,7 +195,7 @@ async function verifyWithAny(
   }
 }
 
-/** Where keys come from is not for callers, who are strangers still. The log has it. */
+/** Callers are not authenticated yet, so their error omits the URL of the keys. The log has it. */
 function withoutAddress(error: unknown): unknown {
   if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') return error;
   const { retryAfter } = error;
@@ -200,7 +206,7 @@ function withoutAddress(error: unknown): unknown {
   );
 }
 
-/** RFC 8705, 3: a token that is bound to a client certificate is of no use without it. */
+/** RFC 8705, 3: a token that is bound to a client certificate is valid only over a connection with it. */
 function checkConfirmation({ cnf }: JWTPayload, { tlsPeer }: AuthRequest): void {
   const bound: unknown = isJsonObject(cnf) ? cnf['x5t#S256'] : undefined;
   if (bound === undefined) return;
@@ -257,7 +263,7 @@ function scopesOf(payload: JWTPayload, claim: string | undefined): readonly stri
 }
 
 /**
- * Whether `exp` of a token is a time: JSON allows the number `1e999`, which becomes infinity, so
+ * Whether `exp` of a token is a finite time. JSON allows the number `1e999`, which parses to infinity, so
  * the token would never expire. Fractions of a second are fine (RFC 7519, 2).
  * @example hasUsableExpiry({ exp: 1e999 }) // false
  */

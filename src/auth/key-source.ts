@@ -14,11 +14,11 @@ import { type CardKeys, keySetLookups } from './card-signature.ts';
 import { keysIn } from './public-keys.ts';
 import { discoverKeys, keyFetching, keyPolicyFor, remoteKeys } from './remote-keys.ts';
 
-/** Where public keys come from; keys of all places are accepted. */
+/** The sources of public keys; keys of all of them are accepted. */
 export interface PublicKeyPlaces extends KeyAccess {
-  /** Files, PEM or JWKS, read again when they change. */
+  /** PEM or JWKS files, read again when they change. */
   readonly keys?: readonly string[] | undefined;
-  /** An address of a key set. */
+  /** The URL of a key set. */
   readonly jwksUrl?: string | undefined;
   /** An OpenID Connect issuer, whose keys are discovered. */
   readonly openIdIssuer?: string | undefined;
@@ -29,22 +29,22 @@ export interface PublicKeyPlaces extends KeyAccess {
  * @example const trusted: TrustedIssuer = { issuer: 'alice', keys: publicKeySource(places, options) };
  */
 export interface PublicKeySource {
-  /** Finds the key of a signature: to be tried in turn. */
+  /** Functions that find the key of a signature; try them in turn. */
   lookups(): Promise<readonly CardKeys[]>;
 }
 
 interface SourceOptions {
-  /** For logs: `card keys of hotels`. */
+  /** Name of the keys in logs: `card keys of hotels`. */
   readonly what: string;
   /** The names of the settings, for errors. */
   readonly settings: Readonly<Record<'keys' | 'jwksUrl' | 'openIdIssuer', string>>;
-  /** Paths are relative to it. */
+  /** Relative paths start here. */
   readonly directory: string;
   readonly logger: Logger;
 }
 
 /**
- * Reads the files at once, fetches keys with the first signature. Throws `CONFIGURATION_INVALID`.
+ * Reads key files at once; fetches remote keys with the first signature. Throws `CONFIGURATION_INVALID`.
  * @example
  * const settings = { keys: 'keys', jwksUrl: 'jwks_url', openIdIssuer: 'openid_issuer' };
  * const options = { what: 'keys of alice', settings, directory: '.', logger };
@@ -70,7 +70,7 @@ export function publicKeySource(
     checkKeyUrl(openIdIssuer, policy, settings.openIdIssuer);
     remote.push(discoverKeys(openIdIssuer, fetching));
   }
-  // Without files there is nothing to look at again.
+  // Without files there is nothing to reload.
   if (keys.length === 0) return { lookups: async () => remote };
   const paths = keys.map((path) => resolve(directory, path));
   const files = new FileSource<readonly CardKeys[]>({
@@ -82,7 +82,7 @@ export function publicKeySource(
   return { lookups: async () => [...(await files.current()), ...remote] };
 }
 
-/** Throws `CONFIGURATION_INVALID` for an address that keys are not fetched from. */
+/** Throws `CONFIGURATION_INVALID` for a URL that the policy rejects. */
 function checkKeyUrl(url: string, policy: UrlPolicy, field: string): void {
   try {
     checkUrl(url, policy, { field, code: 'CONFIGURATION_INVALID' });

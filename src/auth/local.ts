@@ -3,12 +3,12 @@ import { invalidConfiguration } from '../protocol/index.ts';
 import { addressKind } from '../push/index.ts';
 
 /**
- * Who counts as local. Everything that treats this machine differently from others asks here: the bind
- * guard, the default webhook policy, metrics, the HTTP API and the inspector's proxy.
+ * Which requests and servers count as local. Used by everything that treats this machine differently from
+ * others: the bind guard, the default webhook policy, metrics, the HTTP API and the inspector's proxy.
  */
 
 /**
- * What tells whether a request was sent by a program on this machine: a request of `node:http`.
+ * The part of a `node:http` request that shows whether a program on this machine sent it.
  * @example
  * const origin: RequestOrigin = {
  *   headers: { host: 'localhost:5005', 'x-forwarded-for': '203.0.113.9' }, // forwarded, so not local
@@ -22,7 +22,10 @@ export interface RequestOrigin {
   readonly httpVersion: string;
 }
 
-/** Headers by which proxies, load balancers and delivery networks pass on who called them, or identify themselves. */
+/**
+ * Headers in which proxies, load balancers and delivery networks forward the client's address or identify
+ * themselves.
+ */
 const forwardingHeaders = new Set([
   'forwarded',
   'forwarded-for',
@@ -49,17 +52,17 @@ const forwardingHeaders = new Set([
   'cf-connecting-ipv6',
 ]);
 
-/** Some proxies write `_` for `-`. */
+/** Some proxies write `_` instead of `-`. */
 function isForwardingHeader(name: string): boolean {
   const usual = name.replaceAll('_', '-');
   return forwardingHeaders.has(usual) || usual.startsWith('x-forwarded-');
 }
 
 /**
- * Whether a request comes from a program on this machine that called the server by a local name. A
- * request that a proxy forwarded does not, wherever the proxy runs; nor does HTTP/1.0, which nginx
- * forwards by while adding no header. A proxy that does neither can't be told from a local program:
- * whatever must not be public needs a credential besides.
+ * Whether a program on this machine sent the request and called the server by a local name. Requests that
+ * a proxy forwarded don't count, wherever the proxy runs. HTTP/1.0 requests don't count either: nginx
+ * forwards with HTTP/1.0 and adds no header. A proxy that does neither can't be distinguished from a
+ * local program, so anything that must not be public needs a credential as well.
  * @example if (!isLocalRequest(request)) throw new LegateError('PERMISSION_DENIED', 'for this machine only');
  */
 export function isLocalRequest({ headers, socket, httpVersion }: RequestOrigin): boolean {
@@ -75,11 +78,11 @@ export function isLocalRequest({ headers, socket, httpVersion }: RequestOrigin):
  * @example const address: ServerAddress = { host: '127.0.0.1', url: 'https://agents.example.com' };
  */
 export interface ServerAddress {
-  /** The address it listens on; unset listens on every address. */
+  /** The address that the server listens on; unset listens on every address. */
   readonly host?: string | undefined;
-  /** Where callers reach it: a public name means that a proxy forwards to it. */
+  /** The URL of the server for callers: a public name means that a proxy forwards to it. */
   readonly url?: string | undefined;
-  /** Further names under which it is called. */
+  /** Further host names of the server. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -106,8 +109,8 @@ export function isLoopbackHost(host: string | undefined): boolean {
 const hostField = /^(?<name>[\w.-]+|\[[\da-f:.]+\])(?::(?<port>\d{0,5}))?$/i;
 
 /**
- * The host of a `Host` field in lower case; undefined where the field is missing or malformed. Read by
- * its grammar: a URL parser takes `evil.example@localhost` and `localhost#.evil.example` for localhost.
+ * The host of a `Host` field in lower case; undefined if the field is missing or malformed. Parsed by its
+ * grammar: a URL parser reads `evil.example@localhost` and `localhost#.evil.example` as localhost.
  * @example hostName('LOCALHOST:5005') // 'localhost'
  */
 export function hostName(field: string | undefined): string | undefined {
@@ -124,18 +127,19 @@ export function hostPort(field: string | undefined): number | undefined {
 }
 
 /**
- * Whether a host, as `hostName` returns it, stands for this machine whatever DNS says.
+ * Whether a host, as `hostName` returns it, means this machine regardless of DNS.
  * @example isLocalName('[::1]') // true
  */
 export function isLocalName(name: string): boolean {
   if (name === 'localhost' || /^(?:[\w-]+\.)+localhost$/.test(name)) return true;
   if (name.startsWith('[')) return addressKind(name.slice(1, -1)) === 'loopback';
-  // In full: `127.1` and `0x7f.0.0.1` are names by the grammar, and no client of ours sends them.
+  // Four decimal numbers only: by the grammar `127.1` and `0x7f.0.0.1` are names, and no client of ours
+  // sends them.
   return name.startsWith('127.') && isIPv4(name);
 }
 
 /**
- * Where a server wants to listen.
+ * Where a server is about to listen.
  * @example const options: BindOptions = { host: '0.0.0.0', isAuthenticated: !auth.isOpen };
  */
 export interface BindOptions {

@@ -26,15 +26,15 @@ export interface TlsPeer {
   readonly validTo: number;
 }
 
-/** The server's end of a TLS connection. */
+/** The server side of a TLS connection. */
 interface TlsConnection {
   readonly authorized: boolean;
   getPeerCertificate(): Partial<PeerCertificate>;
 }
 
 /**
- * What authentication needs to know of a connection: the verified client certificate, or why the one that was
- * presented is not trusted.
+ * What authentication needs of a connection: the verified client certificate, or why the presented one is
+ * not trusted.
  * @example const caller = await auth.authenticate({ headers: authHeaders(request), ...tlsFacts(socket) });
  */
 export function tlsFacts(
@@ -43,7 +43,7 @@ export function tlsFacts(
   const peer = tlsPeer(socket);
   if (peer !== undefined) return { tlsPeer: peer };
   if (socket.getPeerCertificate().fingerprint256 === undefined) return {};
-  // A string at run time, whatever its type says.
+  // A string at run time, although it is typed as an Error.
   return { tlsRefusal: String(socket.authorizationError ?? 'not verified') };
 }
 
@@ -57,7 +57,7 @@ export function tlsPeer(socket: TlsConnection): TlsPeer | undefined {
   if (certificate.fingerprint256 === undefined) return undefined;
   const commonName: unknown = certificate.subject?.CN;
   return {
-    // Several common names come as a list, and none of them is then more right than the others.
+    // Several common names are a list. None of them is preferred, so the peer has no common name.
     ...(typeof commonName === 'string' && { commonName }),
     alternativeNames: splitAlternativeNames(certificate.subjectaltname ?? ''),
     fingerprint: certificate.fingerprint256,
@@ -66,8 +66,8 @@ export function tlsPeer(socket: TlsConnection): TlsPeer | undefined {
 }
 
 /**
- * Names come as `DNS:a, URI:b`; one that contains a separator is quoted as a JSON string, so that a
- * name cannot pretend to be two.
+ * Splits `DNS:a, URI:b`. A name that contains a separator is quoted as a JSON string, so that it can't be
+ * read as two names.
  */
 export function splitAlternativeNames(text: string): readonly string[] {
   const names: string[] = [];
@@ -81,7 +81,7 @@ export function splitAlternativeNames(text: string): readonly string[] {
 }
 
 /**
- * The subject of a client certificate.
+ * How client certificates are mapped to identities.
  * @example
  * const options: MtlsOptions = {
  *   identify: ({ commonName }) =>
@@ -90,13 +90,13 @@ export function splitAlternativeNames(text: string): readonly string[] {
  */
 export interface MtlsOptions {
   /**
-   * Maps a certificate to an identity; undefined refuses it.
+   * Maps a certificate to an identity; undefined rejects it.
    * @default its only URI name, or its common name
    */
   readonly identify?: (peer: TlsPeer) => Identity | undefined;
   /** @default the system's clock */
   readonly clock?: { now(): number };
-  /** In the card. @default 'mtls' */
+  /** Name of the security scheme in the card. @default 'mtls' */
   readonly schemeName?: string;
 }
 
@@ -107,8 +107,8 @@ const optionNames: OptionNames<MtlsOptions> = {
 };
 
 /**
- * Accepts client certificates. The TLS server must ask for them and verify them; this verifier
- * only maps them to identities.
+ * Accepts client certificates. The TLS server must request and verify them; this verifier only maps them
+ * to identities.
  * @example mtlsVerifier({ identify: (peer) => partners.get(peer.fingerprint) })
  */
 export function mtlsVerifier(options: MtlsOptions = {}): Verifier {
@@ -121,7 +121,7 @@ export function mtlsVerifier(options: MtlsOptions = {}): Verifier {
     async verify({ tlsPeer: peer, tlsRefusal }) {
       if (tlsRefusal !== undefined) throw new CredentialRefused(`certificate ${tlsRefusal}`);
       if (peer === undefined) return undefined;
-      // A connection may outlive the certificate that opened it.
+      // A connection can outlive the certificate that opened it.
       if (!(peer.validTo > clock.now())) throw new CredentialRefused('certificate expired');
       const identity = identify(peer);
       if (identity === undefined || !isSubject(identity.subject)) {

@@ -16,18 +16,18 @@ export const jwtAlgorithms = [
   'PS256',
 ] as const;
 /**
- * How a token may be signed.
+ * A signature algorithm of tokens.
  * @example
  * const algorithms: readonly JwtAlgorithm[] = ['ES256', 'PS256']; // HS256 cannot stand beside them
  */
 export type JwtAlgorithm = (typeof jwtAlgorithms)[number];
 
-/** Keys of one source that are tried for one token. */
+/** Maximum number of keys of one source that are tried for one token. */
 export const maxKeys = 100;
 
 interface PublicKey {
   readonly key: KeyObject;
-  /** The end of its certificate, in milliseconds since 1970. */
+  /** When its certificate expires, in milliseconds since 1970. */
   readonly notAfter?: number;
 }
 
@@ -36,7 +36,7 @@ interface PemText {
   readonly path?: string;
 }
 
-/** All keys of all texts. Each must fit an algorithm, and each algorithm must have a key. */
+/** Parses the keys of all texts. Each key must fit an algorithm, and each algorithm must have a key. */
 export function publicKeys(
   texts: readonly PemText[],
   algorithms: readonly JwtAlgorithm[],
@@ -88,7 +88,7 @@ export function keysIn(
         notAfter: Date.parse(certificate.validTo),
       };
     });
-    // In the chain of a certificate, only the certificate itself names a signer of tokens.
+    // In a certificate chain, only the leaf certificate has the key of the token's signer.
     const signers = found.filter(({ isAuthority }) => !isAuthority);
     return signers.length === 0 ? found : signers;
   } catch {

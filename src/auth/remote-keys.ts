@@ -15,32 +15,32 @@ import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { until, waitAtMost } from '../time/index.ts';
 
 export interface KeyFetching {
-  /** For the report of a reload: `jwt keys`. */
+  /** Name of the keys in reload reports: `jwt keys`. */
   readonly what: string;
   readonly fetch: GuardedFetch;
   readonly clock: { now(): number };
-  /** Milliseconds that fetched keys are used without asking again. */
+  /** Milliseconds for which fetched keys are used without another fetch. */
   readonly cacheTime: number;
-  /** Milliseconds between two fetches for a key that was not among the known ones. */
+  /** Milliseconds between two fetches for unknown keys. */
   readonly cooldown: number;
-  /** Milliseconds that old keys are used on when the issuer cannot be reached. */
+  /** Milliseconds for which old keys stay in use while the issuer is unreachable. */
   readonly staleTime: number;
   /** Logs reloads of keys, and failures to reload them. */
   readonly logger: Logger;
 }
 
 const maxKeySetBytes = 1024 * 1024;
-/** Milliseconds that a token waits for newer keys while older ones could be used. */
+/** Milliseconds that a token waits for a fetch while older keys are usable. */
 const slowAfterMs = 1_000;
-/** Keys of the operator's choice: https, or this machine. */
+/** The operator chooses the URL: https, or http on this machine. */
 export const keyPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, allowPrivate: true };
 
-/** `keyPolicy`, and http to the hosts that the operator allows by name. */
+/** `keyPolicy`, plus http to the hosts that the operator allows by name. */
 export function keyPolicyFor({ allowedNames = [] }: KeyAccess): UrlPolicy {
   return { ...keyPolicy, allowedNames, httpToAllowedNames: true };
 }
 
-/** How keys are fetched unless it is said otherwise. */
+/** How keys are fetched, with defaults. */
 export function keyFetching({
   policy = keyPolicy,
   tls,
@@ -62,19 +62,20 @@ export function keyFetching({
   };
 }
 
-/** Milliseconds after a failure in which the issuer is not asked again. */
+/** Milliseconds after a failed fetch before the next one. */
 const failurePause = 5_000;
 
 /**
- * Keys from a JWKS address: fetched once, again when a token names a key that is not among them
- * (rotation), now and then, and by `checkFiles` (SIGHUP), so that a key that was withdrawn is refused at once. When the issuer cannot be reached, or does not answer with keys, the old
- * ones are used on for a while, and it is not asked again with every request. An issuer that answers
- * slowly holds up tokens of known keys once, by `slowAfterMs`.
+ * Keys from a JWKS URL. They are fetched with the first token, again when a token names an unknown key
+ * (rotation), when `cacheTime` has passed, and by `checkFiles` (SIGHUP), so that a withdrawn key is
+ * rejected at once. While the issuer is unreachable or doesn't return keys, the old keys stay in use for
+ * `staleTime`, and the issuer is not asked with every request. A slow issuer delays tokens of known keys
+ * once, by `slowAfterMs`.
  */
 export function remoteKeys(
   url: string,
   fetching: KeyFetching,
-  /** Finds the address of the keys. */
+  /** Finds the URL of the keys. */
   locate: (init: RequestInit) => Promise<string> = async () => url,
 ): JWTVerifyGetKey {
   const { what, clock, logger, staleTime } = fetching;
@@ -82,7 +83,7 @@ export function remoteKeys(
   let fetchedAt = -Infinity;
   let reported: unknown;
   let isSlow = false;
-  // Failures are remembered for a pause: each is one line, however many tokens meet it.
+  // The same error is thrown until `failurePause` ends. It is logged once, not for every token.
   const report = (usesOldKeys: boolean, error: unknown): void => {
     if (reported === error) return;
     reported = error;
@@ -101,7 +102,7 @@ export function remoteKeys(
         return Response.json(keySet);
       }),
   });
-  /** Those of the last successful fetch, while they may be used. */
+  /** The keys of the last successful fetch, unless they are older than `staleTime`. */
   const usable = (): JWTVerifyGetKey | undefined => {
     const known = remote.jwks();
     const isUsable = known !== undefined && clock.now() - fetchedAt <= staleTime;
@@ -139,7 +140,7 @@ export function remoteKeys(
     const answer = keys.find(header, token);
     if (!remote.reloading || usable() === undefined) return answer;
     let isAnswered = false;
-    // A failure is reported above, and is the caller's only if the caller waits for it.
+    // `find` reports failures. The caller gets one only if it waits for the fetch.
     const answered = answer.then(
       () => (isAnswered = true),
       () => (isAnswered = true),
@@ -151,14 +152,14 @@ export function remoteKeys(
     try {
       return await known(header, token);
     } catch (error) {
-      // Only the issuer can tell whether there is such a key now.
+      // The fetch in flight decides: the issuer may have added the key.
       if (error instanceof errors.JWKSNoMatchingKey) return answer;
       throw error;
     }
   };
 }
 
-/** Throws for an invalid key set, and for one without keys, which would refuse every caller. */
+/** Throws for an invalid key set, and for an empty one, which would reject every caller. */
 function keySetIn(text: string): JSONWebKeySet {
   const value: unknown = parseJson(text);
   const keys = isJsonObject(value) && Array.isArray(value['keys']) ? value['keys'] : [];
@@ -170,22 +171,22 @@ function keySetIn(text: string): JSONWebKeySet {
 }
 
 /**
- * Keys of an OpenID Connect issuer, whose discovery document names their address. It is read again with
- * each fetch: an issuer may move its keys.
+ * Keys of an OpenID Connect issuer, found through its discovery document. Each fetch reads the document
+ * again, because the issuer can move its keys.
  */
 export function discoverKeys(issuer: string, fetching: KeyFetching): JWTVerifyGetKey {
   const address = openIdConfigurationUrl(issuer);
   return remoteKeys(address, fetching, async (init) => {
     const document: unknown = parseJson(await textOf(await fetching.fetch(address, init), init));
     if (!isJsonObject(document)) throw new Error('is not a JSON object');
-    // OpenID Connect Discovery 4.3: otherwise one issuer could speak for another.
+    // OpenID Connect Discovery 4.3. Otherwise one issuer could impersonate another.
     if (document['issuer'] !== issuer) throw new Error('names another issuer');
     if (typeof document['jwks_uri'] !== 'string') throw new Error('names no jwks_uri');
     return document['jwks_uri'];
   });
 }
 
-/** Throws for a body that is late or too long, too: it is a failure like any other. */
+/** Also throws for a body that is late or too long. */
 async function textOf(response: Response, { signal }: RequestInit): Promise<string> {
   if (response.status !== 200) throw new Error(`answered ${response.status}`);
   return until(response.text(), signal ?? undefined);
@@ -209,7 +210,7 @@ function pauseAfterFailure(clock: { now(): number }): <T>(work: () => Promise<T>
   };
 }
 
-/** The keys are known, and none fits the token. */
+/** The keys were fetched, and none of them fits the token. */
 function isAboutToken(error: unknown): boolean {
   return (
     error instanceof errors.JWKSNoMatchingKey ||

@@ -3,13 +3,13 @@ import type { AgentSkill } from '../protocol/index.ts';
 import type { Authenticator } from './authenticator.ts';
 
 /**
- * The scopes that skills need, by skill id. A skill that is not named needs none.
+ * The scopes that skills need, by skill id. Skills that are not listed need none.
  * @example const scopes: SkillScopes = { refund: ['orders:write', 'payments'], track: ['orders:read'] };
  */
 export type SkillScopes = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The skills for the card: each with its scopes in addition to the agent's security requirements.
+ * The skills for the card, each with the agent's security requirements plus its scopes.
  * @example declareSkillScopes(agent.skills, { refund: ['orders:write'] }, auth);
  */
 export function declareSkillScopes(
@@ -41,9 +41,9 @@ export function allowedSkills(
 }
 
 /**
- * The scopes that a message needs. A message that names a skill needs the scopes of that skill. A
- * message without a skill, or with an unknown one, may be handled by any skill, so it needs the
- * scopes of all skills.
+ * The scopes that a message needs. A message that names a skill needs the scopes of that skill. Any skill
+ * can handle a message without a skill or with an unknown one, so such a message needs the scopes of all
+ * skills.
  * @example neededScopes('refund', card.skills, { refund: ['orders:write'] }) // ['orders:write']
  */
 export function neededScopes(
