@@ -22,26 +22,31 @@ import {
   type UnsupportedPattern,
 } from './parse.ts';
 
-/** A parsed condition; evaluating changes nothing in it. */
+/** A parsed condition. It is immutable. */
 export interface Condition {
   readonly text: string;
   readonly references: ConditionReferences;
   readonly warnings: readonly ConditionWarning[];
-  /** If there is one, the condition as a whole is false: neither it nor its negation is known. */
+  /**
+   * If there is one, the whole condition is false, because neither it nor its negation can be evaluated.
+   */
   readonly unsupported: readonly UnsupportedPattern[];
-  /** @throws {TextError} only when the condition holds `{{context.x}}` that renders to none. */
+  /**
+   * @throws {TextError} only for a condition with `{{...}}`, if rendering fails or the rendered text is
+   * not a condition.
+   */
   evaluate(scope: ConditionScope): boolean;
 }
 
-/** What a condition names, for validation; `offset` is where in the condition. */
+/** The names in a condition, for validation; `offset` is the position in the condition. */
 export interface ConditionReferences {
-  /** Of the domain, without the prefix `slots.` */
+  /** Slots of the domain, without the prefix `slots.` */
   readonly slots: readonly string[];
-  /** Without the prefix `context.` */
+  /** Properties of the frame, without the prefix `context.` */
   readonly context: readonly string[];
-  /** Names with neither prefix: slots in the way of Rasa 3.7, otherwise always undefined. */
+  /** Names with neither prefix: slots in the syntax of Rasa 3.7, otherwise always undefined. */
   readonly unprefixed: readonly { readonly name: string; readonly offset: number }[];
-  /** Where a slot is compared with something written out. */
+  /** Comparisons of a slot with a literal or constant. */
   readonly comparisons: readonly SlotComparison[];
 }
 
@@ -55,10 +60,10 @@ export interface SlotComparison {
 const conditions = new LruMap<Condition>(2_000);
 
 /**
- * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are
- * kept and used again. `{{context.x}}` in it is rendered at each evaluation.
+ * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are cached.
+ * `{{context.x}}` in it is rendered at each evaluation.
  * @example compileCondition('slots.age >= 18').evaluate({ slots: { age: 20 } }) // true
- * @throws {TextError} with the place of the mistake.
+ * @throws {TextError} with the position of the error.
  */
 export function compileCondition(text: string): Condition {
   return conditions.getOrMake(text, () => (text.includes('{{') ? templated(text) : plain(text)));
@@ -75,12 +80,12 @@ function plain(text: string): Condition {
   };
 }
 
-/** Stands, as often as needed, for `{{...}}` while a condition with templates is checked. */
+/** Replaces each character of `{{...}}` while a condition with templates is checked. */
 const placeholder = '\uA723';
 
 function templated(text: string): Condition {
   const template = compileTemplate(text);
-  // As long as what it stands for, so that places in the condition stay true.
+  // The replacement has the same length, so that positions in the condition stay valid.
   const checked = text.replace(/\{\{.*?\}\}/gs, ({ length }) => placeholder.repeat(length));
   const { predicate, warnings, unsupported } = parseCondition(checked);
   const found = referencesOf(predicate);
@@ -104,7 +109,7 @@ function templated(text: string): Condition {
   };
 }
 
-/** What was rendered is not rendered again: values must not become templates. */
+/** Rendered text is not rendered again: values must not become templates. */
 function plainCondition(text: string): Condition {
   return conditions.getOrMake(`\0${text}`, () => plain(text));
 }
@@ -137,7 +142,7 @@ function referencesOf(predicate: Predicate): ConditionReferences {
   return { slots: [...slots], context: [...context], unprefixed, comparisons };
 }
 
-/** Only comparisons of whole values: a pattern or a part of a text may be anything. */
+/** Only comparisons of whole values: patterns and parts of texts can be anything. */
 function comparisonsOf({
   left,
   right,
@@ -161,13 +166,13 @@ function slotOf(predicate: Predicate): string | undefined {
   return root === 'slots' && rest.length === 0 ? name : undefined;
 }
 
-/** A pattern that values of a slot match, as a project wrote it. */
+/** A pattern for the values of a slot, as written in the project. */
 export interface ValuePattern {
   readonly source: string;
   readonly flags: string;
 }
 
-/** The pattern of a rejection that refuses everything else: `not slots.code matches "^A\\d+$"`. */
+/** The pattern of a rejection that rejects all other values: `not slots.code matches "^A\\d+$"`. */
 export function requiredPattern(rejection: string, slot: string): ValuePattern | undefined {
   if (!rejection.includes('matches')) return undefined;
   const predicate = parsed(rejection);
@@ -198,26 +203,26 @@ function parsed(condition: string): Predicate | undefined {
   }
 }
 
-/** What a condition can see. */
+/** The variables of a condition. */
 export interface ConditionScope {
-  /** By name; a slot without a value is null. */
+  /** Keyed by name; a slot without a value is null. */
   readonly slots: Readonly<Record<string, JsonValue>>;
-  /** Properties of the present dialogue frame. */
+  /** Properties of the current dialogue frame. */
   readonly context?: JsonObject;
-  /** Makes comparisons with categorical slots independent of upper and lower case. */
+  /** Makes comparisons with categorical slots case-insensitive. */
   readonly domain?: Pick<Domain, 'slots'>;
-  /** Receives comparisons that can't be evaluated and therefore count as false. */
+  /** Called for comparisons that can't be evaluated and therefore are false. */
   readonly trouble?: (reason: string) => void;
 }
 
-/** Equals every empty value; not a JSON value, so it is a symbol. */
+/** Equals every empty value. It is not a JSON value, hence a symbol. */
 const empty = Symbol('empty');
 type Operand = Value | typeof empty;
 
 export function evaluate(predicate: Predicate, scope: ConditionScope): boolean {
   switch (predicate.kind) {
     case 'logic': {
-      // Right-folded chains are walked in a loop, so that their length costs no stack.
+      // Right-folded chains are evaluated in a loop, so that their length costs no stack.
       let at: Predicate = predicate;
       while (at.kind === 'logic') {
         const left = evaluate(at.left, scope);
@@ -262,7 +267,10 @@ function compare(predicate: ComparisonPredicate, scope: ConditionScope): boolean
   }
 }
 
-/** Models and buttons fill text slots with "True" and "false", which projects compare with `true` and `false`. */
+/**
+ * Models and buttons fill text slots with "True" and "false". Projects compare them with `true` and
+ * `false`.
+ */
 function comparedWith(other: Predicate, value: Operand): Operand {
   if (other.kind !== 'constant' || typeof value !== 'string') return value;
   const isTruth = other.value === 'true' || other.value === 'false';
@@ -323,7 +331,10 @@ function operand(predicate: Predicate, scope: ConditionScope): Operand {
   }
 }
 
-/** `slots.a.b` and `context.a.b`; without a prefix, as before Rasa 3.8, a slot or undefined. */
+/**
+ * Resolves `slots.a.b` and `context.a.b`. A name without a prefix is a slot, like before Rasa 3.8, or
+ * undefined.
+ */
 function resolve(name: string, scope: ConditionScope): Value {
   const isContext = name.startsWith('context.');
   const [first = '', ...rest] = name.replace(/^(?:slots|context)\./, '').split('.');

@@ -2,7 +2,7 @@ import { TextError } from '../../config/index.ts';
 import { LruMap } from '../../protocol/index.ts';
 import { compilePattern, type Pattern, PatternError } from '../../regex/index.ts';
 
-/** Something legal that an author may not mean. */
+/** A valid construct that the author probably did not intend. */
 export interface ConditionWarning {
   readonly offset: number;
   readonly message: string;
@@ -71,7 +71,7 @@ class Parser {
     return this.#current.kind === 'end';
   }
 
-  /** Keywords do not care about upper and lower case. */
+  /** Keywords are case-insensitive. */
   #isWord(word: string): boolean {
     const token = this.#current;
     return token.kind === 'word' && token.value.toLowerCase() === word;
@@ -90,7 +90,7 @@ class Parser {
     return isSymbol;
   }
 
-  /** A chain of and/or, folded from the right; a loop, so that long chains need no deep stack. */
+  /** Parses a chain of and/or, folded from the right. A loop, so that long chains need no deep stack. */
   #logic(): Predicate {
     this.#depth += 1;
     if (this.#depth > 100) this.#fail('nested too deeply');
@@ -177,7 +177,7 @@ class Parser {
     return this.#simple();
   }
 
-  /** What may stand alone and in a set. */
+  /** Parses a value that is valid alone and in a set. */
   #simple(): Predicate {
     const token = this.#current;
     const { offset } = token;
@@ -235,7 +235,7 @@ export type Comparison = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'contains' | 'ma
 
 export type Constant = 'true' | 'false' | 'null' | 'undefined' | 'empty';
 
-/** What a condition is made of; `offset` counts characters in the condition. */
+/** A node of the syntax tree; `offset` counts characters in the condition. */
 export type Predicate = { readonly offset: number } & (
   | {
       readonly kind: 'logic';
@@ -269,7 +269,7 @@ export type Token = { readonly offset: number } & (
 const pattern =
   /\s+|#[^\n]*|(?<number>-?\d+(?:\.\d+)?(?![\p{L}\p{N}_.]))|(?<word>[\p{L}_][\p{L}\p{N}_.\-@$]*)|(?<text>'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*")|\/(?<source>(?:[^/\\\n]|\\[^\n])+)\/(?<flags>[A-Za-z]*)|(?<symbol>==|!=|<=|>=|[=<>(){}])/uy;
 
-/** Conditions longer than this, in characters, are refused. */
+/** Maximum length of a condition, in characters. */
 const maximumLength = 10_000;
 
 export function tokenize(condition: string): readonly Token[] {
@@ -321,7 +321,7 @@ function trouble(condition: string, offset: number): string {
   return `unexpected character '${char}'`;
 }
 
-/** Only the quote itself and the backslash are escaped, so that patterns in texts stay readable. */
+/** Only quotes and the backslash are escaped, so that patterns in texts stay readable. */
 function unquote(text: string): string {
   return text.slice(1, -1).replace(/\\(['"\\])/g, '$1');
 }
@@ -333,7 +333,7 @@ function mistake(condition: string, offset: number, reason: string): TextError {
 const patterns = new LruMap<Pattern>(1_000);
 
 /**
- * A compiled pattern, kept for the next evaluation.
+ * Compiles a pattern; compiled patterns are cached.
  * @throws {PatternError} when the engine can't compile it.
  */
 export function patternOf(source: string, flags = ''): Pattern {

@@ -7,18 +7,18 @@ import type { Domain, Flow } from '../model.ts';
 const tableSchema = z.object({
   openers: z.array(z.string()),
   closers: z.array(z.string()),
-  /** What opens a clause without a mark before it: "perfect thank you". */
+  /** Phrases that start a clause without punctuation before it: "perfect thank you". */
   clauses: z.array(z.string()),
-  /** Words that may stand anywhere without changing what is said. */
+  /** Words that can occur anywhere without changing the meaning. */
   fillers: z.string(),
-  /** Lists that phrases name as `<list>`. */
+  /** Lists that phrases refer to as `<list>`. */
   words: z.record(z.string(), z.string()),
-  /** Of a message about several topics the first of these counts. */
+  /** If a message has several topics, the first of these wins. */
   priority: z.array(z.string()),
   topics: z.record(z.string(), z.array(z.string())),
-  /** Words of flow names that say nothing about the topic. */
+  /** Words of flow names that don't tell the topic. */
   flow_words: z.string(),
-  /** Names of flows, by the topic that they answer. */
+  /** Names of flows, keyed by the topic that they answer. */
   flows: z.record(z.string(), z.array(z.string())),
 });
 
@@ -72,7 +72,7 @@ function compile(table: z.infer<typeof tableSchema>): SmallTalk {
   };
 }
 
-/** Any of the words, wherever it stands. */
+/** Matches any of the words, anywhere in the text. */
 function anywhere(words: string): RegExp {
   return new RegExp(`(?<=^| )(?:${words.trim().split(/\s+/).join('|')})(?: |$)`, 'gu');
 }
@@ -91,20 +91,20 @@ function topicsOf(
 
 const anyOf = (phrases: readonly string[]): string => `(?:${phrases.map(phrasePattern).join('|')})`;
 
-/** A folded message without the greetings and politeness it opens with. */
+/** Removes the greetings and politeness at the start of a folded message. */
 export function withoutOpening(folded: string): string {
   return folded.replace(smallTalk().openers, '');
 }
 
-/** A message without the politeness it closes with. */
+/** Removes the politeness at the end of a message. */
 export function withoutClosing(text: string): string {
   return text.replace(smallTalk().closers, '');
 }
 
 /**
- * The topic of a message that asks for nothing: `greeting`, `thanks`, `capabilities`, ...; undefined for every
- * other message. `small-talk.yml` has the topics and their phrases. A message of several clauses is small talk
- * when each of them is.
+ * The topic of a small-talk message: `greeting`, `thanks`, `capabilities`, ...; undefined for any other
+ * message. `small-talk.yml` has the topics and their phrases. A message of several clauses is small talk
+ * if each clause is.
  * @example smallTalkTopic('Thanks a lot, that was really helpful!'); // 'thanks'
  */
 export function smallTalkTopic(message: string, domain?: Domain): string | undefined {
@@ -126,7 +126,7 @@ export function smallTalkTopic(message: string, domain?: Domain): string | undef
 }
 
 /**
- * The topic that a flow of a project answers, by its id.
+ * The topic that a project's flow answers, according to its id.
  * @example topicOfFlow({ id: 'greet_user' }); // 'greeting'
  */
 export function topicOfFlow({ id }: Pick<Flow, 'id'>): string | undefined {
@@ -135,16 +135,16 @@ export function topicOfFlow({ id }: Pick<Flow, 'id'>): string | undefined {
   return flows.find(({ whole }) => whole.test(words))?.name;
 }
 
-/** Messages of more clauses are stories. */
+/** Messages with more clauses are not small talk. */
 const mostClauses = 4;
-/** Longer clauses are stories, too. */
+/** Longer clauses are not small talk either. */
 const mostLetters = 100;
 
-/** The topic of a text that is one of its phrases, apart from openers, closers and fillers. */
+/** The topic whose phrases contain the text, apart from openers, closers and fillers. */
 function topicOf(folded: string, topics: readonly Topic[]): string | undefined {
   if (folded.length > mostLetters) return undefined;
   const { opener, fillers } = smallTalk();
-  // "Ok, thank you so much": what is left after each opener, the shortest first.
+  // "Ok, thank you so much": the text without each of its openers in turn, the shortest first.
   const rests = [folded.trim()];
   for (let rest = folded.trim(); rests.length <= mostOpeners;) {
     const next = rest.replace(opener, '');
@@ -156,20 +156,21 @@ function topicOf(folded: string, topics: readonly Topic[]): string | undefined {
   let kept: string | undefined;
   for (const text of new Set([...texts, ...bare])) {
     const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text))?.name;
-    // "Cool thx": what stands at the end may say more than what is left without it.
+    // "Cool thx": the closer can be more specific than the rest, so these two topics wait for a better
+    // one.
     if (found === 'reaction' || found === 'praise') kept ??= found;
     else if (found !== undefined) return found;
   }
   return kept;
 }
 
-/** The phrases of `small_talk` in the project's domain: they come before the built-in ones. */
+/** The phrases of `small_talk` in the project's domain. They take precedence over the built-in ones. */
 const ownTopics = oncePer(({ smallTalk: own = {} }: Domain) => topicsOf(own, smallTalk().words));
 
-/** Openers that are taken off one by one. */
+/** Maximum number of openers that are removed in turn. */
 const mostOpeners = 6;
 
-/** Without punctuation and apostrophes; a letter that is drawn out ("heyyy") stands once. */
+/** Removes punctuation and apostrophes, and collapses repeated letters ("heyyy"). */
 function wordsOf(text: string): string {
   return text
     .replaceAll(/['\u2018\u2019]/g, '')
@@ -178,12 +179,12 @@ function wordsOf(text: string): string {
     .trim();
 }
 
-/** Words that `...` stands for. */
+/** The words that `...` matches. */
 const anyWords = '\\S+(?: \\S+){0,5}';
 
 /**
- * A phrase of the small-talk table as the source of a regular expression. Phrases cannot nest and have no
- * repetition without a bound, so that matching stays linear whatever they are.
+ * Converts a phrase of the small-talk table to the source of a regular expression. Phrases can't nest and
+ * have no unbounded repetition, so matching is always linear.
  */
 export function phrasePattern(phrase: string): string {
   let pattern = '';

@@ -16,7 +16,7 @@ import { runReactAgent } from './react-agent.ts';
 export interface AgentHandlerParts {
   readonly agent: SubAgent;
   readonly module: SubAgentModule;
-  /** Of agents with protocol RASA. */
+  /** Only for agents with protocol RASA. */
   readonly model: LanguageModelV4 | undefined;
   readonly pool: McpPool;
   readonly files: ReadonlyMap<string, string>;
@@ -30,7 +30,7 @@ export interface AgentHandlerParts {
   readonly logger: Logger;
 }
 
-/** Carries out `call: agent` of one sub agent, whichever protocol it has. */
+/** Runs `call:` steps of one sub agent, for all protocols. */
 export class AgentHandler implements CallHandler {
   readonly kind = 'agent';
   readonly hasContexts: boolean;
@@ -58,8 +58,8 @@ export class AgentHandler implements CallHandler {
   }
 
   /**
-   * A remote task is found again by the ids of its message and context, and tools of a model are journaled.
-   * Legate does not know what a module does by itself.
+   * A repeated call finds its remote task by the ids of message and context, and the tool calls of a
+   * model are journaled. What a module's `run` does is unknown, so it is not repeatable.
    */
   isRepeatable(): boolean {
     return this.#parts.module.run === undefined;
@@ -92,7 +92,7 @@ export class AgentHandler implements CallHandler {
     await this.#external?.close();
   }
 
-  /** Whether the agent can be called at all. */
+  /** Throws if the agent, or an MCP server that it needs, is unavailable. */
   async check(signal?: AbortSignal): Promise<void> {
     const { agent, pool } = this.#parts;
     await this.#external?.check(signal);
@@ -106,7 +106,7 @@ export class AgentHandler implements CallHandler {
     const { agent, module, model, files } = this.#parts;
     if (module.run !== undefined) return this.#runModule(module.run, call, input);
     if (this.#external !== undefined) {
-      // Text that a hook may change is not shown before.
+      // Text that a hook can change is not streamed.
       const { processOutput, processAgentOutput } = module;
       const isStreamed =
         call.isStreamed === true && processOutput === undefined && processAgentOutput === undefined;

@@ -8,7 +8,7 @@ import type { TranscriptEntry } from '../tracker/state.ts';
 import { digestId } from '../../store/index.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';
 
-/** The input of a call: everything but the engine's internal slots. */
+/** The input of a call. Built-in slots of the engine are omitted. */
 export async function agentInput(
   agent: SubAgent,
   call: Call,
@@ -37,7 +37,7 @@ export async function agentInput(
   };
 }
 
-/** The slots of a project, without those of the engine. */
+/** The slots of a project, without the built-in ones. */
 export function inputSlots(
   slots: ReadonlyMap<string, Slot>,
   values: JsonObject,
@@ -69,7 +69,7 @@ export function historyText(transcript: readonly TranscriptEntry[]): string {
 }
 
 /**
- * The idempotency key of a call: the same when a turn is retried, so that a remote agent handles it
+ * The idempotency key of a call: the same when a turn is retried, so that a remote agent handles the call
  * once; different for each call of the agent within a turn.
  */
 function idOf(agent: SubAgent, call: Call, events: readonly TrackerEvent[]): string {
@@ -81,13 +81,13 @@ function idOf(agent: SubAgent, call: Call, events: readonly TrackerEvent[]): str
   return digestId(call.senderId, messageId, agent.name, call.step.id, call.mode, calls);
 }
 
-/** How many of the last entries of the transcript belong to the present run of the agent. */
+/** How many of the last transcript entries belong to the current run of the agent. */
 export function entriesOfRun(agent: string, input: AgentInput): number {
   const { events } = input;
   const start = events.findLastIndex(
     ({ event, agent_id: id }) => event === 'agent_started' && id === agent,
   );
-  // The message that led to the call was recorded before the agent started.
+  // The message that triggered the call was recorded before the agent started.
   const from = events.slice(0, start + 1).findLastIndex(({ event }) => event === 'user');
   return events.slice(Math.max(0, from)).filter(isUtterance).length;
 }

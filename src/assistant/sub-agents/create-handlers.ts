@@ -23,11 +23,11 @@ export interface SubAgentOptions {
   readonly logger: Logger;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Bindings to call agents by, beside the two over HTTP. @default [] */
+  /** Bindings for calls to agents, in addition to the two over HTTP. @default [] */
   readonly bindings?: ExternalParts['bindings'];
-  /** Where agents and MCP servers with TLS files may be. @default anywhere */
+  /** URLs that agents and MCP servers with TLS files can have. @default any */
   readonly policy?: UrlPolicy | undefined;
-  /** Between two attempts. @default a timer */
+  /** Waits between two attempts. @default a timer */
   readonly sleep?: Sleep | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function createHandlers(
   const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch, policy });
   const leaving = new AbortController();
   const checks: Promise<void>[] = [];
-  // One of the handlers closes what all of them share.
+  // This handler closes the resources that all handlers share.
   const handlers: CallHandler[] = [
     {
       ...toolHandler(pool),
@@ -99,12 +99,15 @@ async function closeHandlers(handlers: readonly CallHandler[]): Promise<void> {
 
 export type ReactAgent = Extract<SubAgent, { protocol: 'RASA' }>;
 
-/** Whether a language model runs the agent. A module with `run` is the whole agent. */
+/** Whether a language model runs the agent. A module with `run` replaces the model. */
 export function needsModel(agent: SubAgent, module: SubAgentModule): agent is ReactAgent {
   return agent.protocol === 'RASA' && module.run === undefined;
 }
 
-/** The model of a ReAct agent: of its group, of the command generator's, or the only one there is. */
+/**
+ * The model of a ReAct agent: that of its group, that of the command generator's group, or the only
+ * model.
+ */
 function modelOf(
   agent: ReactAgent,
   { config, endpoints }: Project,
@@ -113,7 +116,7 @@ function modelOf(
   const { modelGroup = config.generator?.modelGroup } = agent;
   const only = models.size === 1 ? [...models.values()][0] : undefined;
   const model = modelGroup === undefined ? only : models.get(modelGroup);
-  // Groups that were left out have their own warning.
+  // Unsupported groups have their own warning.
   if (model === undefined && endpoints.unsupportedModelGroups.size === 0) {
     const hint = 'name one of the model_groups of endpoints.yml in configuration.llm.model_group';
     logger.warn({ agent: agent.name, hint }, 'sub_agent.no_model');
@@ -121,7 +124,7 @@ function modelOf(
   return model;
 }
 
-/** With a logger, an agent that may come back is a warning. */
+/** Throws if the agent is unavailable. With a logger, retryable errors are only a warning. */
 async function mustAnswer(agent: SubAgent, handler: AgentHandler, logger?: Logger): Promise<void> {
   try {
     await handler.check();
@@ -162,7 +165,7 @@ async function warnOfTools(
   }
 }
 
-/** Doesn't delay startup. */
+/** Warns if the agent is unavailable. Doesn't delay startup. */
 async function warnUnless(
   agent: SubAgent,
   handler: AgentHandler,
@@ -177,7 +180,7 @@ async function warnUnless(
   }
 }
 
-/** A function that a module may export; its type is the module's responsibility. */
+/** A function that a module can export. Only the module's author can ensure its type. */
 const hook = <T>() =>
   z.custom<T>((value) => typeof value === 'function', "isn't a function").exactOptional();
 
@@ -196,7 +199,7 @@ const moduleSchema = z.object({
   run: hook<NonNullable<SubAgentModule['run']>>(),
 });
 
-/** Hooks of Python classes, with their names here. */
+/** Hooks of Python classes, and their names in TypeScript. */
 const pythonHooks: Readonly<Record<string, keyof SubAgentModule>> = {
   process_input: 'processInput',
   process_output: 'processOutput',
@@ -207,8 +210,8 @@ const pythonHooks: Readonly<Record<string, keyof SubAgentModule>> = {
 };
 
 /**
- * The Python class that a sub agent names as its module, which is left out, with what to write instead.
- * Undefined where the module is one of TypeScript, or missing.
+ * Detects a Python class named as the module of a sub agent. Returns a hint what to write instead;
+ * undefined if the module is TypeScript, or missing.
  */
 export function pythonModule(
   agent: SubAgent,

@@ -43,7 +43,7 @@ const lookTimeoutMs = 30_000;
 const journaledPoint = 'task';
 /** Milliseconds that pending cancellations may take when a connection is replaced. */
 const closeGraceMs = 30_000;
-/** Limit of all artifacts of one call; beyond it the call fails rather than being truncated. */
+/** Limit of all artifacts of one call; beyond it the call fails and nothing is truncated. */
 const limits = { parts: 10_000, characters: 10_000_000 };
 
 /**
@@ -69,7 +69,10 @@ export class ExternalCaller {
     );
   }
 
-  /** Requests a task that can't exist: a not-found error shows that the agent is up and accepts our credentials. */
+  /**
+   * Requests a task that can't exist: a not-found error proves that the agent is up and accepts our
+   * credentials.
+   */
   async check(signal?: AbortSignal): Promise<void> {
     const client = await this.#connection.get();
     try {
@@ -86,7 +89,7 @@ export class ExternalCaller {
     try {
       const client = await this.#connection.get(call.signal);
       const message = toMessage(input);
-      // An earlier attempt of the turn may have started the task: it is followed, not started again.
+      // Follows the task if an earlier attempt of the turn started it, instead of starting another.
       const { readResumePoint } = await import('../../client/index.ts');
       const point = readResumePoint(await call.journal?.read(journaledPoint));
       if (point?.taskId !== undefined) {
@@ -246,14 +249,14 @@ export class ExternalCaller {
     },
   ): Promise<AgentOutput> {
     const { call, id, point, delivered = point.delivered, last = '' } = at;
-    // The task waits for a consent that can't be given here.
+    // The task waits for an authorization that users can't give here.
     if ('task' in answer && answer.task.status.state === 'TASK_STATE_AUTH_REQUIRED') {
       await this.cancel({ task_id: answer.task.id }, call.logger);
     }
     return outputOf(answer, point, { id, name: this.#agent.name, delivered, last });
   }
 
-  /** How long an answer may take. */
+  /** Timeout of an answer, in seconds. */
   #seconds({ card }: Client): number {
     const { timeout, maxPollingTime } = this.#agent;
     return timeout ?? (card.capabilities.streaming === true ? longestStream : maxPollingTime);
@@ -304,21 +307,21 @@ function timedOut(id: string, seconds: number): AgentOutput {
 
 export interface ExternalParts {
   readonly agent: ExternalAgent;
-  /** Texts of the project: cards. */
+  /** Files of the project by path: cards. */
   readonly files: ReadonlyMap<string, string>;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Beside the two over HTTP, with the TLS files of the agent. @default none */
+  /** Bindings in addition to the two over HTTP, with the TLS files of the agent. @default none */
   readonly bindings?: ((tls: ClientTls | undefined) => readonly ClientBinding[]) | undefined;
-  /** Where the agent may be. @default anywhere */
+  /** URLs that the agent can have. @default any */
   readonly policy?: UrlPolicy | undefined;
-  /** Paths of keys and certificates are relative to it. @default the working directory */
+  /** Relative paths of keys and certificates start here. @default the working directory */
   readonly directory?: string | undefined;
-  /** Logs files that were read again. */
+  /** Logs reloads of files. */
   readonly logger?: Logger | undefined;
 }
 
-/** How an agent is reached: opens its files, so that a wrong one is found at once. */
+/** How to connect to an agent. Opens its files now, so that an invalid one is an error at startup. */
 function accessOf({ agent, fetch, bindings, policy, directory, logger }: ExternalParts) {
   const about = present({ what: `sub agent ${agent.name}`, directory, logger });
   const tls = agent.tls && clientTls(agent.tls, about);
@@ -345,18 +348,18 @@ async function connectAgent(
     poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
     ...access,
     ...(agent.auth !== undefined && {
-      // Tokens come from another server, which the TLS files are not for.
+      // Tokens come from another server. The TLS files don't apply to it.
       auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
     }),
     onRequest: ({ headers }) => {
-      // What the agent does is part of the same trace.
+      // Propagates the trace to the agent.
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
     },
   };
   return connect(address, options);
 }
 
-/** As it was written, so that its signature can be verified. */
+/** The card exactly as written, so that its signature can be verified. */
 function cardOf(text: string): JsonObject {
   const card = parseJson(text);
   readAgentCard(card);

@@ -23,7 +23,7 @@ const statuses: Partial<Record<Task['status']['state'], AgentStatus>> = {
   TASK_STATE_AUTH_REQUIRED: 'fatal_error',
 };
 
-/** The states whose text tells the user why the agent does not do it; a failure is for the log. */
+/** The states whose text explains the refusal to the user; texts of failures are for the log. */
 const explained: ReadonlySet<string> = new Set(['TASK_STATE_REJECTED', 'TASK_STATE_AUTH_REQUIRED']);
 
 /** Retryable errors. */
@@ -115,7 +115,7 @@ function contentOf(
   const artifacts = (answer.task.artifacts ?? []).filter(
     (each) => !isTold(delivered[each.artifactId], each.parts),
   );
-  // A question stands in the status; a result may stand there, in artifacts, or in both.
+  // A question is in the status. A result can be in the status, in artifacts, or in both.
   const texts = [textOf(parts), ...artifacts.map((each) => joined(each.parts))];
   const said =
     status === 'input_required'
@@ -149,7 +149,7 @@ export function textOf(parts: readonly Part[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }
 
-/** The parts of an artifact may be chunks of one text. */
+/** The parts of an artifact can be chunks of one text. */
 function joined(parts: readonly Part[]): string {
   return parts
     .map((part) => part.text ?? '')
@@ -173,8 +173,8 @@ function results(found: readonly StructuredResult[]): Pick<AgentOutput, 'structu
 const ownKeys: ReadonlySet<string> = new Set(['last_message', 'artifacts', 'task_deadline']);
 
 /**
- * The input as a message: the user's words, then slots and history as data. The whole metadata goes
- * along; `context_id` and `task_id` in it say where the message belongs.
+ * Converts the input to a message: the user's words, then slots and history as data. Sends the metadata
+ * along, without internal keys; its `context_id` and `task_id` address the message.
  */
 export function toMessage(input: AgentInput): Message {
   const { id, userMessage, conversationHistory, metadata } = input;

@@ -20,21 +20,21 @@ import { evaluateExpression } from '../templates/template.ts';
 import { slotSet } from '../tracker/events.ts';
 
 export interface McpPoolOptions {
-  /** Programs are started here. */
+  /** The working directory of programs that are MCP servers. */
   readonly directory: string;
   readonly logger: Logger;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Where servers with TLS files may be. @default anywhere */
+  /** URLs that servers with TLS files can have. @default any */
   readonly policy?: UrlPolicy | undefined;
 }
 
-/** One connection to each MCP server of a project, made when it is first needed. */
+/** One connection to each MCP server of a project, opened on first use. */
 export class McpPool {
   readonly #servers: ReadonlyMap<string, McpServer>;
   readonly #options: McpPoolOptions;
   readonly #connections = new Map<string, McpConnection>();
-  /** Made at once: a wrong file of certificates is found at start. */
+  /** Created in the constructor, so that an invalid certificate file is an error at startup. */
   readonly #configs = new Map<string, McpServerConfig>();
 
   constructor(servers: ReadonlyMap<string, McpServer>, options: McpPoolOptions) {
@@ -86,7 +86,10 @@ export class McpPool {
   }
 }
 
-/** Tokens come from another server, which the TLS files are not for. */
+/**
+ * Uses `fetch` for the server's host only. Tokens come from another server: the TLS files don't apply to
+ * it.
+ */
 function toHost(
   url: string,
   fetch: typeof globalThis.fetch,
@@ -99,7 +102,7 @@ function toHost(
   };
 }
 
-/** Carries out `call: tool` with `mcp_server`: slots become parameters, the result becomes slots. */
+/** Runs `call: tool` with `mcp_server`: slots become parameters, the result becomes slots. */
 export function toolHandler(pool: McpPool): CallHandler {
   return {
     kind: 'tool',
@@ -133,7 +136,7 @@ async function callTool(pool: McpPool, call: Call): Promise<CallOutcome> {
     const hint = suggest(target, names, `it has ${names.join(', ')}`);
     return failed(call, `MCP server "${mcpServer}" has no tool "${target}"; ${hint}`);
   }
-  // A parameter that has no value is left out: tools tell optional ones from those they need.
+  // Parameters without a value are omitted: the tool's schema says which ones are required.
   const input = Object.fromEntries(
     mapping.input.flatMap(({ param, slot }) => {
       const value = slots[slot] ?? null;
@@ -155,7 +158,7 @@ async function callTool(pool: McpPool, call: Call): Promise<CallOutcome> {
   };
 }
 
-/** As expressions of a mapping see it. */
+/** The result as expressions of a mapping see it. */
 function resultScope({ structured, parts, isError }: McpToolResult): JsonObject {
   return {
     content: parts.map(({ text, ...rest }): JsonValue =>

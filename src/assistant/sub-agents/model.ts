@@ -15,7 +15,7 @@ export interface AgentInputSlot {
   readonly name: string;
   readonly value: JsonValue;
   readonly type: SlotType;
-  /** Of categorical and boolean slots. */
+  /** Only for categorical and boolean slots. */
   readonly allowedValues?: readonly JsonValue[];
 }
 
@@ -25,16 +25,16 @@ export interface AgentInputSlot {
  * const withoutPast = (input: AgentInput): AgentInput => ({ ...input, conversationHistory: '' });
  */
 export interface AgentInput {
-  /** Of this call: the same when it is tried again. */
+  /** Id of this call; a retry has the same. */
   readonly id: string;
   readonly userMessage: string;
-  /** Slots of the project, whether they have a value or not. */
+  /** All slots of the project, with or without a value. */
   readonly slots: readonly AgentInputSlot[];
   /** The last messages, one per line, the current one included. */
   readonly conversationHistory: string;
   /** The last events of the conversation, oldest first. */
   readonly events: readonly TrackerEvent[];
-  /** For programs, never for a model: `sender_id`, `agent_id`, `exit_if`, `context_id`, ... */
+  /** For code, never shown to a model: `sender_id`, `agent_id`, `exit_if`, `context_id`, ... */
   readonly metadata: JsonObject;
   /** ISO 8601. */
   readonly timestamp: string;
@@ -42,10 +42,10 @@ export interface AgentInput {
 }
 
 /**
- * What an answer of a sub agent means for its flow.
- * - `input_required`: the agent asks, and continues with the user's answer.
+ * How a sub agent's output continues its flow.
+ * - `input_required`: the agent asks the user, and continues with the answer.
  * - `completed`: the flow continues.
- * - `recoverable_error`: it is called again, a few times; then it is fatal.
+ * - `recoverable_error`: the agent is retried a few times; then the error is fatal.
  * - `fatal_error`: the flow ends with an apology.
  * @example const status: AgentStatus = answer.status === 503 ? 'recoverable_error' : 'fatal_error';
  */
@@ -74,10 +74,10 @@ export interface StructuredResult {
  * });
  */
 export interface AgentOutput {
-  /** That of the input. */
+  /** The id of the input. */
   readonly id: string;
   readonly status: AgentStatus;
-  /** For the user; of a fatal error, instead of the apology. */
+  /** The message to the user. With a fatal error, it replaces the apology. */
   readonly responseMessage?: string;
   /** The part of the message that was streamed to users: it is not sent again. */
   readonly streamed?: { readonly id: string; readonly text: string };
@@ -85,7 +85,7 @@ export interface AgentOutput {
   readonly events?: readonly EventDraft[];
   /** One list for each step since the agent became active, earlier turns included. */
   readonly structuredResults?: readonly (readonly StructuredResult[])[];
-  /** Kept with the agent while the user is asked, and part of the next input. Keep it small. */
+  /** Kept while the user is asked, and part of the next input. Keep it small. */
   readonly metadata?: JsonObject;
   readonly timestamp?: string;
   /** For the log; users never see it. */
@@ -93,7 +93,7 @@ export interface AgentOutput {
 }
 
 /**
- * What an agent's own code may do while it works.
+ * What the code of an agent can use while it runs.
  * @example
  * const run = async ({ id }: AgentInput, { say, signal }: AgentWork): Promise<AgentOutput> => {
  *   await say({ text: 'I am looking through the offers.' });
@@ -103,7 +103,7 @@ export interface AgentOutput {
 export interface AgentWork {
   /** Sends a message to the user at once. */
   readonly say: (message: BotMessage) => Promise<void>;
-  /** Aborts with the turn, and when the agent's time is up. */
+  /** Aborts with the turn, and when the agent times out. */
   readonly signal: AbortSignal;
   readonly channel: string;
 }
@@ -114,15 +114,15 @@ export interface AgentWork {
  * const failed = ({ current }: ToolOutput) => current.filter(({ isError }) => isError === true);
  */
 export interface ToolOutput {
-  /** Of this step. */
+  /** Results of this step. */
   readonly current: readonly StructuredResult[];
-  /** Of all steps, this one included. */
+  /** Results of all steps, this one included. */
   readonly cumulative: readonly (readonly StructuredResult[])[];
   readonly channel: string;
 }
 
 /**
- * What the module of a sub agent may export, each under its name here.
+ * What the module of a sub agent can export, under these names.
  * @example
  * export const processToolOutput: SubAgentModule['processToolOutput'] = ({ current }) =>
  *   current.filter(({ name }) => name === 'find_hotels').map(({ result }) => slotSet('hotels', result));
@@ -132,13 +132,13 @@ export interface SubAgentModule {
   readonly processInput?: (input: AgentInput) => AgentInput | Promise<AgentInput>;
   /** Changes the agent's output, for both protocols. */
   readonly processOutput?: (output: AgentOutput) => AgentOutput | Promise<AgentOutput>;
-  /** As `processOutput`, for agents with protocol A2A; goes before it. */
+  /** Like `processOutput`, for agents with protocol A2A; called before it. */
   readonly processAgentOutput?: (output: AgentOutput) => AgentOutput | Promise<AgentOutput>;
   /** Converts tool results to events, after each step of an agent with protocol RASA. */
   readonly processToolOutput?: (
     output: ToolOutput,
   ) => readonly EventDraft[] | Promise<readonly EventDraft[]>;
-  /** Tools beside those of MCP servers. */
+  /** Tools in addition to those of MCP servers. */
   readonly tools?: readonly SubAgentTool[];
   /** The agent itself, instead of a model. */
   readonly run?: (input: AgentInput, work: AgentWork) => AgentOutput | Promise<AgentOutput>;
@@ -152,7 +152,7 @@ export interface SubAgentModule {
  *   bookingsOf(metadata['sender_id'], { signal });
  */
 export interface SubAgentToolContext {
-  /** That of the agent's input; never shown to the model. */
+  /** The metadata of the agent's input; never shown to the model. */
   readonly metadata: JsonObject;
   /** The slots that are visible to the agent. */
   readonly slots: Readonly<Record<string, JsonValue>>;
@@ -160,7 +160,7 @@ export interface SubAgentToolContext {
 }
 
 /**
- * A function that the model of a sub agent can call. Made by `subAgentTool`.
+ * A function that the model of a sub agent can call. Create one with `subAgentTool`.
  * @example const names = (tools: readonly SubAgentTool[]) => tools.map(({ name }) => name);
  */
 export type SubAgentTool = Tool<SubAgentToolContext>;

@@ -9,9 +9,9 @@ import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import type { AgentOutput } from './model.ts';
 
-/** Characters of one message to the user. */
+/** Maximum characters of one message to the user. */
 const longestMessage = 32_000;
-/** Characters of what is kept of an agent while the user is asked. */
+/** Maximum characters of the metadata that is kept while the user is asked. */
 const mostMetadata = 64_000;
 
 /** Converts an agent's output to the result of a call. Exit conditions are evaluated after the hooks. */
@@ -32,7 +32,7 @@ export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
   if (status === 'completed') {
     return { status, messages: messagesOf(output), events, metadata };
   }
-  // The exit condition holds, so the agent's question needs no answer.
+  // The exit conditions are true, so the agent's question needs no answer.
   if (isExit(call, events)) return { status: 'completed', messages: [], events, metadata };
   return { status: 'input-required', messages: messagesOf(output), events, metadata };
 }
@@ -67,7 +67,7 @@ function isExit({ step, slots, domain }: Call, events: readonly EventDraft[]): b
   return step.exitIf.every((text) => compileCondition(text).evaluate({ slots: values }));
 }
 
-/** The slot value that an event sets, as the slot stores it; undefined when it sets none. */
+/** The slot value that an event sets, as stored; undefined if it sets none. */
 export function slotOfEvent(
   { event, name, value = null }: EventDraft,
   { slots }: Domain,
@@ -130,7 +130,7 @@ export class ProgressMessages implements Disposable {
     this.#call = call;
   }
 
-  /** For the next attempt. */
+  /** Returns `say` for the next attempt. */
   attempt(): Call['say'] {
     const before = new Set(this.#sent);
     return async (message) => {

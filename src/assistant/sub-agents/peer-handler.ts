@@ -6,15 +6,16 @@ import { digestId } from '../../store/index.ts';
 import { historyText } from './agent-input.ts';
 import { outcomeOf, ProgressMessages } from './outcome.ts';
 
-/** A peer that flows may call. */
+/** A peer that flows can call. */
 export interface CalledPeer {
   readonly name: string;
   readonly skill?: string | undefined;
 }
 
 /**
- * Carries out `call:` steps that name a peer of `peers:` in endpoints.yml. Its question is one to the
- * user, whose answer goes back to it; when the flow is cancelled, so is its task.
+ * Runs `call:` steps that name a peer of `peers:` in endpoints.yml. If the peer asks a question, the user
+ * gets it and the answer goes back to the peer. When the flow is cancelled, the peer's task is cancelled
+ * too.
  */
 export class PeerHandler implements CallHandler {
   readonly kind = 'agent';
@@ -100,7 +101,7 @@ function sessionOf({ senderId }: Call): InvocationSession {
   return { id: senderId, caller: { tenant: '', subject: senderId, method: 'conversation' } };
 }
 
-/** Slots with a value and the last messages, as sub agents get them. */
+/** Slots with a value and the last messages, like in the input of sub agents. */
 function factsOf({ domain, slots, transcript }: Call): JsonObject {
   const own = [...domain.slots.values()].filter(({ builtin }) => !builtin);
   const filled = own.flatMap(({ name }) =>

@@ -49,13 +49,13 @@ export interface ReactParts {
 /** Maximum number of tool calls in one answer; further ones are refused. */
 const mostCalls = 16;
 const mostParallel = 8;
-/** For one answer of the model, attempts and waits included; the whole run has its own limit. */
+/** Timeout of one model call, retries and delays included; the whole run has its own limit. */
 const longestAnswerMs = 120_000;
-/** Characters of one result that hooks get, and that the model sees of it. */
+/** Maximum characters of one tool result: for hooks, and as shown to the model. */
 const largestResult = 4 * 1024 * 1024;
 const longestShownResult = 16_000;
 
-/** One call of an agent with protocol RASA: a model in a loop with tools. */
+/** Runs one call of an agent with protocol RASA: a model in a tool loop. */
 export async function runReactAgent(
   parts: ReactParts,
   call: Call,
@@ -78,8 +78,8 @@ export async function runReactAgent(
 }
 
 /**
- * One turn of a sub agent: the tool loop with the agent's prompt and tools, until the model speaks
- * to the user, says that the task is done, or has filled what the task was about.
+ * One turn of a sub agent: the tool loop with the agent's prompt and tools. It ends when the model writes
+ * to the user, completes the task with a tool call, or has filled the slots of the exit conditions.
  */
 class ReactRun {
   readonly #parts: ReactParts;
@@ -93,7 +93,7 @@ class ReactRun {
   /** All slots, for conditions. */
   readonly #allSlots: Record<string, JsonValue>;
   readonly #events: EventDraft[] = [];
-  /** Since the agent became active, earlier turns included. */
+  /** Tool results since the agent became active, earlier turns included. */
   readonly #results: (readonly StructuredResult[])[];
   readonly #system: string;
   readonly #entries: Entry[];
@@ -163,11 +163,11 @@ class ReactRun {
     return this.#call.step.exitIf !== undefined;
   }
 
-  /** Whether a tool call completes an open-ended agent. */
+  /** Whether a tool call completes an open-ended agent, that is one without `exit_if`. */
   readonly #isClosing = ({ name }: { readonly name: string }): boolean =>
     !this.#isTask && name === TASK_COMPLETED;
 
-  /** Evaluates the exit conditions after a step, events of the module included. */
+  /** Evaluates the exit conditions on the slots, events of the module included. */
   #isDone(): boolean {
     const conditions = this.#call.step.exitIf ?? [];
     if (conditions.length === 0) return false;
@@ -184,7 +184,7 @@ class ReactRun {
     });
   }
 
-  /** A turn that runs again reuses the answers of the model: the calls in them are journaled too. */
+  /** A turn that runs again reuses the model's answers: their tool calls are journaled too. */
   async #journaled(ask: () => Promise<ModelAnswer>): Promise<ModelAnswer> {
     const { journal } = this.#call;
     if (journal === undefined) return ask();
@@ -234,9 +234,9 @@ class ReactRun {
   }
 
   /**
-   * Whether the model's text is streamed. Whether a text is a filler or an answer is known only at its
-   * end, so both are streamed or neither: an answer that a hook may change is not streamed.
-   * Orchestrators get whole messages, since they would take chunks for results.
+   * Whether the model's text is streamed. A text turns out to be a filler or an answer only at its end,
+   * so both are streamed or neither. Answers that a hook can change are not streamed. Orchestrators get
+   * whole messages, since they would take chunks for results.
    */
   get #isStreamed(): boolean {
     const { agent, module } = this.#parts;
@@ -245,7 +245,7 @@ class ReactRun {
     return isChannel && agent.enableFillerMessages && module.processOutput === undefined;
   }
 
-  /** Sends the text beside tool calls before they run, so that the user knows why they wait. */
+  /** Sends the text that accompanies tool calls before the calls run, so that users know why they wait. */
   async #fill({ text, calls }: ModelAnswer): Promise<undefined> {
     if (calls.some(this.#isClosing) || text === '' || !this.#parts.agent.enableFillerMessages)
       return;
@@ -274,7 +274,7 @@ class ReactRun {
     return this.#end('completed', text === '' ? await this.#closingText() : text);
   }
 
-  /** Keeps the results so far and asks the user how to continue. */
+  /** Keeps the results so far and lets the model ask the user how to continue. */
   async #atLimit(): Promise<AgentOutput> {
     const text = await this.#closingText();
     if (text !== '') return this.#end('input_required', text);
@@ -282,7 +282,7 @@ class ReactRun {
     return this.#failed(`no end after ${maxIterations} iterations (max_iterations)`);
   }
 
-  /** Asks the model for a text to the user, after it only called tools. */
+  /** Calls the model without tools, for a text to the user. */
   async #closingText(): Promise<string> {
     return (await this.#ask([])).text;
   }
@@ -324,7 +324,7 @@ class ReactRun {
   }
 }
 
-/** The entry as the model is shown it. */
+/** The entry as the model sees it: tool results are truncated. */
 function toShown(entry: Entry): Entry {
   if (entry.role !== 'tool') return entry;
   return { ...entry, results: entry.results.map((each) => cutResult(each, longestShownResult)) };

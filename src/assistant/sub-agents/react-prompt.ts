@@ -9,7 +9,7 @@ import { agentScope } from '../templates/prompt-scopes.ts';
 import { entriesOfRun } from './agent-input.ts';
 import type { AgentInput, StructuredResult } from './model.ts';
 
-/** The default; a project may set another with `prompt_template`. */
+/** The default prompt; a project can set another with `prompt_template`. */
 const template = `You work for an assistant that talks with a user. Your task:
 {{ description }}
 
@@ -33,7 +33,7 @@ export interface PromptFacts {
   readonly agent: ReactAgent;
   readonly call: Call;
   readonly input: AgentInput;
-  /** Of a task-specific agent: the slots that end it. */
+  /** For a task-specific agent: the slots of its exit conditions. */
   readonly exitSlots: readonly string[];
   /** A template of the project. */
   readonly own: string | undefined;
@@ -61,7 +61,7 @@ function lastRequest(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** Utterances of users and bots that the model sees. */
+/** Maximum number of messages that the model sees. */
 const mostEntries = 10;
 
 /**
@@ -70,7 +70,7 @@ const mostEntries = 10;
  */
 export function chatHistory(agent: string, call: Call, input: AgentInput): readonly Entry[] {
   const { transcript, metadata, mode } = call;
-  // The message may have been changed on the way to the agent.
+  // `processInput` may have changed the message, so it is taken from the input.
   const isNews = transcript.at(-1)?.speaker === 'user';
   const former = isNews ? transcript.slice(0, -1) : transcript;
   const isRestarted = mode === 'restart' || metadata['restarted'] === true;
@@ -80,16 +80,16 @@ export function chatHistory(agent: string, call: Call, input: AgentInput): reado
     text: index < former.length - own ? `[${entry.text}]` : entry.text,
   }));
   const said = entries.filter(({ text }) => text !== '').slice(1 - mostEntries);
-  // The message was already answered by another flow or agent.
+  // Without a new message, another flow or agent has already answered the last one.
   const heard = isNews ? input.userMessage : `(Answered already: ${input.userMessage})`;
   return [...said, { isUser: true, text: heard }].map(({ isUser, text }) =>
     isUser ? { role: 'user', parts: [{ text }] } : { role: 'assistant', text },
   );
 }
 
-/** Characters of the results of earlier turns that the model sees. */
+/** Maximum characters of earlier turns' results that the model sees. */
 const mostShown = 8_000;
-/** Characters of all results that are kept while the user is asked. */
+/** Maximum characters of all results that are kept while the user is asked. */
 const mostKept = 48_000;
 
 type Results = readonly (readonly StructuredResult[])[];

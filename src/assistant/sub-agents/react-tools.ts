@@ -40,7 +40,7 @@ export async function reactTools(
   return new Map(withSafeNames(found).map((each) => [each.name, each]));
 }
 
-/** Ends an open-ended agent. */
+/** The tool that ends an open-ended agent. */
 export const taskCompleted: SubAgentTool = lenient(
   tool<JsonObject, SubAgentToolContext>({
     name: TASK_COMPLETED,
@@ -50,7 +50,7 @@ export const taskCompleted: SubAgentTool = lenient(
   }),
 );
 
-/** Fills a slot that ends a task-specific agent. */
+/** The tool that fills a slot of a task-specific agent's exit conditions. */
 export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): SubAgentTool {
   const values = slot.type === 'bool' ? ['true', 'false'] : slot.values?.map(String);
   const allowed = values === undefined ? '' : ` One of: ${values.join(', ')}.`;
@@ -73,7 +73,7 @@ export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): SubA
   );
 }
 
-/** Accepts any input: the tool reports what is wrong with it. */
+/** Accepts any input: `run` reports what is wrong with it. */
 function lenient(strict: SubAgentTool): SubAgentTool {
   return { ...strict, parse: async (value) => ({ ok: true, value }) };
 }
@@ -93,7 +93,7 @@ export function readSlotValue(slot: Slot, input: JsonValue): JsonValue {
   throw new Error(`${slot.name} takes no such value: it is ${slot.type}${values}`);
 }
 
-/** Models also send lists and objects as JSON text. */
+/** Models also send lists and objects as JSON strings. */
 function parsedFor({ type }: Slot, text: JsonValue): JsonValue {
   if (typeof text !== 'string' || (type !== 'list' && type !== 'any')) return text;
   return parseJsonOr(text, text);

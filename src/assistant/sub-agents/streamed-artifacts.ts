@@ -4,13 +4,13 @@ import type { Call } from '../executor/call-handler.ts';
 import type { AgentOutput } from './model.ts';
 
 /**
- * Shows the text of a remote agent's artifacts to users while it arrives. Artifacts are one message, with
- * an empty line between them, as the whole answer has them.
+ * Shows the text of a remote agent's artifacts to users while it arrives. All artifacts form one message,
+ * separated by empty lines like in the complete answer.
  *
  * - **idle**: nothing was shown.
- * - **open**: chunks are passed on. An artifact that starts anew ends the message, and another one starts:
- *   what was shown can't be withdrawn.
- * - **ended**: the answer is known. Text that was shown completely is not sent again.
+ * - **open**: chunks are passed on. If an artifact restarts, the message ends and another one starts:
+ *   shown text can't be withdrawn.
+ * - **ended**: the answer is complete. If it equals the shown text, it is not sent again.
  */
 export class StreamedArtifacts {
   readonly #call: Pick<Call, 'isStreamed' | 'stream'>;
@@ -51,7 +51,7 @@ export class StreamedArtifacts {
     await this.#stream.chunk(isNext ? `\n\n${text}` : text);
   }
 
-  /** The output, which says whether its message was shown. */
+  /** Ends the stream. Returns the output, marked as streamed if its message was shown. */
   async end(output: AgentOutput): Promise<AgentOutput> {
     await this.#stream.end();
     const { responseMessage } = output;
