@@ -6,11 +6,11 @@ export const months =
 
 const iso =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d))?)?(?:\.\d+)? ?(?<zone>\S*)$/;
-/** As prompts get it: `Sunday, 15 November 2026, 10:00 (UTC)`. */
+/** The format of dates in prompts: `Sunday, 15 November 2026, 10:00 (UTC)`. */
 const line =
   /^\w+, (?<day>\d{1,2}) (?<monthName>\w+) (?<year>\d{4}), (?<hour>\d\d):(?<minute>\d\d) \((?<zone>\S+)\)$/;
 
-/** The fields of a date and time, those of its own time zone. */
+/** The fields of a date and time, in its own time zone. */
 export interface DateFields {
   readonly year: number;
   /** From 1. */
@@ -43,12 +43,12 @@ export function dateFields(text: string): DateFields | undefined {
   return fields.month === 0 || Number.isNaN(dayOf(fields).getTime()) ? undefined : fields;
 }
 
-/** Only to count days. */
+/** The day as a UTC date, to count days. */
 export function dayOf({ year, month, day }: DateFields): Date {
   return new Date(Date.UTC(year, month - 1, day));
 }
 
-/** The name of the zone as Python has it; `Z` is UTC. */
+/** The name of the time zone like in Python; `Z` is UTC. */
 export function zoneOf({ zone }: DateFields): string {
   return zone === 'Z' || zone === '+00:00' ? 'UTC' : zone;
 }

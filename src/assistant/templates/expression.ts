@@ -8,13 +8,13 @@ import { type Call, isTruthy, member, type Operation, tests, toText, Tuple } fro
 
 /** A parsed expression. */
 export interface Expression {
-  /** Where it stands in the template, for errors while rendering. */
+  /** The offset in the template, for errors while rendering. */
   readonly offset: number;
   readonly evaluate: Evaluate;
   /** `['a', 'b']` for `a.b`. */
   readonly path?: readonly string[];
   readonly literal?: JsonValue;
-  /** What `set` binds where that is more than a value: a namespace. */
+  /** The binding for `set` if it is not a plain value: a namespace. */
   readonly bind?: Evaluate<Binding>;
 }
 
@@ -38,10 +38,10 @@ const constants: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ['None', null],
 ]);
 
-/** Words of the language, which therefore cannot be names. */
+/** Keywords, which can't be names. */
 const reserved = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else']);
 
-/** `a if b else c`, and everything that binds tighter. */
+/** Parses `a if b else c`, and everything that binds tighter. */
 export function parseExpression(tokens: Tokens): Expression {
   return tokens.nested(() => {
     const { offset } = tokens.current;
@@ -55,7 +55,7 @@ export function parseExpression(tokens: Tokens): Expression {
   });
 }
 
-/** `a` or, without parentheses, the tuple `a, b`. */
+/** Parses `a` or, without parentheses, the tuple `a, b`. */
 export function parseTuple(tokens: Tokens): Expression {
   const first = parseExpression(tokens);
   if (!tokens.is(',')) return first;
@@ -64,7 +64,7 @@ export function parseTuple(tokens: Tokens): Expression {
   return tuple(items, first.offset);
 }
 
-/** An expression without `x if y`: what stands between `in` and `if` of a loop. */
+/** Parses an expression without `x if y`, such as the one between `in` and `if` of a loop. */
 export function parseOr(tokens: Tokens): Expression {
   return parseLeft(tokens, ['or'], () => parseLeft(tokens, ['and'], () => parseNot(tokens)));
 }
@@ -160,10 +160,10 @@ function parseSigned(tokens: Tokens): Expression {
   });
 }
 
-/** On one value, so that evaluating it cannot exhaust the call stack. */
+/** Maximum number of suffixes on one value, so that evaluating it can't exhaust the call stack. */
 const maximumSuffixes = 200;
 
-/** `.name`, `[key]` and `.method(...)`, in any number. */
+/** Parses a value with any number of `.name`, `[key]` and `.method(...)`. */
 function parsePostfix(tokens: Tokens): Expression {
   let of = parsePrimary(tokens);
   for (let count = 0; ; count += 1) {
@@ -180,7 +180,7 @@ function parsePostfix(tokens: Tokens): Expression {
   }
 }
 
-/** `| filter` and `is test`, in any number. */
+/** Parses any number of `| filter` and `is test`. */
 export function parseFilters(tokens: Tokens, first: Expression): Expression {
   let of = first;
   for (let count = 0; ; count += 1) {
@@ -192,7 +192,7 @@ export function parseFilters(tokens: Tokens, first: Expression): Expression {
   }
 }
 
-/** The name of a filter and its arguments, without the `|` before it. */
+/** Parses the name of a filter and its arguments, after the `|`. */
 export function parseFilter(tokens: Tokens, of: Expression, offset: number): Expression {
   return applied(known(tokens, 'filter', filters), of, parseArguments(tokens), offset);
 }
@@ -218,7 +218,7 @@ function known<T>(tokens: Tokens, what: string, table: Readonly<Record<string, T
   return found ?? tokens.fail(`no ${what} named ${name}`, offset);
 }
 
-/** A filter or a method of a value. */
+/** Applies a filter or method to a value. */
 function applied(
   operation: Operation,
   of: Expression,
@@ -281,7 +281,7 @@ function parseIndex(tokens: Tokens, of: Expression, offset: number): Expression 
   });
 }
 
-/** A macro of the template, or one of `range`, `dict` and `namespace`. */
+/** Parses a call of a macro, or of `range`, `dict` or `namespace`. */
 function parseCall(tokens: Tokens, { path, offset }: Expression): Expression {
   const name = path?.[0] ?? '';
   tokens.names.call(name, offset);
@@ -303,8 +303,8 @@ function parseCall(tokens: Tokens, { path, offset }: Expression): Expression {
 const appendHelp = 'append works on a variable or on a list of a namespace';
 
 /**
- * `names.append(x)`. Values never change: the variable gets a longer list, so that no list can
- * hold itself.
+ * `names.append(x)`. Values are immutable: the variable gets a longer list, so that no list can contain
+ * itself.
  */
 function append(of: Expression, argumentsOf: Evaluate<Call>, offset: number): Expression {
   return expression(offset, (variables) => {
@@ -322,7 +322,7 @@ function append(of: Expression, argumentsOf: Evaluate<Call>, offset: number): Ex
   });
 }
 
-/** `is divisibleby 3` has its argument without parentheses. */
+/** `is divisibleby 3`: the argument needs no parentheses. */
 function parseTestArguments(tokens: Tokens): Evaluate<Call> {
   const { kind, value } = tokens.current;
   const isOperand =
@@ -334,7 +334,7 @@ function parseTestArguments(tokens: Tokens): Evaluate<Call> {
   return callWith([parsePostfix(tokens)], new Map());
 }
 
-/** Empty when there are no parentheses. */
+/** Parses arguments in parentheses; none without parentheses. */
 export function parseArguments(tokens: Tokens): Evaluate<Call> {
   const positional: Expression[] = [];
   const named = new Map<string, Expression>();
@@ -376,7 +376,7 @@ function parsePrimary(tokens: Tokens): Expression {
   }
   if (kind === 'text') {
     let text = tokens.take().value;
-    // Texts side by side are one text.
+    // Adjacent strings are concatenated.
     while (tokens.current.kind === 'text') text += tokens.take().value;
     return literal(text, offset);
   }
@@ -401,7 +401,7 @@ function literal(value: JsonValue, offset: number): Expression {
 function variable(name: string, offset: number): Expression {
   const lookUp = expression(offset, (variables) => {
     const found = variables.get(name);
-    // As a value a namespace is a copy, so that no value can hold itself.
+    // As a value, a namespace is a copy, so that no value can contain itself.
     if (found instanceof Namespace) return Object.fromEntries(found.values);
     return found instanceof Macro ? true : found;
   });

@@ -19,7 +19,7 @@ import {
 /** Cost of comparing an item by its text, in steps of the renderer. */
 const textCost = 5;
 
-/** What items are compared by: an attribute or the item itself, without case unless asked for. */
+/** The sort key of items: an attribute or the item itself, case-insensitive by default. */
 function keyOf(attribute: Value, caseSensitive: Value): (item: JsonValue) => Value {
   const ignoreCase = !isTruthy(caseSensitive);
   return (item) => {
@@ -28,7 +28,7 @@ function keyOf(attribute: Value, caseSensitive: Value): (item: JsonValue) => Val
   };
 }
 
-/** Values without an order stay where they are, behind those that have one. */
+/** Stable sort. Values that can't be compared count as equal. */
 function sorted<T>(list: readonly T[], key: (item: T) => Value, reverse: Value): T[] {
   const sign = isTruthy(reverse) ? -1 : 1;
   return list
@@ -69,7 +69,7 @@ function groupby(value: Value, call: Call): Value {
   );
 }
 
-/** Booleans are in order as 0 and 1 are. */
+/** Booleans sort as 0 and 1. */
 function orderable(value: Value): Value {
   return typeof value === 'boolean' ? Number(value) : value;
 }
@@ -84,7 +84,10 @@ const unique: Operation = (value, call) => {
   });
 };
 
-/** The filter `select` and its kin: keeps the items of which a test holds. */
+/**
+ * The filters `select`, `reject` and `selectattr`, `rejectattr`: keep the items that pass, or fail, a
+ * test.
+ */
 function select(keep: boolean, byAttribute: boolean): Operation {
   return (value, call) => {
     const [first, second, ...rest] = call.positional;
@@ -93,7 +96,7 @@ function select(keep: boolean, byAttribute: boolean): Operation {
     if (test === undefined) throw new RangeError(`no test named ${toText(name)}`);
     const operand = byAttribute ? rest[0] : second;
     const list = toList(value);
-    // The test `in` looks through its operand for every item.
+    // The test `in` searches its operand for each item.
     if (typeof operand === 'object' || typeof operand === 'string') {
       call.spend(list.length * toList(operand).length);
     }
@@ -186,7 +189,7 @@ function nearest(number: number, digits: number): number {
   const behind = number.toFixed(100).split('.')[1]?.slice(digits) ?? '';
   if (!/^50*$/.test(behind)) return rounded;
   const last = Number(Math.abs(rounded).toFixed(digits).at(-1));
-  // A half that `toFixed` took away from zero to an odd digit belongs to the other neighbour.
+  // `toFixed` rounded the half away from zero to an odd digit: take the other neighbour.
   return last % 2 === 0
     ? rounded
     : Number((rounded - Math.sign(number) * 10 ** -digits).toFixed(digits));
@@ -209,7 +212,7 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
 }
 
-/** Without the characters at both ends: white space unless others are named. */
+/** Strips characters at one or both ends: white space by default. */
 export function strip(value: Value, characters: Value, ends: 'both' | 'start' | 'end'): string {
   const text = toText(value);
   if (typeof characters !== 'string') {
@@ -230,7 +233,7 @@ export function replace(value: Value, call: Call): string {
   const by = toText(call.positional[1]);
   const most = toNumber(argument(call, 2, 'count'), -1);
   const pieces = old === '' ? ['', ...Array.from(text), ''] : text.split(old);
-  // Before the text is made, so that no template can ask for more memory than there is.
+  // Charged before the text is created, so that no template can exhaust the memory.
   call.spend(text.length + pieces.length * by.length);
   if (most < 0 || pieces.length - 1 <= most) return pieces.join(by);
   return [...pieces.slice(0, most), pieces.slice(most).join(old)].join(by);
@@ -278,7 +281,7 @@ function truncate(value: Value, call: Call): string {
   return cut.slice(0, space) + end;
 }
 
-/** Words start behind white space, `-` and opening brackets only. */
+/** Words start only after white space, `-` and opening brackets. */
 const title: Operation = (value) =>
   toText(value).replace(/[^-\s({[<]+/g, (word) => capitalize(word));
 
@@ -287,7 +290,7 @@ const urlencode: Operation = (value) =>
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%2F', '/');
 
-/** Filters that make a text. */
+/** Filters that return a text. */
 const textFilters: Readonly<Record<string, Operation>> = {
   capitalize: (value) => capitalize(toText(value)),
   center: (value, call) => pad(value, call, 'both'),
@@ -307,7 +310,7 @@ const textFilters: Readonly<Record<string, Operation>> = {
   wordcount: (value) => toText(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
 };
 
-/** By name, as templates call them. */
+/** All filters, by the names that templates use. */
 export const filters: Readonly<Record<string, Operation>> = {
   ...textFilters,
   abs: (value) => Math.abs(toNumber(value, 0)),
@@ -352,8 +355,8 @@ const unicode = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
- * JSON as the filter of Jinja2 writes it: keys sorted, a space behind commas and colons, and only
- * ASCII characters that are harmless in HTML. `ensure_ascii=false` leaves every character readable,
+ * JSON as the filter of Jinja2 writes it: keys sorted, a space after commas and colons, and only ASCII
+ * characters that are harmless in HTML. `ensure_ascii=false` leaves every character readable,
  * `sort_keys=false` leaves the keys in their order.
  */
 function tojson(value: Value, call: Call): string {
@@ -364,7 +367,7 @@ function tojson(value: Value, call: Call): string {
   return text.replace(/[<>&'\u007f-\uffff]/g, unicode);
 }
 
-/** `line` is a line break and the indentation of what stands around the value. */
+/** `line`: a line break and the indentation of the enclosing value. */
 function write(value: JsonValue, indent: number, isSorted: boolean, line: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const inner = line + ' '.repeat(indent);

@@ -14,7 +14,7 @@ import {
   type Value,
 } from './value.ts';
 
-/** Whether a text has characters, and all are of a class. */
+/** Whether all characters of a non-empty text match a class. */
 const all =
   (pattern: RegExp): Operation =>
   (value) =>
@@ -72,17 +72,17 @@ const partition: Operation = (value, call) => {
 const someOf = (options: Value, holds: (option: string) => boolean): boolean =>
   (isJsonList(options) ? options : [options]).some((option) => holds(toText(option)));
 
-/** Every letter behind something that is not a letter. */
+/** Capitalizes each letter that follows a non-letter. */
 const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => capitalize(word));
 
-/** The methods that templates call on texts, dates, mappings and lists; those of Python. */
+/** Python's methods of texts, dates, mappings and lists. */
 export const methods: Readonly<Record<string, Operation>> = {
   capitalize: (value) => capitalize(toText(value)),
   casefold: (value) => toText(value).toLowerCase(),
   center: (value, call) => pad(value, call, 'both'),
   copy: (value) => value,
   count,
-  /** Of `loop`. */
+  /** A method of `loop`. */
   cycle: (value, call) =>
     call.positional[toNumber(member(value, 'index0'), 0) % Math.max(1, call.positional.length)],
   date: (value) => strftime(toText(value), '%Y-%m-%d'),
@@ -143,7 +143,7 @@ export const methods: Readonly<Record<string, Operation>> = {
   title,
   tzname: (value) => zoneOf(dateOf(toText(value), 'tzname')) || null,
   upper: (value) => toText(value).toUpperCase(),
-  /** Of a date; Monday is 0. */
+  /** A method of dates; Monday is 0. */
   weekday: (value) => (dayOf(dateOf(toText(value), 'weekday')).getUTCDay() + 6) % 7,
   values: (value) => (isJsonObject(value) ? Object.values(value) : []),
   zfill: (value, call) => pad(value, call, 'right', '0'),

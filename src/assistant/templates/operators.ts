@@ -7,7 +7,7 @@ type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in';
 type Arithmetic = '~' | '+' | '-' | '*' | '/' | '//' | '%' | '**';
 export type BinaryOperator = 'and' | 'or' | Comparison | Arithmetic;
 
-/** What an operator other than `and` and `or` makes of two values. */
+/** Applies an operator other than `and` and `or` to two values. */
 export function operate(
   operator: Exclude<BinaryOperator, 'and' | 'or'>,
   left: Value,
@@ -63,7 +63,7 @@ function repeat(
   rendering: Rendering,
 ): Value {
   const times = Math.max(0, Math.trunc(toOperand(by)));
-  // Before it is made, so that no template can ask for more memory than there is.
+  // Charged before the value is created, so that no template can exhaust the memory.
   rendering.spend(value.length * times + times);
   if (typeof value === 'string') return rendering.bounded(value.repeat(times));
   return rendering.bounded(Array.from({ length: times }, () => value).flat());
@@ -95,7 +95,7 @@ export function slice(
   rendering.spend(value.length);
   if (by === 1) return value.slice(first, last);
   if (by === 0) throw new RangeError('the step of a slice is zero');
-  // With a negative step from the end to the start.
+  // A negative step slices from the end to the start.
   const list = toList(value);
   const items = by > 0 ? list.slice(first, last) : backwards(list, first, last);
   const taken = items.filter((_, at) => at % Math.abs(by) === 0);
@@ -122,7 +122,7 @@ export function range({ positional }: Call, rendering: Rendering): Value {
   return rendering.bounded(Array.from({ length }, (_, at) => from + at * step));
 }
 
-/** What `dict` and `namespace` are made of: a mapping or pairs, and named arguments. */
+/** The entries for `dict` and `namespace`: a mapping or pairs, and named arguments. */
 export function entriesOf({ positional, named }: Call): (readonly [string, JsonValue])[] {
   const [first] = positional;
   const given = isJsonObject(first)

@@ -5,7 +5,7 @@ import { KeyedList } from './value.ts';
 
 // The variables of each kind of prompt, for conversations and for the samples that `validate` renders.
 
-/** The slots of a project as prompts know them: `for slot in slots`, and `slots.amount`. */
+/** The slots of a project in prompts: `for slot in slots`, and `slots.amount`. */
 function slotList(slots: readonly AgentInputSlot[]): KeyedList {
   return KeyedList.make(
     slots.map(({ name, value, type, allowedValues }) => ({
@@ -21,7 +21,7 @@ function slotList(slots: readonly AgentInputSlot[]): KeyedList {
 export function rephraserScope(facts: {
   readonly text: string;
   readonly transcript: readonly TranscriptEntry[];
-  /** Messages of the history. */
+  /** Number of messages in the history. */
   readonly maxMessages: number;
   /** The code of a language, such as `de`. */
   readonly language: string;
@@ -48,7 +48,7 @@ function languageName(code: string): string {
 /** The variables of ReAct sub agents. */
 export function agentScope(facts: {
   readonly description: string;
-  /** The slots that end the agent. */
+  /** The slots of the agent's exit conditions. */
   readonly exitSlots: readonly string[];
   readonly slots: readonly AgentInputSlot[];
   readonly conversationHistory: string;
@@ -76,7 +76,7 @@ export function agentScope(facts: {
   };
 }
 
-/** The variables of answers from documents. */
+/** The variables of enterprise search. */
 export function searchScope(facts: {
   readonly passages: readonly {
     readonly text: string;

@@ -51,7 +51,7 @@ function convert(kind: string, value: Value, precision: number | undefined): str
 }
 
 /**
- * A date and time as Python's `strftime` writes it, with English names.
+ * Formats a date and time like Python's `strftime`, with English names.
  * @throws {RangeError} for an invalid date or an unknown conversion
  */
 export function strftime(text: string, format: string): string {
@@ -85,14 +85,14 @@ export function strftime(text: string, format: string): string {
   });
 }
 
-/** @throws {RangeError} when the text is no date. */
+/** @throws {RangeError} if the text is not a date. */
 export function dateOf(text: string, method: string): DateFields {
   const fields = dateFields(text);
   if (fields !== undefined) return fields;
   throw new RangeError(`${method} needs a date such as 2026-11-15T10:00`);
 }
 
-/** `2026-11-15T10:00:00+00:00`; a zone that is only a name has no offset to write. */
+/** `2026-11-15T10:00:00+00:00`; without an offset if the time zone is only a name. */
 export function isoFormat(text: string): string {
   if (/^\d{4}-/.test(text)) return text;
   const day = strftime(text, '%Y-%m-%dT%H:%M:%S');

@@ -2,31 +2,31 @@ import { TextError } from '../../config/index.ts';
 import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import { type Call, toText, Tuple, type Value } from './value.ts';
 
-/** What a template can see; only own properties count. */
+/** The variables that the caller provides; only own properties count. */
 export type TemplateScope = Readonly<Record<string, JsonValue | undefined>>;
 
-/** A part of a template, compiled to a function of the variables that it sees. */
+/** A part of a template, compiled to a function of its variables. */
 export type Evaluate<T = Value> = (variables: Variables) => T;
 
 export interface RenderLimits {
-  /** Characters of the result, and of every text and list on the way. @default 1_000_000 */
+  /** Maximum length of the result, and of every intermediate text and list. @default 1_000_000 */
   readonly output: number;
-  /** Passes of all loops together. @default 100_000 */
+  /** Iterations of all loops together. @default 100_000 */
   readonly iterations: number;
   /**
-   * Steps of the renderer, and characters and items that operators, filters and methods handle.
+   * Steps of the renderer, plus characters and items that operators, filters and methods process.
    * @default 5_000_000
    */
   readonly work: number;
 }
 
-/** How deep macros may call each other, so that they cannot exhaust the call stack. */
+/** Maximum call depth of macros, so that they can't exhaust the call stack. */
 const maximumCalls = 100;
 
-/** Of a macro, in steps of the renderer. */
+/** Cost of a macro call, in steps of the renderer. */
 const callCost = 10;
 
-/** One rendering of one template: counts what it uses; everything beyond its limits is a `RangeError`. */
+/** One rendering of a template. Counts its costs and throws `RangeError` if they exceed the limits. */
 export class Rendering {
   readonly #limits: RenderLimits;
   readonly #sizes = new WeakMap<object, number>();
@@ -34,11 +34,11 @@ export class Rendering {
   #written = 0;
   #iterations = 0;
   readonly scope: TemplateScope;
-  /** Where the operation stands that was started last. */
+  /** Offset of the operation that started last. */
   offset = 0;
-  /** Loops that are open. */
+  /** Nesting depth of loops. */
   loops = 0;
-  /** Macros that are open. */
+  /** Call depth of macros. */
   calls = 0;
 
   constructor(scope: TemplateScope, limits: Partial<RenderLimits> = {}) {
@@ -58,7 +58,7 @@ export class Rendering {
     }
   }
 
-  /** An arrow function, since operations get it without the rendering. */
+  /** An arrow function, because operations call it without the rendering. */
   readonly spend = (amount: number): void => {
     this.#work += amount;
     if (!(this.#work <= this.#limits.work)) {
@@ -88,8 +88,8 @@ export class Rendering {
   }
 
   /**
-   * Characters and items in a value, to the bottom. Values that hold one value many times are
-   * counted in full, though not walked again: their text would be as long.
+   * Characters and items in a value, nested ones included. A value that occurs many times is counted each
+   * time, because its text repeats, but traversed once.
    */
   size(value: Value): number {
     if (typeof value === 'string') return value.length + 1;
@@ -106,7 +106,7 @@ export class Rendering {
   }
 }
 
-/** Variables that `set`, loops and macros make, over what the caller gave. */
+/** Variables of `set`, loops and macros, on top of the caller's scope. */
 export class Variables {
   readonly rendering: Rendering;
   readonly #outer: Variables | undefined;
@@ -117,7 +117,7 @@ export class Variables {
     this.#outer = outer;
   }
 
-  /** Variables of a block inside of this one. */
+  /** Creates the variables of a nested block. */
   inner(): Variables {
     return new Variables(this.rendering, this);
   }
@@ -126,7 +126,7 @@ export class Variables {
     this.#own.set(name, value);
   }
 
-  /** The innermost level that has a variable of this name. */
+  /** The innermost scope that has a variable with this name. */
   holder(name: string): Variables | undefined {
     if (this.#own.has(name)) return this;
     return this.#outer?.holder(name);
@@ -155,7 +155,7 @@ export class Variables {
 
 export type Binding = Value | Macro | Namespace;
 
-/** What `namespace()` makes: values that `set` changes from inside a loop. */
+/** The result of `namespace()`: values that `set` can change from inside a loop. */
 export class Namespace {
   readonly values: Map<string, JsonValue>;
 
@@ -172,7 +172,7 @@ export interface MacroSyntax {
   readonly body: Evaluate<string>;
 }
 
-/** A macro, or the body of a call block, with the variables around its definition. */
+/** A macro, or the body of a call block, with the variables of its definition (a closure). */
 export class Macro {
   readonly #syntax: MacroSyntax;
   readonly #outer: Variables;
@@ -182,7 +182,7 @@ export class Macro {
     this.#outer = outer;
   }
 
-  /** `caller`: the body of the call block that calls it. */
+  /** `caller`: the body of the call block that calls the macro. */
   call(call: Call, caller?: Macro): string {
     const { rendering } = this.#outer;
     rendering.calls += 1;

@@ -45,9 +45,9 @@ const commandFacts: PromptFacts = {
 };
 
 /**
- * A value for each variable that prompts get, made by the functions that make them in conversations: to
- * find the mistakes of templates before the first conversation. One scope serves all kinds of prompts:
- * command generators, the rephraser, sub agents and enterprise search.
+ * A value for each variable of prompts, created by the same functions as in conversations: to find errors
+ * in templates before the first conversation. One scope serves all kinds of prompts: command generators,
+ * the rephraser, sub agents and enterprise search.
  */
 export const sampleScope: TemplateScope = {
   summary: 'The user sends money.',

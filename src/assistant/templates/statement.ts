@@ -41,7 +41,7 @@ interface Block {
   readonly end: { readonly word: string; readonly tokens: Tokens } | undefined;
 }
 
-/** Where `set` and `for` put a value: names that share the items of a list, or one of a namespace. */
+/** The target of `set` and `for`: names that share the items of a list, or a key of a namespace. */
 type Target = NamesTarget | { readonly namespace: string; readonly key: string };
 
 interface NamesTarget {
@@ -61,7 +61,7 @@ class Parser {
     this.#segments = segments(template, names);
   }
 
-  /** Statements up to one of the `ends`, or to the end of the template when there are none. */
+  /** Parses statements up to one of the `ends`, or to the end of the template if there are none. */
   block(ends: readonly string[], opener = 0): Block {
     this.#depth += 1;
     if (this.#depth > 50) throw new TextError(this.#template, opener, 'nested too deeply');
@@ -98,7 +98,7 @@ class Parser {
     }
   }
 
-  /** A block without branches, with variables of its own. */
+  /** Parses a block without branches, with its own variables. */
   #body(end: string, tokens: Tokens, offset: number, names: readonly string[] = []): Render {
     tokens.expectEnd();
     const block = this.#names.inside(names, () => this.block([end], offset));
@@ -220,7 +220,7 @@ class Parser {
     return silent((variables) => assign(target, value(variables), variables));
   }
 
-  /** The body of a macro or of a call block. */
+  /** Parses the body of a macro or of a call block. */
   #macroBody(
     end: string,
     parameters: MacroSyntax['parameters'],
@@ -231,7 +231,7 @@ class Parser {
     return { parameters, body: this.#body(end, tokens, offset, names) };
   }
 
-  /** `{% call name(...) %}...{% endcall %}`: the body is what `caller()` gives in the macro. */
+  /** `{% call name(...) %}...{% endcall %}`: `caller()` in the macro renders the body. */
   #call(tokens: Tokens, offset: number): Render {
     const parameters = parseParameters(tokens);
     const { offset: at } = tokens.current;
@@ -273,7 +273,7 @@ function output({ evaluate, offset }: Expression): Render {
   };
 }
 
-/** A statement that writes nothing. */
+/** A statement without output. */
 function silent(run: (variables: Variables) => void): Render {
   return (variables) => {
     run(variables);
@@ -295,7 +295,7 @@ function textOf(variables: Variables): Value {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** What a block renders, with its filters applied. */
+/** Renders a block and applies its filters. */
 function captured(body: Render, filter: Expression): Evaluate {
   return (outer) => {
     const text = body(outer.inner());

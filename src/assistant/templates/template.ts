@@ -6,25 +6,25 @@ import { parseTemplate } from './statement.ts';
 import { Names, scan, Tokens } from './tokens.ts';
 import { toText } from './value.ts';
 
-/** A parsed template; rendering changes nothing in it. */
+/** A parsed template. It is immutable. */
 export interface Template {
   readonly text: string;
   /** The paths it reads from its scope: `slots.amount`, `context.name`. */
   readonly references: readonly string[];
-  /** @throws {TextError} when the values do not fit, or the result grows beyond the limits. */
+  /** @throws {TextError} if the values are unsuitable, or the result exceeds the limits. */
   render(scope: TemplateScope, limits?: Partial<RenderLimits>): string;
 }
 
-/** A template may not be longer than this, in characters. */
+/** Maximum length of a template, in characters. */
 const maximumLength = 1_000_000;
 
 const templates = new LruMap<Template>(1_000);
 const expressions = new LruMap<Expression>(1_000);
 
 /**
- * Parses a template in the Jinja style; parsed templates are kept and used again.
+ * Parses a template in Jinja syntax; parsed templates are cached.
  * @example compileTemplate('Hello {{ slots.name | title }}!').render({ slots: { name: 'ann' } })
- * @throws {TextError} with the place of the mistake.
+ * @throws {TextError} with the position of the error.
  */
 export function compileTemplate(text: string): Template {
   return templates.getOrMake(text, () => {
@@ -39,15 +39,15 @@ export function compileTemplate(text: string): Template {
 }
 
 /**
- * Evaluates one expression and answers its value itself, not its text.
+ * Evaluates one expression and returns its value, not its text.
  * @example evaluateExpression('result.items | length', { result: { items: [1, 2] } }) // 2
- * @throws {TextError} with the place of the mistake.
+ * @throws {TextError} with the position of the error.
  */
 export function evaluateExpression(text: string, scope: TemplateScope): JsonValue | undefined {
   return new Rendering(scope).run(text, compileExpression(text).evaluate);
 }
 
-/** Parses one expression, to find its mistakes early. */
+/** Parses one expression, to report errors early. */
 export function compileExpression(text: string): Expression {
   return expressions.getOrMake(text, () => {
     if (text.length > maximumLength) throw new TextError('', 0, 'the expression is too long');
@@ -61,8 +61,8 @@ export function compileExpression(text: string): Expression {
 }
 
 /**
- * The simple style of responses: `{name}` becomes the value of that name, `None` when it has none.
- * A name that does not exist stays as it is written, and so does every other brace.
+ * The simple syntax of responses: `{name}` becomes the value of that name, `None` if it has none. Unknown
+ * names and all other braces stay as written.
  * @example renderFormat('Pay {amount} to {name}', { amount: 5, name: null }) // 'Pay 5 to None'
  */
 export function renderFormat(text: string, scope: TemplateScope): string {
@@ -72,7 +72,7 @@ export function renderFormat(text: string, scope: TemplateScope): string {
   });
 }
 
-/** A JSON value with every text in it rendered: the payloads of buttons, `custom` and the like. */
+/** Renders all strings in a JSON value: payloads of buttons, `custom` and the like. */
 export function renderEach(value: JsonValue, render: (text: string) => string): JsonValue {
   if (typeof value === 'string') return render(value);
   if (Array.isArray(value)) return value.map((item: JsonValue) => renderEach(item, render));

@@ -4,7 +4,7 @@ type TokenKind = 'name' | 'text' | 'number' | 'operator' | 'end';
 
 interface Token {
   readonly kind: TokenKind;
-  /** A text without its quotes, everything else as written. */
+  /** A text without its quotes; any other token as written. */
   readonly value: string;
   readonly offset: number;
 }
@@ -12,7 +12,7 @@ interface Token {
 const pattern =
   /\s+|(?<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<text>'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*")|(?<operator>==|!=|<=|>=|\/\/|\*\*|[-+*/%~|.,:()[\]{}<>=])/uy;
 
-/** Of one expression; bounds the depth of what the parser makes of it. */
+/** Maximum number of tokens of one expression; bounds the depth of the syntax tree. */
 const maximumTokens = 2_000;
 
 const escapes: ReadonlyMap<string, string> = new Map([
@@ -27,16 +27,16 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ...['\\', "'", '"'].map((char) => [char, char] as const),
 ]);
 
-/** Functions that every template can call. */
+/** Functions that all templates can call. */
 export const globals: ReadonlySet<string> = new Set(['range', 'dict', 'namespace']);
 
 /** The names that a template uses, collected while it is parsed. */
 export class Names {
-  /** Paths that the template reads from its scope, without the variables that it makes itself. */
+  /** Paths that the template reads from its scope, without the template's own variables. */
   readonly references = new Set<string>();
   readonly #macros = new Set<string>();
   readonly #calls: { readonly name: string; readonly offset: number }[] = [];
-  /** The template's own variables that exist at this point. */
+  /** The template's own variables at this point. */
   #own = new Set<string>();
 
   read(path: readonly string[] | undefined): void {
@@ -57,7 +57,7 @@ export class Names {
     this.#calls.push({ name, offset });
   }
 
-  /** Parses a block with variables of its own. */
+  /** Parses a block that has its own variables. */
   inside<T>(names: readonly string[], parse: () => T): T {
     const outer = this.#own;
     this.#own = new Set([...outer, ...names]);
@@ -134,7 +134,7 @@ export class Tokens {
     if (this.current.kind !== 'end') this.fail(`unexpected ${describe(this.current)}`);
   }
 
-  /** Nesting is bounded so that a hostile template cannot exhaust the call stack. */
+  /** Nesting is bounded, so that a malicious template can't exhaust the call stack. */
   nested<T>(parse: () => T): T {
     this.#depth += 1;
     if (this.#depth > 100) this.fail('nested too deeply');
@@ -155,15 +155,15 @@ export function describe(token: Token): string {
 
 interface Scan {
   readonly tokens: readonly Token[];
-  /** Behind the closing mark. */
+  /** The offset after the closing mark. */
   readonly end: number;
-  /** Whether the closing mark asks to drop the white space behind it. */
+  /** Whether the closing mark (`-}}`) trims the white space after it. */
   readonly trim: boolean;
 }
 
 /**
- * Reads tokens from `start` to the closing mark (`}}` or `%}`), or to the end of the text when
- * there is none to wait for.
+ * Reads tokens from `start` to the closing mark (`}}` or `%}`), or to the end of the text if `close` is
+ * undefined.
  */
 export function scan(template: string, start: number, close: '}}' | '%}' | undefined): Scan {
   const tokens: Token[] = [];
@@ -204,7 +204,7 @@ export function scan(template: string, start: number, close: '}}' | '%}' | undef
   return { tokens, end: at, trim: false };
 }
 
-/** An escape that does not exist stays as written: `'\\d'` keeps its backslash. */
+/** An unknown escape stays as written: `'\\d'` keeps its backslash. */
 function unquote(text: string): string {
   return text
     .slice(1, -1)
@@ -225,11 +225,11 @@ const opening = /\{\{|\{%|\{#/g;
 const endRaw = /\{%[-+]?\s*endraw\s*(-?)\+?%\}/g;
 
 /**
- * Cuts a template into plain text, `{{ outputs }}` and `{% statements %}`, with comments gone and
- * the white space dropped that `-` at a mark asks to drop.
+ * Splits a template into plain text, `{{ outputs }}` and `{% statements %}`. Comments are dropped, and so
+ * is white space next to a `-` mark.
  */
 export function* segments(template: string, names: Names): Generator<Segment, undefined> {
-  // One line break at the very end belongs to the file, not to the text.
+  // A single line break at the end belongs to the file, not to the text.
   const end = template.length - (/\r?\n$|\r$/.exec(template)?.[0].length ?? 0);
   let at = 0;
   let trimStart = false;
@@ -249,7 +249,7 @@ export function* segments(template: string, names: Names): Generator<Segment, un
     const offset = match.index;
     const mark = template.charAt(offset + 2);
     yield* text(offset, mark === '-');
-    // `+` asks to keep white space, which is what happens anyway.
+    // `+` keeps white space, which is the default.
     const inner = offset + (mark === '-' || (mark === '+' && match[0] === '{%') ? 3 : 2);
     if (match[0] === '{#') {
       const close = template.indexOf('#}', inner);

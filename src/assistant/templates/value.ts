@@ -5,8 +5,8 @@ import { dateFields } from './date-fields.ts';
 export type Value = JsonValue | undefined;
 
 /**
- * What `(a, b)`, `items()` and the like make: a list that is written with parentheses. Its items may
- * have names, as those of `groupby`.
+ * The result of `(a, b)`, `items()` and the like: a list that is written with parentheses. Its items can
+ * have names, like those of `groupby`.
  */
 export class Tuple extends Array<JsonValue> {
   readonly #names: readonly string[];
@@ -27,13 +27,13 @@ export class Tuple extends Array<JsonValue> {
     return at === -1 ? undefined : this[at];
   }
 
-  // What is made from a tuple is a list.
+  // Array methods on a tuple return a list.
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
 }
 
-/** A list whose items are known by name, too: `for slot in slots` and `slots.amount`. */
+/** A list whose items can also be read by name: `for slot in slots` and `slots.amount`. */
 export class KeyedList extends Array<JsonValue> {
   readonly #values: ReadonlyMap<string, JsonValue>;
 
@@ -42,7 +42,7 @@ export class KeyedList extends Array<JsonValue> {
     this.#values = values;
   }
 
-  /** Items with a name and a value. */
+  /** Creates a list from items with a name and a value. */
   static make(
     items: readonly (JsonObject & { readonly name: string; readonly value: JsonValue })[],
   ): KeyedList {
@@ -59,23 +59,23 @@ export class KeyedList extends Array<JsonValue> {
     return [...this.#values];
   }
 
-  // What is made from it is a list.
+  // Array methods on it return a plain list.
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
 }
 
-/** Names that lead to JavaScript's own machinery; as data they do not exist. */
+/** Names of JavaScript's object internals; never read as data. */
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** As in the template language's home: empty things, zero, none and undefined are false. */
+/** Like in Python: empty containers and texts, zero, none and undefined are false. */
 export function isTruthy(value: Value): boolean {
   if (isJsonList(value)) return value.length > 0;
   if (isJsonObject(value)) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
-/** `value.key` and `value[key]`: own data only, undefined for everything that is not there. */
+/** `value.key` and `value[key]`: own properties only, undefined for missing ones. */
 export function member(value: Value, key: Value): Value {
   if (typeof key === 'number') {
     if (!isJsonList(value) && typeof value !== 'string') {
@@ -94,13 +94,13 @@ export function member(value: Value, key: Value): Value {
 
 const dateAttributes = ['year', 'month', 'day', 'hour', 'minute', 'second', 'microsecond'] as const;
 
-/** `current_datetime.year`: dates are texts here. */
+/** `current_datetime.year`: dates are strings here. */
 function dateField(text: string, key: string): number | undefined {
   const name = dateAttributes.find((attribute) => attribute === key);
   return name === undefined ? undefined : dateFields(text)?.[name];
 }
 
-/** Deep, and strict about types: `1` is not `true` and not `"1"`. */
+/** Deep equality, strict about types: `1` is not `true` and not `"1"`. */
 export function isEqual(left: Value, right: Value): boolean {
   if (left === right) return true;
   if (isJsonList(left) && isJsonList(right)) {
@@ -114,7 +114,7 @@ export function isEqual(left: Value, right: Value): boolean {
   );
 }
 
-/** -1, 0 or 1; undefined where no order exists, as between a number and a text. */
+/** -1, 0 or 1; undefined for values that can't be compared, such as a number and a text. */
 export function order(left: Value, right: Value): number | undefined {
   if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
   if (typeof left === 'string' && typeof right === 'string') {
@@ -124,14 +124,14 @@ export function order(left: Value, right: Value): number | undefined {
   return undefined;
 }
 
-/** Whether a container holds something: a text a part, a list an item, a mapping a key. */
+/** Whether a container has an item: a text a substring, a list an item, a mapping a key. */
 export function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') return typeof item === 'string' && container.includes(item);
   if (isJsonList(container)) return container.some((one) => isEqual(one, item));
   return isJsonObject(container) && typeof item === 'string' && Object.hasOwn(container, item);
 }
 
-/** The text of a value as templates write it: `None`, `True`, `['a', 1]`. */
+/** The text of a value in Python's notation: `None`, `True`, `['a', 1]`. */
 export function toText(value: Value): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : inner(value);
@@ -163,7 +163,7 @@ function quote(text: string): string {
   return mark + escaped + mark;
 }
 
-/** What stands behind `is`: `x is defined`, `n is divisibleby 3`. */
+/** A test after `is`: `x is defined`, `n is divisibleby 3`. */
 type Test = (value: Value, operand: Value) => boolean;
 
 const compare =
@@ -209,23 +209,26 @@ export const tests: Readonly<Record<string, Test>> = {
   upper: (value) => typeof value === 'string' && value === value.toUpperCase(),
 };
 
-/** The arguments of a filter or method, and the account of the rendering that calls it. */
+/** The arguments of a filter or method, and the budget of the rendering. */
 export interface Call {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
-  /** Takes characters or items from what the rendering may use. @throws when there is no more. */
+  /**
+   * Charges characters or items to the rendering's budget. @throws {RangeError} if the budget is
+   * exceeded.
+   */
   readonly spend: (amount: number) => void;
 }
 
-/** What a filter or method computes; throws `RangeError` with the reason when it cannot. */
+/** A filter or method; throws `RangeError` with the reason if it fails. */
 export type Operation = (value: Value, call: Call) => Value;
 
-/** The argument at a place, or of a name. */
+/** The argument with a name, or at a position. */
 export function argument(call: Call, at: number, name: string): Value {
   return call.named.get(name) ?? call.positional[at];
 }
 
-/** Anything that can be walked through, as a list. */
+/** Converts an iterable value to a list; other values to an empty one. */
 export function toList(value: Value): readonly JsonValue[] {
   if (isJsonList(value)) return value;
   if (typeof value === 'string') return Array.from(value);
@@ -242,7 +245,7 @@ export function toNumber(value: Value, fallback: number): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : fallback;
 }
 
-/** `a.b` as an attribute goes two levels down. */
+/** Reads an attribute; `a.b` is a path. */
 export function attributeOf(value: Value, attribute: Value): Value {
   if (typeof attribute !== 'string') return member(value, attribute);
   return attribute.split('.').reduce<Value>((of, key) => member(of, key), value);
