@@ -2,26 +2,26 @@ import type { Flow } from '../model.ts';
 import { kindOf, penalties, type WordKind, type WordRole } from './word-roles.ts';
 import type { Language } from './words/language.ts';
 
-/** How well a flow answers to a message. */
+/** How well a flow matches a message. */
 export interface Candidate {
   readonly flow: Flow;
   /** Comparable only within one message. */
   readonly score: number;
-  /** The share of the message that the flow explains, 0 to 1. */
+  /** The share of the message that the flow's words explain, 0 to 1. */
   readonly confidence: number;
-  /** The share of the flow's best phrase that the message says, 0 to 1. */
+  /** The share of the flow's best phrase that occurs in the message, 0 to 1. */
   readonly phraseCoverage: number;
-  /** Different words of the message that the flow has. */
+  /** Number of different words of the message that the flow has. */
   readonly matched: number;
-  /** The message says exactly one of the flow's phrases. */
+  /** The message is one of the flow's phrases. */
   readonly isExact: boolean;
-  /** One of the flow's phrases stands in the message, word for word. */
+  /** The message contains one of the flow's phrases, word for word. */
   readonly isContained: boolean;
-  /** It has a word that says what the request is about, not only what is done. */
+  /** A common word names the object of the request, not only the action. */
   readonly isTopical: boolean;
-  /** The phrase of the flow that is nearest to the message. */
+  /** The flow's phrase that is closest to the message. */
   readonly phrase: string;
-  /** Words of the message that the flow has, and how each was found. */
+  /** Words of the message that the flow has, and how each one was matched. */
   readonly explained: readonly Explained[];
   /** Words of the message that the flow does not have. */
   readonly unexplained: readonly string[];
@@ -31,7 +31,7 @@ export interface Explained {
   readonly word: string;
   readonly stem: string;
   readonly by: keyof typeof certainty;
-  /** Says what the request is about, not only what is done. */
+  /** The word names the object of the request, not only the action. */
   readonly isTopic: boolean;
   readonly start: number;
 }
@@ -39,7 +39,7 @@ export interface Explained {
 export interface Phrase {
   readonly flow: number;
   readonly text: string;
-  /** Folded words with a blank at each end, for finding the phrase within a message. */
+  /** The folded words with a space at each end, to find the phrase in a message. */
   readonly folded: string;
   /** Stems of the words that count, with their weights. */
   readonly stems: ReadonlyMap<string, number>;
@@ -48,9 +48,9 @@ export interface Phrase {
 }
 
 export const weights: Readonly<Record<WordKind, number>> = { topic: 1, generic: 0.7, weak: 0.3 };
-/** Small words tell phrases apart that share the others: "how much money" and "where did my money go". */
+/** Fillers distinguish phrases that share all other words: "how much money" and "where did my money go". */
 const fillerWeight = 0.2;
-/** `neighbour`: a synonym of a word that another flow says itself. */
+/** `neighbour`: a synonym of a word that another flow has itself. */
 export const certainty = { word: 1, spelling: 0.85, synonym: 0.7, neighbour: 0.4 } as const;
 
 export interface Match {
@@ -64,27 +64,27 @@ export interface ReadWord {
   readonly matches: readonly Match[];
   readonly role: WordRole;
   readonly opposites: readonly string[];
-  /** A word of doing that stands for a thing here: "my order". */
+  /** A verb that is a noun here: "my order". */
   readonly isThing: boolean;
 }
 
-/** What the index knows of a flow that a message is compared with. */
+/** The index's data of a flow that is compared with a message. */
 export interface ScoredFlow {
   readonly flow: Flow;
   readonly language: Language;
   /** Its stems, and how central each is. */
   readonly stems: ReadonlyMap<string, number>;
-  /** It takes whatever is named: "return an item". */
+  /** It accepts any object: "return an item". */
   readonly takesAny: boolean;
-  /** Whether one of its phrases that count says a stem. */
+  /** Whether one of its phrases has a stem; the left-out example doesn't count. */
   isSaid(stem: string): boolean;
-  /** Whether any flow of the project says a stem. */
+  /** Whether any flow of the project has a stem. */
   isInProject(stem: string): boolean;
-  /** 1 for a stem of one flow alone, less the more flows have it. */
+  /** 1 for a stem of a single flow, less the more flows have it. */
   rarity(stem: string): number;
 }
 
-/** How well a flow answers to the words of a message, of which one of its phrases says the most. */
+/** Scores a flow for the words of a message. `said`: the flow's best phrase. */
 export function judgeFlow(scored: ScoredFlow, words: readonly ReadWord[], said: Said): Candidate {
   const { flow, stems, takesAny, language } = scored;
   const explained: Explained[] = [];
@@ -93,11 +93,11 @@ export function judgeFlow(scored: ScoredFlow, words: readonly ReadWord[], said: 
   let isSure = true;
   let isOpposed = false;
   for (const word of words) {
-    // The surest come first.
+    // Matches are in order of certainty.
     const match = word.matches.find(({ stem }) => stems.has(stem) && scored.isSaid(stem));
     if (match === undefined) {
       open.push(word);
-      // What excludes a word of the project, and no flow does, must not turn into a neighbour of it.
+      // The opposite of a project's word must not match that word's flow.
       isOpposed ||= word.opposites.some((one) =>
         word.matches.length === 0 && word.role !== 'tail'
           ? scored.isInProject(one)
@@ -127,12 +127,12 @@ export function judgeFlow(scored: ScoredFlow, words: readonly ReadWord[], said: 
   let confidence = share / (share + missing);
   const isExact = isSure && said.coverage >= 0.999 && open.length === 0;
   if (said.isContained && hasTopic) confidence = Math.max(confidence, 0.75);
-  // "Book a flight", "add milk to my list": what is done fits, what it is done to does not.
+  // "Book a flight", "add milk to my list": the action matches, the object doesn't.
   if (!hasTopic && !takesAny && open.some((word) => word.role === 'topic')) {
     confidence *= 0.5;
   }
   if (isOnlyWeak && !isExact) confidence *= 0.5;
-  // "When do you close?" is about the hours, whether one opens or closes.
+  // "When do you close?" is about the opening hours, although "close" is the opposite of "open".
   if (isOpposed && !explained.some(({ stem }) => stem === 'hour' || stem === 'when')) {
     confidence *= 0.4;
   }
@@ -152,14 +152,14 @@ export function judgeFlow(scored: ScoredFlow, words: readonly ReadWord[], said: 
   };
 }
 
-/** A phrase with words of the message in it. */
+/** A phrase that shares words with the message. */
 export interface Hit {
   readonly phrase: Phrase;
   readonly points: number;
   readonly covered: number;
 }
 
-/** The message, for comparing small words. */
+/** The message, to compare fillers. */
 export interface Spoken {
   /** Folded words with a blank at each end. */
   readonly folded: string;
@@ -179,7 +179,7 @@ export function judgePhrase({ phrase, points, covered }: Hit, spoken: Spoken): S
   return { phrase: phrase.text, score, points, coverage, isContained };
 }
 
-/** What a message says of a phrase. */
+/** How much of a phrase a message contains. */
 export interface Said {
   readonly phrase: string;
   readonly score: number;
@@ -188,7 +188,7 @@ export interface Said {
   readonly isContained: boolean;
 }
 
-/** The better of two phrases of a flow, with the most that either says. */
+/** The better of two phrases of a flow, with the higher coverage of both. */
 export function better(one: Said, two: Said): Said {
   const [best, other] = two.score > one.score ? [two, one] : [one, two];
   return {

@@ -9,7 +9,7 @@ import { matchingGenerator } from './matching/matching-generator.ts';
 import type { MatchingOptions } from './matching/turn.ts';
 
 /**
- * What a generator of commands is made of.
+ * Options of `createGenerator`.
  * @example
  * const options: CreateGeneratorOptions = {
  *   models: createModels([...project.endpoints.modelGroups.values()]),
@@ -17,13 +17,13 @@ import type { MatchingOptions } from './matching/turn.ts';
  * };
  */
 export interface CreateGeneratorOptions {
-  /** The models of the project by the ids of their groups. @default none */
+  /** The models of the project, keyed by the id of their group. @default none */
   readonly models?: ReadonlyMap<string, LanguageModelV4>;
-  /** Texts that the configuration refers to: `Project.files`. @default none */
+  /** Files that the configuration refers to: `Project.files`. @default none */
   readonly files?: ReadonlyMap<string, string>;
-  /** For the generator that needs no model. */
+  /** Options of the matching generator. */
   readonly matching?: MatchingOptions;
-  /** `language` of config.yml, for the generator that needs no model. @default 'en' */
+  /** `language` of config.yml, for the matching generator. @default 'en' */
   readonly language?: string;
   readonly logger?: Logger;
 }
@@ -74,7 +74,7 @@ function findModel(
   models: ReadonlyMap<string, LanguageModelV4>,
 ): LanguageModelV4 | undefined {
   const { modelGroup, component } = config;
-  // Without a name there is no choice to make only when there is one group.
+  // Without a name, the only group is used.
   if (modelGroup === undefined) return models.size === 1 ? [...models.values()][0] : undefined;
   const model = models.get(modelGroup);
   if (model !== undefined || models.size === 0) return model;

@@ -19,35 +19,35 @@ import { addGroup, english, type Language } from './words/language.ts';
 import { Spelling } from './words/spelling.ts';
 import { type Message, overlaps, readMessage, type Span, wordsOf } from './words/words.ts';
 
-/** "A complaint about a branch": what stands behind a preposition says less about what is wanted. */
+/** "A complaint about a branch": words after a preposition tell less about what is wanted. */
 const tailCertainty = 0.85;
-/** How much a word of a description says about the flow, against 1 for one of its name or examples. */
+/** Weight of a word in the description, relative to 1 for words of the name and the examples. */
 const described = { main: 0.7, tail: 0.45 } as const;
 
 export interface FlowIndexOptions {
   readonly language?: Language;
-  /** Groups of words that mean the same in this project. */
+  /** Groups of words with the same meaning in this project. */
   readonly synonyms?: readonly (readonly string[])[];
-  /** More that a flow is found by, beside its name, description and examples. */
+  /** Further phrases of a flow, in addition to its name, description and examples. */
   readonly phrasesOf?: (flow: Flow) => readonly string[];
 }
 
 /**
- * The names, descriptions and example phrases of flows, searched by words, synonyms and mistyped words.
- * Rare words count more than those of many flows; a flow scores as its best phrase does.
+ * Index of the names, descriptions and example phrases of flows, searched by words, synonyms and mistyped
+ * words. Rare words weigh more than words of many flows. A flow has the score of its best phrase.
  */
 export class FlowIndex {
   readonly #language: Language;
   readonly #synonyms: ReadonlyMap<string, readonly string[]>;
   readonly #flows: readonly Flow[];
   readonly #phrases: Phrase[] = [];
-  /** Phrases by the stems in them. */
+  /** Ids of phrases, keyed by stem. */
   readonly #postings = new Map<string, number[]>();
-  /** For each flow its stems, and how central each is. */
+  /** For each flow its stems and how central each is. */
   readonly #stems: Map<string, number>[] = [];
-  /** In how many flows a stem occurs. */
+  /** The number of flows with a stem. */
   readonly #flowCounts = new Map<string, number>();
-  /** For each flow whether it takes whatever is named: "return an item". */
+  /** For each flow whether it accepts any object: "return an item". */
   readonly #takesAny: boolean[] = [];
   readonly #rarities = new Map<string, number>();
   readonly #places: ReadonlyMap<Flow, number>;
@@ -117,23 +117,24 @@ export class FlowIndex {
     }
   }
 
-  /** The flows that messages can start, in their order. */
+  /** The flows that messages can start, in the order of the project. */
   get flows(): readonly Flow[] {
     return this.#flows;
   }
 
-  /** Stems that mean nearly the same in this project, without the stem itself. */
+  /** Synonyms of a stem in this project, without the stem itself. */
   synonymsOf(stem: string): readonly string[] {
     return this.#synonyms.get(stem) ?? [];
   }
 
-  /** For sorting flows as the project has them. */
+  /** Compares flows by their order in the project. */
   readonly inOrder = (one: Flow, two: Flow): number =>
     (this.#places.get(one) ?? 0) - (this.#places.get(two) ?? 0);
 
   /**
-   * The flows that share a word with the message, best first; equal ones by their order.
-   * @param limit flows to look at closely, those with the most words in common
+   * The flows that share a word with the message, best first; equally good ones in the order of the
+   * project.
+   * @param limit maximum number of flows that are judged: those with the most words in common
    */
   rank(
     message: Message,
@@ -166,7 +167,7 @@ export class FlowIndex {
       );
   }
 
-  /** "How much do I have": of small words alone, only a phrase that says the same is meant. */
+  /** "How much do I have": a message of fillers only matches a phrase word for word. */
   #wordForWord(message: Message): Candidate[] {
     const folded = foldedWords(message);
     const phrase = this.#phrases.find((one) => one.folded === folded);
@@ -177,7 +178,7 @@ export class FlowIndex {
     return [{ flow, ...sure, ...exact, phrase: phrase.text, explained: [], unexplained: [] }];
   }
 
-  /** The flows with the most points in one of their phrases, and the phrases that have some. */
+  /** The flows with the most points in one phrase, and their matching phrases. */
   #mostShared(
     sure: ReadonlyMap<string, number>,
     without: WithoutPhrase | undefined,
@@ -215,7 +216,7 @@ export class FlowIndex {
     return shared.toSorted((one, two) => two.most - one.most).slice(0, limit);
   }
 
-  /** Whether a flow, or the one at a place, says a stem. */
+  /** Whether any flow, or the flow at index `at`, has a stem. */
   #isSaid(stem: string, without: WithoutPhrase | undefined, at?: number): boolean {
     const ids = this.#postings.get(stem) ?? [];
     if (without === undefined && at === undefined) return ids.length > 0;
@@ -245,7 +246,7 @@ export class FlowIndex {
     };
   }
 
-  /** 1 for a word of one flow alone, less the more flows have it. */
+  /** 1 for a word of a single flow, less the more flows have it. */
   #rarity(stem: string): number {
     const known = this.#rarities.get(stem);
     if (known !== undefined) return known;
@@ -276,7 +277,8 @@ export class FlowIndex {
       const matches: Match[] = isOwn ? [{ stem, by }] : [];
       for (const synonym of this.#synonyms.get(stem) ?? []) {
         if (!this.#postings.has(synonym) || opposites.includes(synonym)) continue;
-        // Where one flow sends, what another moves is not meant; cash and money are the same in each.
+        // No synonyms for a verb that a flow has itself: "send" must not match the "move" of another
+        // flow. Nouns such as cash and money match each other everywhere.
         if (isOwn && kindOf(stem, this.#language) === 'generic') continue;
         matches.push({ stem: synonym, by: isOwn ? 'neighbour' : 'synonym' });
       }
@@ -294,7 +296,7 @@ export class FlowIndex {
   }
 }
 
-/** A phrase that does not count: an example on which the index is tried. */
+/** A phrase to ignore: the example that cross-validation leaves out. */
 export interface WithoutPhrase {
   readonly flow: Flow;
   readonly text: string;
@@ -306,20 +308,20 @@ export interface RankOptions {
   readonly limit?: number;
 }
 
-/** More flows than that are never close to each other. */
+/** The default limit of judged flows: more are never close to each other. */
 const mostJudged = 24;
 
-/** Folded words with a blank at each end. */
+/** The folded words, with a space at each end. */
 function foldedWords({ tokens }: Message): string {
   return ` ${tokens.map((token) => token.folded).join(' ')} `;
 }
 
-/** Only links and calls lead there. */
+/** Whether only links and calls can start the flow. */
 function isNeverStarted(flow: Flow): boolean {
   return flow.if !== undefined && /^\s*false\s*$/i.test(flow.if);
 }
 
-/** The index of a project's flows, made once. */
+/** The index of a project's flows, built once. */
 export function flowIndexOf(
   flows: ReadonlyMap<string, Flow>,
   domain: Domain,

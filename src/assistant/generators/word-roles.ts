@@ -1,14 +1,14 @@
 import type { Language } from './words/language.ts';
 import type { Message, Word } from './words/words.ts';
 
-/** What a word is about: a thing, what is done to any thing, or a word of many requests. */
+/** The kind of a word: an object, an action that applies to any object, or a word of many requests. */
 export type WordKind = 'topic' | 'generic' | 'weak';
 
-/** What a word that a flow does not have takes away from its confidence. */
+/** How much a word that a flow doesn't have reduces the flow's confidence. */
 export const penalties = {
   topic: 1,
   besideTopic: 0.6,
-  /** "I want to buy a table": another thing is done than what the flow does. */
+  /** "I want to buy a table": another action than that of the flow. */
   action: 1.2,
   generic: 0.6,
   light: 0.25,
@@ -24,12 +24,12 @@ export function kindOf(stem: string, { weak, generic }: Language): WordKind {
   return generic.has(stem) ? 'generic' : 'topic';
 }
 
-/** A word of doing that stands for a thing: "my order". */
+/** Whether a verb is a noun here: "my order". */
 export function isThing({ tokens, language }: Message, { at, stem }: Word): boolean {
   return language.nouns.has(stem) && language.determiners.has(tokens[at - 1]?.folded ?? '');
 }
 
-/** What kind of word it is where a flow does not have it. Names and words beside numbers say little. */
+/** The role of a word that a flow doesn't have. Names and words next to numbers count little. */
 export function roleOf(message: Message, word: Word, stem: string): WordRole {
   const { language } = message;
   const kind = kindOf(stem, language);
@@ -37,7 +37,7 @@ export function roleOf(message: Message, word: Word, stem: string): WordRole {
   if (kind !== 'topic') return kind;
   if (language.light.has(stem)) return 'light';
   const text = message.text.slice(word.start, word.end);
-  // "My PIN" is a word that the language knows.
+  // "My PIN": capitals, but a known word and not a name.
   const isShort = /^\p{Lu}{2,}$/u.test(text) && language.known.has(word.folded);
   const isName =
     word.at > 0 && /^\p{Lu}/u.test(text) && !isShort && !/^\p{Lu}+$/u.test(message.text);
@@ -48,7 +48,7 @@ export function roleOf(message: Message, word: Word, stem: string): WordRole {
   return isAtNumber ? 'name' : 'topic';
 }
 
-/** What is wished, asked for or ordered: "to sell", "can you sell", "sell my". */
+/** Whether a word is the verb of a wish, request or order: "to sell", "can you sell", "sell my". */
 function isVerb({ tokens, language }: Message, { at, stem }: Word): boolean {
   const { infinitive, auxiliaries, pronouns, light, determiners } = language;
   const before = tokens[at - 1]?.folded ?? '';

@@ -5,8 +5,8 @@ import type { Flow, Slot } from '../../model.ts';
 import type { LlmGeneratorOptions } from './llm-generator.ts';
 
 /**
- * What the model is told, in the names that prompt templates of projects use. All of it is data:
- * texts of users go in as JSON strings and are never part of the instructions.
+ * The variables of prompts, with the names that prompt templates of projects use. All of them are data:
+ * texts of users are inserted as JSON strings and are never part of the instructions.
  */
 export type PromptFacts = {
   readonly available_flows: readonly FlowFacts[];
@@ -19,9 +19,9 @@ export type PromptFacts = {
   readonly current_slot_allowed_values: readonly JsonValue[] | null;
   readonly user_message: string;
   readonly current_datetime: string | null;
-  /** The sub agent that waits for the user. */
+  /** The sub agent that waits for the user's answer. */
   readonly active_agent: AgentFacts | null;
-  /** Those of the active flow that ended. */
+  /** The completed sub agents of the active flow. */
   readonly completed_agents: readonly AgentFacts[];
 };
 
@@ -43,7 +43,7 @@ export type SlotFacts = {
   readonly allowed_values: readonly JsonValue[] | null;
 };
 
-/** Entries of the conversation that the model sees. */
+/** Maximum number of conversation entries that the model sees. */
 const maxTranscript = 20;
 
 export function gatherFacts(
@@ -75,7 +75,7 @@ export function gatherFacts(
   };
 }
 
-/** One line, no control characters, not longer than allowed. */
+/** Converts a text to one line without control characters, truncated to `maxCharacters`. */
 function sanitise(text: string, maxCharacters: number): string {
   return text
     .slice(0, maxCharacters)
@@ -120,7 +120,7 @@ function allowedValues(slot: Slot): readonly JsonValue[] | null {
   return slot.type === 'categorical' ? (slot.values ?? []) : null;
 }
 
-/** The last turns, oldest first, one line each, the present message last. */
+/** The last messages, oldest first, one line each, the current message last. */
 function conversation(input: GeneratorInput, most: number, maxCharacters: number): string {
   const lines = input.transcript.slice(-most).map((entry) => {
     const titles = (entry.buttons ?? []).map((button) => sanitise(button.title, 100));

@@ -16,51 +16,51 @@ import { parseCommands } from './parse-commands.ts';
 import { buildPrompt, commandSchema } from './prompt.ts';
 import { chooseFlows } from './retrieval.ts';
 
-/** The words that the model answers in: v3 has one command for everything that is not a request. */
+/** The command set of the prompt. v3 has a single command for everything that is not a request. */
 export type CommandLanguage = 'v2' | 'v3';
 
 export interface LlmGeneratorOptions {
   readonly model: LanguageModelV4;
   /** @default 'v2' */
   readonly commands?: CommandLanguage;
-  /** A template in the Jinja style instead of our own prompt; its variables are `PromptFacts`. */
+  /** A Jinja template instead of the built-in prompt; its variables are `PromptFacts`. */
   readonly promptTemplate?: string;
   readonly flowRetrieval?: {
-    /** Show the model only the flows that fit, when there are more than `numFlows`. @default true */
+    /** Shows the model only the best matching flows if there are more than `numFlows`. @default true */
     readonly isActive?: boolean;
     /** @default 20 */
     readonly numFlows?: number;
-    /** User messages that flows are looked for with. @default 1 */
+    /** Number of user messages that flows are ranked by. @default 1 */
     readonly turnsToEmbed?: number;
-    /** Whether names and descriptions of slots count. @default true */
+    /** Whether names and descriptions of slots count in the ranking. @default true */
     readonly shouldEmbedSlots?: boolean;
   };
-  /** Of the message; the rest is cut. @default 420 */
+  /** Maximum characters of the user's message; the rest is truncated. @default 420 */
   readonly maxCharacters?: number;
-  /** Tell the model the date and time. @default true */
+  /** Includes the date and time in the prompt. @default true */
   readonly includeDateTime?: boolean;
   /** IANA name. @default 'UTC' */
   readonly timezone?: string;
-  /** Milliseconds for the model, retries included. @default 7_000 */
+  /** Timeout of the model in milliseconds, retries included. @default 7_000 */
   readonly timeoutMs?: number;
   /** @default 1 */
   readonly retries?: number;
-  /** Ask for JSON by a schema: always, never, or where the model offers it. @default 'auto' */
+  /** Requests JSON with a schema: always, never, or if the model supports it. @default 'auto' */
   readonly structuredOutput?: boolean | 'auto';
   readonly logger?: Logger;
 }
 
 /**
- * The generator that interprets messages with a model. The model sees the flows that fit, the state
+ * The generator that interprets messages with a model. The model gets the best matching flows, the state
  * and the conversation, and answers with commands, in lines or as JSON. An answer without a command
- * is "cannot handle"; a model that fails or is too slow is an internal error of the turn.
+ * becomes `cannot handle`. If the model fails or times out, the turn gets an internal error.
  * @example llmGenerator({ model: createModel(group), timezone: 'Europe/Berlin' })
  */
 export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
   const { model, commands = 'v2', structuredOutput = 'auto', logger = silentLogger } = options;
   const template =
     options.promptTemplate === undefined ? undefined : compileTemplate(options.promptTemplate);
-  // A project's own template says itself how to answer.
+  // A project's own template defines the format of the answer.
   const isStructured =
     template === undefined &&
     (structuredOutput === 'auto' ? offersStructuredOutput(model) : structuredOutput);
@@ -108,7 +108,7 @@ function understand(
 ): readonly Command[] {
   const { usage, attempts, finishReason } = answer;
   logger.debug({ ...usage, attempts, finishReason }, 'generator.llm.answered');
-  // What was cut off in the middle of a line may name half a value.
+  // Drops the last line if the model was cut off: it can contain half a value.
   const isCut = finishReason === 'length' && answer.text.includes('\n');
   const text = isCut ? answer.text.slice(0, answer.text.lastIndexOf('\n')) : answer.text;
   const commands = parseCommands(text, { flows: input.allFlows, domain: input.domain });
@@ -117,7 +117,7 @@ function understand(
   return [{ command: 'cannot handle', reason: 'cannot_handle_default' }];
 }
 
-/** Neither the message nor the service's words reach the user. */
+/** The user sees neither the message nor the error text of the service. */
 function failed(
   error: unknown,
   model: string,

@@ -5,32 +5,32 @@ import type { Domain, Flow, Slot } from '../../model.ts';
 import { findNumbers } from '../matching/values/numbers.ts';
 import { readMessage } from '../words/words.ts';
 
-/** What commands may name. */
+/** The flows and slots that commands can name. */
 export interface Vocabulary {
   readonly flows: ReadonlyMap<string, Flow>;
   readonly domain: Domain;
 }
 
-/** Of an answer; models that talk on are cut. */
+/** Maximum characters of an answer that are parsed, for models that ramble. */
 const mostCharacters = 20_000;
 const mostCommands = 50;
 
-/** What a command was written with. */
+/** The arguments of a command as written. */
 interface Arguments {
-  /** All that follows the command's words. */
+  /** Everything after the command's name. */
   readonly rest: string;
-  /** The names in it. */
+  /** The names in `rest`. */
   readonly names: readonly string[];
 }
 
-/** What the user asks for is nothing that the assistant does. */
+/** The assistant doesn't support what the user asks for. */
 const notSupported: Command = { command: 'cannot handle', reason: 'cannot_handle_not_supported' };
 
 type Reader = (given: Arguments, vocabulary: Vocabulary) => Command | undefined;
 
 /**
- * The commands by their words, the older spellings included. The words may be written apart,
- * together, in capitals or with underscores.
+ * The commands by their names, older spellings included. The words of a name can be separate, joined, in
+ * capitals or with underscores.
  */
 const readers: readonly (readonly [RegExp, Reader])[] = [
   [word('start', 'flow'), ({ names }, vocabulary) => startFlow(names[0], vocabulary)],
@@ -63,14 +63,14 @@ function word(...parts: readonly string[]): RegExp {
   return new RegExp(`^${parts.join('[\\s_]*')}(?![A-Za-z0-9])`, 'i');
 }
 
-/** What models put before a command: bullets, numbers, quotes, labels, stars. */
+/** What models write before a command: bullets, numbers, quotes, labels, asterisks. */
 const prefix =
   /^(?:\s+|[-*+•>#|]+\s*|\(?\d{1,3}[.):]\s*|["'`“”‘’]+|\*\*|(?:commands?|actions?|answer|output)\s*(?:\d+)?\s*[:=]\s*)+/i;
 
 /**
- * Reads an answer in lines. Other lines are skipped, and so are commands that name an unknown slot; one
- * that starts an unknown flow asks for what the assistant does not do. The result is empty when nothing
- * was understood.
+ * Parses an answer line by line. Skips other lines and commands that name an unknown slot. A command that
+ * starts an unknown flow becomes `cannot handle`, not supported. Returns an empty list if the answer has
+ * no command.
  * @example parseCommands('1. `start flow transfer_money`\n- set slot amount 50', vocabulary)
  */
 export function parseCommands(answer: string, vocabulary: Vocabulary): Command[] {
@@ -84,7 +84,10 @@ export function parseCommands(answer: string, vocabulary: Vocabulary): Command[]
   return commands;
 }
 
-/** Several commands on one line, a spelt-out `\n` included: only where the next starts like one. */
+/**
+ * Splits several commands on one line, also at a literal `\n`: only where the next part looks like a
+ * command.
+ */
 function splitLine(line: string): string[] {
   const next =
     /(?:\s*[;,]\s*|(?:\\n)+[-*\s]*)(?=(?:start|set|cancel|disambiguate|clarify|provide|search|offtopic|repeat|skip|hand|continue|restart)[\s_]*(?:flow|slot|info|and|reply|message|question|over|agent)s?\b)/i;
@@ -115,7 +118,7 @@ function startFlow(name: string | undefined, vocabulary: Vocabulary): Command | 
   return flow === undefined ? notSupported : { command: 'start flow', flow: flow.id };
 }
 
-/** By id, or by a spelling of it that differs in case, hyphens or its readable name. */
+/** Finds a flow by id or readable name, ignoring case, spaces, hyphens and underscores. */
 function findFlow(name: string | undefined, { flows }: Vocabulary): Flow | undefined {
   if (name === undefined) return undefined;
   const exact = flows.get(name);
@@ -133,7 +136,7 @@ function setSlot(rest: string, vocabulary: Vocabulary): Command | undefined {
   const match = /^["'`*\s]*([A-Za-z0-9_-]+)["'`*]*\s*[:=,]?\s*(.*)$/s.exec(rest);
   const slot = match === null ? undefined : vocabulary.domain.slots.get(match[1] ?? '');
   if (slot === undefined) return undefined;
-  // The bracket of `SetSlot(a, b)`, and marks that models leave at the end of a line.
+  // Drops the bracket of `SetSlot(a, b)`, and characters that models leave at the end of a line.
   const written = (match?.[2] ?? '').replace(/(?:\\n|[`*\s])+$/, '');
   const isCall = written.endsWith(')') && !written.includes('(');
   const value = isCall ? written.slice(0, -1) : written;
@@ -145,7 +148,7 @@ function clarify(names: readonly string[], vocabulary: Vocabulary): Command {
   return { command: 'clarify', options: [...new Set(flows)] };
 }
 
-/** The same commands as JSON; undefined when the answer is none. */
+/** Parses commands as JSON; undefined if the answer is not JSON. */
 function parseStructured(answer: string, vocabulary: Vocabulary): Command[] | undefined {
   const body = answer.replace(/^\s*```(?:json)?\s*|\s*```\s*$/g, '').trim();
   if (!body.startsWith('{') && !body.startsWith('[')) return undefined;
@@ -187,12 +190,12 @@ function field(value: JsonValue, name: string): JsonValue | undefined {
 
 const clearing = /^(?:null|none|undefined|nil|empty|n\/a|)$/i;
 
-/** Quotes, backticks and the like around a value, in pairs or alone at either end. */
+/** Removes quotes and backticks around a value, in pairs or at one end. */
 function unwrap(text: string): string {
   const trimmed = text.trim();
   const quoted = /^(["'`\u201c\u2018]+)(.*?)(?:["'`\u201d\u2019]+)/s.exec(trimmed);
   if (quoted !== null && quoted[2] !== undefined) {
-    // An apostrophe inside ("Bob's") is no closing quote: the pair must match.
+    // The closing quote must match the opening one: an apostrophe inside ("Bob's") doesn't close.
     const mark = quoted[1]?.[0] ?? '';
     const close = { '\u201c': '\u201d', '\u2018': '\u2019' }[mark] ?? mark;
     const end = trimmed.lastIndexOf(close);
@@ -202,8 +205,8 @@ function unwrap(text: string): string {
 }
 
 /**
- * A value as a model writes it, as the slot wants it. What the slot does not take stays as it was
- * written: the engine tells the user what is wrong with it.
+ * Converts a model's value to the slot's type. A value that the slot rejects stays as written: the engine
+ * tells the user what is wrong.
  */
 function readValue(slot: Slot, written: JsonValue): JsonValue {
   if (written === null) return null;

@@ -6,7 +6,7 @@ import { FlowIndex, flowIndexOf } from '../flow-index.ts';
 import { readMessage } from '../words/words.ts';
 import type { LlmGeneratorOptions } from './llm-generator.ts';
 
-/** Flows by their words and those of the slots they ask for; made once for a project's flows. */
+/** Index of flows by their words and those of the slots they collect; built once per project. */
 const indexWithSlots = oncePer((flows: ReadonlyMap<string, Flow>) =>
   oncePer(
     (domain: Domain) =>
@@ -21,8 +21,8 @@ const indexWithSlots = oncePer((flows: ReadonlyMap<string, Flow>) =>
 );
 
 /**
- * The flows that the model may choose from. With few flows all that may start; with many the best
- * by their words, those that are always shown, and those of the conversation, in the order of the project.
+ * The flows that the model can choose from, in the order of the project. Up to `numFlows`: all that can
+ * start. Beyond that: the best matches, those that are always included, and those on the stack.
  */
 export function chooseFlows(
   input: GeneratorInput,
@@ -49,7 +49,7 @@ export function chooseFlows(
   const index = shouldEmbedSlots ? indexWithSlots(allFlows)(domain) : flowIndexOf(allFlows, domain);
   for (const { flow } of index.rank(readMessage(query), [], { limit: Infinity }))
     take(startable.get(flow.id));
-  // A message without a known word says nothing about the flows: the first ones are as good as any.
+  // If no word of the message is known, fill up with the first flows.
   for (const flow of input.flows) take(flow);
   return input.flows.filter((flow) => chosen.has(flow));
 }

@@ -1,45 +1,46 @@
 import { z } from 'zod';
 
-/** How numbers are said: words in the order of their values. */
+/** Number words, in the order of their values. */
 const numbersSchema = z.object({
   ones: z.array(z.string()),
   teens: z.array(z.string()),
   tens: z.array(z.string()),
-  /** Of `{one}` and `{ten}`: 25 is "fuenf-und-zwanzig" in German. */
+  /** Template of `{one}` and `{ten}`: 25 is "fuenf-und-zwanzig" in German. */
   joined: z.string(),
   /** 1 before another word. */
   one: z.string(),
   hundred: z.string(),
   thousand: z.string(),
-  /** What may stand after a hundred or a thousand: "and". */
+  /** The optional word after a hundred or a thousand: "and". */
   and: z.string(),
-  /** At the end of a number: and a half. */
+  /** The suffix of a number that means "and a half". */
   half: z.string(),
-  /** The days of a month, from the first on: read before the name of a month only. */
+  /** The ordinals of the days of a month, from the first. Read only before the name of a month. */
   ordinals: z.string(),
 });
 
-/** What a language is read by where it has no readers of its own. */
+/** The data of a language that is read through an English gloss. */
 export const glossSchema = z.object({
   /**
-   * What is read by way of its English form: small words, dates, yes and no, what steers a conversation.
-   * `word, several words: english`, one a line. A language with a gloss needs no readers of its own.
+   * What is translated to English before reading: function words, dates, yes and no, phrases that steer a
+   * conversation. One `word, several words: english` per line. A language with a gloss needs no readers
+   * of its own.
    */
   gloss: z.string().optional(),
-  /** As `gloss`, for messages that say nothing else. */
+  /** Like `gloss`, for messages that are exactly one of the phrases. */
   answers: z.string().default(''),
   numbers: numbersSchema.optional(),
 });
 type GlossData = z.infer<typeof glossSchema>;
 
-/** A text in its English form, which is for reading only: what is kept or shown is what was typed. */
+/** A text translated to English, for reading only. Stored and shown texts are always as typed. */
 export interface Glossed {
   readonly text: string;
-  /** What was typed for a stretch of the English form; a value that is none stays itself. */
+  /** Returns what the user typed for a part of the English form; other values are unchanged. */
   readonly typedOf: (value: string) => string;
 }
 
-/** A stretch of the English form and where it comes from. */
+/** A part of the English form and its source. */
 interface Piece {
   readonly start: number;
   readonly end: number;
@@ -49,7 +50,7 @@ interface Piece {
 const monthAfter =
   /^\.? (?:january|february|march|april|may|june|july|august|september|october|november|december)\b/;
 
-/** The reader of a language's gloss; undefined for a language without one. */
+/** Creates the function that applies a language's gloss; undefined for a language without one. */
 export function glossOf({
   gloss,
   answers,
@@ -114,7 +115,7 @@ function entriesOf(text: string): Map<string, string> {
   return entries;
 }
 
-/** The typed text of a value that stands in the English form, as a whole or word by word. */
+/** The typed text of a value in the English form, as a whole or word by word. */
 function typedOf(value: string, text: string, pieces: readonly Piece[]): string {
   const at = placeOf(value, text);
   if (at !== undefined) {
@@ -125,7 +126,7 @@ function typedOf(value: string, text: string, pieces: readonly Piece[]): string 
       return before + piece.typed + typed.slice(piece.end - at);
     }, value);
   }
-  // Parts of a message that were put together: each word by itself.
+  // The value combines several parts of the message: translate back each word separately.
   return value.replaceAll(/[\p{L}']+/gu, (word) => {
     const piece = pieces.find(
       ({ start, end, typed }) => text.slice(start, end) === word && typed !== word,
@@ -134,7 +135,7 @@ function typedOf(value: string, text: string, pieces: readonly Piece[]): string 
   });
 }
 
-/** Where a value stands with no letter right before or after it. */
+/** The position of a value, with no letter or digit next to it. */
 function placeOf(value: string, text: string): number | undefined {
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
     const around = `${text.slice(Math.max(0, at - 1), at)} ${text.charAt(at + value.length)}`;
@@ -144,7 +145,7 @@ function placeOf(value: string, text: string): number | undefined {
   return undefined;
 }
 
-/** Lower case without accents, with the place in the text of each letter: some fold to two. */
+/** Lower case without accents, and for each letter its position in the text: some letters fold to two. */
 function foldedWithPlaces(text: string): { readonly plain: string; readonly places: number[] } {
   const places: number[] = [];
   let plain = '';
@@ -159,7 +160,7 @@ function foldedWithPlaces(text: string): { readonly plain: string; readonly plac
   return { plain, places };
 }
 
-/** Reads a number that is said in one word, into its digits. */
+/** Creates the function that converts a number written in one word to digits. */
 function numberReader(
   numbers: z.infer<typeof numbersSchema>,
 ): (word: string) => string | undefined {

@@ -3,59 +3,62 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Glossed, glossOf, glossSchema } from './gloss.ts';
 
-/** What the matching of flows knows of a language: lists of words in a YAML file, data only. */
+/** The language data of the matching generator: lists of words in a YAML file. */
 const dataSchema = z.object({
-  /** Words that say nothing about what is wanted. */
+  /** Words that don't tell what is wanted. */
   fillers: z.string(),
-  /** Words of many requests, whatever they are about: missing one says little. */
+  /** Words of many kinds of requests: a missing one counts little. */
   weak: z.string(),
   /**
-   * What can be done to anything, and the states that anything can be in: a request needs another word
-   * that says what it is about, unless it names nothing else.
+   * Actions that apply to any object, and states that any object can have. A flow that matches only such
+   * words loses confidence if the request names an object.
    */
   generic: z.string(),
-  /** Generic words that are a thing after a determiner: "my order". */
+  /** Generic words that are nouns after a determiner: "my order". */
   nouns: z.string().default(''),
   /** Words before a noun. */
   determiners: z.string().default(''),
-  /** Words for any thing: a flow that says one takes whatever is named. */
+  /** Words for any object: a flow with such a word accepts all objects. */
   anything: z.string().default(''),
-  /** Everyday words beside a request that take little away from it. */
+  /** Everyday words that often accompany a request; they reduce its confidence little. */
   light: z.string(),
-  /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
+  /** Words before a place, a person or a reason: the words after them are details of the request. */
   prepositions: z.string().default(''),
-  /** What stands before the verb of a wish: "I want to buy". */
+  /** Words before the verb of a wish: "I want to buy". */
   infinitive: z.string().default(''),
-  /** With a pronoun after it, what stands before the verb of a request: "can you sell". */
+  /** Words that, with a pronoun, precede the verb of a request: "can you sell". */
   auxiliaries: z.string().default(''),
   pronouns: z.string().default(''),
-  /** Verbs of what happens to people, not of what they do: "I lost it" asks for help, "I paid it" does not. */
+  /**
+   * Verbs for things that happen to people, not for what they do: "I lost it" asks for help, "I paid it"
+   * doesn't.
+   */
   happenings: z.string().default(''),
-  /** Forms of the past that don't end like one: "paid", "sent". */
+  /** Irregular past forms: "paid", "sent". */
   past: z.string().default(''),
-  /** Words that mean nearly the same, a group a line. */
+  /** Synonyms, one group per line. */
   synonyms: z.string(),
-  /** Words that exclude each other: `one / other`, a pair a line; each side may have several. */
+  /** Opposites: `one / other`, one pair per line; each side can have several words. */
   opposites: z.string(),
-  /** Several words that count as one: `log in: login`, one a line. */
+  /** Several words that count as one: `log in: login`, one per line. */
   compounds: z.string(),
-  /** Forms that the stem does not show: `lose: lost losing`, one a line; spellings, too. */
+  /** Irregular forms: `lose: lost losing`, one per line; spelling variants, too. */
   forms: z.string(),
-  /** Words whose end is no ending, which would else become another word: "comment", "plane". */
+  /** Words that must not be stemmed, because the result is another word: "comment", "plane". */
   whole: z.string(),
-  /** Short common words that are not a mistyped other word. */
+  /** Short common words that must not be treated as typos. */
   common: z.string(),
-  /** Of the first that fits: what a plural ends with, and what it is replaced by. */
+  /** Plural endings and their replacements; the first match applies. */
   plurals: z.array(z.tuple([z.string(), z.string()])),
-  /** Ends of words that make forms of the same word, each with the least number of letters before it. */
+  /** Inflectional endings, each with the minimum number of letters before it. */
   endings: z.array(z.tuple([z.string(), z.number()])),
-  /** The file of a language whose fillers and prepositions count, too: those that a gloss leads to. */
+  /** The file of a base language whose function words also count: those that a gloss produces. */
   base: z.string().optional(),
   ...glossSchema.shape,
 });
 type WordData = z.infer<typeof dataSchema>;
 
-/** A language, ready for use. */
+/** A language, compiled from its file. */
 export interface Language {
   readonly fillers: ReadonlySet<string>;
   readonly weak: ReadonlySet<string>;
@@ -70,15 +73,15 @@ export interface Language {
   readonly pronouns: ReadonlySet<string>;
   readonly happenings: ReadonlySet<string>;
   readonly past: ReadonlySet<string>;
-  /** Stems that mean nearly the same as a stem, without itself. */
+  /** Synonyms of a stem, without the stem itself. */
   readonly synonyms: ReadonlyMap<string, readonly string[]>;
   readonly opposites: ReadonlyMap<string, readonly string[]>;
-  /** By their first word: the words that follow, and what they stand for together. */
+  /** Keyed by their first word: the following words, and the stem of the compound. */
   readonly compounds: ReadonlyMap<string, readonly Compound[]>;
-  /** Every word that is spelled right: none of them is a typing mistake. */
+  /** All known words: none of them is a typo. */
   readonly known: ReadonlySet<string>;
   stem(word: string): string;
-  /** A text with what the language has a gloss for in English; undefined for a language without one. */
+  /** Translates the glossed parts of a text to English; undefined for a language without a gloss. */
   readonly gloss: ((text: string) => Glossed) | undefined;
 }
 
@@ -87,7 +90,7 @@ export interface Compound {
   readonly stem: string;
 }
 
-/** Reads the file of a language beside this one. */
+/** Reads a language file from this folder. */
 function readLanguage(file: string): Language {
   const text = readFileSync(new URL(file, import.meta.url), 'utf8');
   const own = dataSchema.parse(parse(text));
@@ -161,7 +164,7 @@ function readLanguage(file: string): Language {
   };
 }
 
-/** The small words of another language in front of a language's own. */
+/** Adds the function words of a base language to those of a language. */
 function withBase(data: WordData, base: Language): WordData {
   return {
     ...data,
@@ -174,7 +177,7 @@ function withBase(data: WordData, base: Language): WordData {
   };
 }
 
-/** Each word of a group stands for every other. */
+/** Makes all words of a group synonyms of each other. */
 export function addGroup(synonyms: Map<string, readonly string[]>, group: readonly string[]): void {
   for (const one of group) {
     const others = group.filter((other) => other !== one);
@@ -183,8 +186,8 @@ export function addGroup(synonyms: Map<string, readonly string[]>, group: readon
 }
 
 /**
- * What the forms of a word share, near enough for comparing: "transfers", "transferring" and
- * "transferred" become "transfer". Stems are for comparing only, never for showing.
+ * The stem that the forms of a word share: "transfers", "transferring" and "transferred" become
+ * "transfer". Stems are only for comparison, never shown.
  */
 function stemOf(base: string, { endings }: WordData): string {
   let root = base;
@@ -212,11 +215,11 @@ function wordsIn(text: string): string[] {
 /** British and American English. */
 export const english = readLanguage('english.yml');
 
-/** The files of the languages beside English, by code. A further language is a further file. */
+/** The files of languages other than English, keyed by code. */
 const files: Readonly<Record<string, string>> = { de: 'german.yml' };
 const read = new Map<string, Language>();
 
-/** The language of a code such as `de` or `de-AT`; English for those that have no file. */
+/** The language of a code such as `de` or `de-AT`; English for codes without a file. */
 export function languageFor(code: string | undefined): Language {
   const short = (code ?? 'en').toLowerCase().slice(0, 2);
   const file = files[short];

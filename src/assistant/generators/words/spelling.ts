@@ -2,14 +2,17 @@ import { editDistance } from '../../../config/index.ts';
 import type { Language } from './language.ts';
 import { allowedMistakes } from './words.ts';
 
-/** Small words of other languages, which are no mistyped English: "wie hoch ist mein ..." wires nothing. */
+/**
+ * Function words of other languages, which are not typos of English words: "wie" in "wie hoch ist mein
+ * ..." is not "wire".
+ */
 const foreign = new Set(
   `wie ist mein meine meinen ich und nicht ein eine einen der das dem den mit fur auf von wir sie hoch
    que qui est une mon mes les des pour avec vous nous por para con una los las mis sus como che sono non mio
    het een niet van mijn voor`.split(/\s+/),
 );
 
-/** Puts right what was mistyped: the words of a project first, then those of the language. */
+/** Corrects typos: prefers the words of a project to those of the language. */
 export class Spelling {
   readonly #language: Language;
   readonly #own: ReadonlySet<string>;
@@ -36,14 +39,14 @@ export class Spelling {
     );
   }
 
-  /** The word that was meant; undefined for words that are right, and for those that resemble none. */
+  /** The corrected word; undefined for correct words, and for words that resemble none. */
   correct(word: string): string | undefined {
     if (word.length < 3 || word.length > 24 || /\d/.test(word) || this.isKnown(word)) {
       return undefined;
     }
     if (this.#known.has(word)) return this.#known.get(word);
     const found = this.#nearest(word);
-    // People mistype the same words again and again; the rest must not pile up.
+    // A bounded cache: users repeat the same typos.
     if (this.#known.size < 2_000) this.#known.set(word, found);
     return found;
   }
@@ -56,7 +59,8 @@ export class Spelling {
         if (!isAlike(word, other)) continue;
         const distance = editDistance(word, other, limit);
         if (distance > limit) continue;
-        // Swapped and missing letters are the commonest mistakes; of equal ones the project's own word is meant.
+        // Swapped and missing letters are the most common typos. Among equal candidates, the project's
+        // own word wins.
         const isSwapped = distance === 1 && other.length === word.length && isAnagram(word, other);
         const isMissing = other.length > word.length;
         const cost =
@@ -68,7 +72,10 @@ export class Spelling {
   }
 }
 
-/** Of short words the first letter is right, or swapped with the second. */
+/**
+ * Whether two words are similar enough to compute a distance. The first letter must be right, or swapped
+ * with the second; three-letter words must be anagrams or miss one letter inside.
+ */
 function isAlike(word: string, other: string): boolean {
   if (word.length === 3 || other.length === 3) {
     const isMissing = other.length === 4 && word[0] === other[0] && word.at(-1) === other.at(-1);

@@ -6,7 +6,7 @@ export function fold(text: string): string {
   return text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }
 
-/** A word or number of a message, with its place in `Message.text`. */
+/** A word or number of a message, with its position in `Message.text`. */
 export interface Token {
   readonly text: string;
   /** Lower case, without accents. */
@@ -14,34 +14,32 @@ export interface Token {
   readonly stem: string;
   readonly start: number;
   readonly end: number;
-  /** Says something about what is wanted. */
+  /** Not a filler, a number or a single letter. */
   readonly isContent: boolean;
 }
 
-/** A stretch of a message, by character positions. */
+/** A range of characters in a message. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** What the user said, ready for reading. */
+/** A user's message, normalized and tokenized. */
 export interface Message {
-  /** Whitespace collapsed, quotes straightened; letters as they were typed. */
+  /** The text with collapsed whitespace and straight quotes; letters as typed. */
   readonly text: string;
   /** Lower case without accents; the same length as `text`. */
   readonly folded: string;
   readonly tokens: readonly Token[];
   readonly language: Language;
-  /** For a message that is read by its English form: what was typed for a stretch of `text`. */
+  /** For a message with an English gloss: returns what the user typed for a part of `text`. */
   readonly typedOf?: (value: string) => string;
 }
 
-/** Longer messages are cut before any work: cost is bounded by this, not by the sender. */
+/** Longer messages are truncated first, so that senders can't drive up the cost. */
 export const maximumCharacters = 2_000;
 
-/**
- * Reads a message. Cost is bounded whatever the length: only the beginning is looked at.
- */
+/** Normalizes and tokenizes a message. Only its first `maximumCharacters` are read. */
 export function readMessage(raw: string, language: Language = english): Message {
   const text = raw
     .slice(0, maximumCharacters)
@@ -57,7 +55,7 @@ export function readMessage(raw: string, language: Language = english): Message 
   return { ...messageOf(glossed.text, language), typedOf: glossed.typedOf };
 }
 
-/** The digits of a script follow each other from its zero: "٢٠" is 20. */
+/** Converts a digit of another script: its digits are consecutive from its zero, "٢٠" is 20. */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
   let zero = code;
@@ -65,7 +63,7 @@ function asciiDigit(digit: string): string {
   return String((code - zero) % 10);
 }
 
-/** A part of a message as one of its own. */
+/** Tokenizes a part of a message as its own message. */
 export function messageOf(text: string, language: Language = english): Message {
   const folded = foldSameLength(text);
   const tokens: Token[] = [];
@@ -86,16 +84,16 @@ export function messageOf(text: string, language: Language = english): Message {
   return { text, folded, tokens, language };
 }
 
-/** A word for comparing: a token, or several that stand for one ("log in"). */
+/** A word for comparison: a token, or a compound of several ("log in"). */
 export interface Word extends Span {
   readonly stem: string;
   readonly folded: string;
   readonly isContent: boolean;
-  /** The place of its first token. */
+  /** The index of its first token. */
   readonly at: number;
 }
 
-/** The words of a message, those of compounds as one. */
+/** The words of a message; a compound is one word. */
 export function wordsOf(message: Message): readonly Word[] {
   const { tokens, language } = message;
   const words: Word[] = [];
@@ -107,7 +105,7 @@ export function wordsOf(message: Message): readonly Word[] {
     const compound = compounds.find(({ rest }) =>
       rest.every((word, index) => tokens[at + 1 + index]?.folded === word),
     );
-    // "Send this back": a particle may stand behind small words.
+    // "Send this back": fillers can separate a particle from its verb.
     const apart = compound === undefined ? particleOf(tokens, at, compounds) : undefined;
     const { start, end, stem, folded, isContent } = token;
     if (apart !== undefined) {
@@ -123,7 +121,7 @@ export function wordsOf(message: Message): readonly Word[] {
   return words;
 }
 
-/** The compound of one particle that stands a little behind its verb. */
+/** The compound of a verb and a particle that follows within a few fillers. */
 function particleOf(
   tokens: readonly Token[],
   at: number,
@@ -136,7 +134,7 @@ function particleOf(
   });
 }
 
-/** Folds letter by letter, so that positions stay the same. */
+/** Folds letter by letter to keep positions the same. */
 function foldSameLength(text: string): string {
   if (/^[ -~]*$/.test(text)) return text.toLowerCase();
   return Array.from(text, (letter) => {
@@ -149,7 +147,7 @@ export function overlaps(one: Span, two: Span): boolean {
   return one.start < two.end && two.start < one.end;
 }
 
-/** The message without some stretches of it; positions are lost. */
+/** The message without some ranges; positions change. */
 export function without(message: Message, spans: readonly Span[]): Message {
   const ordered = spans.toSorted((a, b) => a.start - b.start);
   let text = '';
@@ -162,13 +160,13 @@ export function without(message: Message, spans: readonly Span[]): Message {
   return messageOf(rest, message.language);
 }
 
-/** Mistakes that a word of this length may have and still be itself. */
+/** Maximum edit distance for a word of this length. */
 export function allowedMistakes(length: number): number {
   if (length < 4) return 0;
   return length < 8 ? 1 : 2;
 }
 
-/** Whether two words are the same but for typing mistakes. */
+/** Whether two words are the same except for typos. */
 export function isNearly(one: string, two: string): boolean {
   const limit = allowedMistakes(Math.min(one.length, two.length));
   return limit > 0 && editDistance(one, two, limit) <= limit;
