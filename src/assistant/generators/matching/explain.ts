@@ -8,7 +8,7 @@ import type { Turn } from './turn.ts';
 
 const mostExplained = 4;
 
-/** The flows that a message was compared with, best first, and in a sentence why each won or lost. */
+/** The best candidates for a message, best first, with a sentence why each one won or lost. */
 export function explainedCandidates(turn: Turn, commands: readonly Command[]): JsonObject[] {
   const candidates = turn.index
     .rank(turn.message, turn.read().values)
@@ -45,7 +45,7 @@ function isStartable(turn: Turn, { flow }: Candidate): boolean {
   return turn.isActive(flow) || turn.input.flows.some((one) => one.id === flow.id);
 }
 
-/** Why a likely flow is not started, by how the message speaks of it. */
+/** Why a likely flow does not start, keyed by mood. */
 const reasons: Readonly<Record<Mood, string>> = {
   'how-to': 'The message asks how to do it.',
   question: 'The message asks about it.',

@@ -5,9 +5,9 @@ import { withoutOpeners } from './phrases.ts';
 import { statementOf } from './statements.ts';
 
 /**
- * How a message speaks of what it names. Only a plain one asks for it; `how-to` wants to know how it is
- * done, `question` what would come of it or what it costs, `look-up` to see what is there;
- * `reported` speaks of what is done, intended or somebody else's.
+ * How a message refers to a flow. Only `plain` requests it. `how-to` asks how to do it; `question` asks
+ * about consequences or costs; `look-up` wants to see existing data; `reported` mentions something done,
+ * intended or somebody else's.
  */
 export type Mood = 'plain' | 'how-to' | 'question' | 'look-up' | 'reported';
 
@@ -18,11 +18,11 @@ const supposing =
 /** "Can I send money if I am abroad?", but not "I wonder if I could". */
 const condition =
   /(?<!\b(?:wonder|wondering|know|see|ask|asking|check|tell me|sure)) (?:if|when) (?:i|we|my)\b.*\?\s*$/;
-/** Asks about something; what changes it is not wanted. */
+/** Asks about something, so a flow that changes it is not wanted. */
 const openQuestion =
   /^(?:so |and )?(?:(?:what|which|who)\b(?! about\b)|(?:when|where)\b(?!(?:'s| is| was) my\b| (?:can|could|may) (?:i|we|you)\b| (?:do|are|have|would) you\b))/;
 const factQuestion = /^(?:so |and )?(?:how|what|when|is|are|does|do|will|would|which)\b/;
-/** What questions about a thing are about, where the flow is not. */
+/** Words that questions about a flow ask for: costs, rules, duration. */
 const facts =
   /^(?:cost|costs|fee|fees|charge|charges|charged|price|prices|take|takes|expensive|interest|rate|rates|safe|secure|risk|risks|refund|refunded|rule|rules|policy|difference|conditions?|requirements?|works?|long)$/;
 
@@ -36,7 +36,7 @@ export function moodOf(message: Message, candidate: Candidate): Mood {
     if (statement !== undefined) return moods[statement];
     return isLookUp(message, candidate) ? 'look-up' : mood;
   }
-  // An example that asks the same way is there for such questions.
+  // A flow with an example in the same mood answers such messages.
   const isExample = readMood(messageOf(candidate.phrase, message.language), candidate) === mood;
   return isExample ? 'plain' : mood;
 }
@@ -62,11 +62,11 @@ const overview = /\b(?:overview|summary|breakdown) (?:of|over)\b/;
 /** "Which people do I have saved". */
 const ownList =
   /^(?:which|who|what)\b.{1,30}\b(?:do i have|have i|i have|i've)\b|^(?:do i have|have i got) any\b/;
-/** About what is there already: "did you get my booking". */
+/** Refers to existing data: "did you get my booking". */
 const aboutOwn =
   /^(?:when|where|what)(?:'s|s| is| was) my(?: \w+){1,2}[.?!\s]*$|^(?:did|has|was|is)\b(?: \w+)* my\b/;
 
-/** Wants to see something, whatever is told about it. */
+/** Whether the user wants to see something. */
 export function asksToShow(message: Message): boolean {
   const first = message.tokens.find((token) => token.isContent)?.folded ?? '';
   return showing.test(first) || overview.test(message.folded) || ownList.test(message.folded);
@@ -74,13 +74,16 @@ export function asksToShow(message: Message): boolean {
 
 const wish = /\b(?:want|need|like|love|wish|plan|going|have|hope) to (\w+)/;
 
-/** Wants something done, with a verb of doing: "I want to buy a house". */
+/** Whether the user wants an action: "I want to buy a house". */
 export function wishesToDo({ folded, language }: Message): boolean {
   const verb = language.stem(wish.exec(folded)?.[1] ?? '');
   return language.generic.has(verb) && !language.weak.has(verb);
 }
 
-/** "List my bookings" makes none: a flow that changes something is not meant, unless it says so itself. */
+/**
+ * "List my bookings" doesn't create one: a flow that changes something is not meant, unless its own
+ * phrase says so.
+ */
 function isLookUp(message: Message, { isContained, phrase }: Candidate): boolean {
   if (isContained) return false;
   const wantsToSee = (text: Message): boolean => {
@@ -108,7 +111,7 @@ const saying = new Set([
   'plan',
   'intend',
 ]);
-/** "It does not work", "I do not find it" say what is wrong; they take nothing back. */
+/** "It does not work", "I do not find it" describe a problem and don't negate the request. */
 const failing = new Set([
   'work',
   'find',
@@ -121,18 +124,18 @@ const failing = new Set([
   'have',
 ]);
 
-/** Whether the message says that it is not so: "don't block my card", "I did not lose it". */
+/** Whether the message negates the flow: "don't block my card", "I did not lose it". */
 export function isNegated(message: Message, candidate: Candidate): boolean {
   const words = wordsOf(message);
   const starts = new Set(candidate.explained.map((one) => one.start));
   return words.some((word, at) => {
-    // "No air" is a compound, and what the flow is about.
+    // "No air" is a compound, not a negation.
     if (!negation.test(word.folded) || word.end - word.start > word.folded.length) return false;
     const next = words
       .slice(at + 1, at + 7)
       .find((one) => one.isContent && !(saying.has(one.stem) && !starts.has(one.start)));
     if (next === undefined || failing.has(next.stem) || !starts.has(next.start)) return false;
-    // "No fee account": the flow itself says no.
+    // "No fee account": the flow's own phrase has the negation.
     return !candidate.phrase
       .toLowerCase()
       .split(/[\s.,!?]+/)
@@ -140,7 +143,7 @@ export function isNegated(message: Message, candidate: Candidate): boolean {
   });
 }
 
-/** Whether a flow only answers: it says something and asks for nothing. */
+/** Whether a flow only sends responses and collects nothing. */
 export function isAnswering(flow: Flow): boolean {
   return [...flow.steps.values()].every(
     (step) =>
@@ -152,7 +155,7 @@ export function isAnswering(flow: Flow): boolean {
 const reading =
   /^(?:(?:this flow|flow|lets?|allows?|helps?|enables?|the|a|an|you|users?|customers?|to|for|that|can|will) )*(?:shows?|lists?|tells?|views?|displays?|sees?|look(?:s|ing)?|finds?|check(?:s|ing)?(?! ?-?(?:in|out)\b)|get information|explains?|answers?|calculates?|estimates?|quotes?|tracks?|search(?:es)?|compares?|gives? information|provides?|retrieves?|fetch(?:es)?|recommends?|suggests?|informs?)\b/i;
 
-/** Whether a flow looks something up and changes nothing, as far as its description says. */
+/** Whether a flow only reads data, judging by its description. */
 export function isReading(flow: Flow): boolean {
   return reading.test(flow.description.trim());
 }

@@ -2,7 +2,7 @@ import { english, type Language } from '../words/language.ts';
 import { fold, type Message, overlaps, type Span, type Token } from '../words/words.ts';
 import { type Found, isDenied } from './values/found.ts';
 
-/** Words that end a name. */
+/** Words that can't be part of a name. */
 const stops = new Set(
   `and or then but because so now today tomorrow please instead not using if when while which that is
    are was asap immediately thanks thank thx thanx tnx ty cheers pls plz via worth saying as plus also my our your his her its their the back
@@ -19,7 +19,7 @@ const pronouns = new Set(
     ' ',
   ),
 );
-/** Before "to" these make an infinitive: "want to ...". */
+/** Words that form an infinitive with a following "to": "want to ...". */
 const leads = new Set(
   'want wants like need have trying going able wish love how ready happy used plan planning try needed wanted prefer forgot'.split(
     ' ',
@@ -32,7 +32,7 @@ const verbs = new Set(
     .split(/\s+/)
     .map((word) => english.stem(word)),
 );
-/** Verbs with a person right after them: "pay Bob 50". */
+/** Verbs that can be followed directly by a person: "pay Bob 50". */
 const givingVerbs = new Set(
   ['send', 'pay', 'give', 'transfer', 'wire', 'lend', 'owe', 'text', 'call', 'remit'].map((word) =>
     english.stem(word),
@@ -41,7 +41,7 @@ const givingVerbs = new Set(
 const title = /^(?:mr|mrs|ms|mx|dr|prof|st|sr|rev|hr|fr)$/;
 const mostWords = 5;
 
-/** The names that stand after one of some prepositions, in the message's order. */
+/** The names after one of the prepositions, in the order of the message. */
 export function findNames(
   message: Message,
   announcedBy: readonly string[],
@@ -59,7 +59,7 @@ export function findNames(
   return given === undefined ? [] : [given];
 }
 
-/** "Tom gets 20 euros from me": the person who opens the message, before what he gets. */
+/** "Tom gets 20 euros from me": the person at the start of the message, before the amount. */
 function getting(message: Message, taken: readonly Span[]): Found<string> | undefined {
   const verb =
     /^[\p{L} ]{2,30} (?:gets|needs|receives|should (?:get|have)|wants) (?=(?:[$€£]\s?)?\S)/u.exec(
@@ -79,13 +79,13 @@ function getting(message: Message, taken: readonly Span[]): Found<string> | unde
 const introduction =
   /^(?:[\p{L} ]{2,15}[\s,.!]+)?(?:[Mm]y name(?:'s| is) \p{L}|(?:[Tt]his is|[Ii](?:'m| am)) \p{Lu})[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,3}(?: here| speaking)?(?:[\s,.!;-]+and|\s*[,.!;]|\s+-)\s+(?=\S)/u;
 
-/** "Hi, my name is Paul and ...": the user, not whom the request is about. */
+/** "Hi, my name is Paul and ...": the range that names the user, not the person in the request. */
 export function introducedIn({ text }: Message): Span | undefined {
   const match = introduction.exec(text);
   return match === null ? undefined : { start: 0, end: match[0].length };
 }
 
-/** Runs of capitalised words that do not open the message: "add Bob Smith to my contacts". */
+/** Sequences of capitalised words after the first word: "add Bob Smith to my contacts". */
 export function findCapitals(message: Message, taken: readonly Span[]): Found<string>[] {
   if (/^[^\p{Ll}]*$/u.test(message.text)) return [];
   const found: { value: string; start: number; end: number }[] = [];
@@ -106,7 +106,7 @@ export function findCapitals(message: Message, taken: readonly Span[]): Found<st
   return found.map((one) => ({ ...one, value: one.value.replace(/'s$/i, '') }));
 }
 
-/** A name in small letters at the flow's own words: "remove bob from my contacts", "the contact bob". */
+/** A lower-case name next to the flow's own words: "remove bob from my contacts", "the contact bob". */
 export function findObject(
   message: Message,
   taken: readonly Span[],
@@ -153,7 +153,9 @@ function givenTo(message: Message, taken: readonly Span[]): Found<string> | unde
   return isBeforeNumber || isCapital ? name : undefined;
 }
 
-/** Words that end a name; "send Bob money": one of its own in small letters behind a capital. */
+/**
+ * Whether a token ends a name. "Send Bob money": so does a known lower-case word after a capitalised one.
+ */
 function isBehindName(token: Token, previous: Token | undefined, language: Language): boolean {
   if (stops.has(token.folded) || language.prepositions.has(token.folded)) return true;
   const isCommon = /^\p{Ll}/u.test(token.text) && language.known.has(token.folded);
@@ -195,7 +197,7 @@ function nameFrom(
   };
 }
 
-/** "want to send", "how to pay": this "to" announces no one. */
+/** "want to send", "how to pay": this "to" doesn't precede a recipient. */
 function isInfinitive(message: Message, index: number): boolean {
   if (message.tokens[index]?.folded !== 'to') return false;
   const before = message.tokens[index - 1];
@@ -209,10 +211,7 @@ const leadIn =
 const tail =
   /[\s,]+(?:please|pls|plz|thanks|thank you|thx|cheers|instead|i think|i guess)[\s.!]*$/i;
 
-/**
- * A short answer without what people put around it: "It's Bob, please." is "Bob".
- * Nothing is taken away when nothing would stay.
- */
+/** Strips the words around a short answer: "It's Bob, please." is "Bob". Never strips everything. */
 export function cleanAnswer(text: string, announcedBy: readonly string[]): string {
   const quoted = /^[^"]*"([^"]{1,200})"[^"]*$/.exec(text)?.[1]?.trim();
   if (quoted) return quoted;

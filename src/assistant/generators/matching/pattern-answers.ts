@@ -17,7 +17,7 @@ const pleased =
 const displeased =
   /\b(?:unsatisfied|dissatisfied|unhappy|bad|terrible|awful|poor|useless|horrible|disappointed|disappointing|worst|hate|hated|frustrat\w*|annoy\w*)\b|\bnot (?:at all |really |very |so )?(?:satisfied|happy|good|great|helpful|pleased)\b|👎|🙁|😠/u;
 
-/** Answers to the questions of the built-in patterns that need more than their slot's form. */
+/** Answers to questions of built-in patterns, where the slot's format alone is not enough. */
 export function patternAnswer(turn: Turn): Command[] | undefined {
   const { asked } = turn;
   if (asked === undefined || !turn.isPatternQuestion) return undefined;
@@ -35,7 +35,7 @@ export function patternAnswer(turn: Turn): Command[] | undefined {
   }
 }
 
-/** Continue with the interrupted flow? A direct answer to its question counts as well. */
+/** "Continue with the interrupted flow?": a direct answer to that flow's question also means yes. */
 function confirmation(turn: Turn): Command[] | undefined {
   const { asked, message, pending } = turn;
   if (asked === undefined) return undefined;
@@ -55,12 +55,12 @@ function confirmation(turn: Turn): Command[] | undefined {
   return isName ? [setSlot(pending, cleanAnswer(message.text, pending.prepositions))] : undefined;
 }
 
-/** The turn as if a question of the user flow had been asked. */
+/** The turn as if the user flow had asked its question. */
 function askedFor(turn: Turn, activeCollect: NonNullable<Turn['input']['activeCollect']>): Turn {
   return turn.with(turn.message, { activeCollect });
 }
 
-/** Which of several interrupted flows: by name, by place in the list, or none. */
+/** Which of several interrupted flows to continue: by name, by position in the list, or none. */
 function choice(turn: Turn): Command[] | undefined {
   const { asked, message, input } = turn;
   if (asked === undefined) return undefined;
@@ -89,7 +89,7 @@ function choice(turn: Turn): Command[] | undefined {
   return isNone || readYesNo(message) === false ? [setSlot(asked, 'none')] : undefined;
 }
 
-/** Anything else? Thanks and good-byes mean no. */
+/** "Anything else?": thanks and goodbyes mean no. */
 function anythingElse(turn: Turn): Command[] | undefined {
   const { asked, message } = turn;
   if (asked === undefined || turn.requested.kind !== 'nothing') return undefined;
@@ -120,7 +120,7 @@ const ordinals = [
   /\b(?:fifth|5th|5|five)\b/,
 ];
 
-/** "the second one", "last": the place in a list of so many, from 0. */
+/** "the second one", "last": the index in a list of `length` items. */
 function ordinalOf(folded: string, length: number): number | undefined {
   const text = folded.replace(/\bone\b\s*$/, (word) => (folded.trim() === word.trim() ? word : ''));
   if (length > 0 && /\blast\b/.test(text)) return length - 1;
@@ -137,7 +137,7 @@ const wholeChoice = new RegExp(
   `^(?:${choosing} )*${place}(?: (?:one|option|button|choice|of (?:them|those|these)))?$`,
 );
 
-/** The place in a list of so many, from 0, of a message that is nothing but a choice. "One moment" is none. */
+/** The index in a list of `length` items, if the whole message is a choice. "One moment" is not. */
 export function choiceByPlace(message: Message, length: number): number | undefined {
   const text = bareText(message);
   return wholeChoice.test(text) ? ordinalOf(text, length) : undefined;
@@ -148,9 +148,9 @@ function texts(value: JsonValue | undefined): string[] {
 }
 
 /**
- * What a typed button title stands for, when the last bot messages had such a button. "The second one"
- * chooses by place. A button that sets slots does so; where text is asked for, a plain title is the answer,
- * whatever else it would say; otherwise its payload is read as a message.
+ * The meaning of a typed button title, if the last bot messages had such a button. "The second one"
+ * chooses by position. A button that sets slots is applied. If the question expects text, a plain title
+ * is the answer. Otherwise the button's payload is read as a message.
  */
 export function typedButton(turn: Turn): Message | readonly Command[] | undefined {
   const { input, message } = turn;
@@ -161,7 +161,7 @@ export function typedButton(turn: Turn): Message | readonly Command[] | undefine
   }
   if (buttons.length === 0) return undefined;
   const said = new Set([message.text, turn.verbatim].map(titleText));
-  // A bare number may be the answer itself.
+  // A bare number can be the answer itself.
   const isNumber = /^\d+$/.test(message.text) && turn.asked?.kind !== 'category';
   const place = isNumber ? undefined : choiceByPlace(message, buttons.length);
   const button =
@@ -172,7 +172,7 @@ export function typedButton(turn: Turn): Message | readonly Command[] | undefine
   const special = readSpecial(button.payload, { domain: input.domain, flows: input.allFlows });
   const isText = asked?.slot.type === 'text' || asked?.slot.type === 'any';
   const title = readMessage(button.title, message.language);
-  // "Cancel" cancels, also where a button of that title says no.
+  // "Cancel" cancels, even if a button with that title means no.
   const isRead = afterCancel(title) !== undefined || findAnswer(turn, title) !== undefined;
   if (special?.kind === 'commands' && (isText || !isRead)) return special.commands;
   if (isText && special === undefined) {

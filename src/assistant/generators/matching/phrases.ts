@@ -3,8 +3,8 @@ import { type Message, messageOf } from '../words/words.ts';
 import { introducedIn } from './names.ts';
 
 /**
- * Fixed wordings: what people say to steer a conversation, whatever it is about. All patterns run on
- * folded text and are linear; each must fit a whole message or its beginning.
+ * Fixed phrases that steer a conversation, independent of its topic. All patterns run on folded text in
+ * linear time; each must match a whole message or its start.
  */
 
 const it = '(?:it|that|this|everything|all(?: of (?:it|this|that))?)';
@@ -27,7 +27,7 @@ const cancel = new RegExp(
 const unwantedThing =
   /^(?:(?:i|we) (?:(?:don'?t|do not|no longer) (?:really )?(?:want|wish|need|feel like)|(?:won'?t|will not) (?:need|be needing))(?: to)?|(?:please )?(?:don'?t|do not))\s+/;
 const clauseEnd = /[,.;:!?]+\s+|\s+-\s+|\s+(?:and|but|so|because)\s+/g;
-/** Clauses looked at for a cancelling phrase. */
+/** Maximum number of clauses that are checked for a cancelling phrase. */
 const mostClauses = 6;
 const stillWanted = /\s*\b(?:any ?more|any longer|after all|now|today)[.!?\s]*$/;
 const cancelVerb =
@@ -76,16 +76,16 @@ const handoff = new RegExp(
   ].join('|'),
 );
 
-/** The message without greetings and politeness at either end. */
+/** The message without greetings and politeness at both ends. */
 export function bareText(message: Message): string {
   return withoutClosing(withoutOpening(message.folded)).trim();
 }
 
-/** Greetings, politeness and who speaks off the beginning; the rest as it was typed. */
+/** Removes greetings, politeness and introductions at the start; keeps the rest as typed. */
 export function withoutOpeners(message: Message): Message {
   const greeting = message.text.length - withoutOpening(message.folded).length;
   const opening = introducedIn(message)?.end ?? greeting;
-  // "No need to": there "no" answers nothing.
+  // In "no need to", "no" is not an answer.
   const isDenial = /\bno (?:need|one|longer)\b/.test(message.folded.slice(0, opening + 6));
   return opening === 0 || isDenial
     ? message
@@ -93,8 +93,8 @@ export function withoutOpeners(message: Message): Message {
 }
 
 /**
- * What a message says beside the clauses that cancel: "actually I am busy, cancel it, show my balance".
- * Empty when there is nothing else; undefined when no clause cancels.
+ * The rest of a message after the clause that cancels: "actually I am busy, cancel it, show my balance".
+ * Empty if nothing follows; undefined if no clause cancels.
  */
 export function afterCancel(message: Message): Message | undefined {
   const ends = message.folded.matchAll(clauseEnd).take(mostClauses);
@@ -108,7 +108,7 @@ export function afterCancel(message: Message): Message | undefined {
   return messageOf(withoutClosing(rest), message.language);
 }
 
-/** Where the cancelling phrase ends that opens what stands at a place of a message. */
+/** The end of the cancelling phrase that starts at a position in the message; undefined if none does. */
 function cancelEnd({ folded }: Message, at: number): number | undefined {
   const clause = folded.slice(at);
   for (const text of [clause, withoutOpening(clause)]) {
@@ -118,7 +118,7 @@ function cancelEnd({ folded }: Message, at: number): number | undefined {
   return undefined;
 }
 
-/** The clauses of a message, at most a few. */
+/** The first clauses of a message, up to `mostClauses`. */
 export function clausesOf(message: Message): readonly Message[] {
   return message.text
     .split(new RegExp(clauseEnd, 'gi'), mostClauses)
@@ -126,7 +126,7 @@ export function clausesOf(message: Message): readonly Message[] {
     .filter((clause) => clause.tokens.length > 0);
 }
 
-/** What is to be cancelled, by name: "cancel the transfer". */
+/** The named object of a cancellation: "cancel the transfer". */
 export function cancelledThing(message: Message): Message | undefined {
   const text = bareText(message);
   const match = cancelVerb.exec(text) ?? unwantedThing.exec(text);
@@ -144,7 +144,7 @@ const steerings: readonly (readonly [Steering, RegExp])[] = [
   ['handoff', handoff],
 ];
 
-/** The fixed wording that the whole message is, if it is one. */
+/** The fixed phrase that the whole message consists of, if any. */
 export function steeringOf(message: Message): Steering | undefined {
   if (/^(?:sorry|excuse me|huh|what)\?+$/.test(message.folded)) return 'repeat';
   const plain = message.folded.replaceAll(/[.!?,]+(?=\s|$)/g, '').trim();
@@ -167,12 +167,12 @@ const closedQuestion =
 const practicalQuestion = /^how (?:do|can|could|would|should|might|to)\b/;
 const stateQuestion = /^(?:is|are|was|were|do|does|did|am|has|have)\b.*\?\s*$/;
 
-/** For "how do I ...": a request in disguise, nearly. */
+/** Minimum coverage for "how do I ...", which is nearly a request. */
 export const practicalCoverage = 0.4;
 
 /**
- * How much of a flow's phrase a message must say before it starts the flow: requests nothing, for
- * "how do I send money" some, other questions more.
+ * The share of a flow's phrase that a message must contain to start the flow: none for requests, some for
+ * "how do I send money", more for other questions.
  */
 export function leastCoverage(message: Message): number {
   const { folded } = withoutOpeners(message);
@@ -183,17 +183,20 @@ export function leastCoverage(message: Message): number {
 const unsure =
   /^(?:i (?:do ?n'?t|do not|have no) (?:know|idea|remember|care)(?: (?:yet|that|it|really))?|(?:no|not any) (?:idea|clue)|not sure(?: yet)?|i(?:'m| am) not sure(?: yet)?|dunno|idk|hm+|um+|whatever|maybe|perhaps|it depends|depends|either|(?:hm+|um+)[\s,.]*(?:not sure|maybe)|don'?t know|no idea|hard to say)$/;
 
-/** Says that there is no answer: "no idea". */
+/** Whether the user has no answer: "no idea". */
 export function isUnsure(message: Message): boolean {
   return unsure.test(bareText(message)) || unsure.test(message.folded.replace(/[.!?\s]+$/, ''));
 }
 
-/** A question about the world: "what is ...", "why ..."; not a request put as a question. */
+/**
+ * Whether a message is an open question: "what is ...", "why ..."; not a request in the form of a
+ * question.
+ */
 export function isOpenQuestion(message: Message): boolean {
   return openQuestion.test(withoutOpeners(message).folded);
 }
 
-/** Any question, "is it safe?" included. */
+/** Whether a message is a question, "is it safe?" included. */
 export function isQuestion(message: Message): boolean {
   return isOpenQuestion(message) || closedQuestion.test(withoutOpeners(message).folded);
 }
@@ -201,7 +204,7 @@ export function isQuestion(message: Message): boolean {
 const requestLead =
   /^(?:please\b|(?:i|we)(?:'d| would)(?: really| much)? (?:like|love|rather|prefer)|(?:i|we)(?: just| really| only)? (?:want|need|wish|have to)\b|(?:can|could|would|will) (?:you|i|we)\b|show\b|let'?s\b|let me\b|help me\b|give me\b|tell me\b|is it possible to\b|(?:i(?:'m| am)|we(?:'re| are)) (?:looking|after|trying)\b|do you have\b|have you got\b)/;
 
-/** Opens as a request does. */
+/** Whether a message starts like a request. */
 export function opensAsRequest(message: Message): boolean {
   return requestLead.test(message.folded) || requestLead.test(withoutOpeners(message).folded);
 }

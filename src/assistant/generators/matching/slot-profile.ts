@@ -7,7 +7,7 @@ import { fold, messageOf } from '../words/words.ts';
 import { wordsOf } from './values/categories.ts';
 import { type TimeUnit, unitIn } from './values/units.ts';
 
-/** How the value of a slot is looked for. */
+/** How values of a slot are recognised. */
 export type SlotKind =
   | 'number'
   | 'yes-no'
@@ -18,20 +18,20 @@ export type SlotKind =
   | 'date'
   | 'time'
   | 'date-time'
-  /** By a regular expression of the project. */
+  /** Matches a regular expression of the project. */
   | 'pattern'
   /** A short text: a name, a place, a thing. */
   | 'name'
-  /** Any text: what was said, word for word. */
+  /** Any text, word for word. */
   | 'free';
 
-/** What the name, the description and the rules of a slot tell about its values. */
+/** What the name, the description and the rules of a slot reveal about its values. */
 export interface SlotProfile extends FlowQuestion {
   readonly kind: SlotKind;
-  /** Words that announce the value: "to" for a recipient. */
+  /** Words that precede the value: "to" for a recipient. */
   readonly prepositions: readonly string[];
   readonly pattern?: PatternInText;
-  /** Stems by which a user may call the slot: "the amount". */
+  /** Stems with which users name the slot: "the amount". */
   readonly names: ReadonlySet<string>;
   /** Stems of its description. */
   readonly described: ReadonlySet<string>;
@@ -41,9 +41,9 @@ export interface SlotProfile extends FlowQuestion {
   readonly unit?: TimeUnit;
   /** A number of people. */
   readonly isPeople: boolean;
-  /** For kind `pattern`: the form that its words tell. */
+  /** For kind `pattern`: the kind that its words indicate. */
   readonly form: SlotKind;
-  /** For dates: whether they are looked back to, and the end of a period that they are. */
+  /** For dates: whether they are in the past, and whether the slot is the start or the end of a period. */
   readonly prefers: 'past' | 'future';
   readonly edge?: 'start' | 'end';
 }
@@ -61,7 +61,7 @@ const kinds: readonly (readonly [SlotKind, RegExp])[] = [
   ],
 ];
 
-/** From the slot's words to the words before its value. */
+/** Maps words of the slot to the words that precede its value. */
 const announced: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\b(?:recipient|receiver|payee|beneficiary|target|contact|friend)\b/, ['to']],
   [/\b(?:to|until|till|end)\b/, ['to', 'until', 'till']],
@@ -81,14 +81,14 @@ const announced: readonly (readonly [RegExp, readonly string[]])[] = [
 const past =
   /\b(?:statements?|transactions?|history|movements?|spen[dt]|spending|expenses?|past|previous|birth|birthday|dob|born|happened|incident|accident|damage|purchased?|bought|paid|reports?|activity|log|since)\b/;
 
-/** Too general to call a slot by, when it has a better word. */
+/** Words too general to name a slot that has a better one. */
 const generalWords = new Set(
   'name number type id value of the to from is for user new my'
     .split(' ')
     .map((word) => english.stem(word)),
 );
 
-/** Worked out once per question. */
+/** Computed once per question. */
 export const profileOf = oncePer(readProfile);
 
 function readProfile(question: FlowQuestion): SlotProfile {
@@ -137,7 +137,7 @@ function kindOf({ slot }: FlowQuestion, name: string, description: string): Slot
   if (slot.type === 'categorical') return 'category';
   const byName = kinds.find(([, rule]) => rule.test(name))?.[0];
   if (byName !== undefined) return byName;
-  // In a description only what is told about the form counts: "the day" may stand in any sentence.
+  // In a description, only words about the format count: "the day" can occur in any sentence.
   const byDescription = kinds
     .filter(([kind]) => kind !== 'free')
     .find(([kind, rule]) => (kind === 'date' ? /\bdate\b/ : rule).test(description));
@@ -145,9 +145,9 @@ function kindOf({ slot }: FlowQuestion, name: string, description: string): Slot
 }
 
 /**
- * A regular expression that the project gives for the value: in a rejection that refuses all else
- * (`not slots.x matches "..."`), or in the description as `pattern: /.../`. One that the engine
- * can't compile is reported when the project is validated, and left out here.
+ * The project's regular expression for the value: in a rejection of all other values (`not slots.x
+ * matches "..."`), or in the description as `pattern: /.../`. Validation reports patterns that the engine
+ * can't compile; they are ignored here.
  */
 function patternOf({ slot, step }: FlowQuestion): PatternInText | undefined {
   const rejections = [...(slot.validation?.rejections ?? []), ...step.rejections];

@@ -10,10 +10,10 @@ import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, startFlow, type Turn, unclearValue } from './turn.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
-/** "The second one" of the flows that were offered. */
+/** "The second one": chooses among the offered flows. */
 export function byPlace(turn: Turn): readonly Command[] | undefined {
   const { message, offers } = turn;
-  // "Yes" to the one that was offered.
+  // "Yes" accepts the only offered flow.
   const said = offers.length === 1 && turn.asked === undefined ? readYesNo(message) : undefined;
   if (said === false && isBareYesNo(message)) return [{ command: 'chitchat', topic: 'reaction' }];
   const only = said === true && isBareYesNo(message) ? 0 : undefined;
@@ -21,7 +21,7 @@ export function byPlace(turn: Turn): readonly Command[] | undefined {
   return flow === undefined ? undefined : [startFlow(flow)];
 }
 
-/** A request for another flow, and what the rest of the message answers. */
+/** A request for another flow, plus the answer in the rest of the message. */
 export function requestedElsewhere(turn: Turn): readonly Command[] | undefined {
   const { requested } = turn;
   if (requested.kind !== 'start') return undefined;
@@ -32,12 +32,12 @@ export function requestedElsewhere(turn: Turn): readonly Command[] | undefined {
   const rest = turn.beside(others);
   const answer =
     question === undefined || rest.tokens.length === 0 ? undefined : findAnswer(turn, rest);
-  // "Yes, show my balance" to "anything else?" is the request alone.
+  // "Yes, show my balance" to "anything else?" is only the request.
   const kept = turn.isPatternQuestion ? [] : (answer ?? []);
   return [...kept, ...startAll(turn, others, kept.length === 0)];
 }
 
-/** "Change it", in the midst of a flow, is about what was said there. */
+/** During a flow, "change it" refers to the flow's own values. */
 function isBareChange(turn: Turn): boolean {
   const words = turn.message.tokens.filter((token) => token.isContent);
   return (
@@ -45,21 +45,24 @@ function isBareChange(turn: Turn): boolean {
   );
 }
 
-/** The share of a flow's phrase that one word must be, in the midst of another flow. */
+/** During another flow: the minimum share of a flow's phrase that a single word must cover. */
 const leastSaid = 0.4;
 
-/** Where text is expected, a few words in common are not enough to leave the question. */
+/**
+ * Whether a request is certain enough to leave the question: if text is expected, a few common words are
+ * not.
+ */
 function isSure(turn: Turn, request: Request): boolean {
   const { candidate, part } = request;
   const { asked: question, message } = turn;
   if (question === undefined) return true;
-  // "I cannot send money" is a story, where one is asked for.
+  // If the question asks for a story, "I cannot send money" is part of it.
   const isStory =
     question.kind === 'free' && /\b(?:cannot|can't|couldn't|unable|not|n't)\b/.test(part.folded);
   if (question.kind === 'category' && namesOnly(turn, question)) return false;
   if (candidate.isExact) return !isStory;
   if (isMereWord(turn, request)) return false;
-  // "Send it" is about what is asked, whatever else can be sent.
+  // "Send it" answers the question, even if another flow sends something.
   if (!candidate.isTopical && readYesNo(message) !== undefined) return false;
   const isLike = (least: number): boolean => candidate.confidence >= least;
   switch (question.kind) {
@@ -84,14 +87,17 @@ function isSure(turn: Turn, request: Request): boolean {
   }
 }
 
-/** "In person", where money can be sent to another person: a word that one of its phrases has among others. */
+/**
+ * Whether the request has only one word of a longer phrase: "in person", if a flow sends money to another
+ * person.
+ */
 function isMereWord(turn: Turn, { candidate, flow, part }: Request): boolean {
   if (candidate.matched > 1 || candidate.phraseCoverage >= leastSaid) return false;
   const isAsking = opensAsRequest(part) || isQuestion(part) || turn.isPatternQuestion;
   return !isAsking && turn.fillsOf(flow, part).length === 0;
 }
 
-/** "Visa" to which card: another word for what is asked, and no request for what has to do with it. */
+/** "Visa" to "which card?": a synonym of the slot, not a request. */
 function namesOnly({ message, index }: Turn, { names }: SlotProfile): boolean {
   const words = message.tokens.filter((token) => token.isContent);
   return (
@@ -103,7 +109,7 @@ function namesOnly({ message, index }: Turn, { names }: SlotProfile): boolean {
   );
 }
 
-/** Several flows are meant alike. */
+/** Asks which flow is meant if several match equally well. */
 export function unclear(turn: Turn): readonly Command[] | undefined {
   const { requested, asked: question, message } = turn;
   if (requested.kind !== 'unclear') return undefined;
@@ -117,7 +123,7 @@ export function unclear(turn: Turn): readonly Command[] | undefined {
   return options.length === 0 ? undefined : [{ command: 'clarify', options }];
 }
 
-/** What cannot be started as it was asked for: the flow is guarded, or how it works was asked. */
+/** A flow that doesn't start: its guard is false, or the user asks how it works. */
 export function notStarted(turn: Turn): readonly Command[] | undefined {
   const { requested } = turn;
   if (turn.asked !== undefined && !turn.isPatternQuestion) return undefined;
@@ -130,7 +136,7 @@ export function notStarted(turn: Turn): readonly Command[] | undefined {
   return [{ command: 'clarify', options: [requested.flow.id], isOffer: true }];
 }
 
-/** "Send 2 kg to Bob, standard": of flows that are meant alike, the one whose slots it fills most. */
+/** "Send 2 kg to Bob, standard": among equal flows, the one with the most slots that the message fills. */
 function bestFilled(
   turn: Turn,
   flows: readonly Flow[],
@@ -143,7 +149,7 @@ function bestFilled(
   return best.fills > (second?.fills ?? 0) ? { flow: best.flow, part: turn.message } : undefined;
 }
 
-/** Those of some flows that a part of the message asks for, with their slots. */
+/** Commands for the wanted flows that a part of the message requests, with their slots. */
 export function requestedIn(
   turn: Turn,
   part: Message,
@@ -159,7 +165,7 @@ export function requestedIn(
   return startAll(turn.with(part), requests, true);
 }
 
-/** With their slots; one request alone has the whole message for them. */
+/** Starts flows and fills their slots. A single request gets its values from the whole message. */
 function startAll(
   turn: Turn,
   requests: readonly Pick<Request, 'flow' | 'part' | 'isApart'>[],
@@ -174,7 +180,10 @@ function startAll(
   });
 }
 
-/** "Send 10.000 to Bob": the question for the amount says why it is asked. */
+/**
+ * "Send 10.000 to Bob": reports the ambiguous number, so that the question for the amount explains
+ * itself.
+ */
 function unclearIn(turn: Turn, flow: Flow, part: Message): Command[] {
   const [numbers, ...others] = turn.profilesOf(flow).filter(({ kind }) => kind === 'number');
   if (numbers === undefined || others.length > 0) return [];

@@ -9,17 +9,17 @@ import {
 import type { Found } from './found.ts';
 
 interface CategoryOptions {
-  /** Whether typing mistakes and parts of a value count: only for the slot that was asked. */
+  /** The slot was asked for: typos and parts of a value count. */
   readonly isAsked: boolean;
-  /** For a slot that was not asked: mistyped words and synonyms count, unless they are words of their own. @default false */
+  /** For other slots: typos and synonyms count, unless they are known words themselves. @default false */
   readonly isLenient?: boolean;
-  /** Stems that mean the same as a stem. @default those of the language */
+  /** Synonyms of a stem. @default those of the language */
   readonly meanings?: ((stem: string) => readonly string[]) | undefined;
 }
 
 /**
- * The values of a categorical slot that a message names, in its order. Case, accents, plurals,
- * `_` and `-` do not matter; longer values win over shorter ones inside them.
+ * Finds the values of a categorical slot in a message, in order. Case, accents, plurals, `_` and `-` are
+ * ignored; longer values win over shorter ones inside them.
  */
 export function findCategories(
   message: Message,
@@ -46,7 +46,7 @@ export function findCategories(
   return parts.length > 0 ? parts : byMeaning(message, candidates, options.meanings);
 }
 
-/** "Call me" for "phone": a word that means the same as one of a single value. */
+/** "Call me" for "phone": a synonym of a word that only one value has. */
 function byMeaning(
   message: Message,
   candidates: readonly Candidate[],
@@ -106,12 +106,12 @@ function byPart(message: Message, candidates: readonly Candidate[]): Found<JsonV
   return found;
 }
 
-/** Only plurals are the same word here: "check" is not "checking". */
+/** Only plurals count as the same word: "check" is not "checking". */
 function singular(token: Token): string {
   return token.folded.length > 3 ? token.folded.replace(/(?<![su])s$/, '') : token.folded;
 }
 
-/** A value as words: `extra_large`, `extraLarge` and `extra-large` are "extra large". */
+/** Splits a value into words: `extra_large`, `extraLarge` and `extra-large` become "extra large". */
 export function wordsOf(value: JsonValue): string {
   return textOfValue(value)
     .replaceAll(/[_-]+/g, ' ')

@@ -3,11 +3,11 @@ import { type Found, free, readAll } from './found.ts';
 import { spokenNumber } from './numbers.ts';
 
 export interface DateOptions {
-  /** The present day where the user is. */
+  /** The current day in the user's time zone. */
   readonly today: Day;
   /** How 03/04/2026 is read. @default 'day-month' */
   readonly order?: 'day-month' | 'month-day';
-  /** Which one a day without a year, or a weekday, is. @default 'future' */
+  /** Which date a day without a year, or a weekday, means. @default 'future' */
   readonly prefers?: 'past' | 'future';
 }
 
@@ -20,14 +20,14 @@ const count = '\\d{1,3}|an?|[a-z]+(?:-[a-z]+)?';
 
 type Reader = (groups: readonly string[], options: DateOptions) => Day | undefined;
 
-/** In the order of trust: the first reader that takes a stretch of text keeps it. */
+/** In order of reliability: a part of the text belongs to the first reader that matches it. */
 const readers: readonly (readonly [RegExp, Reader])[] = [
   [/\b(\d{4})-(\d{1,2})-(\d{1,2})\b/g, ([year, month, day]) => calendar(year, month, day)],
   [/\b(\d{1,2})[./](\d{1,2})[./](\d{4}|\d{2})\b/g, numeric],
   [/\b(\d{1,2})\/(\d{1,2})(?![/\d])/g, dayAndMonth],
   [/\b(\d{1,2})\.(\d{1,2})\.(?!\d)/g, dayAndMonth],
   [
-    // "Between 1 and 15 October": the month is said once.
+    // "Between 1 and 15 October": both days share the month.
     new RegExp(
       `\\b(\\d{1,2})(?:st|nd|rd|th)?\\.?(?= ?(?:and|to|until|till|-) ?(?:the )?\\d{1,2}(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?(?: (\\d{4}))?)`,
       'g',
@@ -87,7 +87,7 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
     (_, { today }) => ({ ...today, day: daysIn(today.year, today.month) }),
   ],
   [
-    // "sun", "sat" and "mon" alone are other words as often: the short forms need "on" or "this".
+    // "sun", "sat" and "mon" alone are often other words: the short forms need "on" or "this".
     new RegExp(
       `\\b(?:(?:on|this|coming|by) (${weekdayName})|((?:sun|mon|tues|wednes|thurs|fri|satur)day))\\b`,
       'g',
@@ -101,11 +101,11 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-/** What every reader needs one of: most messages have none. */
+/** A fast pre-check: each reader needs one of these words, and most messages have none. */
 const mayHaveDate =
   /\d|day|to(?:night|m+or+ow)|tmrw|week|month|year|fortnight|morning|afternoon|evening|\b(?:sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/;
 
-/** Every date of a message, as ISO text (`2026-11-20`), in its order. */
+/** Finds all dates of a message, as ISO strings (`2026-11-20`), in order. */
 export function findDates(message: Message, options: DateOptions): Found<string>[] {
   if (!mayHaveDate.test(message.folded)) return [];
   const found: Found<string>[] = [];
@@ -133,13 +133,13 @@ function numeric(groups: readonly string[], { order }: DateOptions): Day | undef
   return isMonthFirst ? calendar(full, one, two) : calendar(full, two, one);
 }
 
-/** 24/12: the next or the last time that this day comes. */
+/** "24/12": the next or the last occurrence of this day. */
 function dayAndMonth(groups: readonly string[], options: DateOptions): Day | undefined {
   const [one = '', two = ''] = groups;
   return nearestYear(options, (year) => numeric([one, two, String(year)], options));
 }
 
-/** The next time that a day comes, or the last time that it came. */
+/** The next or the last occurrence of a day. */
 function nearestYear(
   { today, prefers }: DateOptions,
   dayIn: (year: number) => Day | undefined,
@@ -152,7 +152,7 @@ function nearestYear(
   return fits ? thisYear : dayIn(today.year + (isPast ? -1 : 1));
 }
 
-/** Without a year: the next or the last time that this day comes. */
+/** A day and a month by name. Without a year: the next or the last occurrence. */
 function named(
   day: string | undefined,
   month: string | undefined,
@@ -164,7 +164,7 @@ function named(
   return nearestYear(options, (one) => calendar(String(one), number, day));
 }
 
-/** From 1; 0 for other words. */
+/** The number of a month, from 1; 0 for other words. */
 export function monthNumber(name: string): number {
   return months.indexOf(name.slice(0, 3)) + 1;
 }
@@ -185,7 +185,7 @@ function shifted(
   return monthsLater(today, unit === 'year' ? steps * 12 : steps);
 }
 
-/** The first such day from `from` days after today on; for -7 the last one before today. */
+/** The first such weekday, starting `from` days after today; with -7 the last one before today. */
 function onWeekday(today: Day, name: string | undefined, from: number): Day | undefined {
   const wanted = weekdays.indexOf((name ?? '').slice(0, 3));
   if (wanted < 0) return undefined;
@@ -211,7 +211,7 @@ export function later(day: Day, days: number): Day {
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
-/** The 31st of a shorter month is its last day. */
+/** Adds months. The day is limited to the last day of the resulting month. */
 export function monthsLater(day: Day, steps: number): Day {
   const index = day.year * 12 + day.month - 1 + steps;
   const [year, month] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1];
@@ -229,7 +229,7 @@ export interface Day {
   readonly day: number;
 }
 
-/** A day from its parts, or undefined for one that does not exist. */
+/** A day from its parts; undefined for a day that does not exist. */
 function calendar(
   year: string | undefined,
   month: string | undefined,
@@ -251,7 +251,7 @@ export function isoDay(day: Day): string {
   return `${pad(day.year, 4)}-${pad(day.month, 2)}-${pad(day.day, 2)}`;
 }
 
-/** The day that a moment falls on in a time zone. */
+/** The day of a timestamp in a time zone. */
 export function dayAt(milliseconds: number, timeZone: string): Day {
   const parts = formatter(timeZone).formatToParts(milliseconds);
   const part = (type: string): number =>
@@ -261,7 +261,9 @@ export function dayAt(milliseconds: number, timeZone: string): Day {
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Making one costs more than a whole turn; an assistant has one or two zones. */
+/**
+ * Cached: creating a formatter costs more than a whole turn, and an assistant uses one or two time zones.
+ */
 function formatter(timeZone: string): Intl.DateTimeFormat {
   const known = formatters.get(timeZone);
   if (known !== undefined) return known;

@@ -3,15 +3,15 @@ import { type Found, free } from './found.ts';
 import { findDurations, type TimeUnit, unitAt } from './units.ts';
 
 export interface FoundNumber extends Found<number> {
-  /** Written with a currency: an amount of money. */
+  /** The number has a currency: an amount of money. */
   readonly isMoney: boolean;
-  /** The currency it is written with, as an ISO code; "50" has none. */
+  /** The written currency, as an ISO code; "50" has none. */
   readonly currency?: string;
-  /** What else may be meant: ten thousand for "10.000", five for "four or five". */
+  /** The other possible value: ten thousand for "10.000", five for "four or five". */
   readonly alternative?: number;
-  /** The unit of time that it counts. */
+  /** The unit of time after the number. */
   readonly unit?: TimeUnit;
-  /** A word such as "one" that is often no number at all. */
+  /** A word such as "one" that is often not a number. */
   readonly isWeak: boolean;
 }
 
@@ -20,13 +20,13 @@ const digits =
 const moneyBefore = /(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|jpy|inr|us\$))\s?$/i;
 const moneyAfter =
   /^\s?(?:[$€£¥₹]|(?:usd|eur|gbp|chf|jpy|inr|euros?|dollars?|bucks|pounds?|quid|francs?|yen|rupees?|cents?)\b)/i;
-/** Languages that write 1.200,50 for what English writes as 1,200.50. */
+/** Languages with a decimal comma: 1.200,50 instead of 1,200.50. */
 const decimalComma =
   /^(?:de|fr|es|it|nl|pt|pl|da|nb|no|sv|fi|cs|tr|id|ru|uk|el|ro|hu|hr|sl|sk|bg)\b/i;
 
 /**
- * Every number of a message, in digits or words, in its order.
- * `1,200.50`, `1.200,50`, `1 200`, `5k`, `2.5 million`, `-3`, `fifty`, `half a million`.
+ * Finds all numbers of a message, in digits or words, in order: `1,200.50`, `1.200,50`, `1 200`, `5k`,
+ * `2.5 million`, `-3`, `fifty`, `half a million`.
  */
 export function findNumbers(message: Message, language?: string): FoundNumber[] {
   const { text } = message;
@@ -37,14 +37,14 @@ export function findNumbers(message: Message, language?: string): FoundNumber[] 
 }
 
 const cents = /^ ?(?:cents?|pence|cts?)\b/i;
-/** Between an amount and its cents, where these are called so: "20 euros and 50 cents". */
+/** The text between an amount and cents that have a unit: "20 euros and 50 cents". */
 const beforeCents = /^\s?(?:[$€£]|[a-z]{2,8})?(?:,| and)?\s?$/i;
-/** The same where they aren't: "3 euros 50", "3€50". */
+/** The text between an amount and cents without a unit: "3 euros 50", "3€50". */
 const beforeBareCents = /^\s?(?:[$€£]|eur|usd|gbp|euros?|dollars?|pounds?|francs?|quid|bucks)\s?$/i;
 const afterBareCents =
   /^\s*(?:$|[,.;!?](?!\d)|(?:to|for|from|on|at|please|and|now|today|tomorrow)\b)/i;
 
-/** Cents are hundredths, of the amount that stands before them if there is one. */
+/** Converts cents to hundredths and adds them to a preceding amount. */
 function withCents(found: readonly FoundNumber[], text: string): FoundNumber[] {
   const whole: FoundNumber[] = [];
   for (const one of found) {
@@ -87,7 +87,7 @@ function withHalf(one: FoundNumber, text: string): FoundNumber {
   };
 }
 
-/** "Four or five" and "5-6" are one number that is not clear yet. */
+/** Joins "four or five" and "5-6" to one ambiguous number. */
 function withRanges(found: readonly FoundNumber[], text: string): FoundNumber[] {
   const ranged: FoundNumber[] = [];
   for (const one of found) {
@@ -119,21 +119,21 @@ function rangeOf(
 }
 
 /**
- * A number that was said.
+ * A number in a text.
  * @example const years: SaidNumber = { value: 3, unit: 'year', isMoney: false };
  */
 export interface SaidNumber {
   readonly value: number;
-  /** What else may be meant: ten thousand for "10.000". */
+  /** The other possible value: ten thousand for "10.000". */
   readonly alternative?: number;
-  /** The unit of time that it counts. */
+  /** The unit of time after the number. */
   readonly unit?: TimeUnit;
   readonly isMoney: boolean;
 }
 
 /**
  * The numbers of a text in its order, as the matching generator reads them for slots: in digits and
- * words, with their units of time. For actions and sub agents in code that read messages themselves.
+ * words, with their units of time. For actions and sub agents whose code reads messages itself.
  * @example readNumbers('5k over a year and a half') // 5000, and 1.5 with the unit 'year'
  */
 export function readNumbers(text: string, language?: string): readonly SaidNumber[] {
@@ -154,7 +154,7 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
   const found: FoundNumber[] = [];
   for (const match of message.text.matchAll(digits)) {
     const [whole, sign, body = '', scale] = match;
-    // A grouping blank belongs to the number only between groups of three: "1 200", not "2 20".
+    // A space groups digits only between groups of three: "1 200", not "2 20".
     const parts = /^\d{1,3}(?:[\u00a0 ]\d{3})+(?:[.,]\d+)?$/.test(body)
       ? [body]
       : body.split(/[\u00a0 ]+/);
@@ -167,7 +167,7 @@ function inDigits(message: Message, language: string | undefined): FoundNumber[]
     const end = isWhole ? start + whole.length : start + (sign ?? '').length + first.length;
     const isUnclear =
       isWhole && /^\d{1,3}\.\d{3}$/.test(first) && !decimalComma.test(language ?? '');
-    // "0170123456" counts nothing: it is a number of a phone or an account.
+    // "0170123456" is not a quantity: it is the number of a phone or an account.
     if (isWhole && /^0\d{4,}$/.test(first)) continue;
     const minus = /\bminus $/i.exec(message.text.slice(0, start))?.[0].length ?? 0;
     const amount = (sign === '-' || minus > 0 ? -1 : 1) * value * factor;
@@ -195,7 +195,7 @@ const currencies: readonly (readonly [RegExp, string])[] = [
   [/₹|inr|rupee/i, 'INR'],
 ];
 
-/** The currency that a text names, as an ISO code; "bucks" and "quid" are said of any. */
+/** The currency in a text, as an ISO code; undefined for "bucks" and "quid", which can be any. */
 export function currencyIn(text: string): string | undefined {
   return currencies.find(([pattern]) => pattern.test(text))?.[1];
 }
@@ -212,7 +212,7 @@ function moneyAt(
   return { isMoney: sign !== undefined, ...(currency !== undefined && { currency }) };
 }
 
-/** "50 2" is two numbers that stood in one run of digits and blanks. */
+/** "50 2" is two numbers, although the pattern matches both. */
 function laterParts(message: Message, parts: readonly string[], from: number): FoundNumber[] {
   const found: FoundNumber[] = [];
   let start = from + (parts[0] ?? '').length;
@@ -235,9 +235,9 @@ function laterParts(message: Message, parts: readonly string[], from: number): F
 }
 
 /**
- * A run of digits with separators. Where both separators occur the last one is the decimal one; a
- * single one before exactly three digits groups thousands, but a lone point does so only in
- * languages with a decimal comma.
+ * Parses digits with separators. If both separators occur, the last one is the decimal separator. A
+ * single comma before exactly three digits groups thousands; a single point does so only in languages
+ * with a decimal comma.
  */
 function parseDigits(body: string, language: string | undefined): number | undefined {
   const compact = body.replaceAll(/['\u00a0 ]/g, '');
@@ -304,19 +304,19 @@ const scales: ReadonlyMap<string, number> = new Map(
   ).flatMap(([words, value]) => words.split(' ').map((word) => [word, value] as const)),
 );
 
-/** Plurals count the same: "two millions". */
+/** Plurals are accepted: "two millions". */
 function scaleOf(word: string): number | undefined {
   return scales.get(word.length > 2 ? word.replace(/s$/, '') : word);
 }
 
 interface SpokenNumber {
   readonly value: number;
-  /** How many words it took. */
+  /** The number of words it consists of. */
   readonly length: number;
 }
 
 /**
- * A number in words at the beginning of a list of words, or undefined.
+ * Parses the number at the start of a list of words; undefined if there is none.
  * @example spokenNumber(['two', 'hundred', 'and', 'fifty', 'euros']) // { value: 250, length: 4 }
  */
 export function spokenNumber(words: readonly string[]): SpokenNumber | undefined {

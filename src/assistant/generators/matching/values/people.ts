@@ -16,7 +16,7 @@ export function isPeopleWord(word: string): boolean {
 
 const joint = /^(?:\s*(?:,|and|&|plus|with|\+|my|our|his|her|the))+\s*$/;
 
-/** "4 adults and 2 kids", "me, my wife and our 2 kids": the sum of those who are named one after the other. */
+/** "4 adults and 2 kids", "me, my wife and our 2 kids": the sum of consecutive groups of people. */
 function findGroups(message: Message): Found<number>[] {
   const { tokens, folded } = message;
   const numbers = findNumbers(message);
@@ -28,7 +28,7 @@ function findGroups(message: Message): Found<number>[] {
     if (people.test(word) && number !== undefined)
       return [{ value: number.value, start: number.start, end }];
     const isOne = /^an?$/.test(before?.folded ?? '') && people.test(word);
-    // "My sister is coming too" tells about those who were counted.
+    // "My sister is coming too" doesn't add a person: she is counted already.
     const isSubject = /^(?:is|will|wants|would|comes|has|can)$/.test(tokens[at + 1]?.folded ?? '');
     const isRelated =
       /^(?:my|our|his|her)$/.test(before?.folded ?? '') && relation.test(word) && !isSubject;
@@ -51,7 +51,7 @@ function findGroups(message: Message): Found<number>[] {
   });
 }
 
-/** How many come, of a message that counts them by name: "me and my wife" are two. */
+/** The number of people that a message lists: "me and my wife" are two. */
 export function findPeople(message: Message): Found<number>[] {
   const { folded, tokens, text } = message;
   const groups = findGroups(message);

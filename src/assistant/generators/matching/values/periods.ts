@@ -52,7 +52,7 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-/** Every period of a message, in its order: "last month", "in October", "the last 30 days". */
+/** Finds all periods of a message, in order: "last month", "in October", "the last 30 days". */
 export function findPeriods({ folded }: Message, options: DateOptions): Found<Period>[] {
   const found: Found<Period>[] = [];
   for (const [pattern, read] of readers) {
@@ -83,7 +83,7 @@ function withRange(
     /^ ?(?:and|to|until|till|through|-) ?(?:the )?$/.test(folded.slice(last.end, next.start));
   if (!isRange) return [...periods, next];
   const { start } = last.value;
-  // "From November to January": last year's November.
+  // "From November to January": November of the previous year.
   const first =
     start <= next.value.end ? start : `${Number(start.slice(0, 4)) - 1}${start.slice(4)}`;
   const value = { start: first, end: next.value.end };
@@ -117,7 +117,7 @@ function monthOf({ year, month: number }: Day): readonly [Day, Day] {
   ];
 }
 
-/** Looking back, "this month" ends today. */
+/** If the past is preferred, "this month" ends today. */
 function untilToday(
   [start, end]: readonly [Day, Day],
   { today, prefers }: DateOptions,

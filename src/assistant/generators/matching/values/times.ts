@@ -4,7 +4,7 @@ import { spokenNumber } from './numbers.ts';
 
 const clock =
   /\b(?:at )?(?:([01]?\d|2[0-3])[:h]([0-5]\d)(?: ?(am|pm|a\.m\.|p\.m\.|o'clock))?|(1[0-2]|0?[1-9]) ?(am|pm|a\.m\.|p\.m\.)|([01]?\d|2[0-3]) ?(?:h(?:ours)?|o'clock(?: ([0-5]\d))?))(?![\w:])/g;
-/** "15.30" is an amount as well: a time after "at", or before what only times have. */
+/** "15.30" can also be an amount: it is a time only after "at", or before a word that only times have. */
 const pointed =
   /\bat ([01]?\d|2[0-3])\.([0-5]\d)(?![\w.])|\b([01]?\d|2[0-3])\.([0-5]\d) ?(?:(am|pm)\b|o'clock|h\b)/g;
 const named: readonly (readonly [RegExp, string])[] = [
@@ -15,13 +15,13 @@ const named: readonly (readonly [RegExp, string])[] = [
 const spoken =
   /\b(?:at )?(half past|half to|quarter past|quarter to) (\d{1,2}|[a-z]+)\b(?: ?(am|pm))?/g;
 const spokenHour = /\b(?:at )?([a-z]+) (o'clock|am|pm|a\.m\.|p\.m\.)(?![\w:])/g;
-/** "At 10", and no amount or address after it. */
+/** "At 10", unless an amount or address follows. */
 const bareHour =
   /\bat (\d{1,2})(?=\s*(?:$|[.,?!;]|please\b|on\b|tomorrow\b|today\b|next\b|this\b|in the\b|for\b|and\b))/g;
 /** "10 in the morning" */
 const partOfDay = /\b(?:at )?(\d{1,2}|[a-z]+) (?:in the (morning|afternoon|evening)|at (night))\b/g;
 
-/** Every time of day of a message, as `HH:MM`, in its order. */
+/** Finds all times of day in a message, as `HH:MM`, in order. */
 export function findTimes({ folded }: Message): Found<string>[] {
   const surest = [
     ...readAll(folded, spoken, (match) => inPart(spokenTime(match), match)),
@@ -94,7 +94,7 @@ function withMinutes(hour: string | undefined, minutes: number): string | undefi
   return hour === undefined ? undefined : `${hour.slice(0, 3)}${String(minutes)}`;
 }
 
-/** Without a half of the day, 1 to 6 is the afternoon: appointments are by day. */
+/** Without am, pm or part of day, 1 to 6 means the afternoon, because appointments are during the day. */
 function hourText(word: string, part?: string): string | undefined {
   const hour = /^\d{1,2}$/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? Number.NaN);
   if (!Number.isInteger(hour) || hour < 0 || hour > 23) return undefined;
@@ -112,7 +112,7 @@ function inPart(time: string | undefined, { input, index }: RegExpExecArray): st
   return hour < 12 ? `${String(hour + 12)}${time.slice(2)}` : time;
 }
 
-/** "half past seven", "quarter to 8 pm"; 1 to 6 is the afternoon here as well. */
+/** "half past seven", "quarter to 8 pm"; 1 to 6 means the afternoon here, too. */
 function spokenTime(match: RegExpExecArray): string | undefined {
   const [whole, phrase = '', word = '', half] = match;
   const hour = /^\d/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? 0);

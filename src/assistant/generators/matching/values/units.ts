@@ -2,12 +2,12 @@ import type { Message } from '../../words/words.ts';
 import { type Found, readAll } from './found.ts';
 
 /**
- * Units of time that convert into each other.
+ * A unit of time.
  * @example const unit: TimeUnit = 'month';
  */
 export type TimeUnit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 
-/** In minutes, or in months: the two do not convert into each other. */
+/** The sizes in minutes (clock) or months (calendar). The two families don't convert into each other. */
 const sizes: Readonly<Record<TimeUnit, readonly [family: 'clock' | 'calendar', size: number]>> = {
   minute: ['clock', 1],
   hour: ['clock', 60],
@@ -23,7 +23,7 @@ const short: Readonly<Record<string, TimeUnit>> = { min: 'minute', hr: 'hour', y
 
 const duration = /\b(half )?an? (minute|hour|day|week|month|year)( and a half)?\b/g;
 
-/** Times without a number: "a year and a half", "half a year", "a month". */
+/** Finds durations without a number: "a year and a half", "half a year", "a month". */
 export function findDurations({ folded }: Message): FoundDuration[] {
   const found = readAll(folded, duration, ([, half, word, more]) => {
     const unit = isUnit(word);
@@ -64,7 +64,9 @@ function isUnit(word: string | undefined): TimeUnit | undefined {
   }
 }
 
-/** "3 years" in months; undefined where the units do not fit, as days and months. */
+/**
+ * Converts between units: "3 years" to months. Undefined for different families, such as days and months.
+ */
 export function converted(value: number, from: TimeUnit, to: TimeUnit): number | undefined {
   const [[family, size], [wanted, unit]] = [sizes[from], sizes[to]];
   if (family !== wanted) return undefined;

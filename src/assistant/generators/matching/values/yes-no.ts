@@ -1,7 +1,7 @@
 import type { SlotProfile } from '../slot-profile.ts';
 import { type Message, messageOf, type Token, wordsOf } from '../../words/words.ts';
 
-/** Phrases that decide wherever they stand; looked for first, so that "no problem" is no "no". */
+/** Phrases that decide at any position. They are checked first, so that "no problem" is not a "no". */
 const phrases: readonly (readonly [RegExp, boolean])[] = [
   [
     /\b(?:no problem|no worries|no objections?|not a problem|why not|can't complain|by all means)\b/,
@@ -17,15 +17,15 @@ const phrases: readonly (readonly [RegExp, boolean])[] = [
   ],
 ];
 
-/** "Book it": the order to do what is to be confirmed. */
+/** "Book it": confirms the action in question. */
 const goAhead =
   /^go[.! ]*$|^(?:please |ok(?:ay)?,? |just |then )*(?:book|send|order|submit|place|make|confirm|transfer|pay|buy|save|schedule|reserve|finish|complete) (?:it|that|this|them)(?: (?:please|now|then))?[.! ]*$/;
 
-/** "Absolutely not": a yes that is denied in the same breath. */
+/** "Absolutely not": a negated affirmation. */
 const denied =
   /\b(?:absolutely|definitely|certainly|surely|totally|obviously|clearly|of course|for sure|hell|preferably|probably|better|i (?:hope|think|guess|suppose)) not\b(?! (?:an? )?(?:problem|issue|bad)\b)/;
 
-/** Neither yes nor no, though it may have words of either. */
+/** Neither yes nor no, although it can contain words of both. */
 const hesitating =
   /^(?:(?:hm+|um+|uh+|well|oh|so|ok|okay|i think|sorry)[\s,.]*)*(?:maybe|perhaps|possibly|not sure|not so sure|not quite sure|not really sure|i(?:'m| am|m) not (?:so |quite |really |too )?(?:sure|certain)|unsure|dunno|idk|i? ?(?:do ?n'?t|do not|dont) (?:really )?(?:know|mind|care)|(?:it )?(?:does ?n'?t|does not) (?:really )?matter|no preference|up to you|you (?:choose|decide)|it depends|depends|good question|whatever|either|no idea|no clue|hard to say|undecided|not decided|i(?:'m| am) undecided|let me think)\b(?!.{25})|^(?:hm+|um+|uh+|er+m*)[.!?\s]*$/;
 
@@ -41,18 +41,18 @@ const no = new Set(
    refuse reject disagree noo nooo`.split(/\s+/),
 );
 
-/** These open a no as well: "ok no", "please no". */
+/** Words for yes that can also precede a no: "ok no", "please no". */
 const mild = new Set('ok okay okey okie k kk right fine alright please yeah'.split(' '));
 
-/** Words that may stand around a yes or no without meaning anything. */
+/** Words around a yes or no that don't change it. */
 const around = new Set(
   `please thanks thank you very much it that this is the a well oh um uh hmm i think so just then now
    do and but go ahead all much for to rather`.split(/\s+/),
 );
 
 /**
- * Whether a message says yes or no, or neither. Opposite words in one message say neither, unless
- * one of them opens it.
+ * Returns true for yes, false for no, undefined for neither. A message with both is neither, unless it
+ * starts with one of them.
  */
 export function readYesNo(message: Message): boolean | undefined {
   if (/^[\s!.]*(?:👍|✅|👌|✔️?|🙂)/u.test(message.text)) return true;
@@ -64,7 +64,7 @@ export function readYesNo(message: Message): boolean | undefined {
   const first = tokens.find((token) => !isOpening(token.folded));
   for (const [pattern, value] of phrases) {
     if (!pattern.test(message.folded)) continue;
-    // "yes, I'm good" is a yes: what opens the message weighs more than a phrase after it.
+    // "yes, I'm good" is a yes: the first word takes precedence over a later phrase.
     if (first !== undefined && yes.has(first.folded) && !value) return true;
     if (
       first !== undefined &&
@@ -86,7 +86,7 @@ export function readYesNo(message: Message): boolean | undefined {
   return anyYes === anyNo ? undefined : anyYes;
 }
 
-/** A yes that opens a message, unless a no follows. */
+/** The result for a message that starts with yes: true, unless a no follows. */
 function affirmed(first: Said, tokens: readonly Said[]): boolean | undefined {
   const rest = tokens.slice(tokens.indexOf(first) + 1);
   const hasNo = rest.some(({ folded }) => no.has(folded));
@@ -95,8 +95,8 @@ function affirmed(first: Said, tokens: readonly Said[]): boolean | undefined {
 }
 
 /**
- * Whether a message says what a slot is about, or its opposite: "outside" and "inside" for a slot that
- * is named so.
+ * Whether a message names a slot (true) or its opposite (false): "outside" and "inside" for a slot
+ * `outside`.
  */
 export function saysSlot(message: Message, { names }: SlotProfile): boolean | undefined {
   const { synonyms, opposites } = message.language;
@@ -111,7 +111,7 @@ export function saysSlot(message: Message, { names }: SlotProfile): boolean | un
   return undefined;
 }
 
-/** Whether a message says no more than yes or no. */
+/** Whether a message is only a yes or no. */
 export function isBareYesNo(message: Message): boolean {
   return message.tokens.map(asMeant).every(isBare);
 }
@@ -122,12 +122,12 @@ function isBare({ folded }: Said): boolean {
 
 type Said = Pick<Token, 'folded' | 'end'>;
 
-/** "Nooooo" is no. */
+/** Collapses repeated letters: "Nooooo" is no. */
 function asMeant({ folded, end }: Token): Said {
   return { folded: folded.replaceAll(/(\p{L})\1{2,}/gu, '$1'), end };
 }
 
-/** The rest of a message after the yes or no that opens it, or undefined when none does. */
+/** The yes or no at the start of a message, and the rest; undefined without one. */
 export function afterYesNo(
   message: Message,
 ): { readonly value: boolean; readonly rest: Message } | undefined {
