@@ -14,7 +14,7 @@ interface Expected {
   readonly matches: (event: TrackerEvent) => boolean;
 }
 
-/** Something that must have happened. */
+/** Expects an event. */
 export function happened(expected: Expected): Check {
   const { title, position, uses = [], matches } = expected;
   return {
@@ -30,7 +30,7 @@ export function happened(expected: Expected): Check {
   };
 }
 
-/** Something that must not have happened. */
+/** Expects that an event is absent. */
 export function didNotHappen(expected: Expected): Check {
   const { title, position, uses = [], matches } = expected;
   return {
@@ -42,7 +42,7 @@ export function didNotHappen(expected: Expected): Check {
   };
 }
 
-/** Several as one: all must be true, or any. */
+/** Combines several checks: all must be true, or any. */
 export function together(
   operator: 'all' | 'any',
   checks: readonly Check[],
@@ -67,13 +67,14 @@ export function together(
   };
 }
 
-/** That a slot was set, or was not: to a value, or to any. */
+/** Expects that a slot was set, or was not set: to a given value, or to any. */
 export function slotCheck(
   kind: 'slot_was_set' | 'slot_was_not_set',
   { name, value, position }: NamedSlot,
   { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
 ): Check {
-  // Without a value any will do. An emptied slot counts only as "was set", and only in assertions.
+  // Without an expected value, any value matches. A cleared slot counts only as "was set", and only in
+  // assertions.
   const anyOf = (actual: JsonValue | undefined): boolean =>
     actual !== null || (kind === 'slot_was_set' && mayBeEmpty);
   const shown = value === undefined ? '' : ` = ${JSON.stringify(value)}`;
@@ -111,7 +112,7 @@ export function listed(names: readonly JsonValue[]): string {
   return names.map(text).join(', ');
 }
 
-/** Events of tests in the words of tests, one line each. */
+/** Events in the wording of tests, one line each. */
 
 function flowLine(event: TrackerEvent): string {
   const { event: kind, flow_id: flow, step_id: step } = event as JsonObject;
@@ -135,7 +136,7 @@ function actionLine({ name }: TrackerEvent): string {
   return text(name);
 }
 
-/** The response that was said, if it was one. */
+/** The name of the response, if the message is one. */
 export function utterOf(event: TrackerEvent): string | undefined {
   const name = objectOf(event, 'metadata')['utter_action'];
   return typeof name === 'string' ? name : undefined;
@@ -150,7 +151,10 @@ export function text(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** Whether a slot has the value that a test names; what YAML makes of it need not be its type. */
+/**
+ * Whether a slot has the expected value. YAML can parse the value to another type, so simple values are
+ * compared as text.
+ */
 function isSameValue(actual: JsonValue | undefined, expected: JsonValue): boolean {
   if (isPlain(actual) && isPlain(expected)) {
     if (typeof actual === typeof expected) return actual === expected;
@@ -176,11 +180,11 @@ export interface TestCase {
   /** Slots that are set before the first message. */
   readonly slots: Readonly<Record<string, JsonValue>>;
   readonly steps: readonly UserStep[];
-  /** What actions answer instead of running, by name. */
+  /** Results of stubbed actions, keyed by action name. */
   readonly stubs: ReadonlyMap<string, JsonObject>;
   /** The judge of generated messages; undefined when no conftest.yml configures one. */
   readonly judge: JudgeName | undefined;
-  /** What is wrong with the test itself: it fails without a conversation. @default none */
+  /** Errors in the test itself: it fails without running. @default none */
   readonly errors?: readonly Problem[];
 }
 
@@ -195,7 +199,7 @@ export interface UserStep {
   readonly text: string;
   readonly position: Position;
   readonly metadata: JsonObject;
-  /** The assertions must come true in their order. */
+  /** The assertions must match events in their order. */
   readonly isOrdered: boolean;
   readonly checks: readonly Check[];
 }
@@ -214,18 +218,18 @@ export interface Check {
 export interface NameUse {
   readonly kind: 'slot' | 'flow' | 'response' | 'action';
   readonly name: string;
-  /** What a slot must have been set to, where the test says so. */
+  /** The value that the slot must have been set to, if the test names one. */
   readonly value?: JsonValue;
 }
 
-/** The result of one message. */
+/** The events of one message, for checks. */
 export interface TestTurn {
   readonly events: readonly TrackerEvent[];
   readonly flows: ReadonlyMap<string, Flow>;
   readonly judge: Judge | undefined;
 }
 
-/** `at`: the event that made it true, where it was one. */
+/** `at`: the index of the event that matched, if there is one. */
 export type Verdict =
   | { readonly isTrue: true; readonly at?: number }
   | { readonly isTrue: false; readonly expected: string; readonly found: readonly string[] };
@@ -235,7 +239,7 @@ export interface CheckFailure {
   readonly kind: string;
   readonly check: Pick<Check, 'title' | 'position'>;
   readonly expected: string;
-  /** What there was instead, one thing a line. */
+  /** The actual events, one line each. */
   readonly found: readonly string[];
 }
 
@@ -249,9 +253,9 @@ export interface CaseResult {
   readonly test: TestCase;
   /** Empty when the test passed. */
   readonly failures: readonly CheckFailure[];
-  /** The step at which it ended, when it failed. */
+  /** The step that failed. */
   readonly failedAt: UserStep | undefined;
-  /** The log of the conversation, up to its end. */
+  /** The events of the whole conversation. */
   readonly events: readonly TrackerEvent[];
   readonly durationMs: number;
 }

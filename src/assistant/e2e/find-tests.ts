@@ -14,7 +14,7 @@ import {
 } from './read-test-file.ts';
 import { place } from './report.ts';
 
-/** The name of files that tests share. */
+/** The name of files with shared definitions. */
 const conftest = 'conftest.yml';
 const maximumDepth = 20;
 
@@ -24,7 +24,7 @@ export interface FoundTests {
 }
 
 /**
- * The tests of a file, of a folder and those below, or one of them: `path::name`. Skips files
+ * Finds the tests of a file, of a folder and its subfolders, or a single one: `path::name`. Skips files
  * without `test_cases`. `root`: the folder with definitions shared by all tests.
  * @example
  * const { cases, problems } = await findTests('tests/transfer.yml::happy path', '.', process.env);
@@ -72,7 +72,7 @@ export async function findTests(
   return { cases: chosen, problems: about };
 }
 
-/** Whether a file is what an earlier run wrote beside its tests: `test e2e --e2e-results`. */
+/** Whether a file is a report of an earlier run: `test e2e --e2e-results` writes it next to the tests. */
 function isReport(value: JsonValue): boolean {
   const cases = isJsonObject(value) ? value['test_cases'] : undefined;
   const isResult = (one: JsonValue) =>
@@ -81,8 +81,8 @@ function isReport(value: JsonValue): boolean {
 }
 
 /**
- * The tests with the errors of their files: an invalid test fails, and all others run. An error
- * outside of any test becomes a failed test of the file's name.
+ * Adds the errors of test files to their tests: an invalid test fails, and all others run. An error
+ * outside of any test becomes a failed test with the name of the file.
  * @example
  * const found = await findTests('tests', '.', process.env);
  * checkNames(found.cases, project, found.problems);
@@ -104,7 +104,7 @@ export function withErrors({ cases, problems }: FoundTests): readonly TestCase[]
 
 const emptyTest = { slots: {}, steps: [], stubs: new Map(), judge: undefined };
 
-/** The test that a problem is about; undefined for one about a whole file. */
+/** The test that has a problem; undefined if the problem concerns the whole file. */
 function testAt(
   cases: readonly TestCase[],
   { path, position }: Pick<Problem, 'path' | 'position'>,
@@ -130,7 +130,9 @@ async function filesIn(folder: string, depth: number): Promise<readonly string[]
   return files;
 }
 
-/** Reads the names that the tests of a folder share: those of the folders above and its own. */
+/**
+ * Reads the definitions that the tests of a folder share: its own, on top of those of its parent folders.
+ */
 function sharedNames(root: string, environment: Environment, problems: Problems) {
   const known = new Map<string, Shared>();
   const of = async (folder: string): Promise<Shared> => {
@@ -150,7 +152,8 @@ function sharedNames(root: string, environment: Environment, problems: Problems)
 }
 
 /**
- * Reports names in tests that the project doesn't have: such a test could never fail, or never pass.
+ * Reports names in tests that the project doesn't have, because such a test can never fail, or never
+ * pass.
  * @example
  * const { cases, problems } = await findTests('tests', '.', process.env);
  * checkNames(cases, project, problems);

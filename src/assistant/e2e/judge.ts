@@ -15,11 +15,11 @@ interface Question {
   readonly user: string;
   /** What the assistant said. */
   readonly answer: string;
-  /** What is true, for `grounded`. */
+  /** The ground truth, for `grounded`. */
   readonly truth?: string;
 }
 
-/** The share of statements that hold, from 0 to 1, and those that do not. */
+/** The share of true statements, from 0 to 1, and the false ones. */
 interface Judgement {
   readonly score: number;
   readonly faults: readonly string[];
@@ -30,7 +30,7 @@ export interface Judge {
   judge(question: Question): Promise<Judgement>;
 }
 
-/** Characters of each text that a judge is shown. */
+/** Maximum characters of each text that a judge sees. */
 const longestText = 20_000;
 const mostStatements = 200;
 
@@ -100,8 +100,8 @@ export function modelJudge(
 }
 
 /**
- * The judgement in a model's answer, which may be surrounded by text or fenced; undefined when there is
- * none. A message without statements is irrelevant, and grounded in any truth.
+ * Extracts the judgement from a model's answer, also from within text or a code fence; undefined if there
+ * is none. A message without statements is irrelevant, and grounded in any truth.
  */
 export function readJudgement(text: string, kind: Question['kind']): Judgement | undefined {
   const statements = statementsIn(text);
@@ -126,7 +126,7 @@ function statementsIn(text: string) {
   }
 }
 
-/** Messages of one turn that are judged for one assertion. */
+/** Maximum number of messages that are judged for one assertion. */
 const mostAnswers = 20;
 
 interface Wanted {
@@ -160,7 +160,7 @@ export function readGenerative(field: Field, name: string): readonly Check[] {
   ];
 }
 
-/** Passes when one message scores high enough; otherwise reports all of them. */
+/** Passes if one message reaches the threshold; otherwise reports all of them. */
 async function judge(wanted: Wanted, turn: TestTurn, from: number): Promise<Verdict> {
   const { title, kind } = wanted;
   if (turn.judge === undefined) {
@@ -197,8 +197,9 @@ interface Answer {
 }
 
 /**
- * The messages that are meant: those of the name and source, where a test says so. Else those that
- * are more than a response of the domain as it is written; when there is none of them, all.
+ * The messages to judge: those with the name and source of the assertion, if it has any. Otherwise
+ * generated messages, that is all except literal responses of the domain; without generated messages,
+ * all.
  */
 function answersIn(
   { utter, source }: Wanted,
@@ -219,13 +220,13 @@ function answersIn(
   return made.length > 0 ? made : answers;
 }
 
-/** Where the words come from: a rephraser, a sub agent, whatever an action says of them. */
+/** The sources of a message: a rephraser, a sub agent, or the source that an action declared. */
 function sourcesOf(event: TrackerEvent): readonly JsonValue[] {
   const { utter_source: source, agent_id: agent } = objectOf(event, 'metadata');
   return [source, agent].filter((one) => one !== undefined);
 }
 
-/** What the message was made from, where it says so. */
+/** The search results that the message was generated from, if its metadata has them. */
 function foundTruth(event: TrackerEvent): string | undefined {
   const results = objectOf(event, 'metadata')['search_results'];
   if (!Array.isArray(results) || results.length === 0) return undefined;

@@ -90,7 +90,7 @@ function readFlowEnd(field: Field, name: string): readonly Check[] {
   ];
 }
 
-/** Options may be named by the flow's id, or as the user reads them. */
+/** Options can be flow ids, or flow names as shown to users. */
 function readClarification(field: Field, name: string): readonly Check[] {
   const wanted = textsOf(field);
   const { position } = field.keyPlace;
@@ -148,7 +148,7 @@ function readAction(field: Field, name: string): readonly Check[] {
   ];
 }
 
-/** All that is said of a message must be true of one and the same. */
+/** A single message must meet all conditions of the assertion. */
 function readBot(field: Field, name: string): readonly Check[] {
   const section = field.section();
   if (section === undefined) return [];
@@ -208,7 +208,7 @@ function isButton(shown: JsonObject, wanted: JsonObject): boolean {
   return Object.entries(wanted).every(([key, value]) => shown[key] === value);
 }
 
-/** One text, or a list of them. */
+/** Reads one name, or a list of names. */
 function textsOf(field: Field): readonly string[] {
   const items = field.oneOrMore();
   return items.map((item) => item.name()).filter((name) => name !== undefined);

@@ -10,15 +10,15 @@ import {
 } from './checks.ts';
 import { readAssertions } from './read-assertions.ts';
 
-/** Metadata of messages by the name that steps use. */
+/** Metadata of messages, keyed by the name that steps use. */
 export type NamedMetadata = ReadonlyMap<string, JsonObject>;
 
-/** What the steps of a test share. */
+/** Settings that the steps of a test share. */
 interface StepContext {
   readonly named: NamedMetadata;
   /** Metadata of the test case. */
   readonly ofCase: JsonObject;
-  /** `assertion_order_enabled` of the test case; a step may say otherwise. */
+  /** `assertion_order_enabled` of the test case; a step can override it. */
   readonly isOrdered: boolean;
 }
 
@@ -28,7 +28,7 @@ interface OpenStep {
   readonly checks: Check[];
 }
 
-/** `steps:` of a test case: each message with the expectations that follow it. */
+/** Reads `steps:` of a test case: each message with the expectations after it. */
 export function readSteps(list: readonly Field[], context: StepContext): readonly UserStep[] {
   const steps: OpenStep[] = [];
   for (const item of list) {
@@ -73,7 +73,7 @@ function readUser(section: Section, context: StepContext): OpenStep | undefined 
   };
 }
 
-/** What a test case or a step calls its metadata by. */
+/** Reads the metadata of a test case or a step, by name or inline. */
 export function readMetadataName(field: Field | undefined, named: NamedMetadata): JsonObject {
   if (field === undefined) return {};
   if (field.isMapping()) return field.object() ?? {};
@@ -126,7 +126,7 @@ function responseSaid(name: string, position: Check['position']): Check {
   });
 }
 
-/** `- amount: 50` for a value, `- amount` for any. */
+/** `- amount: 50` expects a value, `- amount` any value. */
 function slotsOf(field: Field | undefined): readonly NamedSlot[] {
   return (field?.oneOrMore() ?? []).flatMap((item): readonly NamedSlot[] => {
     if (!item.isMapping()) {

@@ -5,7 +5,10 @@ import { known, type NamedMetadata, readMetadataName, readSteps } from './read-s
 
 type Slots = Readonly<Record<string, JsonValue>>;
 
-/** What tests of a file, a folder or a project share: the nearest definition of a name holds. */
+/**
+ * Definitions that the tests of a file, a folder or a project share. The nearest definition of a name
+ * wins.
+ */
 export interface Shared {
   readonly fixtures: ReadonlyMap<string, Slots>;
   readonly metadata: NamedMetadata;
@@ -18,7 +21,7 @@ export const nothingShared: Shared = {
   judge: undefined,
 };
 
-/** What holds in a place: what is shared from above, and over it what is nearer. */
+/** Merges inherited definitions with nearer ones, which win. */
 export function nearest(above: Shared, own: Shared): Shared {
   return {
     fixtures: new Map([...above.fixtures, ...own.fixtures]),
@@ -27,7 +30,7 @@ export function nearest(above: Shared, own: Shared): Shared {
   };
 }
 
-/** `conftest.yml`: names for all tests of its folder and those below. */
+/** Reads `conftest.yml`: definitions for all tests of its folder and subfolders. */
 export function readConftest(file: YamlFile, problems: Problems): Shared {
   const section = file.value === null ? undefined : Field.root(file, problems).section();
   if (section === undefined) return nothingShared;
@@ -48,7 +51,7 @@ function readJudge(section: Section | undefined): JudgeName | undefined {
   return { modelGroup, position: field.place.position };
 }
 
-/** A file of tests; undefined when it is none. */
+/** Reads a test file; undefined if the file has no `test_cases`. */
 export function readTestFile(
   file: YamlFile,
   inherited: Shared,
@@ -74,7 +77,7 @@ function readCase(
 ): TestCase | undefined {
   const section = item.section();
   if (section === undefined) return undefined;
-  // A test without a name is an error, and fails under that of its place.
+  // A test without a name is an error; it fails under the path of its position.
   const name = section.require('test_case', 'name the test')?.name() ?? item.place.path;
   const ofCase = readMetadataName(section.get('metadata'), shared.metadata);
   const test: TestCase = {
@@ -106,7 +109,7 @@ function readShared(section: Section): Shared {
   };
 }
 
-/** A list of mappings from names, or one mapping; a name may stand there once. */
+/** Reads a list of mappings from names, or one mapping. Names must be unique. */
 function named<T>(field: Field | undefined, read: (value: Field) => T): ReadonlyMap<string, T> {
   const result = new Map<string, T>();
   if (field === undefined) return result;
@@ -148,7 +151,7 @@ function readStubs(section: Section | undefined): ReadonlyMap<string, JsonObject
   return stubs;
 }
 
-/** `test name::action` goes before `action`, and for that test only. */
+/** `test name::action` takes precedence over `action`, for that test only. */
 function stubsOf(
   test: string,
   stubs: ReadonlyMap<string, JsonObject>,
@@ -162,7 +165,7 @@ function stubsOf(
   return own;
 }
 
-/** Tests of one name are told apart by a number: `pays by card (2)`. */
+/** Appends a number to duplicate names of tests: `pays by card (2)`. */
 function numberDuplicates(cases: readonly TestCase[], problems: Problems): readonly TestCase[] {
   const names = new Map<string, number>();
   return cases.map((test) => {

@@ -4,11 +4,11 @@ import { escapeMarkup } from '../../protocol/index.ts';
 import type { Flow } from '../model.ts';
 import type { CaseResult } from './checks.ts';
 
-/** The kind of failures of tests that could not be run. */
+/** The kind of failure of tests that can't run. */
 export const INVALID = 'invalid test';
 
 /**
- * A test and why it failed, of conversations or of agents.
+ * The result of a conversation test or an agent test, with its failures.
  * @example const isGood = ({ failures }: ReportedTest) => failures.length === 0;
  */
 export interface ReportedTest {
@@ -28,7 +28,7 @@ export function place({ file, line, column }: Position): string {
 }
 
 /**
- * Why a test failed: the location of each expectation, with the expected and the actual result.
+ * Describes why a test failed: the location of each expectation, with the expected and the actual result.
  * @example
  * const { results } = await runTests(project, cases);
  * const failed = results.filter(({ failures }) => failures.length > 0);
@@ -50,8 +50,7 @@ export function describeFailure({
 }
 
 /**
- * How many tests failed by which kind of expectation, most frequent first; a test counts once for
- * each kind.
+ * Counts failed tests by kind of expectation, most frequent first. A test counts once for each kind.
  * @example
  * const { results } = await runTests(project, cases);
  * console.log(failureKinds(results)); // '3 bot_uttered, 1 slot_was_set, 1 invalid test'
@@ -65,7 +64,7 @@ export function failureKinds(results: readonly Pick<ReportedTest, 'failures'>[])
 }
 
 /**
- * `passed.yml` and `failed.yml`: the names of the tests, and why they failed.
+ * The content of `passed.yml` and `failed.yml`: the names of the tests, and their failures.
  * @example
  * const { results } = await runTests(project, cases);
  * const failed = results.filter(({ failures }) => failures.length > 0);
@@ -127,7 +126,7 @@ function seconds(milliseconds: number): string {
   return (milliseconds / 1000).toFixed(3);
 }
 
-/** Text for XML, without the characters that XML cannot hold at all. */
+/** Escapes text for XML. Replaces characters that XML doesn't allow. */
 function escape(text: string): string {
   const allowed = text.replaceAll(
     /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu,
@@ -137,7 +136,7 @@ function escape(text: string): string {
 }
 
 /**
- * Which steps of a flow were taken.
+ * The steps of a flow that tests executed.
  * @example
  * const gaps = ({ file, missing }: FlowCoverage) => missing.map(({ line }) => `${file}:${line}`);
  */
@@ -150,12 +149,12 @@ export interface FlowCoverage {
   readonly missing: readonly { readonly step: string; readonly line: number }[];
 }
 
-/** Identifies a step that was taken, for `coverageOf`. */
+/** The key of an executed step, for `coverageOf`. */
 export function takenStep(flowId: string, stepId: string): string {
   return JSON.stringify([flowId, stepId]);
 }
 
-/** Which steps of a project's own flows are among the taken ones. */
+/** Computes the coverage of a project's own flows. */
 export function coverageOf(
   flows: ReadonlyMap<string, Flow>,
   taken: ReadonlySet<string>,
@@ -221,7 +220,7 @@ export function coverageCsv(flows: readonly FlowCoverage[]): string {
   return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\n')}\n`;
 }
 
-/** A cell that a spreadsheet shows as it is, and never runs. */
+/** A CSV cell. Spreadsheets show it as text and never execute it as a formula. */
 function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -14,7 +14,7 @@ import { type Judge, modelJudge } from './judge.ts';
 import type { CaseResult, Check, CheckFailure, TestCase, TestTurn, UserStep } from './checks.ts';
 
 /**
- * How tests are run.
+ * Options of `runTests`.
  * @example
  * const options: RunTestsOptions = { failFast: true, signal: AbortSignal.timeout(120_000) };
  */
@@ -56,7 +56,7 @@ export async function runTests(
   const own = build.actions ?? (await actionsOf(project, { environment, logger }));
   const actions = withStubs(own, stubs);
   await using assistant = await buildAssistant(project, {
-    // Always the first of several equal responses, so that tests are deterministic.
+    // Always the first variation of a response, so that tests are deterministic.
     random: () => 0,
     ...build,
     actions,
@@ -96,7 +96,7 @@ function judgesOf(
 }
 
 interface Surroundings {
-  /** The steps that were taken, by `takenStep`. */
+  /** Executed steps, as keys of `takenStep`. */
   readonly taken: Set<string>;
   readonly signal: AbortSignal;
   readonly judge: Judge | undefined;
@@ -168,7 +168,7 @@ async function failuresOf(step: UserStep, turn: TestTurn): Promise<readonly Chec
 }
 
 interface Stubs {
-  /** Answers of the current test, by action. */
+  /** Stubs of the current test, keyed by action. */
   current: TestCase['stubs'];
 }
 

@@ -9,16 +9,16 @@ import { setSlot, type Turn } from './turn.ts';
 import type { Found } from './values/found.ts';
 import { isBareYesNo, readYesNo, saysSlot } from './values/yes-no.ts';
 
-/** Longer answers are no values of the wrong form, but something else. */
+/** Maximum number of words of a value in the wrong format; longer messages are something else. */
 const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;
 
-/** Written as a date or time is, which none was read from. */
+/** Looks like a date or time, although no reader accepted it. */
 const isImpossible =
   /^(?:on |at )?(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[:.]\d{2}(?: ?[ap]m)?|(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}(?:st|nd|rd|th)?)(?:,? \d{4})?[.! ]*$/;
 const isWhen = /^(?:date|time|date-time)$/;
 const confirming = /confirm|correct|proceed|approve|accept|agree|final|submit|continue/;
 
-/** The value for the slot that was asked for, when the message has one of its form. */
+/** The value for the slot that was asked for, if the message has one in the slot's format. */
 export function findAnswer(turn: Turn, message: Message): Command[] | undefined {
   const { asked } = turn;
   if (asked === undefined) return undefined;
@@ -27,12 +27,12 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
     if (value === undefined) return undefined;
     const reading = turn.read(message);
     const others = isBareYesNo(message) ? [] : otherFills(turn, reading);
-    // "No, send 45" puts something right; whether to go on is asked again.
+    // "No, send 45" is a correction: the confirmation is asked again.
     const isCorrection = others.some(
       (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) !== null,
     );
     const isNamed = saysItself(message, asked) !== undefined;
-    // "Yes, but we are 5" answers as well, unless it is the last question before something is done.
+    // "Yes, but we are 5" also answers yes, unless it is the last question before an action.
     const isLast = asked.step.askBeforeFilling || confirming.test(asked.slot.name);
     const isAnswer = isNamed || (value && !isLast);
     return isCorrection && !isAnswer ? others : [setSlot(asked, value), ...others];
@@ -44,12 +44,12 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
   return [setSlot(asked, found.value), ...otherFills(turn, reading)];
 }
 
-/** "Inside please" to whether outside is a no, whatever else it says. */
+/** "Inside please" to "outside?" is a no. */
 function saysOpposite(message: Message, asked: SlotProfile): false | undefined {
   return saysItself(message, asked) === false ? false : undefined;
 }
 
-/** "It is urgent" to whether it is urgent, "inside" to whether outside; a "not" was read before. */
+/** "It is urgent" to "urgent?", "inside" to "outside?". `saysSlot` handles negations. */
 function saysItself(message: Message, asked: SlotProfile): boolean | undefined {
   return message.tokens.length <= 6 ? saysSlot(message, asked) : undefined;
 }
@@ -84,7 +84,7 @@ function bestFitting(reading: Reading, asked: SlotProfile): Found<JsonValue> | u
   return fitting[0];
 }
 
-/** Text for the slot that was asked for: what was said, without the words around it. */
+/** A text value for the slot that was asked for, without the words around it. */
 export function freeAnswer(turn: Turn): Command[] | undefined {
   const { asked, message } = turn;
   if (asked === undefined || message.text === '') return undefined;
@@ -96,7 +96,7 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
     case 'number':
     case 'category':
     case 'yes-no': {
-      // The wrong form: the slot's own rejection says so better than "please rephrase".
+      // The wrong format: the slot's own rejection explains it better than "please rephrase".
       const isShort = message.tokens.length <= mostWrongWords[asked.kind];
       if (turn.isPatternQuestion || !isShort) return undefined;
       return [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
@@ -108,14 +108,17 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
   }
 }
 
-/** "Yes", "Feb 30" and "not before 10" to when are asked again, and "Monday" to at what time. */
+/**
+ * Whether an answer is not a date or time: "yes", "Feb 30" and "not before 10" to "when?", and "Monday"
+ * to "at what time?". The question is asked again.
+ */
 function isNoMoment(turn: Turn, { kind }: SlotProfile): boolean {
   const { message } = turn;
   if (isBareYesNo(message) || /^not\b/.test(message.folded)) return true;
   return isImpossible.test(message.folded) || (kind === 'time' && turn.read().dates.length > 0);
 }
 
-/** "Bob, 50 euros tomorrow": the name, and what else the sentence has. */
+/** "Bob, 50 euros tomorrow": the name, and the values for other slots. */
 function nameAnswer(turn: Turn, asked: SlotProfile): Command[] | undefined {
   const { message } = turn;
   const reading = turn.read();
@@ -125,7 +128,7 @@ function nameAnswer(turn: Turn, asked: SlotProfile): Command[] | undefined {
       !['yes-no', 'category', 'free', 'name'].includes(profile.kind) &&
       (profile.kind !== 'number' || turn.valueOf(profile) === null),
   );
-  // A bare number beside a name may be part of it ("Area 51"): only money is sure.
+  // A bare number next to a name can be part of it ("Area 51"): only money is certain.
   const isSure = (profile: SlotProfile): boolean =>
     profile.kind !== 'number' ||
     findNames(message, asked.prepositions, reading.values).length > 0 ||
@@ -142,7 +145,7 @@ function nameAnswer(turn: Turn, asked: SlotProfile): Command[] | undefined {
   return sets.length > 0 ? sets : undefined;
 }
 
-/** The taken stretches, each with the currency and the small words around it. */
+/** The taken ranges, each with the currency and the function words around it. */
 function withCurrencies(message: Message, reading: Reading): { start: number; end: number }[] {
   return reading.taken.map(({ start, end }) => {
     const before =

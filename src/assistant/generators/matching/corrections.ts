@@ -17,13 +17,13 @@ export function isChangeWord(word: string): boolean {
   return change.test(word);
 }
 
-/** Everything up to the new value. */
+/** The words before the new value. */
 const lead =
   /^(?:(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|well|oh|i mean|i meant|i said|it'?s|it is|it should (?:be|have been)|should be|please|let'?s (?:say|do|make it)|(?:make|change|set|update|correct) (?:it|that|this)(?: to| into)?|not that|but|to be)\b[\s,.:;-]*)+/i;
 
 /**
- * What the message puts right in the active flow: "make it 50", "no, to Bob", "I meant Friday",
- * "change the recipient" (which empties the slot, so that it is asked again).
+ * Corrections in the active flow: "make it 50", "no, to Bob", "I meant Friday", "change the recipient"
+ * (which clears the slot, so that it is asked again).
  */
 export function findCorrections(turn: Turn): Command[] | undefined {
   const { message, filled, asked } = turn;
@@ -47,7 +47,7 @@ export function findCorrections(turn: Turn): Command[] | undefined {
   return fills.length === 0 ? undefined : fills.map((fill) => setSlot(fill.profile, fill.value));
 }
 
-/** Opens or speaks as a correction does, or says what it shall not be: "Bob not Ann". */
+/** Whether a message is worded as a correction, or negates the old value: "Bob not Ann". */
 function isMarked(turn: Turn): boolean {
   const { message, filled } = turn;
   const text = message.folded.replace(/^(?:oh|ah|well|um+|uh+|hm+|ok|okay)\b[\s,.!]*/, '');
@@ -57,7 +57,7 @@ function isMarked(turn: Turn): boolean {
   return text.includes(' not ') && filled.some(names);
 }
 
-/** What a correction says of the other slots: "the electric bike, and both wheels". */
+/** Values for other slots in a correction: "the electric bike, and both wheels". */
 function besides(turn: Turn, message: Message, { profile }: Mention): Command[] {
   const others = turn.profiles.filter(
     (one) => one.slot.name !== profile.slot.name && !['yes-no', 'name', 'free'].includes(one.kind),
@@ -73,14 +73,17 @@ function besides(turn: Turn, message: Message, { profile }: Mention): Command[] 
 const deniedFirst =
   /^(?:(?:no|sorry|oh|wait|actually|oops|hm+)\b[\s,]*)*(?:(?:it|that|this)(?:'s| is) )?not (?!(?:really|now|yet|sure|at all|today|quite|correct|right)\b)[^,]{1,30},\s*/i;
 
-/** "Bob, not Ann", "not the Ann one, Bob": a denied phrase, up to its comma. */
+/** "Bob, not Ann", "not the Ann one, Bob": a negated phrase, up to its comma. */
 const deniedPhrase =
   /,?\s*\b(?:and )?not (?:(?:to|for|from|at|the|my|an?) )*([^,]{1,60})(?:,(?: and)?|$)/gi;
 
-/** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann", "not Ann, Bob": what stays is Bob. */
+/**
+ * Removes the negated value. "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann", "not Ann, Bob"
+ * become "Bob".
+ */
 function withoutOldValue(turn: Turn): string {
   const old = turn.filled.map((profile) => wordsOf(turn.valueOf(profile)).toLowerCase());
-  // At most one word may follow the value: "not the red one".
+  // At most one word can follow the value: "not the red one".
   const isOld = (phrase: string): boolean =>
     old.some((value) => {
       const rest = phrase.startsWith(value) ? phrase.slice(value.length) : undefined;
@@ -104,11 +107,11 @@ interface Mention {
   readonly end: number;
 }
 
-/** The one slot of the flow that the message calls by its name. */
+/** The only slot of the flow that the message names. */
 function mentionedSlot(turn: Turn, message: Message): Mention | undefined {
   return (
     mentionBy(turn, message, (profile) => profile.names) ??
-    // "Wrong person": a word of its description that no other slot's has.
+    // "Wrong person": a word that occurs only in this slot's description.
     mentionBy(turn, message, (profile) => {
       const others = turn.profiles.filter((one) => one !== profile);
       return new Set(
@@ -136,7 +139,7 @@ function mentionBy(
   return filled.length === 1 ? filled[0] : undefined;
 }
 
-/** The new value of a slot that was named: by its form, else the words after "to" or "is". */
+/** The new value of a named slot: by its format, otherwise the words after "to" or "is". */
 function valueAfter(
   turn: Turn,
   message: Message,
@@ -149,7 +152,7 @@ function valueAfter(
   const found = fitting.find((one) => one.start >= end) ?? fitting[0];
   if (found !== undefined) return found.value;
   if (!['name', 'free'].includes(profile.kind)) return undefined;
-  // The last of these words: "the recipient is wrong, it should be to Bob".
+  // The last of these words counts: "the recipient is wrong, it should be to Bob".
   const match = /^.*(?:\bto|\bis|\bit'?s|\bas|\bbe|\bwas|:|=|\binto|\bwith)\s+(.{1,200})$/i.exec(
     message.text.slice(end),
   );
@@ -157,7 +160,7 @@ function valueAfter(
   return answer === '' || /^(?:wrong|incorrect|not)\b/i.test(answer) ? undefined : answer;
 }
 
-/** Values without a slot's name: by their form and the words before them. */
+/** Values without a slot's name: by their format and the words before them. */
 function unnamed(turn: Turn, message: Message, whole: Message): Fill[] {
   const rest = messageOf(message.text.replace(lead, ''), message.language);
   if (rest.tokens.length === 0 || isBareYesNo(rest)) return [];
@@ -166,12 +169,12 @@ function unnamed(turn: Turn, message: Message, whole: Message): Fill[] {
   const open = asked === undefined || turn.isPatternQuestion ? [] : [asked];
   const fills = fillUnasked(reading, [...open, ...filled.filter((one) => one !== asked)]);
   if (fills.length > 0) return fills;
-  // Several slots of one form: what was said last is what one corrects first.
+  // Several slots have the same format: users most likely correct the latest value.
   for (const profile of [...open, ...filled.toReversed()]) {
     const found = reading.fitting(profile, true)[0];
     if (found !== undefined) return [{ profile, value: found.value }];
   }
-  // "Actually inside is better", where outside was wanted.
+  // "Actually inside is better", after "outside".
   for (const profile of filled.filter((one) => one.kind === 'yes-no')) {
     const value = rest.tokens.length <= 6 ? saysSlot(rest, profile) : undefined;
     if (value !== undefined && value !== turn.valueOf(profile)) return [{ profile, value }];
@@ -179,7 +182,7 @@ function unnamed(turn: Turn, message: Message, whole: Message): Fill[] {
   return bareText(turn, whole, rest);
 }
 
-/** "I meant Bob": the last text that was given, when nothing else can be meant. */
+/** "I meant Bob": replaces the last name if nothing else fits. */
 function bareText(turn: Turn, message: Message, rest: Message): Fill[] {
   const { asked, filled } = turn;
   const isText = (profile: SlotProfile): boolean => profile.kind === 'name';

@@ -6,13 +6,13 @@ import type { SlotKind, SlotProfile } from './slot-profile.ts';
 import { findEmails, type Found, free } from './values/found.ts';
 import type { FoundNumber } from './values/numbers.ts';
 
-/** A slot and the value that the message has for it. */
+/** A slot and its value in the message. */
 export interface Fill {
   readonly profile: SlotProfile;
   readonly value: JsonValue;
 }
 
-/** The surest forms first: what they take, the others cannot mistake. */
+/** The most specific kinds first: text that they take can't be misread by the others. */
 const order: readonly SlotKind[] = [
   'pattern',
   'email',
@@ -28,11 +28,11 @@ const order: readonly SlotKind[] = [
 ];
 
 interface FillOptions {
-  /** Take a capitalised name for the only slot that wants one: in a request, "add Bob". @default false */
+  /** Takes a capitalised name for the only slot of kind `name`: in a request, "add Bob". @default false */
   readonly byCapitals?: boolean;
 }
 
-/** Values in a message for slots that were not asked for: only what is sure. */
+/** Finds values for slots that were not asked for, only if they are unambiguous. */
 export function fillUnasked(
   reading: Reading,
   profiles: readonly SlotProfile[],
@@ -70,7 +70,7 @@ function choose(
   const withoutWord = fitting.filter(
     (one) => !rivals.some((rival) => rival !== profile && isAnnounced(reading.message, one, rival)),
   );
-  // Two categories and no word that tells them apart: better to ask.
+  // Two categories without a word that distinguishes them: the flow asks.
   const isUnsure =
     profile.kind === 'category' && new Set(withoutWord.map((one) => one.value)).size > 1;
   return isUnsure ? undefined : withoutWord[0];
@@ -79,7 +79,7 @@ function choose(
 const correcting =
   /\b(?:no|sorry|wait|i mean|i meant|rather|actually|make (?:it|that)|correction|oops)\b/;
 
-/** "City bike, sorry, I mean racing bike": what was said before a correction no longer counts. */
+/** "City bike, sorry, I mean racing bike": values before a correction don't count. */
 function lastSaid<Value extends Found<unknown>>(
   { folded }: Message,
   found: readonly Value[],
@@ -104,7 +104,7 @@ function announced(
         ? null
         : new RegExp(`\\b(?:${words})\\b[\\s:,"']+(.{2,300})$`, 'i').exec(reading.message.text);
     if (match === null) return undefined;
-    // A date or number after it belongs to another slot.
+    // A date or number after the text belongs to another slot.
     const from = match.index + match[0].length - (match[1] ?? '').length;
     const border = [...reading.taken, ...reading.values].find((span) => span.start > from);
     const end = border?.start ?? reading.message.text.length;
@@ -126,7 +126,7 @@ function announced(
       (token) =>
         own.has(token.stem) || (/^\p{Ll}/u.test(token.text) && own.has(reading.stemOf(token))),
     );
-  // "Add Bob to my contacts" names the contacts, not a contact.
+  // In "Add Bob to my contacts", "my contacts" is not a name.
   const named = findNames(reading.message, profile.prepositions, taken).find((one) => !isOwn(one));
   if (named !== undefined) return named;
   if (!byCapitals) return undefined;
@@ -140,7 +140,10 @@ function flowWords({ flow }: SlotProfile): string[] {
   return messageOf(text).tokens.map((token) => token.stem);
 }
 
-/** The slot that the number's neighbour names, else money, else the only number for the only slot. */
+/**
+ * Chooses the number next to the slot's word; otherwise an amount of money; otherwise the only number for
+ * the only slot.
+ */
 function chooseNumber(
   message: Message,
   profile: SlotProfile,
@@ -160,20 +163,20 @@ function chooseNumber(
   return (isOnlySlot || isOnlyMoney) && open.length === 1 ? open[0] : undefined;
 }
 
-/** Those whom any slot for people counts; adults and children may have slots of their own. */
+/** Words that any slot for people counts. Adults and children can have their own slots. */
 const anyPeople = /^(?:people|persons?|ppl|pax|guests?)$/;
 
-/** "3 children", "amount 50", "a budget of 200": the slot's word within two words of the number. */
+/** "3 children", "amount 50", "a budget of 200": whether a word of the slot is near the number. */
 function isNamedAt(message: Message, number: FoundNumber, profile: SlotProfile): boolean {
   const before = message.tokens.filter((token) => token.end <= number.start).slice(-3);
-  // What stands before another number or "and" belongs to that one: "2 adults and 3 children".
+  // Words before another number or "and" belong to that number: "2 adults and 3 children".
   const border = before.findLastIndex((token) => /^(?:and|or|\d.*)$/.test(token.folded));
   const after = message.tokens.filter((token) => token.start >= number.end).slice(0, 1);
   if (profile.isPeople && after.some((token) => anyPeople.test(token.folded))) return true;
   return [...before.slice(border + 1), ...after].some((token) => profile.names.has(token.stem));
 }
 
-/** Whether one of the slot's words stands before the value, articles aside. */
+/** Whether a word of the slot precedes the value, ignoring articles. */
 function isAnnounced(message: Message, found: Found<unknown>, profile: SlotProfile): boolean {
   const before = message.tokens.filter((token) => token.end <= found.start).slice(-2);
   const nearest = before.findLast((token) => !/^(?:my|the|a|an|our|your|is)$/.test(token.folded));

@@ -13,17 +13,18 @@ import { type MatchingOptions, setSlot, Turn, unclearValue } from './turn.ts';
 import { afterYesNo } from './values/yes-no.ts';
 
 /**
- * The generator without a model: it interprets messages by words, value formats and fixed phrases.
- * The same message in the same conversation always gives the same commands.
+ * The generator without a model. It interprets messages by words, value formats and fixed phrases. The
+ * same message in the same conversation always gives the same commands.
  *
- * What it can do: start flows by the words of their names, descriptions and `examples`, by synonyms and
- * with typing mistakes; offer a flow when a user asks how it is done; ask which of up to three is meant; start several flows from one sentence; fill the asked slot and others of
- * the same sentence; cancel, correct, repeat, skip, restart, hand over, chat, and hand questions to
- * the knowledge base or messages to the agent that waits.
+ * It can: start flows by the words of their names, descriptions and `examples`, with synonyms and typos;
+ * offer a flow if the user asks how to do something; ask which of up to three flows is meant; start
+ * several flows from one sentence; fill the asked slot and others of the same sentence; cancel, correct,
+ * repeat, skip, restart, hand over, chat; pass questions to the knowledge base, and messages to an agent
+ * that waits.
  *
- * What it cannot: languages other than English and German, pronouns ("send him 5"),
- * sarcasm, wishes that share no word with a flow, negations inside longer sentences. Such messages
- * end in `cannot handle`. docs/guides/matching-generator.md tells how to write flows for it.
+ * It can't read languages other than English and German, resolve pronouns ("send him 5"), or understand
+ * sarcasm, wishes that share no word with a flow, and negations inside longer sentences. Such messages
+ * end in `cannot handle`. docs/guides/matching-generator.md explains how to write flows for it.
  * @example const generator = matchingGenerator({ timeZone: 'Europe/Berlin' })
  */
 export function matchingGenerator(options: MatchingOptions = {}): CommandGenerator {
@@ -39,7 +40,7 @@ export function matchingGenerator(options: MatchingOptions = {}): CommandGenerat
   };
 }
 
-/** A text as it was typed, where the message was read by its English form. */
+/** Restores the typed text of a value if the message was read through an English gloss. */
 function asTyped({ message, input }: Turn, command: Command): Command {
   if (message.typedOf === undefined || command.command !== 'set slot') return command;
   const { value, name } = command;
@@ -61,7 +62,7 @@ function checkTimeZone(timeZone: string | undefined): void {
 
 type Step = (turn: Turn) => readonly Command[] | undefined;
 
-/** In the order of their right of way: the first that understands the message decides. */
+/** In order of precedence: the first step that returns commands decides. */
 const steps: readonly Step[] = [
   forced,
   agentTurn,
@@ -82,7 +83,7 @@ const steps: readonly Step[] = [
   freeAnswer,
 ];
 
-/** What a message asks for, in commands. */
+/** Converts a message to commands. */
 function decide(turn: Turn): readonly Command[] {
   if (turn.message.tokens.length === 0 && !/\p{Emoji}/u.test(turn.message.text)) {
     return turn.asked?.kind === 'free' && turn.message.text !== ''
@@ -100,7 +101,7 @@ const cannotHandle: readonly Command[] = [
   { command: 'cannot handle', reason: 'cannot_handle_default' },
 ];
 
-/** A question that accepts nothing but its answer. */
+/** A question with `force_slot_filling`: the message is always its answer. */
 function forced(turn: Turn): readonly Command[] | undefined {
   const question = turn.asked;
   const isForced = turn.input.activeCollect?.step.forceSlotFilling === true;
@@ -116,17 +117,17 @@ function byButton(turn: Turn): readonly Command[] | undefined {
   return decide(turn.with(meant, { transcript: [] }));
 }
 
-/** The answer to the question, by its form. */
+/** The answer to the question, by its format. */
 function answered(turn: Turn): readonly Command[] | undefined {
   const { asked: question, message } = turn;
   if (question === undefined) return undefined;
-  // A question is answered with a question only when it names a value.
+  // A question in reply is an answer only if it names a value.
   const isWhyNot = question.kind === 'yes-no' && /\bwhy not\b/.test(message.folded);
   if (isOpenQuestion(message) && question.kind !== 'category' && !isWhyNot) return undefined;
   return findAnswer(turn, message);
 }
 
-/** "10.000" and "50 dollars" where euros are meant: better to ask than to send. */
+/** "10.000", or "50 dollars" in a project with euros: asks instead of guessing. */
 function unclearNumber(turn: Turn): readonly Command[] | undefined {
   const info = turn.asked === undefined ? undefined : turn.read().unclearNumber(turn.asked);
   if (info === undefined) return undefined;
@@ -146,14 +147,14 @@ function filledOthers(turn: Turn): readonly Command[] | undefined {
   const fills = otherFills(turn, turn.read());
   const isText = turn.asked?.slot.type === 'text' || turn.asked?.slot.type === 'any';
   if (!isText) return fills;
-  // Where text is asked for, a short answer is that text, and nothing is corrected by the way.
+  // If the question expects text, a short message is that text, and filled slots are not corrected.
   if (turn.message.tokens.length <= 2) return undefined;
   return fills.filter(
     (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) === null,
   );
 }
 
-/** "No idea" is no answer, "ok" to nothing in particular a friendly noise. */
+/** "No idea" is not an answer. "Ok" without a question is small talk. */
 function unsure(turn: Turn): readonly Command[] | undefined {
   if (
     turn.asked === undefined &&
@@ -164,11 +165,11 @@ function unsure(turn: Turn): readonly Command[] | undefined {
   return turn.asked?.kind !== 'free' && isUnsure(turn.message) ? cannotHandle : undefined;
 }
 
-/** Questions that no flow answers are for the knowledge base. */
+/** Passes questions that no flow answers to the knowledge base. */
 function asked(turn: Turn): readonly Command[] | undefined {
   const { asked: question, message } = turn;
   if (!isQuestion(message) || afterYesNo(message) !== undefined) return undefined;
-  // "Can I send it to Bob?" answers to whom.
+  // "Can I send it to Bob?" answers "to whom?".
   const isAnswer =
     question?.kind === 'name' &&
     !isOpenQuestion(message) &&

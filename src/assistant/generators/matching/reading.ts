@@ -14,22 +14,22 @@ interface ReadingOptions {
   readonly today: Day;
   readonly dateOrder: 'day-month' | 'month-day';
   readonly language: string | undefined;
-  /** The only currency that the project speaks of, as an ISO code. */
+  /** The project's only currency, as an ISO code. */
   readonly currency?: string | undefined;
-  /** Stems that mean the same as a stem in this project. */
+  /** Synonyms of a stem in this project. */
   readonly meanings?: (stem: string) => readonly string[];
-  /** The word that a mistyped one stands for. */
+  /** Corrects a mistyped word. */
   readonly correct?: (word: string) => string | undefined;
 }
 
-/** A number that is there and can't be taken as it stands. */
+/** A number that is ambiguous or has the wrong currency. */
 export type UnclearNumber =
   | { readonly hint: 'currency'; readonly currency: string }
   | { readonly hint: 'separator'; readonly low: number; readonly high: number };
 
 /**
- * The typed values of one message, each kind looked for once and only when a slot asks for it.
- * A stretch of text that became a value is taken, and no other slot gets it.
+ * The typed values of one message. Each kind is parsed at most once, and only if a slot needs it. Text
+ * that became a value is taken: no other slot gets it.
  */
 export class Reading {
   readonly message: Message;
@@ -45,12 +45,12 @@ export class Reading {
     this.#options = options;
   }
 
-  /** Stems that mean the same as a stem in this project. */
+  /** Synonyms of a stem in this project. */
   meaningsOf(stem: string): readonly string[] {
     return this.#options.meanings?.(stem) ?? [];
   }
 
-  /** The stem of a word, or of the one that it is mistyped for. */
+  /** The stem of a word, after correcting typos. */
   stemOf({ folded, stem }: Token): string {
     const word = this.#options.correct?.(folded);
     return word === undefined ? stem : this.message.language.stem(word);
@@ -64,7 +64,7 @@ export class Reading {
     this.#taken.push({ start: span.start, end: span.end });
   }
 
-  /** Takes the answer to what was asked: the rest of the message is beside it. */
+  /** Takes the answer to the question; the rest of the message is additional. */
   takeAnswer(span: Span): void {
     this.take(span);
     this.#isAnswered = true;
@@ -82,7 +82,7 @@ export class Reading {
     return free(findDates(this.message, { today, order: dateOrder, prefers }), this.#taken);
   }
 
-  /** Periods stay when they are taken: one has a value for two slots. */
+  /** Taken periods are included: a period has values for two slots. */
   #periods(prefers: 'past' | 'future'): readonly Found<Period>[] {
     const { today, dateOrder } = this.#options;
     return findPeriods(this.message, { today, order: dateOrder, prefers });
@@ -98,7 +98,7 @@ export class Reading {
       end,
     }));
     if (periods.length > 0 || isAsked || this.#isAnswered || prefers === 'future') return periods;
-    // "What did I spend yesterday": a single day, looked back to, is a period of its own.
+    // "What did I spend yesterday": a single day in the past is a period.
     const { today, dateOrder } = this.#options;
     const days = findDates(this.message, { today, order: dateOrder, prefers });
     const isBound = /\b(?:from|since|after|until|till|to|before|by)(?: the)? $/;
@@ -112,20 +112,20 @@ export class Reading {
     return free(this.#times, this.#taken);
   }
 
-  /** Numbers that are no part of a date, a time or an address. */
+  /** Numbers that don't belong to a date, a time, an email address or an IBAN. */
   get numbers(): readonly FoundNumber[] {
     this.#numbers ??= findNumbers(this.message, this.#options.language);
     const others = [...findEmails(this.message), ...findIbans(this.message)];
     return free(this.#numbers, [...this.#taken, ...this.dates, ...this.times, ...others]);
   }
 
-  /** Every number, those of dates included: for the answer to "how many days?". */
+  /** All numbers, those of dates included: for answers to "how many days?". */
   get allNumbers(): readonly FoundNumber[] {
     this.#numbers ??= findNumbers(this.message, this.#options.language);
     return free(this.#numbers, this.#taken);
   }
 
-  /** Where typed values stand, for whatever slot. */
+  /** The ranges of typed values, for any slot. */
   get values(): readonly Span[] {
     const { message } = this;
     return [
@@ -138,13 +138,13 @@ export class Reading {
     ];
   }
 
-  /** The values in the message that fit a slot by their form; not for short or free texts. */
+  /** The values in the message that fit a slot by their format; none for slots of kind `name` or `free`. */
   fitting(profile: SlotProfile, isAsked: boolean): readonly Found<JsonValue>[] {
     const found = this.#fitting(profile, isAsked);
     const meant = found.filter((one) => !isDenied(this.message, one));
     const [denied] = found;
     if (meant.length > 0 || denied === undefined || profile.kind !== 'category') return meant;
-    // "Not the debit one": of two the other.
+    // "Not the debit one": the other one of two values.
     const values = profile.slot.values ?? [];
     const [other, ...more] = values.filter((value) => !found.some((one) => one.value === value));
     return other === undefined || more.length > 0 ? [] : [{ ...denied, value: other }];
@@ -188,7 +188,10 @@ export class Reading {
     }
   }
 
-  /** What the project's expression finds; "DE02 1203 ..." is what its form says, without the blanks. */
+  /**
+   * Matches of the project's pattern. Without one, values of the slot's kind that match after
+   * normalization, such as "DE02 1203 ..." without the spaces.
+   */
   #matching(profile: SlotProfile, isAsked: boolean): readonly Found<JsonValue>[] {
     const { pattern, form } = profile;
     if (pattern === undefined) return [];
@@ -202,14 +205,14 @@ export class Reading {
     return found.length > 0 ? found : formed;
   }
 
-  /** As `fitting`, for slots of kind `number`. */
+  /** Like `fitting`, for slots of kind `number`. */
   fittingNumbers(profile: SlotProfile, isAsked: boolean): readonly FoundNumber[] {
     return this.#candidates(profile, isAsked)
       .filter((one) => !isDenied(this.message, one))
       .flatMap((one) => this.#taking(one, profile) ?? []);
   }
 
-  /** The number that is there for the slot and not to be taken as it stands, when there is no other. */
+  /** A number that is ambiguous or has the wrong currency, if the message has no other for the slot. */
   unclearNumber(profile: SlotProfile): UnclearNumber | undefined {
     if (profile.kind !== 'number' || this.fittingNumbers(profile, true).length > 0)
       return undefined;
@@ -225,7 +228,7 @@ export class Reading {
 
   #candidates(profile: SlotProfile, isAsked: boolean): readonly FoundNumber[] {
     const { message } = this;
-    // A slot for some of them alone counts those: "adults" of "2 adults and 3 children".
+    // A slot for one group counts only that group: "adults" of "2 adults and 3 children".
     if (profile.isPeople && !message.tokens.some(({ stem }) => profile.names.has(stem))) {
       const [people] = free(findPeople(message), this.#taken);
       if (people !== undefined) return [{ ...people, isMoney: false, isWeak: false }];
@@ -235,13 +238,13 @@ export class Reading {
     return plain.length > 0 || !isAsked ? plain : this.allNumbers;
   }
 
-  /** "A year and a half", for a slot that counts such a unit. */
+  /** "A year and a half", for a slot that counts a unit of time. */
   #durations({ unit }: SlotProfile): FoundNumber[] {
     if (unit === undefined) return [];
     return free(findDurations(this.message), [...this.#taken, ...this.dates, ...this.numbers]);
   }
 
-  /** "One flat tyre": the word after it is the slot's. */
+  /** "One flat tyre": whether a word of the slot follows the number. */
   #counts({ end }: FoundNumber, { names, described, isPeople }: SlotProfile): boolean {
     const after = this.message.tokens.filter((token) => token.start >= end).slice(0, 2);
     return after.some(
@@ -255,7 +258,10 @@ export class Reading {
     return isMoney && currency !== undefined && own !== undefined && currency !== own;
   }
 
-  /** The number in the slot's unit; undefined for another currency, an unclear one, or no such unit. */
+  /**
+   * Converts a number to the slot's unit; undefined for another currency, an ambiguous number, or a unit
+   * that can't be converted.
+   */
   #taking(one: FoundNumber, profile: SlotProfile): FoundNumber | undefined {
     if (one.alternative !== undefined || this.#isForeign(one, profile)) return undefined;
     const { unit } = one;

@@ -4,24 +4,26 @@ import { readMessage } from '../words/words.ts';
 import { findRequests } from './requests.ts';
 
 /**
- * How well the examples of a project keep its flows apart.
+ * How well the examples of a project distinguish its flows.
  * @example const isClear = ({ right, tried }: MatchingReport) => right === tried;
  */
 export interface MatchingReport {
-  /** Ids of flows that are found by their name and description alone. */
+  /** Ids of flows without examples: only their name and description can match. */
   readonly withoutExamples: readonly string[];
-  /** Flows that an example can't tell apart, with one such example. */
+  /** Flows that an example can't distinguish, with one such example. */
   readonly competing: readonly { readonly flows: readonly string[]; readonly example: string }[];
-  /** Examples that start another flow, or none, when they are left out. */
+  /** Examples that start another flow, or none, if they are removed from the index. */
   readonly confused: readonly {
     readonly flow: string;
     readonly example: string;
     /** The flow that would start instead; undefined for none. */
     readonly started: string | undefined;
   }[];
-  /** How often the examples of a flow (first key) led to what: a flow's id, `asks which` or `nothing`. */
+  /**
+   * For each flow, the outcomes of its examples and their counts: a flow's id, `asks which` or `nothing`.
+   */
   readonly confusions: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Examples that were tried, and those that started their flow. */
+  /** Number of examples, and of those that started their flow. */
   readonly tried: number;
   readonly right: number;
 }
@@ -84,7 +86,7 @@ export function matchingReport(flows: ReadonlyMap<string, Flow>, domain: Domain)
 }
 
 /**
- * The report as text, a table of confusions at its end.
+ * The report as text, with a confusion matrix at the end.
  * @example console.log(reportText(matchingReport(project.flows, project.domain)));
  */
 export function reportText(report: MatchingReport): string {

@@ -3,7 +3,7 @@ import { type Message, overlaps } from '../words/words.ts';
 import { isQuestion } from './phrases.ts';
 import type { RequestOptions } from './requests.ts';
 
-/** Values and a name are enough where no word says what is wanted: "20 euros to Tom". */
+/** The flow for a message of values and a name only: "20 euros to Tom". */
 export function byValuesAlone(message: Message, options: RequestOptions): Flow | undefined {
   const { ignored = [], index, fillsOf, isStartable } = options;
   const words = message.tokens.filter((token) => token.isContent);
@@ -26,10 +26,10 @@ export function byValuesAlone(message: Message, options: RequestOptions): Flow |
   return best?.kinds.size === second?.kinds.size ? undefined : best?.flow;
 }
 
-/** "4 people tonight", "we are six": where only one flow counts people, it is meant. */
+/** "4 people tonight", "we are six": means the only flow that counts people. */
 const people =
   /\b(?:people|persons?|ppl|pax|of us|party of|group of|adults?)\b|^(?:we are|we're|we will be|we'll be) \w+(?:[.! ]*$|,? (?:can|could|may) we come\b)/;
 
 const mostPlainWords = 8;
-/** Projects with more flows have too many that a pair of values fits. */
+/** In projects with more flows, a pair of values fits too many of them. */
 const mostFilled = 60;

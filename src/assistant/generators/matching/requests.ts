@@ -7,66 +7,66 @@ import { leastCoverage, opensAsRequest, practicalCoverage } from './phrases.ts';
 import { byValuesAlone } from './requests-by-values.ts';
 import type { SlotProfile } from './slot-profile.ts';
 
-/** What a message asks to start. */
+/** What a message requests. */
 export type Requested =
   | { readonly kind: 'start'; readonly requests: readonly Request[] }
-  /** Several flows come close to each other. */
+  /** Several flows match about equally well. */
   | { readonly kind: 'unclear'; readonly flows: readonly Flow[] }
-  /** A flow whose guard does not hold. */
+  /** A flow whose guard is false. */
   | { readonly kind: 'guarded'; readonly flow: Flow }
-  /** How something is done that a flow does. */
+  /** The message asks how to do what a flow does. */
   | { readonly kind: 'offer'; readonly flow: Flow }
-  /** What would come of it, or what it costs: the flow is meant and not wanted. */
+  /** The message asks about a flow, its consequences or costs, without requesting it. */
   | { readonly kind: 'question'; readonly flow: Flow }
   | { readonly kind: 'nothing' };
 
 export interface Request {
   readonly flow: Flow;
-  /** The part of the message that asks for it. */
+  /** The part of the message that requests the flow. */
   readonly part: Message;
   readonly candidate: Candidate;
-  /** The rest of the message is about something else, and so are its values. */
+  /** The rest of the message, with its values, is about something else. */
   readonly isApart?: boolean;
 }
 
 export interface RequestOptions {
   readonly index: FlowIndex;
-  /** Flows that may be started. */
+  /** Whether a flow can start. */
   readonly isStartable: (flow: Flow) => boolean;
   /** The slots of a flow that the message fills. */
   readonly fillsOf: (flow: Flow, message: Message) => readonly SlotProfile[];
-  /** An example that does not count. */
+  /** An example to ignore. */
   readonly without?: WithoutPhrase;
-  /** Values of the message, which say nothing about the flow. */
+  /** Ranges of values in the message, which don't identify a flow. */
   readonly ignored?: readonly Span[];
 }
 
-/** Below this share of explained words a flow is not meant. */
+/** Minimum confidence of a flow. */
 export const leastConfidence = 0.55;
-/** The same for a flow that has what the message is about. */
+/** Minimum confidence of a flow that has the object of the request. */
 const leastTopical = 0.5;
-/** A flow whose score is nearer to the best one than this is as likely. */
+/** Flows with at least this share of the best score are equally likely. */
 export const closeness = 0.8;
-/** The same for a message of one word: "money" may mean any flow that says it. */
+/** The same for a message of one word: "money" can mean any flow with that word. */
 const closenessOfWord = 0.5;
 const mostOptions = 3;
 const mostRequests = 3;
-/** Separators looked at: nobody asks for more in one message. */
+/** Maximum number of parts that a message is split into. */
 const mostParts = 12;
-/** Flows whose slots are tried on a message. */
+/** Number of flows whose slots are matched against a message. */
 const mostCompared = 4;
-/** What a filled slot adds to a score. */
+/** Score of each slot that the message fills. */
 const fillValue = 0.25;
-/** Least confidence of a flow that the message has two values for. */
+/** Minimum confidence of a flow that the message has two values for. */
 const leastFilled = 0.45;
-/** Least confidence of what is asked to be shown. */
+/** Minimum confidence of a flow that shows what the message wants to see. */
 const shownConfidence = 0.6;
 
 const strongSeparator =
   /[.!?;]+\s+|[\s,]+oh,? (?:and|also)\b[\s,]*|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally|but(?: rather)?)\b[\s,]*|\s+plus\s+/gi;
 const weakSeparator = /\s*,(?!\d{3}\b)\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
 
-/** Finds what a message asks to start: one flow, several in one sentence, or a choice between some. */
+/** Finds what a message requests: one flow, several in one sentence, or a choice between some. */
 export function findRequests(message: Message, options: RequestOptions): Requested {
   if (unwanted.test(message.folded) || contrasted.test(message.folded)) {
     return wantedInstead(message, options);
@@ -93,14 +93,14 @@ export function findRequests(message: Message, options: RequestOptions): Request
   return { kind: 'start', requests: [{ flow: filled, part: message, candidate }] };
 }
 
-/** "I don't want to send money", "stop blocking my card" ask for nothing. */
+/** "I don't want to send money", "stop blocking my card" request nothing. */
 const unwanted =
   /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b|\bno need (?:to|for)\b|\b(?:instead of|rather than|stop|quit|without) \w+ing\b/;
 /** "Not the balance, the statement". */
 const contrasted = /^(?:no[\s,]+)?not (?:the|my|an?|that|this)\b/;
 const clauseEnd = /\s*[,.;!?]+\s+|\s+(?:but|so)\s+|\s+(?=(?:instead of|rather than) \w+ing\b)/gi;
 
-/** "I don't want to freeze it, I just need a new card": the request beside the refused one. */
+/** "I don't want to freeze it, I just need a new card": the request next to the negated one. */
 function wantedInstead(message: Message, options: RequestOptions): Requested {
   const clauses = splitAt(message, clauseEnd);
   const isDenied = ({ folded }: Message): boolean =>
@@ -122,7 +122,7 @@ function wantedInstead(message: Message, options: RequestOptions): Requested {
   return findRequests(about === undefined ? rest : withTopic(rest, about), options);
 }
 
-/** Of a flow that no word of the message speaks of. */
+/** The candidate of a flow that shares no word with the message. */
 const unmatched: Omit<Candidate, 'flow'> = {
   score: 0,
   confidence: leastConfidence,
@@ -148,14 +148,15 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
   }
   const isWord = message.tokens.length === 1;
   const near = isWord ? closenessOfWord : closeness;
-  // "Money" is all that counts of "how much money do I have", and less than that.
+  // "Money" matches "how much money do I have" exactly, because fillers don't count. Other flows stay
+  // candidates.
   const isSame = (one: Candidate): boolean =>
     one.isExact === best.isExact || (isWord && best.phrase.includes(' '));
   const close = meant.filter(
     (one) =>
       isSame(one) && one.score >= best.score * near && one.confidence >= best.confidence - 0.25,
   );
-  // What is meant but not allowed now must not turn into its neighbour.
+  // If the best flow is guarded, a similar one must not start instead.
   if (close.length === 1) {
     if (!options.isStartable(best.flow)) return { kind: 'guarded', flow: best.flow };
     return { kind: 'start', requests: [{ flow: best.flow, part: message, candidate: best }] };
@@ -175,14 +176,14 @@ function isMeant(candidate: Candidate, coverage: number): boolean {
   const needed = candidate.isTopical ? leastTopical : leastConfidence;
   if (candidate.confidence < needed) return false;
   if (candidate.isContained) return true;
-  // "When do you open?" is not about an account that is opened.
+  // "When do you open?" doesn't request to open an account.
   const least = coverage > 0 && !candidate.isTopical ? 0.5 : coverage;
   return candidate.phraseCoverage >= least;
 }
 
 /**
- * The flows that are meant: "send 50 to Bob" of those that are meant nearly alike the one whose slots the message
- * fills. Two values make up for a word that is missing: "send Lisa Berg 50".
+ * The flows that match. Among nearly equal flows, the one whose slots the message fills wins: "send 50 to
+ * Bob". Two values compensate for a missing word: "send Lisa Berg 50".
  */
 function byValues(
   message: Message,
@@ -190,7 +191,8 @@ function byValues(
   coverage: number,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
-  // "Send Anna 20 and Bob 30": a flow that has no word for what is sent, and no slot for it, is less likely.
+  // "Send Anna 20 and Bob 30": a flow is less likely if it shares only the action and the message fills
+  // none of its slots.
   const [first] = candidates;
   const isVague = first?.isTopical === false && fillsOf(first.flow, message).length === 0;
   const mostOther = isVague ? 0 : 1;
@@ -210,7 +212,10 @@ function byValues(
     .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
 }
 
-/** What is asked or to be shown is not to be changed: "show my payments" makes none. */
+/**
+ * Ranks flows. Questions and look-ups lower the score of flows that change data: "show my payments"
+ * doesn't create one.
+ */
 function ranked(
   message: Message,
   { index, without }: RequestOptions,
@@ -224,12 +229,12 @@ function ranked(
   return candidates
     .map((one) => {
       if (one.isExact) return one;
-      // "I want to buy a house": what was bought is not asked for.
+      // "I want to buy a house" doesn't ask what was bought.
       if (isDoing && isReading(one.flow) && !one.isTopical && !one.isContained) {
         return { ...one, score: one.score * factor, confidence: one.confidence * 0.5 };
       }
       if (!isReading(one.flow)) return { ...one, score: one.score * factor };
-      // "Everybody I have saved in my contacts": what is shown may be described by any word.
+      // "Everybody I have saved in my contacts": any words can describe what the user wants to see.
       return isShowing && one.isTopical
         ? { ...one, confidence: Math.max(one.confidence, shownConfidence) }
         : one;
@@ -242,7 +247,10 @@ function clearRequest(part: Message, options: RequestOptions): Request[] {
   return found.kind === 'start' ? [...found.requests] : [];
 }
 
-/** "I lost my debit card, please block it": the part that asks, when the whole says too much. */
+/**
+ * "I lost my debit card, please block it": the part that requests something, if the whole message matches
+ * no flow.
+ */
 function requestingPart(message: Message, options: RequestOptions): Requested {
   const requests = splitAt(message, weakSeparator)
     .filter((part) => opensAsRequest(part))
@@ -251,7 +259,7 @@ function requestingPart(message: Message, options: RequestOptions): Requested {
   return requests.length === 1 ? { kind: 'start', requests } : { kind: 'nothing' };
 }
 
-/** "Show my balance, send 5 to Eve, freeze my card": three parts or more, each a request of its own. */
+/** "Show my balance, send 5 to Eve, freeze my card": three parts, each a separate request. */
 function splitAll(message: Message, options: RequestOptions): Request[] | undefined {
   const parts = splitAt(message, weakSeparator);
   if (parts.length < 3 || parts.length > mostRequests) return undefined;
@@ -261,9 +269,9 @@ function splitAll(message: Message, options: RequestOptions): Request[] | undefi
 }
 
 /**
- * "Send money and check my balance": a comma or "and" parts two requests only when both sides are
- * clear, different, and the second says at least two words of its flow. "50, show my balance": or
- * an answer from a request.
+ * "Send money and check my balance": a comma or "and" separates two requests only if both sides are clear
+ * and different, and the second contains at least two words of its flow. "50, show my balance": it can
+ * also separate an answer from a request.
  */
 function splitWeakly(message: Message, options: RequestOptions): Request[] | undefined {
   for (const match of message.text.matchAll(weakSeparator).take(mostParts)) {
@@ -285,12 +293,12 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
   return undefined;
 }
 
-/** "Log me in and raise my limit": what is not allowed yet does not keep the rest from starting. */
+/** "Log me in and raise my limit": a guarded second request doesn't prevent the first from starting. */
 function isGuarded(part: Message, options: RequestOptions): boolean {
   return judge(part, options, options.ignored ?? []).kind === 'guarded';
 }
 
-/** "I blocked my card already, now I need a new one": what is reported in front of a request. */
+/** "I blocked my card already, now I need a new one": the flow that is reported before a request. */
 function reportedIn(
   left: Message,
   right: Message,
@@ -301,14 +309,17 @@ function reportedIn(
   return about !== undefined && moodOf(left, about) === 'reported' ? about : undefined;
 }
 
-/** Two words of its flow, two of its values, or what it is about and a word of asking: "tell me my balance". */
+/**
+ * Whether a request is clear without the rest: two words of its flow, two values, or the object and a
+ * request verb: "tell me my balance".
+ */
 function standsAlone({ candidate, flow, part }: Request, { fillsOf }: RequestOptions): boolean {
   if (candidate.matched >= 2 || fillsOf(flow, part).length >= 2) return true;
   const isAsking = opensAsRequest(part) || part.language.weak.has(part.tokens[0]?.stem ?? '');
   return isAsking && candidate.explained.some((one) => one.isTopic);
 }
 
-/** "I lost my card and need a new one": one of what the first request is about. */
+/** "I lost my card and need a new one": resolves "one" to the object of the first request. */
 function withTopic(part: Message, { explained }: Candidate): Message {
   if (!/\b(?:one|ones|it|them)\b/.test(part.folded)) return part;
   const topics = explained.filter((one) => one.isTopic).map((one) => one.word);

@@ -3,9 +3,9 @@ import { type Message, messageOf } from '../words/words.ts';
 import { opensAsRequest, withoutOpeners } from './phrases.ts';
 
 /**
- * Messages that speak of what a flow does and don't ask for it: `reported` of what is done, intended or somebody
- * else's ("I paid Bob last week", "has Anna been paid?"), `possible` of what may happen ("can it be stolen?"),
- * `considered` of what may be wanted at another time ("before I block it").
+ * Messages that mention a flow without requesting it: `reported` for something done, intended or somebody
+ * else's ("I paid Bob last week", "has Anna been paid?"), `possible` for something that can happen ("can
+ * it be stolen?"), `considered` for something that may be wanted later ("before I block it").
  */
 export type Statement = 'reported' | 'possible' | 'considered';
 
@@ -18,7 +18,7 @@ const pastQuestion =
   /^(?:and |so |but )?(?:(?:did(?! you have\b)|has|were)\b|had (?:i|we|you|he|she|they|my|the)\b|does (?:every|any)(?:one|body)\b|(?:is|are) (?:my|the|our) .*\b(?:done|through|finished|completed?|pending|late)\b|was (?!wondering|hoping|thinking|looking|planning)|have (?:you|i|we|they|he|she)\b(?! (?:got|any|a|an|to|space|room)\b))/;
 const possibility =
   /^(?:and |so |but )?(?:can|could|may|might|would|will) (?:(?:my|our|his|her|their|the|it|this|that) (?!\w+ and (?:i|me)\b).{0,40}\b(?:be|become|been|get(?! (?:an?|the|some|one|us|in)\b))\b|(?:he|she|they) )(?!.*\bplease\b)/;
-/** "Can someone block it" may ask for it; "can someone steal it" does not. */
+/** "Can someone block it" can be a request; "can someone steal it" is not. */
 const anybody =
   /^(?:can|could|may|might|would|will) (?:some|any)(?:one|body)\b|^(?:can|could) people\b/;
 /** "I want to know if my card is blocked", but not "I wonder if you could block it". */
@@ -33,7 +33,7 @@ const undecided =
   /\b(?:i|we) (?:might|may) (?:want|need|wish|like|have to)\b|\bthinking (?:about|of) \w+ing\b/;
 const others =
   /^(?:(?:my|our|a|his|her|their) (?:\w+ ){1,2}|he |she |they )(?:wants?|wishes|would like|is trying|tries|plans|is planning|is going|needs) to (?!be\b|get\b)|^(?:my|our) \w+ (?:is asking|asks|asked) (?:how|if|whether)\b|^(?:people|every(?:one|body)) \w|^(?:(?:my|our) \w+|he|she|they)(?: will| has| have| just)? \w+ (?:me|us)\b|^(?:(?:my|our|a) \w+|he|she|they)(?: has| just| had)* \w+ (?:his|her|their)\b/;
-/** "Before I freeze my card, what happens?": what is said in front of the comma is not asked for. */
+/** "Before I freeze my card, what happens?": the clause before the comma is not a request. */
 const subordinate =
   /^(?:in case|before|after|once|unless|until|whenever|when|as long as|if) (?:i|we|my|our|some(?:one|body))\b/;
 const wanting = /\b(?:want|need|like|wish|please|can you|could you)\b/;
@@ -41,7 +41,10 @@ const wanting = /\b(?:want|need|like|wish|please|can you|could you)\b/;
 const wishBefore =
   /\b(?:want|wants|wanted|need|needs|like|get|having|prefer|(?:has|have|ought) to be|should be|must be|please)\b|^have\b|^(?:can|could|would|may) (?:an?|some|one)\b|\bhave (?:my|the|our|it)\b/;
 
-/** How a message speaks of what a flow does, unless it asks for it or the flow has an example that speaks so. */
+/**
+ * How a message mentions a flow; undefined if it requests the flow, or if the flow has an example with
+ * the same wording.
+ */
 export function statementOf(message: Message, candidate: Candidate): Statement | undefined {
   const bare = withoutOpeners(message);
   const statement = wordingOf(bare, candidate) ?? pastOf(message, candidate);
@@ -73,7 +76,10 @@ function mayHappen({ folded, language }: Message): boolean {
   return language.happenings.has(language.stem(verb));
 }
 
-/** "I paid Bob": the first of the flow's words of doing is in the past. What happens to people may be: "I lost it". */
+/**
+ * "I paid Bob": the first of the flow's verbs in the message is in the past. Verbs of happenings don't
+ * count: "I lost it".
+ */
 function pastOf(message: Message, { explained, phrase }: Candidate): Statement | undefined {
   const { folded, tokens, language } = message;
   const { generic, happenings, determiners, past } = language;

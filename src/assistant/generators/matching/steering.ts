@@ -19,8 +19,8 @@ import { setSlot, startFlow, type Turn } from './turn.ts';
 import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /**
- * "Never mind", and "stop that, show my balance": what is left starts a flow only when it asks for another
- * one by itself.
+ * "Never mind", and "stop that, show my balance": the rest of the message starts another flow only if it
+ * is a request by itself.
  */
 export function cancelled(turn: Turn): readonly Command[] | undefined {
   const { message, input } = turn;
@@ -30,7 +30,7 @@ export function cancelled(turn: Turn): readonly Command[] | undefined {
   if (afterwards === undefined) {
     return isCancelOf(turn, activeFlow) ? [{ command: 'cancel flow' }] : undefined;
   }
-  // A story that is asked for may tell of something that was cancelled.
+  // If the question asks for a story, the story can mention a cancellation.
   const isStory = turn.asked?.kind === 'free' && !opensWithCancel(message);
   if (isStory) return undefined;
   const corrections = findCorrections(turn);
@@ -50,7 +50,7 @@ function opensWithCancel(message: Message): boolean {
   return first !== undefined && afterCancel(first) !== undefined;
 }
 
-/** Asks, or opens with what is to be done; "we'll eat at home" tells. */
+/** Whether a part asks a question or starts with a request; "we'll eat at home" does not. */
 function isRequestByItself(part: Message): boolean {
   if (opensAsRequest(part) || isQuestion(part)) return true;
   const { generic, weak, synonyms } = part.language;
@@ -59,7 +59,7 @@ function isRequestByItself(part: Message): boolean {
   return isVerb || /^(?:my|the|a|an|new)\b/.test(part.folded);
 }
 
-/** "Cancel the transfer" in the transfer, unless cancelling is what some flow does. */
+/** "Cancel the transfer" during the transfer, unless another flow does the cancelling. */
 function isCancelOf(turn: Turn, flow: Flow): boolean {
   const { requested } = turn;
   const others = requested.kind === 'start' ? requested.requests : [];
@@ -76,7 +76,7 @@ function isCancelOf(turn: Turn, flow: Flow): boolean {
   });
 }
 
-/** Fixed wordings; a flow that says the same comes first. */
+/** Fixed phrases. A flow with the same phrase takes precedence. */
 export function steered(turn: Turn): readonly Command[] | undefined {
   const topic = turn.smallTalk;
   const steering =
@@ -84,16 +84,16 @@ export function steered(turn: Turn): readonly Command[] | undefined {
     steeringOf(turn.corrected) ??
     (topic === undefined ? undefined : 'chitchat');
   if (steering === undefined) return undefined;
-  // "No thanks" is an answer before it is politeness.
+  // "No thanks" is an answer first, and only then politeness.
   const isAnswer =
     (turn.asked?.kind === 'yes-no' && topic === 'reaction') ||
     ((turn.asked?.kind === 'yes-no' || turn.asked?.kind === 'free') && isBareYesNo(turn.message));
   if (isAnswer && readYesNo(turn.message) !== undefined) return undefined;
-  // "Start" may be one of the choices that were offered.
+  // "Start" can be one of the offered values.
   const isChoice = turn.asked?.kind === 'category' && findAnswer(turn, turn.message) !== undefined;
   if (steering === 'chitchat' && (isChoice || isValue(turn, topic))) return undefined;
   const { requested } = turn;
-  // "Come again?" is a fixed wording, whatever "come" means in the project.
+  // "Come again?" is a fixed phrase, even if flows of the project have the word "come".
   const isVague = steering === 'chitchat' || /\bsome(?:one|body)\b/.test(turn.message.folded);
   const isLiteral = ({ isTopical, explained, matched }: Candidate): boolean =>
     isTopical &&
@@ -125,7 +125,10 @@ function chat(turn: Turn, topic: string | undefined): readonly Command[] {
   return own ?? [{ command: 'chitchat', ...present({ topic }) }];
 }
 
-/** "Go back" in a flow asks again for what was said last, or leaves the flow at its first question. */
+/**
+ * "Go back" in a flow clears the last value, so that it is asked again. At the first question it cancels
+ * the flow.
+ */
 function stepBack(turn: Turn, topic: string | undefined): readonly Command[] | undefined {
   if (topic !== 'cancel' || turn.input.activeFlow === undefined) return undefined;
   const last = turn.filled.findLast((profile) => profile.slot.name !== turn.asked?.slot.name);
@@ -134,14 +137,14 @@ function stepBack(turn: Turn, topic: string | undefined): readonly Command[] | u
     : [setSlot(last, null)];
 }
 
-/** The flow with which the project itself answers a topic; not in the middle of another. */
+/** The project's own flow for a topic, unless another flow is active. */
 function ownFlow({ input }: Turn, topic: string | undefined): readonly Command[] | undefined {
   if (topic === undefined || input.stack.some(({ type }) => type === 'flow')) return undefined;
   const flow = input.flows.find((one) => topicOfFlow(one) === topic);
   return flow && [startFlow(flow)];
 }
 
-/** Praise where a text is asked for is that text; "morning" to a question is a time. */
+/** Whether small talk is a value: praise answers a question for text, and "morning" is a time. */
 function isValue({ asked, isPatternQuestion, message }: Turn, topic: string | undefined): boolean {
   if (asked === undefined || isPatternQuestion) return false;
   if (asked.kind === 'free') return topic === 'praise' || topic === 'complaint';
@@ -152,8 +155,8 @@ const again =
   /\b(?:again|redo|restart|rerun|repeat|change|different|another|go back|start over|new)\b/;
 
 /**
- * While an agent waits for the user it gets every message, but for what is clearly about something
- * else: cancelling, a human, an earlier agent, another flow said in so many words.
+ * While an agent waits for the user, it gets all messages except clear requests for something else: to
+ * cancel, to talk to a human, to restart an earlier agent, or to start another flow.
  */
 export function agentTurn(turn: Turn): readonly Command[] | undefined {
   const { message, input } = turn;
@@ -182,7 +185,7 @@ function startsIn(turn: Turn, message: Message): Command[] {
     .map(({ flow }) => startFlow(flow));
 }
 
-/** "search for flights again": an agent that ended, by the words of its name. */
+/** "search for flights again": restarts a completed agent, found by the words of its name. */
 function restartedAgent(message: Message, completed: readonly string[]): Command[] | undefined {
   if (completed.length === 0 || !again.test(message.folded)) return undefined;
   const said = new Set(

@@ -18,20 +18,20 @@ import { currencyIn } from './values/numbers.ts';
 import { saysSlot } from './values/yes-no.ts';
 
 /**
- * How messages are matched.
+ * Options of the matching generator.
  * @example
  * const options: MatchingOptions = { timeZone: 'America/New_York', dateOrder: 'month-day' };
  */
 export interface MatchingOptions {
-  /** IANA name of the zone in which "today" is meant. @default 'UTC' */
+  /** IANA name of the time zone that defines "today". @default 'UTC' */
   readonly timeZone?: string;
   /** How 03/04/2026 is read. @default 'day-month' */
   readonly dateOrder?: 'day-month' | 'month-day';
-  /** The language of users, `en` or `de`; the slot `language` overrules it. @default 'en' */
+  /** The language of users, `en` or `de`; the slot `language` overrides it. @default 'en' */
   readonly language?: string;
 }
 
-/** One message in its place in the conversation; everything is worked out when it is asked for. */
+/** One message in the context of its conversation. Getters compute their values lazily. */
 export class Turn {
   readonly input: GeneratorInput;
   readonly message: Message;
@@ -48,17 +48,17 @@ export class Turn {
     this.#options = options;
   }
 
-  /** What was said, as it was typed: lines, marks and all. */
+  /** The message as typed, with its line breaks and punctuation. */
   get verbatim(): string {
     return this.input.text.trim();
   }
 
-  /** Another message, or another place, in the same conversation. */
+  /** The turn with another message or another state of the same conversation. */
   with(message: Message, changes: Partial<GeneratorInput> = {}): Turn {
     return new Turn({ ...this.input, text: message.text, ...changes }, this.#options);
   }
 
-  /** A fresh reading of the message or a part of it: nothing is taken yet. */
+  /** A new reading of the message or a part of it, with nothing taken. */
   read(message: Message = this.message): Reading {
     const { timeZone = 'UTC', dateOrder = 'day-month' } = this.#options;
     this.#today ??= dayAt(presentMoment(this.input), timeZone);
@@ -80,25 +80,27 @@ export class Turn {
     if (activeCollect === undefined) return undefined;
     const { flow, step, slot } = activeCollect;
     const ofStep = this.#questions(flow).find((one) => one.step === step);
-    // A slot that the domain asks for again has no step of its own: the flow's step tells more.
+    // A slot that the domain asks for again has no own step: the flow's step has more information.
     const ofFlow = this.profiles.find((one) => one.slot.name === slot.name);
     this.#asked ??= ofStep === undefined ? (ofFlow ?? profileOf(activeCollect)) : profileOf(ofStep);
     return this.#asked;
   }
 
-  /** The question of a built-in pattern, not of the project. */
+  /** Whether a built-in pattern asks the question, not the project. */
   get isPatternQuestion(): boolean {
     return this.input.activeCollect?.slot.builtin === true;
   }
 
-  /** What the active flow, its callers and the flows they call ask for, as far as users may fill it. */
+  /**
+   * The slots that the active flow, its callers and the flows they call collect, and that users can fill.
+   */
   get profiles(): readonly SlotProfile[] {
     const flow = this.input.callingFlow ?? this.input.activeFlow;
     this.#profiles ??= flow === undefined ? [] : this.profilesOf(flow);
     return this.#profiles;
   }
 
-  /** Those that have a value. */
+  /** The profiles of slots that have a value. */
   get filled(): readonly SlotProfile[] {
     return this.profiles.filter((profile) => this.valueOf(profile) !== null);
   }
@@ -113,7 +115,7 @@ export class Turn {
     return this.input.slots[profile.slot.name] ?? null;
   }
 
-  /** The question of the user flow that waits beneath a pattern. */
+  /** The question of the user flow below a pattern on the stack. */
   get pending(): SlotProfile | undefined {
     const frame = this.input.stack.findLast((one) => one.type === 'flow');
     const step = frame && this.input.allFlows.get(frame.flowId)?.steps.get(frame.stepId);
@@ -121,7 +123,7 @@ export class Turn {
     return this.profiles.find((profile) => profile.slot.name === step.slot);
   }
 
-  /** The message with its mistyped words put right. */
+  /** The message with typos corrected. */
   get corrected(): Message {
     this.#corrected ??= this.#correct();
     return this.#corrected;
@@ -141,7 +143,7 @@ export class Turn {
   get smallTalk(): string | undefined {
     const { domain } = this.input;
     const { text } = this.message;
-    // As it was typed: the topics have phrases of their own for languages that are read by a gloss.
+    // The typed text too: the topics have phrases for languages that are read through a gloss.
     for (const said of new Set([text, this.corrected.text, this.input.text])) {
       const topic = smallTalkTopic(said, domain);
       if (topic !== undefined) return topic;
@@ -168,7 +170,8 @@ export class Turn {
         fillsOf: (flow, part) => this.fillsOf(flow, part).map(({ profile }) => profile),
         ignored: this.read(text).values,
       });
-    // "Good morning, ...": a greeting is no part of the request. Compounds are found by their right spelling alone.
+    // "Good morning, ...": a greeting is not part of the request. Compounds match only in correct
+    // spelling, hence the attempt with the corrected message.
     const bare = withoutOpeners(message);
     const requested = find(bare);
     if (requested.kind !== 'nothing' && requested.kind !== 'question') return requested;
@@ -177,7 +180,7 @@ export class Turn {
     return requested.kind === 'question' || corrected === message ? requested : find(corrected);
   }
 
-  /** What a request for a flow fills of its slots. */
+  /** The slots that a request for a flow fills. */
   fillsOf(flow: Flow, part: Message): Fill[] {
     const profiles = this.profilesOf(flow);
     const fills = fillUnasked(
@@ -185,7 +188,7 @@ export class Turn {
       profiles.filter((profile) => profile.kind !== 'yes-no'),
       { byCapitals: true },
     );
-    // "A table outside": a slot that is named as it is, and not by what the flow does anyway.
+    // "A table outside" fills a yes-no slot `outside`, unless the slot's words also name the flow.
     const own = this.ownWords(flow);
     for (const profile of profiles) {
       const isPlain = profile.kind === 'yes-no' && !profile.step.askBeforeFilling;
@@ -196,26 +199,26 @@ export class Turn {
     return fills;
   }
 
-  /** Whether the project answers questions by its own means. */
+  /** Whether the project has its own knowledge base for questions. */
   get hasKnowledge(): boolean {
     if (this.input.hasKnowledge === true) return true;
     const search = this.input.allFlows.get('pattern_search');
     return search !== undefined && !search.position.file.startsWith('legate/');
   }
 
-  /** Whether the flow is the one that runs, or called it. */
+  /** Whether the flow is the active one or its caller. */
   isActive(flow: Flow): boolean {
     const { activeFlow, callingFlow } = this.input;
     return flow.id === activeFlow?.id || flow.id === callingFlow?.id;
   }
 
-  /** Stems of all that a flow says about itself. */
+  /** The stems of a flow's name, id and description. */
   ownWords(flow: Flow): ReadonlySet<string> {
     const text = [flow.name, flow.id.replaceAll(/[_-]+/g, ' '), flow.description].join(' ');
     return new Set(messageOf(text, this.message.language).tokens.map((word) => word.stem));
   }
 
-  /** The flows that the bot has just offered to choose from, in its order. */
+  /** The flows that the bot has just offered, in its order. */
   get offers(): readonly Flow[] {
     const frame = this.input.stack.findLast((one) => one.flowId === 'pattern_clarification');
     const names = frame?.type === 'pattern' ? frame.context['names'] : undefined;
@@ -227,8 +230,8 @@ export class Turn {
   }
 
   /**
-   * The request for the best of some flows that the bot has just offered to choose from; what is
-   * unclear in general may be clear among three.
+   * The request for the best of some flows that the bot has just offered: a message that is ambiguous
+   * among all flows can be clear among three.
    */
   offered(flows: readonly Flow[]): Request | undefined {
     const options = this.offers.filter((flow) => flows.includes(flow));
@@ -240,7 +243,7 @@ export class Turn {
     return { flow: best.flow, part: this.message, candidate: best };
   }
 
-  /** What the message says beside some requests in it. */
+  /** The rest of the message without some requests. */
   beside(requests: readonly Request[]): Message {
     const rest = requests.reduce(
       (text, { part }) => text.replace(part.text, ' '),
@@ -257,7 +260,7 @@ export class Turn {
   }
 }
 
-/** The currency of a project whose responses speak of one only. */
+/** The currency of a project whose responses mention only one. */
 const currencyOf = oncePer(({ responses }: Domain) => {
   const texts = responses
     .values()
