@@ -172,7 +172,7 @@ async function verifyOne(
       (found, jws) => lookup({ ...found, alg: found?.alg ?? '' }, jws),
       { algorithms },
     );
-    // Both are required by 8.4.2.
+    // Specification 8.4.2 requires `alg` and `kid`.
     return typeof protectedHeader?.kid === 'string' ? protectedHeader.kid : undefined;
   } catch (error) {
     // The keys can't be fetched now.

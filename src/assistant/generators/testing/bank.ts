@@ -4,7 +4,7 @@ import type { StackFrame } from '../../conversation.ts';
 import { builtinSlots } from '../../domain/slot.ts';
 import type { CollectStep, Domain, Flow, Slot, Step } from '../../model.ts';
 
-/** A bank with a little of everything, for the tests of generators. */
+/** A bank project with all kinds of slots and flows, for the tests of generators. */
 
 const position = { file: 'bank.yml', line: 1, column: 1 };
 
@@ -158,15 +158,15 @@ export const bankDomain: Domain = {
 
 export interface Situation {
   readonly text: string;
-  /** The user flow that runs. */
+  /** The active user flow. */
   readonly active?: string;
   /** The slot that was asked for, of the active flow or of `pattern`. */
   readonly asked?: string;
   /** The pattern that asks. */
   readonly pattern?: string;
-  /** What the pattern's conditions see. */
+  /** The context of the pattern's conditions. */
   readonly context?: JsonObject;
-  /** The question of the active flow that waits beneath a pattern. */
+  /** The question of the active flow below a pattern on the stack. */
   readonly pending?: string;
   readonly slots?: Readonly<Record<string, JsonValue>>;
   readonly flows?: ReadonlyMap<string, Flow>;
