@@ -34,8 +34,8 @@ export function cardForm(card: JsonObject, form: CardForm): JsonObject {
 }
 
 /**
- * How a field behaves: `kept` when set, whatever its value (required and optional fields, and whole
- * messages), or dropped while it has its default value.
+ * How a field behaves: `kept` fields stay when set, also with their default value (required and optional
+ * fields, and whole messages); other fields are dropped while they have their default value.
  */
 interface Field {
   readonly kept: boolean;

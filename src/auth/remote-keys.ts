@@ -152,7 +152,7 @@ export function remoteKeys(
     try {
       return await known(header, token);
     } catch (error) {
-      // The fetch in flight decides: the issuer may have added the key.
+      // The issuer may have just added the key, so the fetch in flight decides.
       if (error instanceof errors.JWKSNoMatchingKey) return answer;
       throw error;
     }

@@ -167,8 +167,8 @@ const join: Operation = (value, call) => {
 };
 
 /**
- * The filter `round`. Like Python, `common` rounds what the binary number really is (2.675 is a
- * little less), and an exact half to the even neighbour.
+ * The filter `round`. Like Python, `common` rounds the exact binary value (2.675 is slightly less), and
+ * an exact half to the even neighbour.
  */
 const round: Operation = (value, call) => {
   const digits = Math.min(15, Math.max(-15, toNumber(argument(call, 0, 'precision'), 0)));

@@ -134,7 +134,7 @@ function unclearNumber(turn: Turn): readonly Command[] | undefined {
   return [unclearValue(info)];
 }
 
-/** Values for other slots of the flow: "60 euros" when asked to confirm. */
+/** Values for other slots of the flow: "60 euros" in reply to a confirmation question. */
 function filledOthers(turn: Turn): readonly Command[] | undefined {
   if (turn.profiles.length === 0 || isQuestion(turn.message)) return undefined;
   if (turn.asked?.kind === 'name' || turn.asked?.kind === 'free') return undefined;
