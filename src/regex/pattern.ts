@@ -34,8 +34,8 @@ export interface Occurrence {
 }
 
 /**
- * Compiles a pattern with the flags `i`, `m` and `s` (`a`, `u` and `l` change nothing). Takes RE2's
- * syntax, and what differs in Python's and JavaScript's as far as RE2 can express it.
+ * Compiles a pattern with the flags `i`, `m` and `s` (`a`, `u` and `l` change nothing). Accepts RE2
+ * syntax, plus the syntax of Python and JavaScript where RE2 has an equivalent.
  * @example compilePattern('^(?P<year>\\d{4})-\\d{2}$').search('2026-11') // true
  * @throws {PatternError} when the engine can't compile it.
  */
@@ -63,7 +63,7 @@ export function compilePatternInText(source: string, flags = ''): PatternInText 
   const body = source
     .replace(/^((?:\(\?[a-zA-Z]+\))?)(?:\^|\\A)/, '$1')
     .replace(/(?<!\\)((?:\\\\)*)(?:\$|\\[zZ])$/, '$1');
-  // On its own first: errors must be about what the author wrote.
+  // Compiles the body alone first, so that errors refer to the pattern that the author wrote.
   compile(body, flags);
   const engine = compile(`(?:\\A|[^\\w-])(${body})(?:[^\\w-]|\\z)`, flags);
   const size = engine.programSize();
@@ -73,13 +73,13 @@ export function compilePatternInText(source: string, flags = ''): PatternInText 
       if (isTooLong(text, size)) return found;
       const matcher = engine.matcher(text);
       let from = 0;
-      // Each search may read all the rest of the text: together they get the steps of one.
+      // Each search can read the rest of the text, so all searches share the step limit of one.
       for (let steps = maximumSteps; steps > 0 && from < text.length;) {
         steps -= size * (text.length - from);
         if (!matcher.find(from)) break;
         const [start, end] = [matcher.start(1), matcher.end(1)];
         if (end > start) found.push({ value: text.slice(start, end), start, end });
-        // What follows a value may also precede the next one, so it is read again.
+        // The separator after a value can also precede the next value, so it is read again.
         from = Math.max(end, from + 1);
       }
       return found;
@@ -118,7 +118,7 @@ function toFlags(flags: string): number {
   return all;
 }
 
-/** A regular expression that the engine can't compile: `reason` says why, `hint` what to write instead. */
+/** A regular expression that the engine can't compile: `reason` is the cause, `hint` the fix. */
 export class PatternError extends LegateError {
   readonly reason: string;
   readonly hint: string | undefined;
@@ -132,7 +132,7 @@ export class PatternError extends LegateError {
 
 const linearTime = 'patterns run in linear time (RE2)';
 
-/** Constructs of backtracking engines, with what an author can do about each. */
+/** Constructs of backtracking engines, each with its error and a fix. */
 const unsupported: readonly (readonly [RegExp, string, string])[] = [
   [
     /\(\?<?[=!]/,
@@ -156,9 +156,9 @@ const unsupported: readonly (readonly [RegExp, string, string])[] = [
   ],
 ];
 
-/** Turns the engine's complaint into an error that names the construct and a remedy. */
+/** Converts an error of the engine into one that names the construct and a fix. */
 export function toPatternError(source: string, cause: Error): PatternError {
-  // Escaped backslashes and character classes hold none of these constructs.
+  // Escaped backslashes and character classes contain none of these constructs.
   const plain = source.replace(/\\\\|\[\^?\]?(?:\\[^]|[^\]\\])*\]/g, '_');
   const known = unsupported.find(([construct]) => construct.test(plain));
   if (known !== undefined) return new PatternError(known[1], known[2], cause);
@@ -170,7 +170,7 @@ export function toPatternError(source: string, cause: Error): PatternError {
 }
 
 /**
- * Python's and JavaScript's spellings in RE2's:
+ * Translates Python and JavaScript syntax to RE2:
  * - `\Z` and `\uXXXX` become `\z` and `\x{XXXX}`, `{,n}` becomes `{0,n}`;
  * - `\w` matches letters and digits of every language, as in Python 3;
  * - the inline flags `a`, `u` and `L` are dropped: text is always Unicode.
@@ -202,7 +202,7 @@ function escape(written: string, inClass: boolean): string {
   switch (written) {
     case '\\Z':
       return '\\z';
-    // The underscore stands between, where a hyphen beside \w can't make a range of it.
+    // The underscore is in the middle, so that a hyphen next to \w can't form a range with it.
     case '\\w':
       return inClass ? '\\p{L}_\\p{N}' : '[\\p{L}_\\p{N}]';
     case '\\W':

@@ -2,22 +2,22 @@ import { type JsonObject, type JsonValue, LegateError, isJsonObject } from '../p
 import { compilePattern, type Pattern, PatternError } from './pattern.ts';
 import { excessiveWork } from './validation-work.ts';
 
-/** A schema that a validator can run, and a check that comes before it. */
+/** A schema for a validator, and a check to run before the validator. */
 export interface SplitSchema {
   readonly schema: JsonObject;
   /**
-   * What is wrong, in words that a model can act on; undefined when every pattern matches and the
-   * schema takes a bounded number of steps on the value.
+   * Returns an error text that a model can act on. Returns undefined when every pattern matches and the
+   * validation of the value takes a bounded number of steps.
    */
   readonly check: (value: JsonValue) => string | undefined;
 }
 
 /**
- * Takes the patterns out of a JSON Schema that comes from elsewhere (an MCP server, an OpenAPI
- * document), so that no validator compiles them with `RegExp`: values are written by models, and so
- * by users. They are checked in linear time where they stand below `properties`, `items` and
- * `allOf`; the receiver of the value checks the others.
- * @throws LegateError for a reference that leads to no schema in this one
+ * Removes the patterns from an untrusted JSON Schema (of an MCP server or an OpenAPI document), so that
+ * no validator compiles them with `RegExp`: models, and through them users, write the values. `check`
+ * runs the patterns below `properties`, `items` and `allOf` in linear time. The receiver of the value
+ * checks all other patterns.
+ * @throws LegateError for a reference that does not resolve to a schema in this document
  */
 export function splitPatterns(schema: JsonObject): SplitSchema {
   const compiled = new Map<string, Pattern | undefined>();
@@ -77,27 +77,26 @@ function joined(path: string, name: string): string {
 
 const references = ['$ref', '$dynamicRef', '$recursiveRef'];
 const anchors = ['$anchor', '$dynamicAnchor'];
-/** Values, not schemas; validators look for no references and no ids in them. */
+/** Keywords with plain values. Validators do not look for references or ids in them. */
 const plainValues = new Set(['enum', 'const', 'default', 'dependentRequired']);
-/** Only for references: what they lead to stands in one place of its own. */
+/** Keywords that the result omits. The targets of references move to the definitions of the root. */
 const unused = new Set(['$defs', 'definitions', 'contentSchema', 'pattern', 'patternProperties']);
 const maxLevels = 500;
-/** Validators compile each of them: some tenths of a millisecond. */
+/** Validators compile each schema, which takes some tenths of a millisecond. */
 const maxSchemas = 5_000;
 
-/** A schema with an id, in which `#` and anchors have their meaning. */
+/** A schema resource: the scope in which `#` and anchors are resolved. */
 interface Resource {
   readonly root: JsonObject;
   readonly anchors: Map<string, JsonObject>;
 }
 
 /**
- * A schema without patterns whose references all lead to schemas in it, so that what is checked
- * here is what a validator runs: references become `#` or `#/$defs/r1`, and ids, anchors and
- * keywords that validators do not know are left out, since references could lead to them.
- * A reference to anything else (a value, another document) is an error, and so is a schema with
- * more than 5,000 schemas in it. `$dynamicRef` leads where
- * a `$ref` would.
+ * Returns a schema without patterns in which every reference resolves to a schema of the same document,
+ * so that `check` and the validator apply the same schemas. References become `#` or `#/$defs/r1`. Ids,
+ * anchors and keywords that validators ignore are removed, since references could resolve to them. A
+ * reference to anything else (a value, another document) is an error, and so is a document with more
+ * than 5,000 schemas. `$dynamicRef` resolves like `$ref`.
  */
 export function closedSchema(schema: JsonObject): JsonObject {
   return new Closing(schema).result();
@@ -113,7 +112,7 @@ class Closing {
   constructor(root: JsonObject) {
     this.#root = root;
     const { $schema } = root;
-    // Where validators of these drafts look for them.
+    // Validators of drafts 4 to 7 look for definitions there.
     const isOld = typeof $schema === 'string' && /draft-0[4-7]/.test($schema);
     this.#defsKey = isOld ? 'definitions' : '$defs';
     this.#collect(root, undefined, 0);
@@ -200,7 +199,7 @@ class Closing {
     return isJsonObject(target) && this.#known.has(target) ? target : undefined;
   }
 
-  /** In its place, or a reference to where it stands. */
+  /** The schema inline, or a reference to its definition. */
   #placed(schema: JsonObject): JsonObject {
     const name = this.#names.get(schema);
     return name === undefined ? this.#body(schema) : { $ref: name };
@@ -209,12 +208,12 @@ class Closing {
   #body(schema: JsonObject): JsonObject {
     const entries = Object.entries(schema).flatMap(([key, value]): [string, JsonValue][] => {
       if (key.startsWith('$') || unused.has(key)) return [];
-      // Which properties are additional ones depends on the patterns.
+      // The removed `patternProperties` decides which properties are additional.
       if (key === 'additionalProperties' && 'patternProperties' in schema) return [];
       if (plainValues.has(key)) return [[key, value]];
       const changed = mapSchemas(key, value, (one) => this.#placed(one));
       if (changed !== undefined) return [[key, changed]];
-      // A type that is named twice is tried twice, on every level.
+      // Validators try a duplicate type twice, on every level.
       if (key === 'type' && Array.isArray(value)) return [[key, [...new Set(value)]]];
       return isPlain(value) ? [[key, value]] : [];
     });
@@ -260,8 +259,8 @@ const schemasByName = new Set(
 );
 
 /**
- * The value of a keyword with each schema in it changed; undefined where the keyword holds no
- * schemas. Other values (a list of names in `dependencies`) stay as they are.
+ * Applies `change` to each schema in the value of a keyword. Returns undefined if the keyword contains
+ * no schemas. Other values (a list of names in `dependencies`) stay unchanged.
  */
 export function mapSchemas(
   keyword: string,

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 
-/** Steps that any value may take, and steps for each value in a large one. */
+/** Steps allowed for any value, and steps allowed per nested value of a large one. */
 const fewestSteps = 100_000;
 const stepsPerValue = 10;
 /** Comparisons of values and names that take about as long as one step. */
@@ -11,11 +11,10 @@ const inPlace = ['not', 'if', 'then', 'else', '$ref'];
 const inPlaceLists = ['allOf', 'anyOf', 'oneOf'];
 
 /**
- * Bounds the work of a validation before it is done. A schema of a few lines can ask for 2^40 steps
- * (each of 40 schemas refers to the one before twice), and validators take them all. The steps, one
- * for each schema that is applied to a part of the value, are counted once for each such pair: the
- * count itself takes no more than the bound, which is 100,000, or 10 for each value inside where
- * that is more.
+ * Bounds the work of a validation before a validator runs. A schema of a few lines can require 2^40
+ * steps (each of 40 schemas refers twice to the one before), and validators execute all of them. One
+ * step is one schema applied to one part of the value. Each such pair is counted once, so that counting
+ * does not exceed the bound either: 100,000 steps, or 10 steps per nested value if that is more.
  * @param schema with references as `closedSchema` writes them
  * @returns why the value can not be checked; undefined when it can
  */
@@ -31,7 +30,7 @@ export function excessiveWork(schema: JsonObject, value: JsonValue): string | un
 
 class Excess extends Error {}
 
-/** A part of the value, with the steps that schemas take on it; undefined while they are counted. */
+/** A part of the value, with the steps of each schema on it; undefined while they are counted. */
 interface Part {
   readonly value: JsonValue;
   readonly steps: Map<JsonObject, number | undefined>;
@@ -80,7 +79,7 @@ class Work {
     return sum;
   }
 
-  /** What the keywords of a schema take that apply no other. */
+  /** The steps of a schema's own keywords, without those of its subschemas. */
   #own(schema: JsonObject, { value }: Part): number {
     const { enum: values, required, properties, uniqueItems } = schema;
     let comparisons = listOf(values).length + listOf(required).length;
@@ -105,7 +104,7 @@ class Work {
     throw new Excess(`its JSON Schema takes more than ${this.#most} steps to check it`);
   }
 
-  /** How many values there are in one, itself included. */
+  /** The number of values inside a value, including itself. */
   #size(value: JsonValue, level: number): number {
     if (typeof value !== 'object' || value === null) return 1;
     if (level > maxLevels) throw new Excess(`it is nested more than ${maxLevels} levels deep`);
