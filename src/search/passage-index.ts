@@ -3,7 +3,7 @@ import type { Passage } from './passages.ts';
 import { SearchIndex } from './search-index.ts';
 import { dot, fuse, normalised } from './vectors.ts';
 
-/** Turns texts into vectors, in their order. */
+/** Embeds texts. Returns the vectors in the order of the texts. */
 export type Embed = (
   texts: readonly string[],
   options: { readonly signal?: AbortSignal | undefined },
@@ -12,17 +12,20 @@ export type Embed = (
 /** A passage that a search found. */
 export interface FoundPassage {
   readonly passage: Passage;
-  /** From 0 to 1: the similarity of meaning where texts are embedded, else the covered part of the query. */
+  /**
+   * From 0 to 1: the similarity of the embeddings, or without embeddings the share of the query that
+   * the passage covers.
+   */
   readonly score: number;
 }
 
-/** Passages that are added between two turns of the event loop. */
+/** Passages that are indexed per iteration of the event loop. */
 const slice = 20;
 const candidates = 20;
 
 /**
- * Passages, found by their words (BM25) and, with an embedding model, by their meaning. The vectors of
- * texts that are known already can be passed in, so that only changed texts are embedded.
+ * Searches passages by words (BM25) and, with an embedding model, by meaning. `embedPassages` can
+ * return cached vectors, so that the model embeds only changed texts.
  * @example
  * const index = await PassageIndex.build(passagesOf({ source: 'faq.md', text }));
  * const [best] = await index.search('What does a transfer cost?');
@@ -31,7 +34,7 @@ export class PassageIndex {
   readonly #words = new SearchIndex<number>((at) => indexedText(this.#passages[at]));
   readonly #passages: readonly Passage[];
   readonly #embed: Embed | undefined;
-  /** One normalised vector after the other. */
+  /** All normalised vectors, concatenated. */
   #vectors = new Float32Array(0);
   #dimensions = 0;
 
@@ -40,11 +43,11 @@ export class PassageIndex {
     this.#embed = embed;
   }
 
-  /** Indexes passages without holding up the event loop. */
+  /** Indexes passages without blocking the event loop. */
   static async build(
     passages: readonly Passage[],
     options: {
-      /** Embeds the passages, to find them by their meaning, too. @default none: by their words alone */
+      /** Embeds the passages for search by meaning. @default none: search by words only */
       readonly embedPassages?: Embed | undefined;
       /** Embeds queries. @default `embedPassages` */
       readonly embedQuery?: Embed | undefined;
@@ -63,12 +66,12 @@ export class PassageIndex {
     return index;
   }
 
-  /** Whether passages are found by their meaning, too. */
+  /** Whether search by meaning is enabled. */
   get isEmbedded(): boolean {
     return this.#dimensions > 0;
   }
 
-  /** Best first. Without an embedding model it takes no time besides its own work. */
+  /** Returns the best first. Does no I/O without an embedding model. */
   async search(
     query: string,
     options: { readonly limit?: number; readonly signal?: AbortSignal | undefined } = {},
@@ -97,7 +100,7 @@ export class PassageIndex {
     });
   }
 
-  /** The cosine of each passage with the query. */
+  /** The cosine similarity of each passage to the query. */
   async #similarities(
     query: string,
     signal: AbortSignal | undefined,
@@ -127,7 +130,7 @@ export class PassageIndex {
   }
 }
 
-/** What is indexed of a passage. */
+/** The indexed text of a passage. */
 export function indexedText(passage: Passage | undefined): string {
   if (passage === undefined) return '';
   return passage.title === '' ? passage.text : `${passage.title}\n${passage.text}`;

@@ -1,8 +1,8 @@
-/** A part of a document, short enough to be shown or to be part of a prompt. */
+/** A part of a document, short enough to display or to include in a prompt. */
 export interface Passage {
   /** Where the document is: a path or a URL. */
   readonly source: string;
-  /** The heading that the passage stands under; empty without one. */
+  /** The heading above the passage; empty without one. */
   readonly title: string;
   readonly text: string;
 }
@@ -58,7 +58,10 @@ function joined(paragraphs: readonly string[]): readonly string[] {
   return parts;
 }
 
-/** Pieces of at most 1,000 characters, which end with a sentence or a word where there is one. */
+/**
+ * Splits a paragraph into pieces of at most 1,000 characters, after a sentence or a word where
+ * possible.
+ */
 function split(paragraph: string): readonly string[] {
   const pieces: string[] = [];
   let rest = paragraph;

@@ -11,27 +11,27 @@ export interface Ranked<T> {
   readonly document: T;
   /** Okapi BM25; comparable within one search only. */
   readonly score: number;
-  /** Of the best document's score, from 0 to 1: the best has 1, however bad it is. */
+  /** The share of the best document's score, from 0 to 1. The best has 1, even if it is a bad match. */
   readonly relative: number;
   /** How much of the query the document covers, from 0 to 1: 0.2 is a bad match, even if the best. */
   readonly fit: number;
 }
 
-/** Of a query. */
+/** Maximum words of a query. */
 const maxWords = 64;
 const shortestStem = 4;
 const maxEndingLength = 3;
-/** Documents that a query may look at by its words; the most frequent words beyond it are left out. */
+/** Maximum documents that a query reads by its words. The most frequent words beyond it are ignored. */
 const maxLooks = 1_000;
-/** Documents that a search returns at most. */
+/** Maximum documents in a result. */
 const maxRanked = 1_000;
-/** A document with all words of the query side by side scores so many times more. */
+/** Added to the score factor of a document that contains all adjacent word pairs of the query. */
 const phraseWeight = 2;
-/** Documents in which words side by side are looked for: the best by their words alone. */
+/** Documents that are searched for adjacent word pairs: the best by single words. */
 const maxPhraseLooks = 50;
 
 /**
- * Documents, found by their words (BM25) in any script.
+ * A full-text index (BM25) of documents in any script.
  * @example
  * const index = new SearchIndex((note: { text: string }) => note.text);
  * index.add({ text: 'Allergic to nuts' });
@@ -77,7 +77,7 @@ export class SearchIndex<T> {
     return sorted.map((each) => ({ ...each, relative: each.score / (sorted[0]?.score ?? 1) }));
   }
 
-  /** The documents with at least one of the words, with another ending, or with a letter wrong. */
+  /** Finds documents with at least one of the words, also with another ending or one wrong letter. */
   #match(words: readonly string[]): Found {
     const count = this.#documents.length;
     const most = this.#isEverywhere(words) ? maxLooks : count;
@@ -98,7 +98,7 @@ export class SearchIndex<T> {
       match(word, at, 1, whole);
       for (const [other, weight] of this.#words.similarTo(word)) match(other, at, weight, kin);
     }
-    // A word without its ending is found twice: as a stem, and as one with a letter less.
+    // A word without its ending matches twice: as a stem, and as an edit with one letter less.
     const stems = new Map(words.flatMap((word, at) => stemsOf(word).map((stem) => [stem, at])));
     for (const [stem, at] of stems) match(stem, at, kinWeight / 2, kin);
     return {
@@ -108,7 +108,7 @@ export class SearchIndex<T> {
     };
   }
 
-  /** How many times more a document scores for the phrases that it has. */
+  /** The score factor for the phrases in a document. */
   #phraseBonus(document: T, phrases: readonly string[]): number {
     if (phrases.length === 0) return 1;
     const text = spaced(wordsOf(this.#textOf(document)));
@@ -116,7 +116,7 @@ export class SearchIndex<T> {
     return 1 + (phraseWeight * met) / phrases.length;
   }
 
-  /** The rarest words, as many as the work allows: words of every document select nothing. */
+  /** The rarest words within the work limit. A word in every document selects nothing. */
   #rarest(words: readonly string[]): readonly string[] {
     const rarest = words.toSorted((one, other) => this.#countOf(one) - this.#countOf(other));
     let budget = maxLooks;
@@ -129,7 +129,7 @@ export class SearchIndex<T> {
     return words.filter((word) => kept.has(word));
   }
 
-  /** Whether each word is in most documents, so that ranking all of them would tell nothing. */
+  /** Whether most documents contain each word, so that a ranking of all of them has no value. */
   #isEverywhere(words: readonly string[]): boolean {
     const least = Math.max(maxLooks, this.#documents.length / 2);
     return words.every((word) => this.#countOf(word) > least);
@@ -165,16 +165,16 @@ function stemsOf(word: string): readonly string[] {
   );
 }
 
-/** How a document has a word: not, another form of it, or the word itself. */
+/** How a document contains a word: not at all (0), a similar form, or the word itself. */
 const kin = 1;
 const whole = 2;
 const shareWeights = [0, kinWeight, 1];
 
-/** What a query has found, by the places of documents in the index. */
+/** The matches of a query, by the positions of documents in the index. */
 interface Found {
   readonly places: readonly number[];
   scoreOf(place: number): number;
-  /** How much of the word of the query at an index a document has, from 0 to 1. */
+  /** How well a document matches the query's word at an index, from 0 to 1. */
   shareOf(place: number, at: number): number;
 }
 
@@ -190,7 +190,7 @@ function fits(words: number, found: Found, documents: number): (place: number) =
     weights.reduce((sum, weight, at) => sum + weight * found.shareOf(place, at), 0) / all;
 }
 
-/** Scripts that put no spaces between words: their texts are known by pairs of characters. */
+/** Scripts without spaces between words. Their texts are indexed by pairs of characters. */
 const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー`;
 const runs = new RegExp(
   String.raw`(?<unspaced>[${unspaced}][${unspaced}\p{M}]*)|[[\p{L}\p{N}\p{M}]--[${unspaced}]]+`,
@@ -199,11 +199,11 @@ const runs = new RegExp(
 /** Accents of Latin, Greek and Cyrillic, and the vowel points of Arabic and Hebrew. */
 const accents = /[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]/g;
 
-/** Most texts have nothing to normalise. */
+/** ASCII texts need no normalisation. */
 const ascii = /^\p{ASCII}*$/u;
 const asciiRuns = /[a-z0-9]+/g;
 
-/** Characters of a text that are looked at. */
+/** Characters of a text that are indexed. */
 const maxTextLength = 100_000;
 
 /**

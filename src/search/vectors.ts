@@ -1,4 +1,4 @@
-/** A vector's key, with how similar it is. */
+/** A vector's key and its similarity. */
 export interface Neighbour {
   readonly key: string;
   /** The cosine of the angle between both vectors, from -1 to 1. */
@@ -6,7 +6,7 @@ export interface Neighbour {
 }
 
 /**
- * The vector with the length 1, so that the cosine of two of them is their dot product.
+ * Scales a vector to length 1, so that the cosine of two vectors is their dot product.
  * @example normalised(Float32Array.of(3, 4)) // [0.6, 0.8]
  */
 export function normalised(vector: Float32Array): Float32Array {
@@ -16,7 +16,7 @@ export function normalised(vector: Float32Array): Float32Array {
   return length === 0 ? vector : vector.map((each) => each / length);
 }
 
-/** The dot product of two vectors of one length. */
+/** The dot product of two vectors of equal length. */
 export function dot(one: Float32Array, other: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < one.length; at += 1) sum += (one[at] ?? 0) * (other[at] ?? 0);
@@ -24,8 +24,8 @@ export function dot(one: Float32Array, other: Float32Array): number {
 }
 
 /**
- * Keeps the vectors that are nearest to one, of all that are offered. Vectors of another length were
- * made by another model, and are left out.
+ * Keeps the nearest neighbours of a vector among all offered vectors. Ignores vectors of another
+ * length, which come from another model.
  * @example
  * const nearest = new Nearest(query, 5);
  * for (const { key, vector } of rows) nearest.offer(key, vector);
@@ -46,7 +46,7 @@ export class Nearest {
     return this.#best;
   }
 
-  /** The vector is normalised. */
+  /** `vector` must be normalised. */
   offer(key: string, vector: Float32Array): void {
     if (vector.length !== this.#vector.length) return;
     const similarity = dot(vector, this.#vector);
@@ -61,8 +61,8 @@ export class Nearest {
 const rankOffset = 60;
 
 /**
- * Merges rankings of the same things into one, best first: reciprocal rank fusion, which needs no
- * comparable scores.
+ * Merges rankings of the same items by reciprocal rank fusion, which needs no comparable scores.
+ * Returns the best first.
  * @example fuse([byWords, byMeaning])[0]?.item
  */
 export function fuse<T>(

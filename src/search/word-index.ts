@@ -1,33 +1,32 @@
-/** A word with another ending, or with a letter wrong, counts less than the word itself. */
+/** A word with another ending or one wrong letter counts less than an exact match. */
 export const kinWeight = 0.6;
-/** How often a word may be repeated before it stops to count, and how much long documents count less. */
+/** The BM25 parameters: saturation of repeated words (k1) and length normalisation (b). */
 const k = 1.5;
 const b = 0.75;
-/** Shorter words with another ending are other words. */
+/** Shorter words are not matched with other endings. */
 const shortestStem = 4;
-/** Shorter words with a letter wrong are other words. */
+/** Shorter words are not matched with a wrong letter. */
 const leastForEdits = 6;
 const keyLength = 3;
-/** A word that starts with another one is closer to it than one with a letter wrong. */
+/** A word that starts with the query's word is closer to it than a word with a wrong letter. */
 const endingCost = 0.3;
 
 /**
- * Which documents have which words, with their relevance (Okapi BM25). Documents are numbered in the order in
- * which they are added.
+ * An inverted index with relevance scores (Okapi BM25). Documents are numbered in insertion order.
  * @example
  * const index = new WordIndex();
  * index.add(['the', 'train', 'is', 'late']);
  * index.score('train', (document, score) => console.log(document, score)); // 0, 0.28...
  */
 export class WordIndex {
-  /** The documents of each word, each followed by how often it has the word. */
+  /** For each word, pairs of a document number and the frequency of the word in it. */
   readonly #postings = new Map<string, number[]>();
-  /** How many different words each document has. */
+  /** The number of distinct words of each document. */
   readonly #lengths: number[] = [];
   #totalLength = 0;
   /**
-   * Longer words by their first and by their last letters: a letter that is wrong is not in both, so a word and
-   * one with a letter wrong share a key.
+   * Longer words by their first and by their last letters. One wrong letter changes only one of these
+   * keys, so that both words share the other.
    */
   readonly #byStart = new Map<string, string[]>();
   readonly #byEnd = new Map<string, string[]>();
@@ -52,7 +51,7 @@ export class WordIndex {
     this.#totalLength += length;
   }
 
-  /** How many documents have a word. */
+  /** The number of documents that contain a word. */
   countOf(word: string): number {
     return (this.#postings.get(word)?.length ?? 0) / 2;
   }
@@ -74,8 +73,8 @@ export class WordIndex {
   }
 
   /**
-   * Other words of the documents that start with a word, or have one letter more, less or wrong, with their
-   * weights. None for short words.
+   * Indexed words that start with a word, or differ from it by one letter, with their weights. Empty
+   * for short words.
    */
   similarTo(word: string): ReadonlyMap<string, number> {
     const found = new Map<string, number>();
