@@ -8,9 +8,9 @@ import {
 import { createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet } from 'jose';
 import { invalidConfiguration, LegateError } from '../protocol/index.ts';
 
-/** Signed besides the body: audience, time and id of the delivery. */
+/** Signed in addition to the body: audience, time and id of the delivery. */
 interface SignedFacts {
-  /** The address of the webhook, so that one receiver cannot pass the call on to another. */
+  /** The address of the webhook, so that one receiver cannot replay the call to another. */
   readonly audience: string;
   /** The delivery's `Idempotency-Key`. */
   readonly id: string;
@@ -19,20 +19,20 @@ interface SignedFacts {
 }
 
 /**
- * Signs the bodies of webhook calls, so that receivers can tell them from forgeries.
+ * Signs the bodies of webhook calls, so that receivers can detect forgeries.
  * @example
  * const answer = async (signer: BodySigner) => Response.json(await signer.jwks()); // at /.well-known/jwks.json
  */
 export interface BodySigner {
-  /** The value of `X-A2A-Signature`: a JWS whose payload is detached, being the body. */
+  /** The value of `X-A2A-Signature`: a JWS with the body as detached payload. */
   sign(body: string, facts: SignedFacts): Promise<string>;
   /** The keys that receivers verify with. */
   jwks(): Promise<PublicKeySet>;
 }
 
 /**
- * Signs with the first key; the others are still published, so that receivers always know the
- * current key during a rotation.
+ * Signs with the first key. The other keys are published, too, so that receivers can verify signatures
+ * during a rotation.
  * @example bodySigner([readSigningKey(pem)])
  */
 export function bodySigner(keys: readonly [SigningKey, ...SigningKey[]]): BodySigner {
@@ -70,7 +70,7 @@ export interface VerifyBodyOptions {
   readonly audience: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Milliseconds: how old a signature may be, retries included. @default 86_400_000 */
+  /** Milliseconds: the maximum age of a signature, retries included. @default 86_400_000 */
   readonly maxAge?: number;
 }
 
@@ -114,7 +114,7 @@ function refused(cause: unknown): LegateError {
 export type SigningAlgorithm = 'ES256' | 'ES384' | 'ES512' | 'PS256' | 'RS256' | 'EdDSA';
 
 /**
- * A private key of our own, with the name and algorithm under which others know its public half.
+ * A private key of this process, with the id and algorithm under which its public half is published.
  * @example const keys: [SigningKey, SigningKey] = [readSigningKey(newPem), readSigningKey(oldPem)];
  */
 export interface SigningKey {
@@ -160,14 +160,14 @@ export function readSigningKey(text: string, options: SigningKeyOptions = {}): S
       ? createPrivateKey({ key: JSON.parse(text), format: 'jwk' })
       : createPrivateKey(text);
   } catch {
-    // The parser's own words could quote the key.
+    // The parser's error message could quote the key.
     throw invalid('is not a private key in PEM or JWK form');
   }
   return fromPrivateKey(privateKey, options);
 }
 
 /**
- * Generates an ES256 key. It is not stored: after a restart, receivers get another one.
+ * Generates an ES256 key. It is not stored: after a restart, receivers get a new key.
  * @example const key = generateSigningKey();
  */
 export function generateSigningKey(options: Pick<SigningKeyOptions, 'kid'> = {}): SigningKey {
@@ -175,7 +175,7 @@ export function generateSigningKey(options: Pick<SigningKeyOptions, 'kid'> = {})
 }
 
 /**
- * Keys to verify with; a copy, since jose keeps imported keys by object.
+ * Keys for verification. Passes a copy to jose, which caches imported keys by object.
  * @example await jwtVerify(token, localKeySet(publicKeySet([key])));
  */
 export function localKeySet(

@@ -16,29 +16,26 @@ import { counter, histogram } from '../telemetry/index.ts';
 import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
 
 /**
- * How long to wait before another attempt.
+ * The delays between attempts.
  * @example
  * const backoff: BackoffOptions = { initialDelay: 500, factor: 2 }; // at most 0.5, 1, 2, 4 s
  */
 export interface BackoffOptions {
   /** Milliseconds before the second attempt. @default 1_000 */
   readonly initialDelay?: number;
-  /** How much longer each wait is than the one before. @default 4 */
+  /** The factor between two consecutive delays. @default 4 */
   readonly factor?: number;
   /** Milliseconds. @default 600_000 */
   readonly maxDelay?: number;
-  /** Milliseconds: a `Retry-After` beyond this is cut. @default 3_600_000 */
+  /** Milliseconds: the upper limit for a `Retry-After`. @default 3_600_000 */
   readonly maxRetryAfter?: number;
 }
 
 export interface DeliverySenderOptions {
   readonly store: Pick<Store, 'readEvents'>;
-  /**
-   * Allowed destinations; the default of `serve` is https to the public network, and this
-   * machine.
-   */
+  /** Allowed destinations. The default of `serve` is https to the public network, and this machine. */
   readonly policy: UrlPolicy;
-  /** The task as it was when the event of that number was the last, for 0.3 receivers. */
+  /** The task as of the event with that number, for 0.3 receivers. */
   readonly taskAt: (taskId: string, sequence: number) => Promise<Task | undefined>;
   readonly scheduler: {
     now(): number;
@@ -54,7 +51,7 @@ export interface DeliverySenderOptions {
   readonly resolver?: Resolver;
   /** Attempts at one delivery. @default 5 */
   readonly maxAttempts?: number;
-  /** The pauses between attempts. */
+  /** The delays between attempts. */
   readonly backoff?: BackoffOptions;
   /** Maximum concurrent calls to one host. @default 16 */
   readonly concurrencyPerHost?: number;
@@ -66,7 +63,7 @@ export interface DeliverySenderOptions {
   readonly connectTimeout?: number;
   /** Certificate authorities and the client certificate. @default the authorities of Node, no certificate */
   readonly tls?: ClientTls;
-  /** Another network than the real one, for simulations; it answers for the policy. */
+  /** Replaces the network, for simulations. The transport must enforce the policy. */
   readonly transport?: DeliveryTransport;
 }
 
@@ -163,10 +160,10 @@ export class DeliverySender {
 interface DeliverySources {
   /** Events with a number greater than `after`, in order. */
   readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
-  /** The task as it was when the event of that number was the last. */
+  /** The task as of the event with that number. */
   taskAt(taskId: string, sequence: number): Promise<Task | undefined>;
   readonly signer?: BodySigner;
-  /** The `traceparent` to send with a delivery, instead of the one it was registered under. */
+  /** The `traceparent` of a delivery, instead of that of its registration. */
   readonly traceparent?: (delivery: Delivery) => string | undefined;
 }
 
@@ -176,8 +173,8 @@ interface DeliveryRequest {
 }
 
 /**
- * What is sent for one delivery: the event as a StreamResponse for 1.x, the whole task for 0.3.
- * Undefined when the task is gone.
+ * The request of one delivery: the event as a StreamResponse for 1.x, the whole task for 0.3. Undefined
+ * if the task no longer exists.
  */
 async function buildDeliveryRequest(
   delivery: Delivery,
@@ -192,7 +189,8 @@ async function buildDeliveryRequest(
     'content-type': wireVersion === '0.3' ? 'application/json' : 'application/a2a+json',
     'user-agent': 'legate',
     'a2a-version': wireVersion,
-    // The receiver may have taken the call and lost the answer: a repeat has the same key.
+    // The receiver may have processed the call although its response was lost: retries have the same
+    // key.
     'idempotency-key': id,
   };
   const { token, authentication } = config;
@@ -209,7 +207,7 @@ async function buildDeliveryRequest(
   return { headers, body };
 }
 
-/** The same for every attempt at one delivery, and for no other delivery. */
+/** Identifies a delivery: all attempts have the same id. */
 function deliveryId({ taskId, sequence, push }: Delivery): string {
   return `${encodeURIComponent(taskId)}/${encodeURIComponent(push.config.id)}/${sequence}`;
 }
@@ -221,12 +219,12 @@ async function readBody(delivery: Delivery, sources: DeliverySources): Promise<s
     return task === undefined ? undefined : JSON.stringify(v03.task.encode(task));
   }
   const [event] = await sources.readEvents(taskId, sequence - 1, 1);
-  // The log is spelled as the 1.x wire spells it.
+  // The log has the format of the 1.x wire.
   return event?.sequence === sequence ? event.body.text : undefined;
 }
 
 /**
- * Carries webhook calls. What it rejects with is tried again, save for a `UrlRefused`.
+ * Sends webhook calls. The dispatcher retries after any rejection other than `UrlRefused`.
  * @example
  * const answer = { status: 200, retryAfter: undefined };
  * const transport: DeliveryTransport = { send: async () => answer, close() {} };
@@ -237,7 +235,7 @@ export interface DeliveryTransport {
 }
 
 /**
- * What a receiver answered.
+ * The response of a receiver.
  * @example
  * const busy: DeliveryAnswer = { status: 503, retryAfter: '120' }; // in seconds, or a date
  */
@@ -249,7 +247,7 @@ export interface DeliveryAnswer {
 
 const maxBodyBytes = 65_536;
 
-/** Calls over HTTP that go only where the policy lets them. */
+/** HTTP calls to destinations that the policy allows. */
 function guardedTransport(options: GuardedClientOptions): DeliveryTransport {
   const client = new GuardedClient(options);
   return {
@@ -263,8 +261,8 @@ function guardedTransport(options: GuardedClientOptions): DeliveryTransport {
 }
 
 /**
- * Reads a body to its end and keeps nothing, so that the connection can be used again; a body beyond
- * the bound ends the connection instead. Never rejects: the status was the answer.
+ * Reads and discards a body, so that the connection can be reused. A body beyond the limit closes the
+ * connection instead. Never rejects: the caller has the status already.
  */
 export async function discardBody(body: Readable, maxBytes: number): Promise<void> {
   let size = 0;
@@ -274,7 +272,7 @@ export async function discardBody(body: Readable, maxBytes: number): Promise<voi
       if (size > maxBytes) break;
     }
   } catch {
-    // The body was cut off; the receiver has answered already.
+    // The body was cut off; the status has arrived already.
     body.destroy();
   }
 }

@@ -17,9 +17,9 @@ import {
 } from './policy.ts';
 
 /**
- * The guard sits where sockets are made, so that nothing can go round it: an IP literal never
- * reaches a `lookup` hook, and a check before connecting would leave time for DNS to change its
- * answer. A socket connects only to an address that was checked for this very connection.
+ * The policy is enforced where sockets are created, so that no call can bypass it: an IP literal never
+ * reaches a `lookup` hook, and DNS could change its answer after an earlier check. A socket connects
+ * only to an address that was checked for this connection.
  */
 interface GuardedAgentOptions {
   readonly policy: UrlPolicy;
@@ -32,7 +32,7 @@ interface GuardedAgentOptions {
   readonly maxSocketsPerHost: number;
   /** Sockets kept for reuse over all hosts. */
   readonly maxIdleSockets: number;
-  /** Asked for with each connection. */
+  /** Read for each new connection. */
   readonly tls?: ClientTls;
 }
 
@@ -74,7 +74,7 @@ export class GuardedHttpsAgent extends HttpsAgent {
   }
 }
 
-/** The declared type says `void`; the value says whether the socket may be kept. */
+/** The declared type is `void`, but the value tells whether the socket can be kept. */
 function keep(answer: unknown): boolean {
   return answer !== false;
 }
@@ -110,8 +110,8 @@ async function connectChecked(
     autoSelectFamily: true,
     noDelay: true,
   });
-  // An error in the moment between the hand-over and node:http listening must not end the process;
-  // the close that follows it tells the request.
+  // An error before node:http adds its own listener must not crash the process. The request fails by
+  // the `close` event that follows.
   socket.on('error', () => {});
   const deadline = setTimeout(
     () =>
@@ -138,7 +138,7 @@ async function connectChecked(
   }
 }
 
-/** The agent has merged the server name into the request's options. */
+/** The agent has merged `servername` into the request's options. */
 function tlsOptions(
   { host, servername }: RequestOptions,
   { ca, certificate: cert, key }: TlsMaterial,
@@ -150,13 +150,13 @@ function tlsOptions(
   };
 }
 
-/** `autoSelectFamily` asks for all addresses; for one alone Node would refuse this answer. */
+/** Returns all addresses, as `autoSelectFamily` requires. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, _options, callback) => callback(null, answers);
 }
 
-/** Resolves on the event, rejects when the socket fails or closes before it. */
+/** Resolves on the event. Rejects if the socket fails or closes before it. */
 function once(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = () => reject(new Error('the connection was closed before it was ready'));
@@ -167,13 +167,13 @@ function once(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void>
 }
 
 /**
- * All addresses of a name. Rejects when there are none.
+ * Resolves a name to all its addresses. Rejects if it has none.
  * @example const resolver: Resolver = async () => ['203.0.113.7'];
  */
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 /**
- * Asks the operating system, so hosts files and search domains apply.
+ * Resolves names by the operating system, so hosts files and search domains apply.
  * @example const addresses = await systemResolver('example.com');
  */
 export const systemResolver: Resolver = async (hostname) => {
@@ -192,8 +192,8 @@ interface ResolveOptions {
 }
 
 /**
- * The addresses of a host, all of them checked: one that is not allowed refuses the host, because
- * the owner of the name also controls the order of its answers.
+ * Resolves a host and checks all its addresses. One disallowed address refuses the host, because the
+ * owner of the name also controls the order of the answers.
  * @example await resolveChecked('example.com', { scheme: 'https', policy, resolver, dnsTimeout: 5_000 });
  */
 export async function resolveChecked(

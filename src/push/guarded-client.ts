@@ -20,7 +20,7 @@ import {
 import { Deadline } from '../time/index.ts';
 
 /**
- * Where calls may go, and how long they may take.
+ * Destinations and timeouts of outbound calls.
  * @example
  * const options: GuardedClientOptions = {
  *   policy: { ...publicPolicy, allowedHosts: ['partners.example.com'] },
@@ -47,7 +47,7 @@ export interface GuardedClientOptions {
 }
 
 /**
- * A call to an address that a caller named.
+ * A call to an address that came from a caller.
  * @example
  * const request: OutboundRequest = {
  *   method: 'POST', body: JSON.stringify({ paid: true }), signal: AbortSignal.timeout(10_000),
@@ -61,15 +61,15 @@ export interface OutboundRequest {
   readonly body?: string | Uint8Array;
   readonly signal: AbortSignal;
   /**
-   * May be sent again when a reused connection breaks before the answer.
+   * Whether the call can be sent again if a reused connection breaks before the response.
    * @default true for GET and HEAD
    */
   readonly isRepeatable?: boolean;
 }
 
 /**
- * HTTP calls to destinations that a policy allows. Redirects are never followed: a 3xx is an answer
- * like any other. Holds idle connections until `close`.
+ * HTTP calls to destinations that a policy allows. Redirects are never followed: a 3xx is a response
+ * like any other. Keeps idle connections until `close`.
  * @example
  * const client = new GuardedClient({ policy: publicPolicy })
  * const response = await client.send('https://example.com/hook', { method: 'POST', headers: {}, signal })
@@ -94,8 +94,8 @@ export class GuardedClient {
   }
 
   /**
-   * Resolves with the head of the answer; its body must be read or destroyed. Rejects with
-   * `UrlRefused` for what the policy forbids and with `PEER_UNREACHABLE` for what failed.
+   * Resolves with the head of the response; the caller must read or destroy its body. Rejects with
+   * `UrlRefused` if the policy forbids the address, and with `PEER_UNREACHABLE` if the call failed.
    */
   async send(address: string, request: OutboundRequest): Promise<IncomingMessage> {
     const url = checkUrl(address, this.#policy, { code: 'PEER_UNREACHABLE' });
@@ -103,7 +103,7 @@ export class GuardedClient {
     try {
       return await this.#attempt(url, request);
     } catch (error) {
-      // A kept connection may have been closed by the peer at the very moment it was reused.
+      // The peer may have closed a kept connection at the moment of its reuse.
       if (!(error instanceof StaleConnection)) throw asUnreachable(url, error, request.signal);
       if (!isRepeatable) throw asUnreachable(url, error.cause, request.signal);
     }
@@ -147,7 +147,7 @@ export class GuardedClient {
 
 class StaleConnection extends Error {}
 
-/** Names the origin only: the path of a webhook may be its secret. */
+/** Names the origin only: the path of a webhook can be a secret. */
 function asUnreachable(url: URL, error: unknown, signal: AbortSignal): unknown {
   if (error instanceof LegateError) return error;
   if (signal.aborted) return signal.reason;
@@ -160,13 +160,13 @@ function asUnreachable(url: URL, error: unknown, signal: AbortSignal): unknown {
   );
 }
 
-/** Default timeouts of calls to addresses that callers name, in milliseconds. */
+/** Default timeouts of calls to addresses that come from callers, in milliseconds. */
 export const outboundTimeouts = {
   /** For DNS. */
   dns: 5_000,
   /** For TCP and TLS. */
   connect: 5_000,
-  /** For one call in total; for a streamed answer, until its headers. */
+  /** For one call in total; for a streamed response, until its headers. */
   overall: 30_000,
 } as const;
 
@@ -176,19 +176,19 @@ export const outboundTimeouts = {
  * const options: GuardedFetchOptions = { headTimeout: 5_000, maxResponseBytes: 1_048_576 };
  */
 export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'> {
-  /** Milliseconds until the head of the answer; 0 for no limit. @default 30_000 */
+  /** Milliseconds until the head of the response; 0 for no limit. @default 30_000 */
   readonly headTimeout?: number;
   /** Milliseconds without a byte of the body; 0 for no limit. @default 120_000 */
   readonly idleTimeout?: number;
   /**
-   * The most bytes of a body. Event streams have no end and are bounded event by event by the code that
-   * reads them. @default 33_554_432
+   * Maximum bytes of a body. Event streams are unlimited here: their readers limit each event. @default
+   * 33_554_432
    */
   readonly maxResponseBytes?: number;
 }
 
 /**
- * A `fetch` that goes only where a policy allows.
+ * A `fetch` for destinations that a policy allows.
  * @example
  * const fetch: GuardedFetch = guardedFetch(httpsOrLoopbackPolicy);
  * process.once('SIGTERM', () => fetch.close());
@@ -199,8 +199,8 @@ export type GuardedFetch = typeof fetch & {
 };
 
 /**
- * A `fetch` for destinations that a policy allows. A redirect is returned, never followed; bodies
- * are requested and accepted without compression only, which prevents decompression bombs.
+ * Creates a `fetch` for destinations that a policy allows. It returns redirects and never follows them.
+ * It requests and accepts uncompressed bodies only, which prevents decompression bombs.
  * @example const fetch = guardedFetch(publicPolicy); await fetch('https://example.com/card.json')
  */
 export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {}): GuardedFetch {
@@ -215,7 +215,7 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
   const fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
     const address = input instanceof Request ? input.url : String(input);
     checkUrl(address, policy, { code: 'PEER_UNREACHABLE' });
-    // `Request` knows every kind of body and header that fetch takes.
+    // `Request` handles every kind of body and header that fetch accepts.
     const request = new Request(input, { ...init, signal: null });
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
     const deadline = new Deadline({
@@ -253,8 +253,8 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
 }
 
 /**
- * The `fetch` for servers of the operator's configuration, with TLS files of their own. It has no
- * timeouts: callers set them.
+ * Creates a `fetch` for servers that the operator configured with TLS files. It has no timeouts:
+ * callers set them.
  * @example const fetch = tlsFetch(clientTls({ ca: 'ca.pem', cert: 'client.pem', key: 'client.key' }));
  */
 export function tlsFetch(tls: ClientTls, policy: UrlPolicy = operatorPolicy): GuardedFetch {
@@ -292,7 +292,7 @@ function respond(address: string, answer: Readable, head: Head): Response {
   return new Response(stream, { status, headers });
 }
 
-/** Pulls as the reader reads; the reader's own pauses do not count as the peer's silence. */
+/** Pulls on demand: pauses of the reader do not count towards the idle timeout of the peer. */
 function bounded(
   address: string,
   answer: Readable,
@@ -333,7 +333,7 @@ function tooLarge(address: string, maxBytes: number): LegateError {
   return failed(address, `answered with more than ${maxBytes} bytes`);
 }
 
-/** Names the origin only: the path of an address may be its secret. */
+/** Names the origin only: the path of an address can be a secret. */
 function failed(address: string, what: string): LegateError {
   return new LegateError('PEER_UNREACHABLE', `${new URL(address).origin} ${what}`);
 }

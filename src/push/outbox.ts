@@ -7,7 +7,7 @@ import type { UrlPolicy } from './policy.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
 /**
- * What is delivered, where to, and with which retries.
+ * Destinations, limits and retries of webhook deliveries.
  * @example
  * const options: PushDispatcherOptions = {
  *   store, taskAt, replica: crypto.randomUUID(), policy: httpsOrLoopbackPolicy,
@@ -16,20 +16,23 @@ import { checkPushAddress, redactPushConfig, validatePushConfig } from './regist
  */
 export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'scheduler'> {
   readonly store: Pick<Store, 'push' | 'readEvents' | 'health'>;
-  /** The process that claims deliveries: its claims end when the store learns of its end. */
+  /** The process that claims deliveries. Its claims end when it retires from the store. */
   readonly replica: string;
   /** @default the system's clock and timers */
   readonly scheduler?: PushScheduler;
   readonly logger?: Logger;
-  /** Looks up the host of a new configuration at once, besides when connecting. @default false */
+  /**
+   * Resolves the host of a new configuration at registration, in addition to each connect. @default
+   * false
+   */
   readonly resolveAtRegistration?: boolean;
   /** Maximum concurrent calls. @default 64 */
   readonly concurrency?: number;
-  /** Milliseconds between looks for deliveries without a wake-up. @default 10_000 */
+  /** Milliseconds between polls for deliveries without a wake-up. @default 10_000 */
   readonly pollInterval?: number;
   /**
-   * Calls that may start in the next round without callers of the process noticing; asked once a
-   * round. @default as many as there are
+   * The number of calls that the next round can start without slowing the process's own callers. Called
+   * once per round. @default unlimited
    */
   readonly allowance?: () => number;
   /** Called after every delivery attempt, for observers. It must not throw. */
@@ -51,7 +54,7 @@ export interface PushAttempt {
 }
 
 /**
- * Time as the dispatcher sees it; the engine's scheduler fits.
+ * The dispatcher's clock and timers. The engine's scheduler implements it.
  * @example
  * // A day ahead: every delivery that waits for its next attempt is due.
  * const tomorrow: PushScheduler = { ...systemScheduler, now: () => Date.now() + 86_400_000 };
@@ -68,46 +71,50 @@ export interface PushScheduler {
 interface Claim {
   readonly delivery: Delivery;
   readonly host: string;
-  /** Milliseconds since 1970: started later, the call could outlast the claim. */
+  /** Milliseconds since 1970. A call that starts later could outlast the claim. */
   readonly startBy: number;
 }
 
-/** A call that has come to its end, and what the log says of it. */
+/** A finished call, with its log fields. */
 interface Ended {
   readonly id: number;
   readonly outcome: DeliveryOutcome;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Milliseconds that a claim outlasts the longest call, for settling it. */
+/** Milliseconds by which a claim outlasts the longest call: the time to settle it. */
 const leaseMargin = 10_000;
 
-/** Milliseconds between two rounds while not every call may start. */
+/** Milliseconds between two rounds while the allowance limits the calls. */
 const busyPause = 40;
 
 /**
- * Takes deliveries from the outbox to their webhooks: at least once each, in order per
- * configuration, in parallel across configurations.
+ * Sends deliveries from the outbox to their webhooks: at least once each, in order per configuration,
+ * in parallel across configurations.
  *
- * The dispatcher is `idle`, then `running` after `start()`, `stopping` after `stop()` until calls
+ * The dispatcher is `idle`, then `running` after `start()`, `stopping` after `stop()` until the calls
  * in flight have ended, and `stopped`.
  *
- * A delivery is *pending* in the store; *claimed* by this process for the length of a lease (only
- * the oldest of its configuration can be, which keeps the order); *under way*, at most so many at
- * once and so many per host; and then settled: *delivered* on any 2xx, *pending* again until its
- * next attempt, or *dead* after the last one. What a retry can't fix is dead at once: an address
- * that the policy refuses, 410 Gone, a task that no longer exists, a configuration that can't be
- * decoded. A dead delivery is kept, no longer holds up those behind it, and can be revived.
+ * The states of a delivery:
+ * - *pending*: in the store.
+ * - *claimed*: leased by this process. Only the oldest delivery of a configuration can be claimed,
+ *   which keeps the order.
+ * - *in flight*: a call is running. `concurrency` and `concurrencyPerHost` limit the calls.
+ * - *delivered* on any 2xx, *pending* again until its next attempt, or *dead* after the last attempt.
  *
- * A process that dies settles nothing: its claims end with their lease, and the calls are made
- * again under the same `Idempotency-Key`. A claim that waits too long for its turn is dropped here
- * and comes back the same way.
+ * A failure that a retry can't fix makes a delivery dead at once: an address that the policy refuses,
+ * 410 Gone, a task that no longer exists, a configuration that can't be decoded. A dead delivery is
+ * kept, no longer blocks the deliveries behind it, and can be revived.
  *
- * The pump looks for work on `wake()` (after deliveries were written), when a call ends, when the
- * next delivery falls due, and now and then in case a wake-up was lost. Only one pump runs at a time. In one
- * round it settles the calls that have ended and claims the next ones, in one go, since a store
- * writes once what comes at once. Where the process is busy with its callers, rounds are further
- * apart and smaller: webhooks are late then, and callers are not.
+ * If a process dies, its claims expire with their lease, and another replica repeats the calls with the
+ * same `Idempotency-Key`. A claim that waits too long for its call is dropped, and also expires with
+ * its lease.
+ *
+ * The pump looks for work on `wake()` (after deliveries were written), when a call ends, when the next
+ * delivery is due, and every `pollInterval` in case a wake-up was lost. Only one pump runs at a time.
+ * Each round settles the finished calls and claims the next deliveries together, so that the store
+ * groups their writes. While the process is busy with its callers, rounds are smaller and less
+ * frequent: webhooks are delayed instead of callers.
  * @example const dispatcher = new PushDispatcher({ store, replica, policy, taskAt }); dispatcher.start();
  */
 export class PushDispatcher {
@@ -115,19 +122,19 @@ export class PushDispatcher {
   readonly #scheduler: PushScheduler;
   readonly #logger: Logger;
   readonly #sender: DeliverySender;
-  /** Calls by host: one that answers slowly holds up its own deliveries only. */
+  /** Calls by host, so that a slow host does not use up all concurrent calls. */
   readonly #calls: KeyedQueue;
   readonly #maxClaims: number;
   readonly #abort = new AbortController();
   #state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
   /** Set while the pump runs. */
   #pumping: Promise<void> | undefined;
-  /** Something happened while the pump ran. */
+  /** Whether `wake` was called while the pump ran. */
   #isWoken = false;
   #timer: { cancel(): void } | undefined;
   /** Calls that ended since the last round. */
   #ended: Ended[] = [];
-  /** Calls that may start in this round. */
+  /** The number of calls that can start in this round. */
   #allowance = Infinity;
   #endPause: (() => void) | undefined;
 
@@ -137,43 +144,47 @@ export class PushDispatcher {
     this.#logger = options.logger ?? silentLogger;
     const { concurrency = 64, concurrencyPerHost = 16 } = options;
     this.#calls = new KeyedQueue({ perKey: concurrencyPerHost, total: concurrency });
-    // Room for claims that wait behind a slow host, so that claims for other hosts still get in.
+    // Leaves capacity for claims that wait behind a slow host, so that other hosts can still be
+    // claimed.
     this.#maxClaims = concurrency * 4;
     this.#sender = new DeliverySender({ ...options, scheduler: this.#scheduler });
   }
 
-  /** Rejects with `INVALID_PARAMS` for a configuration that must not be registered. */
+  /** Rejects an invalid configuration with `INVALID_PARAMS`. */
   validate(config: TaskPushNotificationConfig): Promise<void> {
     return this.validateBy(this.#options.policy, config);
   }
 
-  /** The same by a narrower policy than that of deliveries, for one caller. */
+  /** Validates with a narrower policy than that of deliveries, for one caller. */
   async validateBy(policy: UrlPolicy, config: TaskPushNotificationConfig): Promise<void> {
     validatePushConfig(config, policy);
     if (this.#options.resolveAtRegistration !== true) return;
     await checkPushAddress(config, { ...this.#options, policy });
   }
 
-  /** A configuration as it is shown, without its secrets. */
+  /** A configuration for display, without its secrets. */
   redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
     return redactPushConfig(config);
   }
 
-  /** Starts with what earlier processes left behind. */
+  /** Starts delivering, including deliveries of earlier processes. */
   start(): void {
     if (this.#state !== 'idle') return;
     this.#state = 'running';
     this.wake();
   }
 
-  /** Says that deliveries were written. Costs next to nothing while the pump runs. */
+  /** Signals that deliveries were written. Cheap while the pump runs. */
   wake(): void {
     if (this.#state !== 'running') return;
     if (this.#pumping === undefined) this.#pumping = this.#pump();
     else this.#isWoken = true;
   }
 
-  /** Gives a dead delivery another round of attempts. False when there is none of that id. */
+  /**
+   * Makes a dead delivery pending again, with new attempts. Returns false if no dead delivery has that
+   * id.
+   */
   async revive(deliveryId: number): Promise<boolean> {
     const { push } = this.#options.store;
     const isRevived = await push.revive(deliveryId);
@@ -182,8 +193,8 @@ export class PushDispatcher {
   }
 
   /**
-   * Claims nothing more and waits for the calls under way; those that outlast `drainTimeout`
-   * milliseconds are aborted and repeated by the replica that claims them next.
+   * Stops claiming and waits for the calls in flight. Calls that outlast `drainTimeout` milliseconds
+   * are aborted; the replica that claims them next repeats them.
    */
   async stop(options: { readonly drainTimeout?: number } = {}): Promise<void> {
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
@@ -214,7 +225,7 @@ export class PushDispatcher {
       } while (this.#isWoken);
     } catch (error) {
       const fields = { error: errorMessage(error) };
-      // An outage of the store is reported once, and not with every look for deliveries.
+      // An outage of the store is logged once, not with every poll.
       const isReported = this.#options.store.health.outage !== undefined;
       if (isReported) this.#logger.debug(fields, 'push.claim_failed');
       else this.#logger.error(fields, 'push.claim_failed');
@@ -224,7 +235,7 @@ export class PushDispatcher {
     }
   }
 
-  /** Calls that end in the same turn of the event loop share a round; a busy process has fewer. */
+  /** Calls that end in the same event loop iteration share a round. A busy process has fewer rounds. */
   async #pause(): Promise<void> {
     await new Promise<void>((resolve) => this.#scheduler.defer(resolve));
     this.#allowance = this.#options.allowance?.() ?? Infinity;
@@ -235,7 +246,10 @@ export class PushDispatcher {
     });
   }
 
-  /** Never rejects. All of it is asked of the store before anything is waited for. */
+  /**
+   * Never rejects. Sends all settlements to the store before it awaits any, so that the store groups
+   * them.
+   */
   async #settle(): Promise<void> {
     const { push } = this.#options.store;
     await Promise.all(
@@ -243,7 +257,7 @@ export class PushDispatcher {
         try {
           await push.settle(id, outcome);
         } catch (error) {
-          // The claim ends with its lease, and the call is made again.
+          // The claim expires with its lease, and a replica repeats the call.
           this.#logger.error({ ...fields, error: errorMessage(error) }, 'push.settle_failed');
         }
       }),
@@ -256,7 +270,7 @@ export class PushDispatcher {
     const limit = Math.min(room, Math.max(1, Math.floor(this.#allowance)));
     if (this.#state !== 'running' || limit <= 0) return;
     const leaseMs = this.#sender.timeout * 2 + leaseMargin;
-    // The lease starts later, when the store has the claim: to start by then is on the safe side.
+    // A lower bound: the lease starts later, when the store records the claim.
     const startBy = this.#scheduler.now() + leaseMs - this.#sender.timeout - leaseMargin;
     const { push } = this.#options.store;
     const claimed = await push.claim({ replica: this.#options.replica, leaseMs, limit });
@@ -270,7 +284,7 @@ export class PushDispatcher {
     if (claimed.length === limit) return;
     const due = await push.nextDueMs();
     const interval = this.#options.pollInterval ?? 10_000;
-    // At least a moment: a delivery can be due and yet belong to another replica by now.
+    // At least 50 ms: another replica may have claimed a due delivery meanwhile.
     const wait = due === undefined ? interval : Math.max(due, 50);
     this.#wakeIn(Math.min(wait, interval));
   }

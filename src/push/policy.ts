@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { type ErrorCode, LegateError } from '../protocol/index.ts';
 
 /**
- * Which addresses an outbound call may go to. The same object serves registration and connect.
+ * The addresses that outbound calls can reach. Registration and connect use the same object.
  * @example
  * const policy: UrlPolicy = {
  *   schemes: ['https'],
@@ -13,30 +13,30 @@ import { type ErrorCode, LegateError } from '../protocol/index.ts';
  */
 export interface UrlPolicy {
   /**
-   * A loopback target may be plain `http` even where only `https` is listed: there is no wire to
-   * listen on. It still needs `allowLoopback`.
+   * Plain `http` to a loopback target is allowed even if only `https` is listed: nothing crosses the
+   * network. It still needs `allowLoopback`.
    */
   readonly schemes: readonly ('http' | 'https')[];
   readonly allowLoopback: boolean;
   /**
-   * Loopback only where the URL itself says so (`localhost`, `127.0.0.1`, `[::1]`), and not where a
-   * public name leads there. @default false
+   * Allows loopback only if the URL names it (`localhost`, `127.0.0.1`, `[::1]`), not if a public name
+   * resolves to it. @default false
    */
   readonly loopbackAsWritten?: boolean;
   /** RFC 1918, unique local and carrier-grade NAT addresses. */
   readonly allowPrivate: boolean;
-  /** When set, only these hosts and their subdomains; the address rules still hold. */
+  /** When set, only these hosts and their subdomains. The address rules still apply. */
   readonly allowedHosts?: readonly string[];
   /**
-   * Hosts that the operator vouches for, whatever they resolve to. Each is allowed as that name
-   * only: the same address in another spelling stays refused. `*.svc.cluster.local` stands for all names
-   * below it, which may resolve to private addresses, and to loopback and metadata services only where
-   * the policy allows those: any tenant of a cluster can make such a name.
+   * Hosts that the operator trusts, whatever they resolve to. Each is allowed by that name only: the
+   * same address in another spelling is still refused. `*.svc.cluster.local` matches all names below
+   * it. These can resolve to private addresses, but to loopback and metadata services only if the
+   * policy allows those: any tenant of a cluster can create such a name.
    */
   readonly allowedNames?: readonly string[];
-  /** Plain `http` to `allowedNames`, also where only `https` is listed. @default false */
+  /** Allows plain `http` to `allowedNames` even if only `https` is listed. @default false */
   readonly httpToAllowedNames?: boolean;
-  /** @default every port but those of well-known services that are not HTTP */
+  /** @default every port except those of well-known services that are not HTTP */
   readonly ports?: readonly number[];
 }
 
@@ -95,7 +95,7 @@ export class UrlRefused extends LegateError {
 }
 
 /**
- * What a refusal says.
+ * Field and code of the error of a refused URL.
  * @example const options: CheckUrlOptions = { field: 'nlg.url', code: 'CONFIGURATION_INVALID' };
  */
 export interface CheckUrlOptions {
@@ -108,8 +108,8 @@ export interface CheckUrlOptions {
 const maxUrlLength = 2_048;
 
 /**
- * Checks a URL by its text; names are resolved and checked when connecting. Throws `UrlRefused`
- * with the reason.
+ * Checks the text of a URL. Names are resolved and checked when connecting. Throws `UrlRefused` with
+ * the reason.
  * @example checkUrl('https://hooks.example.com/a', publicPolicy)
  */
 export function checkUrl(text: string, policy: UrlPolicy, options: CheckUrlOptions = {}): URL {
@@ -121,7 +121,8 @@ export function checkUrl(text: string, policy: UrlPolicy, options: CheckUrlOptio
 
 function findProblem(text: string, policy: UrlPolicy): URL | string {
   if (text.length > maxUrlLength) return `must not be longer than ${maxUrlLength} characters`;
-  // The URL parser would silently drop or correct these, and what is shown would not be what is called.
+  // The URL parser silently drops or corrects these, so that the displayed URL would differ from the
+  // called one.
   if (/[\p{Cc}\p{Zs}\\]/u.test(text)) {
     return 'must not contain spaces, control characters or backslashes';
   }
@@ -139,8 +140,8 @@ function findProblem(text: string, policy: UrlPolicy): URL | string {
 
 /**
  * The parser reads `0x7f.1`, `2130706433`, `%31` and full-width digits as an IPv4 address, and
- * `%6cocalhost` as a name: no honest client writes those, and a rule about a name must hold for
- * that spelling only. IPv6 and international names do have several honest spellings.
+ * `%6cocalhost` as a name. No legitimate client writes those, and a rule about a name must apply to
+ * that spelling only. IPv6 and international names have several legitimate spellings.
  */
 function spellingProblem(text: string, url: URL): string | undefined {
   const host = url.hostname;
@@ -175,7 +176,7 @@ interface Target {
   readonly kind: AddressKind;
 }
 
-/** What speaks against calling an address of this kind under this name; undefined when nothing. */
+/** The reason to refuse an address of this kind under this name; undefined if it is allowed. */
 export function targetProblem(target: Target, policy: UrlPolicy): string | undefined {
   const { scheme, host, kind } = target;
   const vouched = vouchedFor(host, policy);
@@ -197,7 +198,7 @@ export function targetProblem(target: Target, policy: UrlPolicy): string | undef
   return `must be an ${policy.schemes.join(' or ')} address${policy.allowLoopback ? ' (http is for loopback only)' : ''}`;
 }
 
-/** Whether `allowedNames` has this host: as a name of its own, or below a wildcard. */
+/** Whether `allowedNames` contains this host: by name, or by a wildcard. */
 function vouchedFor(
   host: string,
   { allowedNames = [] }: UrlPolicy,
@@ -213,7 +214,7 @@ function writtenKind(host: string): AddressKind {
   return literal === undefined ? kindOfName(host) : (addressKind(literal) ?? 'forbidden');
 }
 
-/** What a name alone tells. A public-looking name is checked again when its address is known. */
+/** Classifies a host by its name alone. A public-looking name is checked again once it is resolved. */
 function kindOfName(host: string): AddressKind {
   if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
   if (!host.includes('.') || /\.(local|internal|home\.arpa)$/.test(host)) return 'private';
@@ -237,15 +238,15 @@ export function portOf(url: URL): number {
 }
 
 /**
- * What kind of place an IP address is. `forbidden` addresses are never a webhook, whatever the
- * policy says: link-local (cloud metadata), unspecified, multicast, reserved and documentation
- * ranges, and IPv6 ranges that carry an IPv4 address inside (6to4, Teredo, NAT64), because a
- * gateway would take those to a host that was never checked.
+ * The kind of an IP address. `forbidden` addresses are refused by every policy: link-local (cloud
+ * metadata), unspecified, multicast, reserved and documentation ranges, and IPv6 ranges that embed an
+ * IPv4 address (6to4, Teredo, NAT64), because a gateway would route those to a host that was never
+ * checked.
  * @example const kind: AddressKind | undefined = addressKind('169.254.169.254'); // 'forbidden'
  */
 export type AddressKind = 'public' | 'loopback' | 'private' | 'forbidden';
 
-/** Metadata services that sit outside the link-local range. */
+/** Metadata services outside the link-local range. */
 const metadataServices = new Set(['168.63.129.16', '100.100.100.200', 'fd00:ec2::254']);
 
 /** Global unicast; every other IPv6 range is either named by `range()` or unassigned. */
@@ -257,7 +258,7 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
  */
 export function addressKind(address: string): AddressKind | undefined {
   if (!ipaddr.isValid(address)) return undefined;
-  // `process` turns an IPv4-mapped address into the IPv4 address that a socket would connect to.
+  // `process` converts an IPv4-mapped address to the IPv4 address that a socket would connect to.
   const parsed = ipaddr.process(address);
   if (metadataServices.has(parsed.toString())) return 'forbidden';
   switch (parsed.range()) {
@@ -282,8 +283,8 @@ export function literalAddress(hostname: string): string | undefined {
 }
 
 /**
- * Ports of well-known services that are not HTTP, as browsers refuse them too: a service that reads
- * line by line could take the body of a webhook for commands.
+ * Ports of well-known services that are not HTTP; browsers refuse them, too. A line-based service could
+ * interpret the body of a webhook as commands.
  */
 const unsafePorts: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,

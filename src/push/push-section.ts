@@ -23,14 +23,14 @@ export function readPushSection(section: Section) {
   };
 }
 /**
- * `push:` as it was read.
+ * The parsed `push:` section.
  * @example const isSigned = ({ signingKeys }: PushSettings): boolean => signingKeys.length > 0;
  */
 export type PushSettings = ReturnType<typeof readPushSection>;
 
 /**
- * Signing keys from files, read again when they change. The first signs; the public halves of all are
- * published.
+ * Signing keys from files, reloaded when they change. The first key signs. The public halves of all
+ * keys are published.
  * @example const keys = signingKeyFiles(['hooks.pem'], { directory: '.', logger, what: 'push.signing_key' });
  */
 export function signingKeyFiles(
@@ -75,7 +75,7 @@ export function rotatingSigner(
 ): BodySigner {
   return {
     sign: async (body, facts) => bodySigner(await keys.current()).sign(body, facts),
-    // Receivers may ask this replica for the key that another one signs with already.
+    // Receivers can ask this replica for a key with which another replica already signs.
     jwks: async () => bodySigner(await keys.current()).jwks(),
   };
 }

@@ -4,21 +4,21 @@ import { checkUrl, schemeOf, type UrlPolicy, UrlRefused } from './policy.ts';
 import { resolveChecked, type Resolver, systemResolver } from './guarded-agent.ts';
 
 export interface ValidatePushConfigOptions {
-  /** Where the configuration stands in the request, for the error. @default '' */
+  /** The path of the configuration in the request, for the error. @default '' */
   readonly path?: string;
 }
 
-/** The `token` of RFC 9110: what may stand as the name of an authentication scheme. */
+/** The `token` of RFC 9110: the name of an authentication scheme. */
 const schemeName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
-/** Printable ASCII: with CR or LF a caller could add headers of their own to the call. */
+/** Printable ASCII: CR or LF would let a caller add headers to the call. */
 const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 const maxSecretLength = 8_192;
 const maxIdLength = 256;
 
 /**
- * Validates a push configuration at registration: its destination, headers and credentials.
- * Throws `INVALID_PARAMS`. Names are not resolved here but when connecting.
+ * Validates a push configuration at registration: its destination, headers and credentials. Throws
+ * `INVALID_PARAMS`. Names are resolved when connecting, not here.
  * @example validatePushConfig({ url: 'https://example.com/hook' }, publicPolicy)
  */
 export function validatePushConfig(
@@ -50,8 +50,8 @@ export function validatePushConfig(
 }
 
 /**
- * Looks up the host of a configuration and checks its addresses. This reports mistakes early; the
- * check when connecting is the protection, because DNS can change.
+ * Resolves the host of a configuration and checks its addresses, to report mistakes early. The check at
+ * connect time is the protection, because DNS can change.
  * @example await checkPushAddress(config, { policy: publicPolicy });
  */
 export async function checkPushAddress(
@@ -81,7 +81,7 @@ function isSendable(secret: string): boolean {
   return secret.length <= maxSecretLength && headerValue.test(secret);
 }
 
-/** The trace of the request that registered a configuration, which is kept with it, as headers. */
+/** The trace headers of the request that registered a configuration; they are stored with it. */
 export function traceOf(config: object): Readonly<Record<string, string>> {
   const { traceparent, tracestate }: { traceparent?: unknown; tracestate?: unknown } = config;
   if (typeof traceparent !== 'string') return {};

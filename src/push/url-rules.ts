@@ -1,7 +1,7 @@
 import { readAllowedNames, type Section } from '../config/index.ts';
 
 /**
- * Reads `outbound:` and `push:` of a configuration: allowed destinations; public addresses are
+ * Reads the allowed destinations in `outbound:` and `push:` of a configuration. Public addresses are
  * always allowed.
  * @example const rules = readUrlRules(outboundSection);
  */
@@ -10,7 +10,7 @@ export function readUrlRules(section: Section) {
   return {
     allowLoopback: section.boolean('allow_loopback') ?? false,
     allowPrivate: section.boolean('allow_private') ?? false,
-    /** Hosts that are trusted as that name, wherever it leads; `*.name` for all names below it. */
+    /** Hosts that are trusted by name, whatever they resolve to; `*.name` for all names below it. */
     allowedNames: readAllowedNames(section.get('allowed_names')),
     /** Only these hosts and their subdomains. */
     ...(hosts !== undefined && { allowedHosts: hosts.map((host) => host.toLowerCase()) }),
