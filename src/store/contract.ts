@@ -1,30 +1,29 @@
 /**
- * The store contract. Words used here:
+ * The store contract. Terms:
  *
  * - **owner**: the scope of everything that belongs to one caller of one agent, as one opaque string
- *   (`ownerKey`). A task or context of another owner does not exist.
+ *   (`ownerKey`). A task or context of another owner is treated as missing.
  * - **task record**: the row of a task: its state, its version, and a snapshot that may lag behind.
- * - **event**: one numbered entry of a task's log, 1, 2, 3 without gaps. The log is the truth.
- * - **version** of a task: the number of its last event. Every change appends; the writer names
- *   the version it knows, and loses when it is not the current one.
- * - **turn**: one message being handled: `queued`, `running` under one replica, or `ended`. An ended
- *   turn is kept until it expires, so that a repeated message finds it.
+ * - **event**: one numbered entry of a task's log, 1, 2, 3 without gaps. The log is authoritative.
+ * - **version** of a task: the number of its last event. Every change appends an event and names the
+ *   version it builds on; the store rejects it if that is not the current version.
+ * - **turn**: one message being handled: `queued`, `running` under one replica, or `ended`. The message
+ *   of an ended turn is kept until it expires, to detect duplicates.
  * - **key** of a turn: turns of one key run one at a time, in the order of their admission.
- * - **replica**: one running process, alive while its heartbeat is fresh. A turn that runs under a
- *   dead replica may be taken over.
- * - **context state**: what an agent keeps of a conversation: one value and an append-only log.
+ * - **replica**: one running process, alive until its lease expires. Other replicas can take over a
+ *   turn that runs under a dead replica.
+ * - **context state**: the state of an agent in a conversation: one value and an append-only log.
  * - **delivery**: one event to be sent to one webhook.
  * - **record**: a small JSON document in a named space, with an optional expiry.
  * - **vector**: the embedding of a text by one model.
  *
- * Every method is one transaction: all of it happens, or none. A method that resolves has been
- * written durably (as far as the driver is durable at all).
- * Failures of the medium reject with `STORE_FAILED`.
+ * Every method is one atomic transaction. When a method resolves, its writes are durable (as far as the
+ * driver is durable at all). Failures of the storage medium reject with `STORE_FAILED`.
  *
- * Replicas compare times by one clock, that of the store: in PostgreSQL the clock of the database.
- * Leases, delays and retention are durations in milliseconds, which the driver adds to that clock.
- * Times that are passed in (`now`, `statusTime`, `expiresAt`) are milliseconds since 1970 and come
- * from `Store.clock`, never from the wall clock of the process.
+ * All replicas use one clock, that of the store: in PostgreSQL the clock of the database. Leases,
+ * delays and retention are durations in milliseconds, which the driver adds to that clock. Times in
+ * parameters (`now`, `statusTime`, `expiresAt`) are milliseconds since 1970 and come from
+ * `Store.clock`, never from the wall clock of the process.
  */
 import type {
   Json,
@@ -71,14 +70,14 @@ export interface StoreClock {
   skewMs(): number;
 }
 
-/** A caller's follow-up stands in the log as `{ message }`; every other entry goes to subscribers. */
+/** A caller's follow-up is logged as `{ message }`. Every other entry is sent to subscribers. */
 export interface LogEvent {
   readonly sequence: number;
   readonly body: Json<StreamResponse>;
 }
 
 export interface Snapshot {
-  /** The version this snapshot shows. */
+  /** The version of the task in this snapshot. */
   readonly version: number;
   readonly body: Json<Task>;
 }
@@ -92,7 +91,7 @@ export interface TaskRecord {
   /** When the status last changed. */
   readonly statusTime: number;
   readonly cancelRequested: boolean;
-  /** Input-required, but a later task of its context has taken the conversation over. */
+  /** The task is input-required, but a later task of its context has continued the conversation. */
   readonly isSuperseded: boolean;
   /** Whether push configurations exist. */
   readonly hasPush: boolean;
@@ -104,25 +103,28 @@ export interface TaskRecord {
 export interface TurnRecord {
   readonly id: number;
   readonly key: string;
-  /** For a command (`CommandStore`) its own id, which names no task. */
+  /** For a command (`CommandStore`) the command's own id; no task has this id. */
   readonly taskId: string;
   /** 1 on the first run. */
   readonly attempt: number;
-  /** What the admitting replica knew of the request, for the replica that runs it. */
+  /** The request as the admitting replica saw it, for the replica that runs the turn. */
   readonly request: Json<JsonValue>;
 }
 
-/** How a message was deduplicated. */
+/** The idempotency key of a message. */
 export interface Dedupe {
-  /** Unique among the owner's messages. */
+  /** Unique among the messages of one owner. */
   readonly key: string;
-  /** A digest of the content: the same key with another digest is refused. */
+  /** A digest of the content. The store refuses the same key with another digest. */
   readonly digest: string;
   readonly expiresAt: number;
 }
 
 export interface Admission {
-  /** The agent's name: contexts are counted, and turns taken over, for each agent by itself. */
+  /**
+   * The agent's name. The store counts contexts, and replicas take over turns, separately for each
+   * agent.
+   */
   readonly agent: string;
   readonly owner: string;
   readonly key: string;
@@ -133,32 +135,35 @@ export interface Admission {
   readonly request: Json<JsonValue>;
   readonly dedupe?: Dedupe | undefined;
   /**
-   * A new task: its first event is `{ task }`, its status time `now`. Its id must be new. Absent:
-   * the task exists and is continued.
+   * A new task: its first event is `{ task }`, its status time `now`. Its id must be new. Absent: the
+   * message continues an existing task.
    */
   readonly task?: Json<Task>;
-  /** A push configuration to register with a new task, which receives the first event, too. */
+  /** A push configuration to register with a new task. It receives the first event, too. */
   readonly push?: PushRegistration | undefined;
   /**
-   * The most contexts of the agent, over all its callers, that may have unfinished tasks; 0 for no
-   * limit. A new task in a context that already has one is always let in.
+   * Maximum contexts of the agent with unfinished tasks, over all its callers; 0 for no limit. A new
+   * task in a context that already has an unfinished task is always admitted.
    */
   readonly maxContexts: number;
 }
 
 /**
- * Looked at in this order: the message came before, the task cannot be continued, the limit of
- * contexts. A message is remembered while its turn is open and then until its `expiresAt`, but
- * not beyond its task.
+ * Checked in this order: duplicate message, task that cannot be continued, limit of contexts. The store
+ * keeps the idempotency key of a message while its turn is open and then until its `expiresAt`, but not
+ * longer than its task.
  */
 export type AdmitOutcome =
   | {
       readonly kind: 'admitted';
       readonly turn: TurnRecord;
-      /** Running under the admitting replica; else queued behind others of its key. */
+      /**
+       * Whether the turn runs under the admitting replica; else it is queued behind other turns of its
+       * key.
+       */
       readonly running: boolean;
     }
-  /** The same message came before. `reply`: it was answered with a plain message. */
+  /** The same message was admitted before. `reply`: the plain message that answered it. */
   | {
       readonly kind: 'duplicate';
       readonly taskId: string;
@@ -167,47 +172,52 @@ export type AdmitOutcome =
     }
   | { readonly kind: 'reused' }
   | { readonly kind: 'context-limit' }
-  /** Unknown, or of another owner. */
+  /** The task is unknown, or belongs to another owner. */
   | { readonly kind: 'task-not-found' }
-  /** The task to be continued is in a terminal state. */
+  /** The task is in a terminal state. */
   | { readonly kind: 'task-ended' };
 
 export interface Append {
   readonly taskId: string;
-  /** The version known to the writer; the first event has the number after it. */
+  /** The version that the writer builds on. The first event has the next number. */
   readonly version: number;
   readonly events: readonly LogEvent[];
   /** The task's state and status time after the last event. */
   readonly state: TaskState;
   readonly statusTime: number;
   /**
-   * The task stays input-required, and counts as ended for the limit of contexts and for retention. The
-   * next append without it opens the task again. @default false
+   * The task stays input-required, but counts as ended for the limit of contexts and for retention. The
+   * next append without this flag reopens the task. @default false
    */
   readonly isSuperseded?: boolean;
-  /** A driver may leave out that of a log of up to 8 events, which is read as fast. */
+  /** A driver can omit the snapshot of a log of up to 8 events, which is as fast to read. */
   readonly snapshot?: Snapshot | undefined;
-  /** Given by the runner of a turn: refused as fenced when the turn no longer runs under this replica. */
+  /**
+   * Set by the runner of a turn. The append is fenced if the turn no longer runs under this replica.
+   */
   readonly turn?: { readonly id: number; readonly replica: string };
-  /** Ends `turn`; the next turn of its key, if any, starts to run under the same replica. */
+  /** Ends `turn`. The next turn of its key, if any, starts under the same replica. */
   readonly endsTurn?: boolean;
-  /** Ends `turn` with a plain message: the task and its log vanish, the reply is kept for repeats. */
+  /**
+   * Ends `turn` with a plain message. The store deletes the task and its log, and keeps the reply for
+   * duplicates.
+   */
   readonly reply?: Json<Message> | undefined;
   readonly context?: ContextWrite | undefined;
   readonly records?: readonly RecordWrite[] | undefined;
-  /** Who would run the next turn. */
+  /** The replica that runs the next turn. */
   readonly replica: string;
   readonly now: number;
 }
 
 /**
- * A terminal state ends every turn of the task, queued ones included. `next` is the turn that now
- * runs under `replica`: of the key of `turn`, or else of the key of the first turn that ended. When
- * the task has push configurations, a delivery for each event and configuration is written in the
- * same transaction, save for callers' follow-ups.
+ * A terminal state ends every turn of the task, queued ones included. `next` is the turn that now runs
+ * under `replica`: of the key of `turn`, or else of the key of the first turn that ended. If the task
+ * has push configurations, the same transaction writes a delivery for each event and configuration,
+ * except for follow-ups of callers.
  *
- * `fenced` is looked at first. `version-conflict` also says that the task is gone or was terminal
- * already, or that an `ifVersion` of `records` did not hold. Either way nothing was written.
+ * `fenced` is checked first. `version-conflict` also means that the task was deleted or already
+ * terminal, or that an `ifVersion` of `records` did not match. In all these cases nothing was written.
  */
 export type AppendOutcome =
   | {
@@ -233,15 +243,15 @@ export interface ContextRecord {
   readonly logLength: number;
 }
 
-/** A position in the list of contexts: whole hours, then the order of their first writes. */
+/** A position in the list of contexts: ordered by whole hours, then by their first writes. */
 export interface ContextPosition {
-  /** The end of the hour in which it was last written, in milliseconds since 1970. */
+  /** The end of the hour of the last write, in milliseconds since 1970. */
   readonly retentionBucket: number;
   readonly number: number;
 }
 
 export interface ContextQuery {
-  /** Only contexts of this id, of whichever owner. */
+  /** Only contexts with this id, of any owner. */
   readonly contextId?: string;
   /** Contexts after this one in the order of the list. */
   readonly after?: ContextPosition;
@@ -259,11 +269,11 @@ export interface AgentCounts {
 }
 
 export interface TaskQuery {
-  /** Unset: of all owners. Only for operators, never for a caller. */
+  /** Unset: all owners. Only for operators, never for a caller. */
   readonly owner?: string;
   readonly contextId?: string;
   readonly state?: TaskState;
-  /** Leaves superseded tasks out. @default false */
+  /** Excludes superseded tasks. @default false */
   readonly isOpen?: boolean;
   /** Inclusive. */
   readonly statusTimeFrom?: number;
@@ -274,12 +284,12 @@ export interface TaskQuery {
 
 export interface TaskPage {
   readonly records: readonly TaskRecord[];
-  /** Matches over all pages. PostgreSQL counts up to 10,000: then there may be more. */
+  /** Matches over all pages. PostgreSQL stops counting at 10,000. */
   readonly total: number;
   readonly more: boolean;
 }
 
-/** What a sweep deleted, by kind; a kind that reached the limit may have more. */
+/** Deleted items by kind. A kind that reached the limit can have more to delete. */
 export interface Swept {
   readonly tasks: number;
   readonly contexts: number;
@@ -289,14 +299,15 @@ export interface Swept {
 }
 
 /**
- * Where everything is kept. One contract, several drivers; every method is one transaction.
+ * The storage of tasks, conversations and webhooks. One contract, several drivers; every method is one
+ * transaction.
  * @example
  * const store: Store = await openStore({ type: 'sqlite', path: '.legate/store.db' });
  * await using server = await serve(agent, { store }); // leaves a store open that it did not open
  */
 export interface Store {
   readonly driver: 'memory' | 'sqlite' | 'postgres';
-  /** Whether other replicas may use the same store. */
+  /** Whether other replicas can use the same store. */
   readonly shared: boolean;
   readonly clock: StoreClock;
   readonly health: StoreHealth;
@@ -311,17 +322,17 @@ export interface Store {
   list(query: TaskQuery): Promise<TaskPage>;
 
   /**
-   * Marks an unfinished task as to be cancelled, and says which of its turns are under way;
-   * undefined when there is no such task or it has ended.
+   * Requests the cancellation of an unfinished task. Returns whether it has running and queued turns;
+   * undefined if the task does not exist or has ended.
    */
   requestCancel(
     taskId: string,
   ): Promise<{ readonly running: boolean; readonly queued: boolean } | undefined>;
 
-  /** The tasks to be cancelled of which a turn runs under this replica. */
+  /** The tasks with a cancellation request and a turn that runs under this replica. */
   cancelRequests(replica: string): Promise<readonly string[]>;
 
-  /** What became of a turn; undefined when it is unknown or no longer remembered. */
+  /** The outcome of a turn; undefined if it is unknown or has expired. */
   loadTurn(
     turnId: number,
   ): Promise<{ readonly ended: boolean; readonly reply?: Json<Message> } | undefined>;
@@ -334,29 +345,30 @@ export interface Store {
     last?: number,
   ): Promise<readonly Json<JsonValue>[]>;
   /**
-   * Contexts of all owners, those written in the latest hour first; of one hour, the newest first. Only for
-   * operators, never for a caller.
+   * Contexts of all owners, ordered by the hour of their last write, latest first; within one hour,
+   * newest first. Only for operators, never for a caller.
    */
   listContexts(query: ContextQuery): Promise<readonly ListedContext[]>;
   deleteContext(owner: string, contextId: string): Promise<boolean>;
 
-  /** Renews the lease of a replica: it is alive for `leaseMs` from now on, `Infinity` forever. */
+  /** Renews the lease of a replica for `leaseMs` from now; `Infinity` for no expiry. */
   heartbeat(replica: string, leaseMs: number): Promise<void>;
-  /** Ends the life of a replica; turns it runs may be taken over, and deliveries claimed, at once. */
+  /** Ends the lease of a replica. Others can take over its turns and claim its deliveries at once. */
   retire(replica: string): Promise<void>;
-  /** Those of the given replicas whose lease has expired, unless spared, or that have none. */
+  /** Returns the given replicas without a lease or, unless `sparesExpired`, with an expired lease. */
   deadReplicas(
     replicas: readonly string[],
     options?: { readonly sparesExpired?: boolean },
   ): Promise<readonly string[]>;
   /**
-   * Gives this replica turns that no live replica runs, oldest first: those of dead replicas (their
-   * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive. With
-   * `sparesExpired`, replicas whose lease has expired count as alive, unless they have retired.
+   * Assigns to this replica the turns that no live replica runs, oldest first: turns of dead replicas
+   * (their attempt increases by one) and queued turns whose key is idle. The calling replica counts as
+   * alive. With `sparesExpired`, replicas whose lease has expired count as alive, unless they have
+   * retired.
    *
-   * `inFlight` are the keys whose turns the replica runs or is about to run. With it, the replica is
-   * also given turns that run in its name under other keys, as they are: the answer to their claim
-   * was lost, or their runner gave up. The replica itself knows which.
+   * `inFlight` lists the keys whose turns the replica runs or is about to run. If it is set, the result
+   * also contains turns that run under this replica with other keys, unchanged: the response to their
+   * claim was lost, or their runner aborted. Only the replica itself can distinguish these.
    */
   takeOver(query: {
     readonly agent: string;
@@ -366,8 +378,8 @@ export interface Store {
     readonly inFlight?: readonly string[];
   }): Promise<readonly TurnRecord[]>;
   /**
-   * Puts a running turn of this replica back at the head of its queue, for others to take over. With
-   * `started`, it has started and its attempt goes up by one.
+   * Returns a running turn of this replica to the head of its queue, so that other replicas can take it
+   * over. `started`: the turn has started, so its attempt increases by one.
    */
   release(turn: {
     readonly id: number;
@@ -375,7 +387,7 @@ export interface Store {
     readonly started?: boolean;
   }): Promise<void>;
 
-  /** For operators: queued turns of an agent, and its contexts that count against the limit. */
+  /** For operators: the queued turns of an agent, and its contexts that count against the limit. */
   counts(agent: string): Promise<AgentCounts>;
 
   readonly commands: CommandStore;
@@ -384,29 +396,29 @@ export interface Store {
   readonly vectors: VectorStore;
 
   /**
-   * Deletes what is over: terminal and superseded tasks with all that hangs on them, expired turns and
-   * records, and the state of contexts, up to `limit` of each. A task stays while a delivery of it is
-   * pending, a superseded one also while a turn of it is open, a context while it has an unfinished task.
+   * Deletes expired data, up to `limit` of each kind: terminal and superseded tasks with their logs,
+   * snapshots and webhooks, idempotency keys, records, and the state of contexts. Keeps a task with a
+   * pending delivery, a superseded task with an open turn, and a context with an unfinished task.
    */
   sweep(query: {
-    /** Terminal tasks whose status changed longer ago go. Unset: none goes. */
+    /** Deletes ended tasks whose status last changed longer ago. Unset: keeps all. */
     readonly retentionMs?: number;
-    /** Contexts last written longer ago go, some up to an hour later. Unset: none goes. */
+    /** Deletes contexts that were last written longer ago, up to an hour later. Unset: keeps all. */
     readonly contextRetentionMs?: number;
     readonly limit: number;
   }): Promise<Swept>;
 
   /**
-   * Calls back for changes of other replicas: cancellation requests, ends of commands, and appends to
-   * tasks that are followed. A notice may be lost or come for another task, the log is always right.
-   * `onGap`: notices were lost, and of which tasks is unknown.
+   * Calls `listener` for changes of other replicas: cancellation requests, ends of commands, and
+   * appends to followed tasks. Notices can be lost, or arrive for tasks that are not followed; the log
+   * is authoritative. Calls `onGap` when notices of unknown tasks were lost.
    */
   watch(
     listener: (notice: { readonly taskId: string; readonly version: number }) => void,
     onGap?: () => void,
   ): () => void;
 
-  /** Asks for notices of appends to a task, until the result is called. */
+  /** Requests notices of appends to a task, until the returned function is called. */
   follow(taskId: string): () => void;
 
   close(): Promise<void>;

@@ -37,7 +37,7 @@ export function toRegistration(row: Row): PushRegistration {
   };
 }
 
-/** One configuration that can't be decoded must not fail the claims and lists of all others. */
+/** A configuration that can't be decoded must not fail the claims and lists of all others. */
 export function toDelivery(row: Row): Delivery {
   return {
     id: Number(row['id']),

@@ -6,7 +6,10 @@ export function digestOf(...values: readonly JsonValue[]): string {
   return hash('sha256', JSON.stringify(values), 'base64url');
 }
 
-/** An id for what the values identify, such as a message that must keep its id when its turn runs again. */
+/**
+ * An id for the thing that the values identify, such as a message that must keep its id when its turn
+ * runs again.
+ */
 export function digestId(...values: readonly JsonValue[]): string {
   return digestOf(...values).slice(0, 32);
 }

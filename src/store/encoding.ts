@@ -3,8 +3,8 @@ import { isTerminal, type TaskState, taskStates } from '../protocol/index.ts';
 import type { TaskQuery } from './contract.ts';
 
 /**
- * The owner of everything that one caller keeps with one agent. The encoding is unambiguous, and
- * plain ASCII escapes stand for whatever a database could not keep apart (lone surrogates, NUL).
+ * The owner of everything that belongs to one caller of one agent. The encoding is unambiguous. ASCII
+ * escapes replace characters that a database can't store (lone surrogates, NUL).
  * @example ownerKey({ agent: 'hello', tenant: '', subject: 'alice' }) // '["hello","","alice"]'
  */
 export function ownerKey(parts: {
@@ -17,18 +17,18 @@ export function ownerKey(parts: {
 
 const ownerParts = z.tuple([z.string(), z.string(), z.string()]);
 
-/** What `ownerKey` was made from. */
+/** Decodes an `ownerKey`. */
 export function readOwnerKey(owner: string): Parameters<typeof ownerKey>[0] {
   const [agent, tenant, subject] = ownerParts.parse(JSON.parse(owner));
   return { agent, tenant, subject };
 }
 
-/** One name for an owner's thing, unambiguous however owner and name are spelled. */
+/** Combines an owner and a name into one unambiguous key. */
 export function scoped(owner: string, name: string): string {
   return `${owner.length}:${owner}${name}`;
 }
 
-/** Orders text by code points, as databases that compare UTF-8 bytes do; `<` orders by UTF-16 units. */
+/** Orders text by code points, like databases that compare UTF-8 bytes; `<` orders by UTF-16 units. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
@@ -39,12 +39,15 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above every other unit. */
+/** Surrogates encode code points above every other unit. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** The first text, in the order above, after all that start with `prefix`; undefined for no bound. */
+/**
+ * The first text, in the order of `compareText`, after all texts that start with `prefix`; undefined
+ * for no bound.
+ */
 export function prefixEnd(prefix: string): string | undefined {
   const points = Array.from(prefix);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
@@ -57,7 +60,7 @@ export function prefixEnd(prefix: string): string | undefined {
   return undefined;
 }
 
-/** The position in an ordered list, not below `from`, of the first item that is not before another. */
+/** The position of the first item, from `from`, for which `isBefore` is false in an ordered list. */
 export function lowerBound<T>(
   ordered: readonly T[],
   isBefore: (item: T) => boolean,
@@ -75,7 +78,7 @@ export function lowerBound<T>(
 }
 
 /**
- * States of tasks in SQL are numbers, the same in every database; its table `task_states` says their
+ * Task states in SQL are numbers, the same in every database. The table `task_states` maps them to
  * names. A test compares that table with this file.
  */
 export function stateNumber(state: TaskState): number {
@@ -87,10 +90,10 @@ export function stateOf(number: unknown): TaskState {
   return taskStates[Number(number)] ?? 'TASK_STATE_UNSPECIFIED';
 }
 
-/** The number of a superseded task, which is input-required for its callers. */
+/** The state number of a superseded task, which callers see as input-required. */
 export const SUPERSEDED = 9;
 
-/** The number of a task's state in its row. */
+/** The state number in the row of a task. */
 export function rowState(task: {
   readonly state: TaskState;
   readonly isSuperseded: boolean;
@@ -98,17 +101,17 @@ export function rowState(task: {
   return task.isSuperseded ? SUPERSEDED : stateNumber(task.state);
 }
 
-/** The numbers of the rows that a list of tasks in a state has. */
+/** The state numbers that a list query matches. */
 export function listedStates({ state, isOpen }: Pick<TaskQuery, 'state' | 'isOpen'>): number[] {
   const numbers = state === undefined ? taskStates.map((_, index) => index) : [stateNumber(state)];
   const asks = state === undefined || state === 'TASK_STATE_INPUT_REQUIRED';
   return asks && isOpen !== true ? [...numbers, SUPERSEDED] : numbers;
 }
 
-/** Counting the matches of a list stops here, so that a page costs the same however many there are. */
+/** Counting the matches of a list stops here, which bounds the cost of a page. */
 export const totalLimit = 10_000;
 
-/** Whether a task counts as unfinished: for the limit of contexts, and for retention. */
+/** Whether a task counts as unfinished for the limit of contexts and for retention. */
 export function isUnfinished(task: {
   readonly state: TaskState;
   readonly isSuperseded: boolean;
@@ -116,7 +119,7 @@ export function isUnfinished(task: {
   return !isTerminal(task.state) && !task.isSuperseded;
 }
 
-/** What `task_states` holds. */
+/** The rows of the table `task_states`. */
 export const taskStateRows = [
   ...taskStates.map((name, number) => ({
     number,

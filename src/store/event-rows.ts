@@ -2,25 +2,28 @@ import { Json, type StreamResponse } from '../protocol/index.ts';
 import type { LogEvent } from './contract.ts';
 import { pack, unpack } from './phrases.ts';
 
-/** One row of a log: the events of one append, one to a line, and the number of the last of them. */
+/** One row of a log: the events of one append, one per line, and the number of the last event. */
 export interface EventRow {
   readonly sequence: number;
   readonly body: string;
 }
 
-/** The ids that nearly every event of a task repeats; its row has them. */
+/** The ids that nearly every event of a task repeats. The row of the task contains them. */
 export interface TaskIds {
   readonly id: string;
   readonly contextId: string;
 }
 
-/** Events of one row, so that reading a part of a log reads little else. */
+/** Maximum events in a row, so that reading a part of a log reads few other events. */
 export const rowLimit = 16;
 
-/** A log of so many events is read as fast as a snapshot of it, so its content is stored once. */
+/**
+ * The length of a log from which snapshots are stored. A shorter log is as fast to read as its
+ * snapshot.
+ */
 export const snapshotFrom = 9;
 
-/** JSON text has no control characters: they stand for the ids of the task. */
+/** JSON text has no control characters, so these can replace the ids of the task. */
 const idMark = '\u0001';
 const contextMark = '\u0002';
 
@@ -34,7 +37,7 @@ export function toEventRows(ids: TaskIds, events: readonly LogEvent[]): EventRow
   return rows;
 }
 
-/** The events of rows that follow each other. */
+/** The events of consecutive rows. */
 export function fromEventRows(ids: TaskIds, rows: readonly EventRow[]): LogEvent[] {
   return rows.flatMap(({ sequence, body }) => {
     const lines = expand(ids, body).split('\n');
@@ -58,7 +61,7 @@ export function shorten({ id, contextId }: TaskIds, text: string): string {
   );
 }
 
-/** Undoes `shorten`; leaves text alone that was stored with its ids. */
+/** Undoes `shorten`. Leaves text unchanged that was stored with its ids. */
 export function expand({ id, contextId }: TaskIds, text: string): string {
   return unpack(text)
     .replaceAll(idMark, () => JSON.stringify(id))

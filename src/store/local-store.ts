@@ -27,7 +27,7 @@ import { attemptOf } from './turn-queue.ts';
 
 type Listener = Parameters<Store['watch']>[0];
 
-/** What the stores of one process share that see each other's writes. */
+/** The shared state of the stores of one process that see each other's writes. */
 export class SharedMedium {
   readonly leases: Leases;
   readonly watchers = new Map<Listener, LocalStore>();
@@ -42,18 +42,18 @@ export interface LocalStoreOptions {
   readonly tables: Tables;
   readonly clock: StoreClock;
   readonly health: StoreHealth;
-  /** Runs an operation that sees what is committed. */
+  /** Runs an operation on committed data. */
   readonly read: <T>(run: () => T) => Promise<T>;
-  /** Runs an operation as a transaction; resolves when what it did is durable. */
+  /** Runs an operation as a transaction. Resolves when its writes are durable. */
   readonly write: <T>(run: () => T) => Promise<T>;
-  /** Called inside the transaction of a sweep, after it has deleted what is over. */
+  /** Called inside the transaction of a sweep, after the deletions. */
   readonly onSwept?: () => void;
   readonly onClose?: () => void;
-  /** Of several stores on the same tables. @default one of its own */
+  /** Shared by several stores on the same tables. @default one of its own */
   readonly medium?: SharedMedium;
 }
 
-/** A store whose tables are all in this process: in its memory, or in a file that it owns. */
+/** A store whose tables belong to this process: in memory, or in a file. */
 export class LocalStore implements Store {
   readonly driver: 'memory' | 'sqlite';
   readonly shared: boolean;
@@ -246,7 +246,7 @@ export class LocalStore implements Store {
     };
   }
 
-  /** Watchers are in this process, and are notified of all tasks. */
+  /** Does nothing: watchers are in this process and are notified of all tasks. */
   follow(): () => void {
     return () => {};
   }
@@ -258,7 +258,10 @@ export class LocalStore implements Store {
     this.#onClose?.();
   }
 
-  /** Notifies the other engines on the same tables. An engine with a store of its own knows its writes. */
+  /**
+   * Notifies the other engines on the same tables. An engine that does not share its store needs no
+   * notice of its own writes.
+   */
   #notify(taskId: string, version: number): void {
     for (const [listener, store] of this.#medium.watchers) {
       if (store !== this || this.#listeners > 1) listener({ taskId, version });
@@ -283,14 +286,14 @@ export class Leases {
     this.#ends.delete(replica);
   }
 
-  /** With `sparesExpired`, also after the lease has expired, but not once it has retired. */
+  /** With `sparesExpired`, an expired lease counts as alive, unless the replica has retired. */
   isAlive(replica: string, sparesExpired = false): boolean {
     const end = this.#ends.get(replica);
     return end !== undefined && (sparesExpired || end > this.#clock.now());
   }
 }
 
-/** The clock of a store that one process has to itself: that of the process, or the one it is given. */
+/** Wraps a clock, by default the system's, as the clock of a store of one process. */
 export function processClock(clock: { now(): number } = { now: Date.now }): StoreClock {
   return { now: () => clock.now(), skewMs: () => 0 };
 }

@@ -7,15 +7,15 @@ interface Context {
 }
 
 /**
- * Counts the unfinished tasks of each agent's contexts, for the limit of contexts. Read from the
- * tasks when first asked for, and again after `invalidate`; kept up to date in between. Holds no more
- * entries than the limit lets in.
+ * Counts the unfinished tasks of each agent's contexts, for the limit of contexts. Reads the tasks on
+ * first use and after `invalidate`, and updates the counts in between. The limit bounds the number of
+ * entries.
  */
 export class OpenContexts {
   readonly #read: () => Iterable<Context>;
   #agents: Map<string, Map<string, number>> | undefined;
 
-  /** `read` gives the context of every unfinished task. */
+  /** `read` returns the context of every unfinished task. */
   constructor(read: () => Iterable<Context>) {
     this.#read = read;
   }

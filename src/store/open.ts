@@ -42,7 +42,7 @@ const drivers = {
 } as const;
 const type = Object.keys(drivers);
 
-/** Whether something is a store that was opened, rather than which one to open. */
+/** Whether the value is an open store, not options. */
 export function isStore(value: Store | StoreOptions): value is Store {
   return 'driver' in value;
 }
@@ -55,8 +55,8 @@ function checkStoreOptions(options: StoreOptions): void {
 }
 
 /**
- * Opens a store. Loads only the driver in use. `clock` is for memory and SQLite if the options
- * have none; PostgreSQL uses its own.
+ * Opens a store. Loads only the driver in use. `clock` is for memory and SQLite if the options have no
+ * clock; PostgreSQL uses that of the database.
  * @example const store = await openStore({ type: 'sqlite', path: '.legate/store.db' });
  */
 export async function openStore(options: StoreOptions, clock?: { now(): number }): Promise<Store> {
@@ -72,7 +72,10 @@ export async function openStore(options: StoreOptions, clock?: { now(): number }
   }
 }
 
-/** What `store:` of a project asks for; without the block, everything is kept beside the project. */
+/**
+ * Converts `store:` of a project to options. Without the section, the store is a SQLite file in the
+ * project's directory.
+ */
 export function storeOptionsOf(
   settings: StoreSettings | undefined,
   directory: string,
@@ -89,19 +92,19 @@ export function storeOptionsOf(
   };
 }
 
-/** Backup, restore, check and migration of SQLite files. The driver is loaded with the call. */
+/** Backup, restore, check and migration of SQLite files. Loads the driver on call. */
 export function maintainSqlite() {
   return import('./sqlite/maintenance.ts');
 }
 
-/** Brings the schema of a PostgreSQL store up to date. The driver is loaded with the call. */
+/** Brings the schema of a PostgreSQL store up to date. Loads the driver on call. */
 export async function migrateStore(url: string): Promise<MigrationStatus> {
   const { migrate } = await import('./postgres/migrations.ts');
   return migrate(url);
 }
 
 /**
- * Which version of the schema a PostgreSQL store has, which this program wants, and how far the wall
+ * The schema version of a PostgreSQL store, the version that this program needs, and how far the wall
  * clock of this process is ahead of the database's.
  */
 export async function storeStatus(

@@ -1,8 +1,9 @@
 /**
- * Text that the events of tasks repeat, and the character that stands for it in a stored row: JSON text has
- * no control characters but white space. Rows keep these characters, so a phrase is never changed, removed or
- * moved; a new one needs a migration, as former versions can't read it. A phrase that starts with another comes
- * before it. `\u0001` and `\u0002` are the ids of the task and its context.
+ * Phrases that the events of tasks repeat, and the control character that replaces each in a stored
+ * row. JSON text contains no control characters except white space. Stored rows contain these
+ * characters, so never change, remove or move a phrase. A new phrase needs a migration, because earlier
+ * versions can't read it. A phrase that starts with another phrase comes before it. `\u0001` and
+ * `\u0002` are the ids of the task and its context.
  */
 export const phrases: ReadonlyMap<string, string> = new Map([
   ['\u0003', '{"statusUpdate":{'],
@@ -36,7 +37,7 @@ export function pack(text: string): string {
   return text.replaceAll(anyPhrase, (phrase) => marks.get(phrase) ?? phrase);
 }
 
-/** Undoes `pack`, also for text that was stored without it. */
+/** Undoes `pack`. Leaves text unchanged that was stored without it. */
 export function unpack(text: string): string {
   return text.replaceAll(anyMark, (mark) => phrases.get(mark) ?? mark);
 }

@@ -2,7 +2,7 @@ import { Json, type JsonValue } from '../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from './contract.ts';
 import { counterValue } from './stored-format.ts';
 
-/** What a local store keeps records in. */
+/** The record rows of a local store. */
 export interface RecordRows {
   /** Undefined for an expired one. */
   find(space: string, key: string, now: number): StoredRecord | undefined;
@@ -10,7 +10,7 @@ export interface RecordRows {
   remove(space: string, key: string): void;
 }
 
-/** Whether every expected version is the present one. */
+/** Whether every expected version is the current one. */
 export function holds(rows: RecordRows, writes: readonly RecordWrite[], now: number): boolean {
   return writes.every(
     ({ space, key, ifVersion }) =>

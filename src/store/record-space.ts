@@ -3,7 +3,7 @@ import { StoredFormat, type StoredFormatOptions } from './stored-format.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from './sub-stores.ts';
 
 /**
- * What a space holds, and where.
+ * The name, store and format of a space.
  * @example
  * const options: RecordSpaceOptions<Note> = { records: store.records, space: 'notes', schema: note };
  */
@@ -19,7 +19,7 @@ export interface SpaceRecord<T> extends Omit<StoredRecord, 'value'> {
   readonly value: T;
 }
 
-/** A value with what is written in the same transaction. */
+/** A new value, and the writes of the same transaction. */
 export interface RecordChange<T> {
   readonly value: T;
   readonly expiresAt?: number | undefined;
@@ -35,7 +35,7 @@ interface RecordRange {
 
 const pageSize = 200;
 
-/** Records in the order of their keys, read page by page: those behind `after`, at most `limit`. */
+/** Records after `after` in the order of their keys, at most `limit`. Reads page by page. */
 export async function* listRecords(
   records: RecordStore,
   query: RecordRange & {
@@ -79,7 +79,7 @@ export class RecordSpace<T> {
     return stored && this.#decode(stored);
   }
 
-  /** Records in the order of their keys, read page by page: those behind `after`, at most `limit`. */
+  /** Records after `after` in the order of their keys, at most `limit`. Reads page by page. */
   async *list(prefix?: string, range: RecordRange = {}): AsyncGenerator<SpaceRecord<T>> {
     for await (const stored of this.#stored(prefix, range)) yield this.#decode(stored);
   }
@@ -94,7 +94,7 @@ export class RecordSpace<T> {
     return Array.fromAsync(this.list(prefix), ({ value }) => value);
   }
 
-  /** A write for a transaction; without a value it deletes. */
+  /** A write for a transaction. Without a value it deletes the record. */
   toWrite(
     key: string,
     value?: T,
@@ -105,14 +105,15 @@ export class RecordSpace<T> {
     return { space, key, value: this.#format.encode(value), ...options };
   }
 
-  /** False when an `ifVersion` did not hold; then nothing was written. */
+  /** Returns false if an `ifVersion` did not match; then nothing was written. */
   write(...writes: readonly RecordWrite[]): Promise<boolean> {
     return this.#options.records.write(writes, this.#clock.now());
   }
 
   /**
-   * Replaces a value by one that is made from it; `make` returns undefined to leave it as it is. It runs
-   * again when another process changed the record meanwhile, or when a write of `also` did not hold.
+   * Updates a value by optimistic concurrency: `make` computes the new value, or returns undefined to
+   * keep the record unchanged. It runs again if another process changed the record meanwhile, or if an
+   * `ifVersion` of `also` did not match.
    */
   change(
     key: string,

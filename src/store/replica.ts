@@ -4,35 +4,38 @@ import type { Store } from './contract.ts';
 import { reportedOutage } from './store-health.ts';
 
 /**
- * Under what name a process holds its lease, and for how long.
+ * The id, store and duration of a lease.
  * @example const options: ReplicaOptions = { store, id: crypto.randomUUID(), scheduler };
  */
 export interface ReplicaOptions {
   readonly store: Pick<Store, 'heartbeat' | 'retire' | 'deadReplicas' | 'shared' | 'health'>;
-  /** No two processes may have the same. */
+  /** Unique for each process. */
   readonly id: string;
   readonly scheduler: {
     /** Milliseconds since 1970, by the clock of the store. */
     now(): number;
     after(delay: number, callback: () => void): { cancel(): void };
   };
-  /** How long a replica counts as alive after it renewed its lease, in milliseconds. @default 15_000 */
+  /** Milliseconds that a replica counts as alive after it renewed its lease. @default 15_000 */
   readonly leaseMs?: number;
   /** @default silent */
   readonly logger?: Logger;
 }
 
-/** A part of the process that works under its lease: the task engine, calls to peers. */
+/** A part of the process that uses its lease: the task engine, calls to peers. */
 export interface ReplicaMember {
-  /** Takes over what dead replicas left. Called when the member joins, and three times per lease. */
+  /** Takes over the work of dead replicas. Called when the member joins, and three times per lease. */
   takeOver(): Promise<void>;
-  /** The lease was renewed; `isLate`: others may have taken over from this replica meanwhile. */
+  /**
+   * Called after each renewal. `isLate`: other replicas may have taken over work of this replica
+   * meanwhile.
+   */
   onRenewed?(isLate: boolean): void;
 }
 
 /**
- * The lease of one process. It is renewed while the process has members, so that other replicas
- * leave alone what they work on, and ends when the last one leaves.
+ * The lease of one process. It is renewed while the process has members, so that other replicas do not
+ * take over their work, and ends when the last member leaves.
  * @example
  * const leave = await replica.join({ takeOver: () => takeover.takeOver() });
  * await leave();
@@ -43,7 +46,10 @@ export class Replica {
   readonly #members = new Set<ReplicaMember>();
   #renewing: { stop(): void } | undefined;
   #renewedAt: number | undefined;
-  /** Until then no replica counts as dead: no replica could renew its lease for a while. */
+  /**
+   * Until this time no replica counts as dead, because replicas could not renew their leases during an
+   * outage.
+   */
   #toleratedUntil = 0;
 
   constructor(options: ReplicaOptions) {
@@ -52,15 +58,15 @@ export class Replica {
   }
 
   /**
-   * Whether replicas whose lease has expired count as alive: when this one could not reach the store,
-   * others could not either, and have yet to show that they live.
+   * Whether replicas whose lease has expired count as alive. If this replica could not reach the store,
+   * the others could not either, and need time to renew their leases.
    */
   get sparesExpired(): boolean {
     const now = this.#options.scheduler.now();
     return this.#isLate(now) || now < this.#toleratedUntil;
   }
 
-  /** Resolves after the first takeover; the returned function ends the membership. */
+  /** Resolves after the first takeover. The returned function ends the membership. */
   async join(member: ReplicaMember): Promise<() => Promise<void>> {
     this.#members.add(member);
     try {
@@ -79,7 +85,7 @@ export class Replica {
     };
   }
 
-  /** Those of the given replicas that are dead; never this one. */
+  /** Returns the dead ones of the given replicas; never this replica. */
   async dead(replicas: readonly string[]): Promise<ReadonlySet<string>> {
     const others = replicas.filter((each) => each !== this.id);
     if (others.length === 0) return new Set();
@@ -87,7 +93,7 @@ export class Replica {
     return new Set(await this.#options.store.deadReplicas(others, { sparesExpired }));
   }
 
-  /** Says whether that was the last member. */
+  /** Returns whether that was the last member. */
   #leave(member: ReplicaMember): boolean {
     const wasMember = this.#members.delete(member);
     if (!wasMember || this.#members.size > 0) return false;
@@ -99,7 +105,7 @@ export class Replica {
 
   async #renew(): Promise<void> {
     const { store, scheduler, leaseMs } = this.#options;
-    // Where no other replica could take over, the lease needs no end.
+    // Without other replicas, nothing can take over, so the lease needs no expiry.
     await store.heartbeat(this.id, store.shared ? leaseMs : Infinity);
     const now = scheduler.now();
     const isLate = this.#isLate(now);

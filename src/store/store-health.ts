@@ -1,12 +1,12 @@
-// Named imports, so that a test's fake timers do not keep a store from recovering.
+// Named imports, so that fake timers of a test do not block the recovery of a store.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { Json, LegateError } from '../protocol/index.ts';
 import { counter } from '../telemetry/index.ts';
 import type { RecordStore } from './sub-stores.ts';
 
-/** A time in which a store could not be written. */
+/** A period in which writes to a store fail. */
 export interface Outage {
-  /** Why the first write failed, without place or address: `/ready` shows it to every client. */
+  /** Why the first write failed, without path or address: `/ready` shows it to every client. */
   readonly reason: string;
   readonly error: LegateError;
   readonly failedWrites: number;
@@ -29,7 +29,7 @@ export interface StoreReporter {
 
 /** One of several reporters; see `StoreHealth.report`. */
 export interface Reporting {
-  /** Whether it is this one's turn to report on the store. */
+  /** Whether this reporter is the active one. */
   readonly isActive: boolean;
   end(): void;
 }
@@ -39,13 +39,13 @@ export interface StoreHealth {
   /** Undefined while writes succeed. */
   readonly outage: Outage | undefined;
   /**
-   * Engines of one process may share a store, and one of them reports: the first to ask, and when
-   * that one has ended, the next.
+   * Engines of one process can share a store. Only one of them reports: the first that registered, and
+   * after its end the next.
    */
   report(reporter: StoreReporter): Reporting;
 }
 
-/** Milliseconds that a wall clock may be from the store's without a warning. */
+/** Milliseconds of clock skew without a warning. */
 export const smallSkewMs = 1_000;
 
 /** Milliseconds between attempts to write while writes fail. */
@@ -64,7 +64,7 @@ const failures = counter('legate.store.write_failures');
  * - **well**: the last write succeeded, or none was made.
  * - **out**: a write failed. A probe is written every second; the outage is over when one succeeds
  *   and no other write has failed since the probe before.
- * - **closed**: for good; failures count no more.
+ * - **closed**: final; failures no longer count.
  */
 export class WriteHealth implements StoreHealth {
   readonly #driver: string;
@@ -77,13 +77,13 @@ export class WriteHealth implements StoreHealth {
   #timer: { cancel(): void } | undefined;
   #isClosed = false;
 
-  /** `probe` writes something that needs room, and removes it again. */
+  /** `probe` writes data that needs disk space, and removes it again. */
   constructor(options: {
     readonly driver: string;
-    /** Why writes fail, in words that name neither place nor address. */
+    /** Why writes fail, without path or address. */
     readonly reasonOf: (failure: LegateError) => string;
     readonly probe: () => Promise<void>;
-    /** Runs a callback once after so many milliseconds. @default the system's timers */
+    /** Runs a callback once after the given milliseconds. @default the system's timers */
     readonly after?: After;
   }) {
     this.#after = options.after ?? systemAfter;
@@ -97,7 +97,7 @@ export class WriteHealth implements StoreHealth {
   }
 
   report(reporter: StoreReporter): Reporting {
-    // Each asks for itself, though two may be the same object.
+    // A copy, because two engines can pass the same object.
     const own: StoreReporter = { ...reporter };
     this.#reporters.add(own);
     if (this.#outage !== undefined && this.#reporters.size === 1) own.started(this.#outage);
@@ -110,7 +110,7 @@ export class WriteHealth implements StoreHealth {
     };
   }
 
-  /** A write failed. Only failures of the medium count. */
+  /** Records a failed write. Only `STORE_FAILED` counts. */
   failed(error: unknown): void {
     if (this.#isClosed || !(error instanceof LegateError) || error.code !== 'STORE_FAILED') return;
     failures.add(1, { driver: this.#driver });
@@ -168,14 +168,14 @@ export class WriteHealth implements StoreHealth {
   }
 }
 
-/** Whether the store was unavailable: the same operation may succeed later. */
+/** Whether the store was unavailable, so that the same operation can succeed later. */
 export function isStoreFailure(error: unknown): error is LegateError {
   return error instanceof LegateError && error.code === 'STORE_FAILED';
 }
 
 /**
- * What to log of a failure that belongs to an outage, which the store reports once: every operation
- * that it hits logs it for debugging only, without a stack. Undefined for any other failure.
+ * The log fields of a failure that belongs to an outage. The store reports the outage once, so each
+ * failed operation logs it at level debug only, without a stack. Undefined for any other failure.
  */
 export function reportedOutage(
   { health }: { readonly health: StoreHealth },
@@ -185,15 +185,15 @@ export function reportedOutage(
   return isReported ? { reason: error.message } : undefined;
 }
 
-/** Of a store whose writes do not fail. */
+/** The health of a store whose writes never fail. */
 export function neverOut(): StoreHealth {
   return new WriteHealth({ driver: 'memory', reasonOf: () => '', probe: async () => {} });
 }
 
-/** Characters of a probe: more than a page, so that it needs room of its own. */
+/** Characters of a probe: more than a page, so that it needs disk space of its own. */
 const probeSize = 16_384;
 
-/** Writes a record that needs room, and deletes it. */
+/** Writes a record that needs disk space, and deletes it. */
 export async function probeRecords(records: RecordStore): Promise<void> {
   const place = { space: 'legate', key: `probe-${crypto.randomUUID()}` };
   const now = records.clock.now();

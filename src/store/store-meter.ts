@@ -3,7 +3,7 @@ import { histogram } from '../telemetry/index.ts';
 const seconds = histogram('legate.store.duration');
 const sizes = histogram('legate.store.group_size');
 
-/** Measures how long a store takes, and how many writes share a transaction. */
+/** Measures the durations of store operations, and how many writes share a transaction. */
 export class StoreMeter {
   readonly #labels: Readonly<Record<'read' | 'write', Readonly<Record<string, string>>>>;
   readonly #driver: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export class StoreMeter {
     }
   }
 
-  /** So many writes were committed together. */
+  /** Records the number of writes in one transaction. */
   group(size: number): void {
     sizes.record(size, this.#driver);
   }

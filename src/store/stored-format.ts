@@ -2,7 +2,7 @@ import type { ZodType } from 'zod';
 import { Json, type JsonValue, LegateError } from '../protocol/index.ts';
 
 /**
- * How one kind of value is stored, and how former versions of it are read.
+ * The stored format of one kind of value, and the upgrades from its earlier versions.
  * @example
  * const options: StoredFormatOptions<Note> = {
  *   name: 'note', version: 2, schema: note,
@@ -10,18 +10,21 @@ import { Json, type JsonValue, LegateError } from '../protocol/index.ts';
  * };
  */
 export interface StoredFormatOptions<T> {
-  /** What it is, for errors. */
+  /** The name of the format, for errors. */
   readonly name: string;
-  /** Decodes a value of the present version. */
+  /** Decodes a value of the current version. */
   readonly schema: ZodType<T>;
-  /** Of what is written. A value of version 1 does not name its version; later ones are objects. @default 1 */
+  /**
+   * The version that is written. A value of version 1 does not contain its version; values of later
+   * versions are objects. @default 1
+   */
   readonly version?: number;
-  /** Makes a value of the next version from one of the version that it is given for. */
+  /** By version: converts a value of this version to the next version. */
   readonly upgrades?: Readonly<Record<number, (value: JsonValue) => JsonValue>>;
 }
 
 /**
- * Encodes values for a store and decodes what is read back.
+ * Encodes values for a store and decodes stored values.
  * @example const turnRequest = new StoredFormat({ name: 'turn request', schema }).decode(value, id);
  */
 export class StoredFormat<T> {
@@ -37,7 +40,7 @@ export class StoredFormat<T> {
     return Json.of((version === 1 ? value : { ...value, v: version }) as JsonValue);
   }
 
-  /** `key` names the value in errors. Rejects with `STORE_VERSION` what cannot be decoded. */
+  /** `key` names the value in errors. Throws `STORE_VERSION` for a value that cannot be decoded. */
   decode(stored: JsonValue, key: string): T {
     const { schema, version, upgrades } = this.#options;
     const written = versionOf(stored);

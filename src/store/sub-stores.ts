@@ -7,12 +7,12 @@ export type CommandEnd =
   | { readonly kind: 'ended'; readonly next?: TurnRecord }
   /** The turn no longer runs under this replica. Nothing was written. */
   | { readonly kind: 'fenced' }
-  /** An `ifVersion` of `records` did not hold. Nothing was written. */
+  /** An `ifVersion` of `records` did not match. Nothing was written. */
   | { readonly kind: 'version-conflict' };
 
 /**
- * Commands: turns without a task. They wait in the queue of their key like every other turn and are
- * taken over like them; `taskId` of their turn is the command's own id, which names no task.
+ * Commands: turns without a task. They wait in the queue of their key and are taken over like all other
+ * turns. The `taskId` of their turn is the command's own id; no task has this id.
  */
 export interface CommandStore {
   queue(command: {
@@ -24,10 +24,10 @@ export interface CommandStore {
     readonly request: Json<JsonValue>;
   }): Promise<{
     readonly turn: TurnRecord;
-    /** Running under this replica; else queued behind others of its key. */
+    /** Whether the turn runs under this replica; else it is queued behind other turns of its key. */
     readonly running: boolean;
   }>;
-  /** Ends a running command with everything that it changes, in one transaction. */
+  /** Ends a running command and writes all its changes, in one transaction. */
   end(end: {
     readonly turn: Pick<TurnRecord, 'id' | 'taskId'>;
     readonly replica: string;
@@ -35,7 +35,7 @@ export interface CommandStore {
     readonly records?: readonly RecordWrite[] | undefined;
     readonly now: number;
   }): Promise<CommandEnd>;
-  /** Ends all commands of a key without effect, running ones included, and gives their ids. */
+  /** Ends all commands of a key without effect, running ones included, and returns their ids. */
   drop(
     key: string,
     replica: string,
@@ -72,18 +72,21 @@ export type DeliveryOutcome =
   | { readonly kind: 'retry'; readonly afterMs: number; readonly error: string }
   | { readonly kind: 'dead'; readonly error: string };
 
-/** The webhooks of tasks and their deliveries. Rules and words: contract.ts. */
+/** The webhooks of tasks and their deliveries. For rules and terms see contract.ts. */
 export interface PushStore {
-  /** Replaces a configuration of the same id in its place. Rejects with `TASK_NOT_FOUND`. */
+  /**
+   * Adds a configuration, or replaces that of the same id and keeps its position. Rejects with
+   * `TASK_NOT_FOUND`.
+   */
   put(taskId: string, registration: PushRegistration): Promise<void>;
   get(taskId: string, configId: string): Promise<PushRegistration | undefined>;
   /** In the order of registration. */
   list(taskId: string): Promise<readonly PushRegistration[]>;
-  /** Its deliveries vanish with it. False: there was none. */
+  /** Deletes a configuration and its deliveries. Returns false if there was none. */
   delete(taskId: string, configId: string): Promise<boolean>;
   /**
-   * Of each configuration the oldest pending delivery only, when it is due and not claimed; those
-   * that are due for longest come first. A claim ends with its lease, or with its replica.
+   * Claims only the oldest pending delivery of each configuration, if it is due and not claimed; the
+   * longest due first. A claim ends when its lease expires or its replica retires.
    */
   claim(query: {
     readonly replica: string;
@@ -91,13 +94,14 @@ export interface PushStore {
     readonly limit: number;
   }): Promise<readonly Delivery[]>;
   /**
-   * A delivered one vanishes; `retry` and `dead` count one attempt of a pending one. A dead delivery
-   * no longer holds up the ones behind it. One that is gone already is left alone.
+   * `delivered` deletes the delivery; `retry` and `dead` count one attempt of a pending delivery. A
+   * dead delivery no longer blocks the deliveries behind it. Has no effect if the delivery no longer
+   * exists.
    */
   settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void>;
   /**
-   * Milliseconds until the next delivery can be claimed, 0 for one that is due; a claimed one falls
-   * due again when its lease ends.
+   * Milliseconds until the next delivery can be claimed, 0 if one is due. A claimed delivery is due
+   * again when its lease ends.
    */
   nextDueMs(): Promise<number | undefined>;
   /** In the order of their ids, from the one after `after`. */
@@ -109,7 +113,10 @@ export interface PushStore {
   }): Promise<readonly DeliveryRecord[]>;
   /** For operators: the number of deliveries in each state. */
   counts(): Promise<Readonly<Record<DeliveryState, number>>>;
-  /** Makes a dead delivery pending again, due at once, with no attempts made. False: there is none. */
+  /**
+   * Makes a dead delivery pending again, due at once, with no attempts made. Returns false if there is
+   * none.
+   */
   revive(deliveryId: number): Promise<boolean>;
 }
 
@@ -120,8 +127,7 @@ export interface RecordWrite {
   readonly value?: Json<JsonValue>;
   readonly expiresAt?: number;
   /**
-   * The version expected before any of the writes: 0 for "must not exist". Unset: whatever is there
-   * is replaced.
+   * The version expected before any of the writes; 0 for "must not exist". Unset: replaces any version.
    */
   readonly ifVersion?: number;
 }
@@ -129,18 +135,18 @@ export interface RecordWrite {
 export interface StoredRecord {
   readonly key: string;
   readonly value: Json<JsonValue>;
-  /** Counts the writes of this key, from 1; starts anew after a deletion or an expiry. */
+  /** Counts the writes of this key, from 1. Restarts after a deletion or an expiry. */
   readonly version: number;
   readonly expiresAt?: number;
   readonly updatedAt: number;
 }
 
-/** Small documents in named spaces. Rules and words: contract.ts. */
+/** Small documents in named spaces. For rules and terms see contract.ts. */
 export interface RecordStore {
-  /** The clock of the store, which expiries are compared with. */
+  /** The clock of the store, for expiries. */
   readonly clock: StoreClock;
   get(space: string, key: string, now: number): Promise<StoredRecord | undefined>;
-  /** False when an `ifVersion` did not hold; then nothing was written. */
+  /** Returns false if an `ifVersion` did not match; then nothing was written. */
   write(writes: readonly RecordWrite[], now: number): Promise<boolean>;
   /** In the order of the keys, by code points. */
   list(query: {
@@ -151,8 +157,8 @@ export interface RecordStore {
     readonly now: number;
   }): Promise<readonly StoredRecord[]>;
   /**
-   * Adds to a counter and returns its new value. A counter starts at 0, vanishes at the `expiresAt`
-   * of the call that started it, and can be read as a record that holds a number.
+   * Adds to a counter and returns its new value. A counter starts at 0, expires at the `expiresAt` of
+   * the call that created it, and can be read as a record that contains a number.
    */
   increment(counter: {
     readonly space: string;
@@ -163,9 +169,9 @@ export interface RecordStore {
   }): Promise<number>;
 }
 
-/** Whose vectors they are, and which model made them: vectors of two models can't be compared. */
+/** The owner of vectors, and the model that computed them: vectors of two models can't be compared. */
 export interface VectorScope {
-  /** What the vectors are of. */
+  /** The kind of embedded texts. */
   readonly space: string;
   readonly owner: string;
   readonly model: string;
@@ -173,13 +179,13 @@ export interface VectorScope {
 
 export interface StoredVector {
   readonly key: string;
-  /** Kept with the length 1. */
+  /** Stored with length 1. */
   readonly vector: Float32Array;
 }
 
-/** Vectors of texts, found by the nearest. Rules and words: contract.ts. */
+/** Embeddings with nearest-neighbour search. For rules and terms see contract.ts. */
 export interface VectorStore {
-  /** Adds vectors, or replaces those of the same keys. */
+  /** Adds vectors, or replaces vectors with the same keys. */
   write(scope: VectorScope, vectors: readonly StoredVector[]): Promise<void>;
   /** The keys of a scope after `after`, in their order by code points. */
   keys(
@@ -188,9 +194,9 @@ export interface VectorStore {
   ): Promise<readonly string[]>;
   /** The greatest key of a scope. */
   lastKey(scope: VectorScope): Promise<string | undefined>;
-  /** The vectors nearest to one, best first; vectors of another length are left out. */
+  /** The nearest neighbours of a vector, best first. Ignores vectors of another length. */
   nearest(scope: VectorScope, vector: Float32Array, limit: number): Promise<readonly Neighbour[]>;
-  /** Deletes vectors of an owner, of all models: those of the keys, or all. */
+  /** Deletes vectors of an owner for all models: the given keys, or all. */
   delete(query: {
     readonly space: string;
     readonly owner: string;

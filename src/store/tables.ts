@@ -21,7 +21,7 @@ import type { OpenContexts } from './open-contexts.ts';
 import type { RecordRows } from './record-rules.ts';
 import type { OpenTurn, TurnQueue } from './turn-queue.ts';
 
-/** A task without its log; changed by its table only. */
+/** A task without its log. Only its table changes it. */
 export interface TaskRow {
   readonly number: number;
   readonly id: string;
@@ -36,7 +36,7 @@ export interface TaskRow {
   pushConfigs: number;
 }
 
-/** The row of a task that is admitted. */
+/** The row of a newly admitted task. */
 export function newTaskRow(
   number: number,
   { taskId: id, agent, owner, contextId, now }: Admission,
@@ -67,14 +67,13 @@ export interface KnownMessage {
 }
 
 /**
- * What a store of one process consists of, in memory or in a file. The rules of the contract stand
- * above it, once for both (`admit`, `append`, `LocalStore`). Methods that write run inside a
- * transaction.
+ * The tables of a store of one process, in memory or in a file. The rules of the contract are written
+ * once above both (`admit`, `append`, `LocalStore`). Methods that write run inside a transaction.
  */
 export interface Tables {
   readonly tasks: {
     find(id: string): TaskRow | undefined;
-    /** Throws when there is one of this id. */
+    /** Throws if a task with this id exists. */
     insert(admission: Admission, state: TaskState): TaskRow;
     advance(
       row: TaskRow,
@@ -85,7 +84,7 @@ export interface Tables {
     expired(before: number, limit: number): readonly TaskRow[];
   };
   readonly events: {
-    /** The first event; it doubles as the first snapshot. */
+    /** Writes the first event, which is also the first snapshot. */
     create(task: TaskRow, body: Json<Task>): void;
     append(task: TaskRow, events: readonly LogEvent[]): void;
     setSnapshot(task: TaskRow, snapshot: Snapshot): void;
@@ -93,14 +92,14 @@ export interface Tables {
   };
   readonly turns: {
     readonly open: TurnQueue;
-    /** An id that no turn ever had. */
+    /** An id that no turn has had before. */
     nextId(): number;
     insert(turn: OpenTurn, request: Json<JsonValue>): void;
     run(turn: OpenTurn, replica: string, attempt: number): TurnRecord;
     release(turn: OpenTurn, attempt: number): void;
     end(turn: OpenTurn): void;
   };
-  /** Messages, remembered so that their repetition is recognised. */
+  /** Idempotency keys of messages, to detect duplicates. */
   readonly messages: {
     find(owner: string, key: string): KnownMessage | undefined;
     ofTurn(turnId: number): KnownMessage | undefined;
@@ -108,7 +107,7 @@ export interface Tables {
     insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): void;
     setReply(turnId: number, reply: Json<Message>): void;
     delete(turnId: number): void;
-    /** Deletes expired ones whose turn has ended, and counts them. */
+    /** Deletes expired messages whose turn has ended. Returns their number. */
     sweep(now: number, limit: number): number;
   };
   readonly contexts: {
@@ -117,7 +116,9 @@ export interface Tables {
     list(query: ContextQuery): readonly ListedContext[];
     write(write: ContextWrite, now: number): void;
     delete(owner: string, contextId: string): boolean;
-    /** Deletes those last written before a time that have no unfinished task, and counts them. */
+    /**
+     * Deletes contexts last written before a time that have no unfinished task. Returns their number.
+     */
     sweep(before: number, limit: number): number;
   };
   readonly openContexts: OpenContexts;
@@ -135,6 +136,6 @@ export interface Tables {
     load(taskId: string): TaskRecord | undefined;
     page(query: TaskQuery): TaskPage;
   };
-  /** Deletes a task with all that hangs on it. */
+  /** Deletes a task with its log, snapshot and webhooks. */
   remove(task: TaskRow): void;
 }

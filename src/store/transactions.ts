@@ -12,7 +12,7 @@ import { applyWrites, holds } from './record-rules.ts';
 import type { KnownMessage, Tables, TaskRow } from './tables.ts';
 import type { OpenTurn } from './turn-queue.ts';
 
-/** Admits one message; `id` is that of its turn. Inside a transaction only. */
+/** Admits one message; `id` is that of its turn. Must run inside a transaction. */
 export function admit(tables: Tables, admission: Admission, id: number): AdmitOutcome {
   const { messages, turns } = tables;
   const { agent, owner, key, taskId, replica, request, dedupe, task, now } = admission;
@@ -28,7 +28,7 @@ export function admit(tables: Tables, admission: Admission, id: number): AdmitOu
   }
   const refusal = refusalOf(tables, admission);
   if (refusal !== undefined) return { kind: refusal };
-  // First what may throw: a table in memory has no rollback.
+  // The calls that can throw come first, because tables in memory have no rollback.
   if (task !== undefined) create(tables, admission, task);
   if (known !== undefined) messages.delete(known.turnId);
   if (dedupe !== undefined) messages.insert(id, owner, dedupe, taskId);
@@ -64,7 +64,7 @@ function create(tables: Tables, admission: Admission, body: Json<Task>): void {
   tables.push.queueDeliveries(task, 1, admission.now);
 }
 
-/** Appends to one task, and all that goes with it. Inside a transaction only. */
+/** Appends to one task, with all related writes. Must run inside a transaction. */
 export function append(tables: Tables, write: Append): AppendOutcome {
   checkAppend(write);
   const { tasks, turns, records, contexts } = tables;
@@ -103,7 +103,7 @@ export function append(tables: Tables, write: Append): AppendOutcome {
   return { kind: 'appended', cancelRequested, deliveries, ...(next !== undefined && { next }) };
 }
 
-/** True when a delivery was written. */
+/** Returns whether a delivery was written. */
 function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Append): boolean {
   let deliveries = false;
   events.append(task, write.events);
@@ -125,14 +125,14 @@ function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Appe
   return deliveries;
 }
 
-/** Starts the first turn of a key, unless it runs already. Inside a transaction only. */
+/** Starts the first turn of a key, unless it runs already. Must run inside a transaction. */
 function startNext({ turns }: Tables, key: string, replica: string): TurnRecord | undefined {
   const turn = turns.open.head(key);
   if (turn === undefined || turn.replica !== undefined) return undefined;
   return turns.run(turn, replica, turn.attempt);
 }
 
-/** Refuses an append that contradicts itself, before anything of it is written. */
+/** Refuses an inconsistent append before any write. */
 export function checkAppend(append: Append): void {
   const { events, version, turn, snapshot, taskId } = append;
   for (let index = 0; index < events.length; index += 1) {
@@ -155,7 +155,7 @@ export function checkAppend(append: Append): void {
   }
 }
 
-/** Turns without a task. `onEnd` is called when one has ended. */
+/** Turns without a task. Calls `onEnd` when a command has ended. */
 export function localCommands(
   tables: Tables,
   write: <T>(run: () => T) => Promise<T>,

@@ -10,7 +10,7 @@ export interface OpenTurn {
   readonly key: string;
   readonly taskId: string;
   attempt: number;
-  /** The replica it runs under; undefined while it is queued. */
+  /** The replica that runs the turn; undefined while it is queued. */
   replica: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface OpenTurn {
  * - **queued**: waits behind the turns of its key that were admitted before it.
  * - **running**: has a replica. Only the first turn of a key ever runs, so a key is idle exactly
  *   when its first turn is queued.
- * - **ended**: no longer here.
+ * - **ended**: removed.
  */
 export class TurnQueue<T extends OpenTurn = OpenTurn> {
   readonly #turns = new Map<number, T>();
@@ -31,7 +31,7 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     return this.#turns.get(id);
   }
 
-  /** Turns must come in the order of their ids. */
+  /** Turns must be added in the order of their ids. */
   add(turn: T): void {
     this.#turns.set(turn.id, turn);
     push(this.#byKey, turn.key, turn);
@@ -42,7 +42,7 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     return this.#byKey.has(key);
   }
 
-  /** The turn of a key that runs or has to run next. */
+  /** The turn of a key that runs or runs next. */
   head(key: string): T | undefined {
     return this.#byKey.get(key)?.[0];
   }
@@ -61,7 +61,7 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     remove(this.#byTask, turn.taskId, turn);
   }
 
-  /** Turns, first of their keys, that no live replica runs. */
+  /** The first turn of each key that no live replica runs. */
   abandoned(query: TakeOver, leases: Leases): T[] {
     const inFlight = query.inFlight && new Set(query.inFlight);
     const isAbandoned = ({ replica, key }: T): boolean => {
@@ -76,7 +76,7 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     return found.sort((a, b) => a.id - b.id).slice(0, query.limit);
   }
 
-  /** Turns of an agent that wait for their place. */
+  /** The number of queued turns of an agent. */
   queuedOf(agent: string): number {
     let count = 0;
     for (const turn of this.#turns.values()) {
@@ -93,7 +93,7 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
   }
 }
 
-/** Which attempt it is when a replica takes a turn over: one that ran elsewhere has failed. */
+/** The attempt of a turn that a replica takes over: an attempt on another replica has failed. */
 export function attemptOf(turn: OpenTurn, replica: string): number {
   const ranElsewhere = turn.replica !== undefined && turn.replica !== replica;
   return ranElsewhere ? turn.attempt + 1 : turn.attempt;
