@@ -26,16 +26,19 @@ interface DeliveryEntry {
   readonly sequence: number;
   attempts: number;
   state: DeliveryState;
-  /** When it can be claimed: moved behind the lease by a claim. */
+  /** When it can be claimed. A claim sets it to the end of the lease. */
   dueAt: number;
   claimedBy: string | undefined;
   lastError: string | undefined;
 }
 
-/** Push configurations and the outbox. A delivery is pending, then gone or dead, and may be revived. */
+/**
+ * Push configurations and the outbox. A delivery is pending, then deleted or dead. A dead delivery can
+ * be revived.
+ */
 export class MemoryPush implements PushStore {
   readonly #tasks: { find(id: string): TaskRow | undefined };
-  /** By the number of the task, then by their ids. */
+  /** By task number, then by configuration id. */
   readonly #configs = new Map<number, Map<string, PushConfig>>();
   readonly #clock: StoreClock;
   readonly #deliveries = new Map<number, DeliveryEntry>();
@@ -83,7 +86,7 @@ export class MemoryPush implements PushStore {
     return configs !== undefined && configs.values().some(({ pending }) => pending.length > 0);
   }
 
-  /** Drops all that hangs on a task. */
+  /** Deletes the configurations and deliveries of a task. */
   forget({ number }: TaskRow): void {
     for (const config of this.#configs.get(number)?.values() ?? []) this.#drop(config);
     this.#configs.delete(number);

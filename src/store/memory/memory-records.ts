@@ -42,7 +42,7 @@ export class MemoryRecords implements RecordStore, RecordRows {
       const key = keys[index] ?? '';
       if (!key.startsWith(prefix)) break;
       const record = known.records.get(key);
-      // A key that was removed and came back may be there twice.
+      // A key that was removed and added again can occur twice.
       if (record === undefined || key === keys[index - 1]) continue;
       if (!isExpired(record, now)) found.push(record);
     }

@@ -12,7 +12,7 @@ export interface MemoryOptions {
   readonly clock?: { now(): number };
 }
 
-/** A store in this process's memory, for tests, examples and services that may forget. */
+/** A store in this process's memory, for tests, examples and services that can lose their data. */
 export function openMemory(options: MemoryOptions = {}): Store {
   const clock = processClock(options.clock);
   return storeOf(new MemoryTables(clock), clock);

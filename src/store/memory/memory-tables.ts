@@ -19,10 +19,7 @@ import { MemoryEvents, type MemoryTask } from './memory-task.ts';
 import { MemoryTasks } from './memory-tasks.ts';
 import { MemoryVectors } from './memory-vectors.ts';
 
-/**
- * All that memory stores keep. Every operation runs to its end before another starts, which makes
- * each a transaction.
- */
+/** The tables of memory stores. Every operation is synchronous, which makes it a transaction. */
 export class MemoryTables implements Tables {
   readonly events = new MemoryEvents();
   readonly turns = new MemoryTurns();
@@ -143,7 +140,7 @@ interface ContextEntry {
   readonly number: number;
 }
 
-/** What agents keep of conversations. */
+/** The context states of agents. */
 class MemoryContexts {
   readonly #contexts = new Map<string, ContextEntry>();
   readonly #open: OpenContexts;

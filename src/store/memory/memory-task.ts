@@ -2,14 +2,14 @@ import { Json, type Task, type TaskState } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot } from '../contract.ts';
 import type { TaskRow } from '../tables.ts';
 
-/** A task, its log, and the lists that it is in. */
+/** A task, its log, and the lists that contain it. */
 export interface MemoryTask extends TaskRow {
-  /** As text: the garbage collector copies fewer objects. Number n of the log is at n - 1. */
+  /** Events as text, so that the garbage collector copies fewer objects. Event n is at index n - 1. */
   readonly log: string[];
   snapshot: string;
   snapshotVersion: number;
   readonly owned: OwnedTasks;
-  /** The tasks of its context, this one among them. */
+  /** The tasks of its context, including this task. */
   readonly siblings: MemoryTask[];
 }
 

@@ -9,8 +9,8 @@ import type { MemoryEvents, MemoryTask, OwnedTasks } from './memory-task.ts';
 type Cursor = Pick<TaskRow, 'statusTime' | 'id'>;
 
 /**
- * Tasks by id, and in the order of lists: oldest first, so that new tasks are appended. A page costs
- * a binary search and its own length, except where `page` has to filter.
+ * Tasks by id, and in list order: oldest first, so that new tasks are appended. A page costs a binary
+ * search and its own length, unless `page` has to filter.
  */
 export class MemoryTasks {
   readonly #tasks = new Map<string, MemoryTask>();
@@ -119,7 +119,7 @@ export class MemoryTasks {
     };
   }
 
-  /** The narrowest list for a query, and what it doesn't cover. */
+  /** The narrowest list for a query, and a filter for the remaining conditions. */
   #indexFor({ owner, contextId, state, isOpen }: TaskQuery): {
     readonly index: readonly MemoryTask[];
     readonly filter?: (row: MemoryTask) => boolean;
@@ -183,7 +183,7 @@ export class MemoryTasks {
     insertInOrder(row.siblings, row);
   }
 
-  /** Emptied lists stay: the task is about to be listed again. */
+  /** Keeps empty lists, because callers usually list the task again. */
   #unlist(row: MemoryTask): void {
     removeInOrder(this.#all, row);
     removeInOrder(row.owned.all, row);
@@ -200,7 +200,7 @@ function listIn<K>(lists: Map<K, MemoryTask[]>, key: K): MemoryTask[] {
 
 function insertInOrder(list: MemoryTask[], row: MemoryTask): void {
   const last = list.at(-1);
-  // A task that changes now is the latest: almost every row is appended.
+  // A task that changes now is the latest, so almost every row is appended.
   if (last === undefined || isBefore(last, row)) list.push(row);
   else list.splice(search(list, row), 0, row);
 }
@@ -209,7 +209,10 @@ function removeInOrder(list: MemoryTask[], row: MemoryTask): void {
   list.splice(search(list, row), 1);
 }
 
-/** The position of the first task that is not before a cursor. Looks at the end first: the last tasks change most. */
+/**
+ * The position of the first task that is not before a cursor. Searches from the end, because the latest
+ * tasks change most.
+ */
 function search(index: readonly MemoryTask[], cursor: Cursor): number {
   let span = 1;
   for (let row = index.at(-1); row !== undefined && !isBefore(row, cursor); row = index.at(-span)) {

@@ -1,9 +1,12 @@
 import { compareText, lowerBound } from '../encoding.ts';
 
-/** Removed keys that are kept before all are looked through. */
+/** Minimum removed keys before a compaction. */
 const mostRemoved = 1_000;
 
-/** Keys are inserted one by one where there are so many more; else all are sorted. */
+/**
+ * New keys are inserted one by one if the sorted list is at least this many times longer. Otherwise the
+ * whole list is sorted again.
+ */
 const fewOf = 16;
 
 /** The position of the first key that is not before another. */
@@ -12,15 +15,15 @@ export function positionOf(keys: readonly string[], key: string): number {
 }
 
 /**
- * Keys in the order of lists, which are put in order when they are listed: most spaces of records are
- * written with every turn and never listed, and one insertion into a long list moves all that follow.
+ * Keys in list order, sorted lazily on `list`: most spaces of records are written with every turn and
+ * never listed, and an insertion into a long list moves all keys behind it.
  *
- * Removed keys stay until there are as many as others: `has` says which are left.
+ * Removed keys stay until they are half of all keys. `has` returns whether a key still exists.
  */
 export class SortedKeys {
   readonly #has: (key: string) => boolean;
   #sorted: string[] = [];
-  /** Since the last list. */
+  /** Keys added since the last `list`. */
   #added: string[] = [];
   #removed = 0;
 
@@ -28,12 +31,12 @@ export class SortedKeys {
     this.#has = has;
   }
 
-  /** A key that was not there, or was removed. */
+  /** Adds a key that is new or was removed. */
   add(key: string): void {
     this.#added.push(key);
   }
 
-  /** Counts a key that `has` denies from now on. */
+  /** Counts a key that no longer exists. */
   remove(): void {
     this.#removed += 1;
     if (this.#removed < mostRemoved) return;
@@ -43,7 +46,7 @@ export class SortedKeys {
     this.#removed = 0;
   }
 
-  /** In order. May have removed keys, and some twice, beside each other. */
+  /** The keys in order. Can contain removed keys and adjacent duplicates. */
   list(): readonly string[] {
     const added = this.#added;
     this.#added = [];

@@ -28,15 +28,15 @@ export function isConstraint(thrown: unknown): boolean {
   return primaryCode(thrown) === codes.constraint;
 }
 
-/** Whether the file is damaged, or no database. */
+/** Whether the file is damaged, or not a database. */
 export function isDamage(thrown: unknown): boolean {
   const code = primaryCode(thrown);
   return code === codes.corrupt || code === codes.notADatabase;
 }
 
 /**
- * The error for the file at `path`, with a fix. Other failures than those of the medium are bugs: a retry
- * does not help.
+ * The error for the file at `path`, with a fix. Failures that do not come from the storage medium are
+ * bugs, which a retry does not fix.
  */
 export function storeFailure(path: string, thrown: unknown): unknown {
   if (thrown instanceof LegateError) return thrown;

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-// A named import, so that a test's fake timers do not stop the disk.
+// Named imports, so that fake timers of a test do not stop commits.
 import { clearImmediate, setImmediate } from 'node:timers';
 import { LegateError } from '../../protocol/index.ts';
 import { StoreMeter } from '../store-meter.ts';
@@ -7,7 +7,7 @@ import { storeFailure } from './failure.ts';
 
 interface Waiting {
   readonly run: () => void;
-  /** Settles with what the last run returned. */
+  /** Resolves with the result of the last run. */
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -23,33 +23,33 @@ export interface GroupCommitHooks {
   readonly onForeignWrite: () => void;
   /** Called inside a transaction before it commits. */
   readonly beforeCommit: () => void;
-  /** Called after a rollback: whatever is kept in memory may be ahead of the file. */
+  /** Called after a rollback: copies in memory may be ahead of the file. */
   readonly onRollback: () => void;
   /** Called with every operation that failed. */
   readonly onFailure?: (failure: unknown) => void;
 }
 
-/** Operations of one transaction; further ones wait for the next one. */
+/** Maximum operations of one transaction. Further operations wait for the next transaction. */
 const groupLimit = 1_000;
 
 /**
- * For how many turns of the event loop, and after how many milliseconds no more, operations are
- * gathered while each turn brings more: an idle turn costs a hundredth of a flush of the disk, and
- * a busy one may cost many.
+ * Limits for collecting operations while each iteration of the event loop adds more: iterations, and
+ * milliseconds. An idle iteration costs a hundredth of a flush of the disk, and a busy one can cost
+ * many flushes.
  */
 const gatherLimit = { turns: 16, ms: 1 };
 
 /**
- * Gathers operations into one transaction, so that all of them share one flush of the disk. Each
- * settles after the commit.
+ * Groups operations into one transaction, so that all of them share one flush of the disk. Each settles
+ * after the commit.
  *
- * - **idle**: nothing waits.
- * - **gathering**: operations wait for the end of the event loop's turn, and of the next one as long
- *   as more of them come.
- * - **closed**: what waited was written; new operations are refused.
+ * - **idle**: no operation waits.
+ * - **gathering**: operations wait for the end of the event loop iteration, and of the next one while
+ *   more operations arrive.
+ * - **closed**: waiting operations were written; new operations are refused.
  *
- * When an operation throws, the transaction is rolled back and every operation runs again in one of
- * its own, so that only the guilty one fails.
+ * When an operation throws, the transaction is rolled back and every operation runs again in its own
+ * transaction, so that only the faulty operation fails.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
@@ -62,7 +62,10 @@ export class GroupCommit {
   readonly #meter = new StoreMeter('sqlite');
   #knownDataVersion: unknown;
   #waiting: Waiting[] = [];
-  /** How many waited at the end of the last turn, how many turns they were gathered for, since when. */
+  /**
+   * The operations that waited at the end of the last iteration, the number of iterations, and their
+   * start.
+   */
   #gathered = 0;
   #turns = 0;
   #since = 0;
@@ -80,7 +83,7 @@ export class GroupCommit {
     this.#knownDataVersion = this.#dataVersion.get()?.['data_version'];
   }
 
-  /** Resolves when what `run` did is durable. */
+  /** Resolves when the writes of `run` are durable. */
   write<T>(run: () => T): Promise<T> {
     return this.#meter.measure(
       'write',
@@ -98,7 +101,7 @@ export class GroupCommit {
     );
   }
 
-  /** Sees what is committed. */
+  /** Reads committed data. */
   read<T>(run: () => T): Promise<T> {
     return this.#meter.measure('read', async () => {
       if (this.#isClosed) throw closed(this.#path);
@@ -150,7 +153,7 @@ export class GroupCommit {
     if (this.#waiting.length > 0) this.#schedule();
   }
 
-  /** Settles the operations of a transaction that was committed, or has failed. */
+  /** Settles the operations of a committed or failed transaction. */
   #end(group: readonly Waiting[], failure: Failure | undefined): void {
     if (failure === undefined) for (const { resolve } of group) resolve();
     else if (failure.isBlocked || group.length === 1) this.#reject(group, failure);
@@ -163,7 +166,7 @@ export class GroupCommit {
       const failure = this.#start() ?? this.#run(alone) ?? this.#finish();
       if (failure === undefined) this.#end(alone, undefined);
       else if (failure.isBlocked) {
-        // A file that cannot be written now would make each of the others wait for it, too.
+        // Each remaining operation would wait for the locked file again.
         this.#reject(group.slice(index), failure);
         return;
       } else this.#reject(alone, failure);
@@ -209,7 +212,7 @@ export class GroupCommit {
   }
 
   #undo(error: unknown): Failure {
-    // Some failures, a full disk among them, have rolled back by themselves.
+    // SQLite has already rolled back after some failures, such as a full disk.
     if (this.#database.isTransaction) this.#rollback.run();
     this.#hooks.onRollback();
     return { error, isBlocked: false };

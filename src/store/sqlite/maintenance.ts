@@ -5,24 +5,24 @@ import { isDamage, storeFailure } from './failure.ts';
 import { checkVersion, migrate, readMigrations, schemaVersion } from './migrations.ts';
 import { lockInode, lockOwner } from './owner-lock.ts';
 
-/** What a check of a store file found. */
+/** The result of a check of a store file. */
 export interface SqliteReport {
   readonly bytes: number;
-  /** Of its schema. */
+  /** The version of its schema. */
   readonly version: number;
-  /** Of the schema that this program needs. */
+  /** The schema version that this program needs. */
   readonly latest: number;
   readonly tasks: number;
   readonly contexts: number;
-  /** Whether the file gives space back; one made by an older version does after `migrateSqlite`. */
+  /** Whether the file can shrink. A file from an older version can after `migrateSqlite`. */
   readonly shrinks: boolean;
-  /** What `PRAGMA integrity_check` says beside `ok`, at most ten lines. */
+  /** The problems that `PRAGMA integrity_check` reports, at most ten lines. */
   readonly problems: readonly string[];
 }
 
 /**
- * Reads a store file through; a server may have it open. What can't be read of a damaged file counts as
- * absent, and why is one of its problems.
+ * Checks a whole store file; a server can have it open. Unreadable parts of a damaged file count as
+ * absent, and the report lists each as a problem.
  */
 export function checkSqlite(path: string): SqliteReport {
   requireFile(path);
@@ -64,8 +64,8 @@ export function checkSqlite(path: string): SqliteReport {
 }
 
 /**
- * Copies a store file as it is at one moment, while a server may write to it. The copy appears under its
- * name once it is whole and was checked; a file that exists is not replaced.
+ * Copies a consistent snapshot of a store file; a server can write to it meanwhile. The copy gets its
+ * name once it is complete and checked. An existing file is not replaced.
  */
 export async function backupSqlite(path: string, target: string): Promise<SqliteReport> {
   requireFile(path);
@@ -89,8 +89,8 @@ export async function backupSqlite(path: string, target: string): Promise<Sqlite
 }
 
 /**
- * Puts a backup in the place of a store that no process has open. The present file is replaced only with
- * `replaces`. A backup of an older version is migrated when it is next opened.
+ * Restores a backup to the path of a store that no process has open. An existing file is replaced only
+ * with `replaces`. A backup of an older version is migrated when it is next opened.
  */
 export function restoreSqlite(
   source: string,
@@ -106,7 +106,7 @@ export function restoreSqlite(
     const part = `${path}.part`;
     copyFileSync(source, part);
     chmodSync(part, 0o600);
-    // The log of the present file must not be played into the other one.
+    // The write-ahead log of the existing file must not be applied to the backup.
     for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
     renameSync(part, path);
   } finally {
@@ -115,7 +115,7 @@ export function restoreSqlite(
   return report;
 }
 
-/** Brings a store file up to date, its schema and its layout. No process may have it open. */
+/** Brings the schema and the layout of a store file up to date. No process can have it open. */
 export function migrateSqlite(path: string): SqliteReport {
   requireFile(path);
   const locks = [lockInode(path), lockOwner(path)];
@@ -137,7 +137,7 @@ function shrinks(database: DatabaseSync): boolean {
   return database.prepare('PRAGMA auto_vacuum').get()?.['auto_vacuum'] !== 0;
 }
 
-/** `path` is read in the place of `store`, of which it is a copy. */
+/** Checks `path`, which is `store` or a copy of it. */
 function requireWhole(path: string, store = path): SqliteReport {
   const report = checkSqlite(path);
   const [problem] = report.problems;

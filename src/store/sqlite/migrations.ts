@@ -5,12 +5,12 @@ import { type Migration, readMigrationFiles } from '../migration-files.ts';
 /** "LGAT": marks a database file as a store. */
 const applicationId = 0x4c_47_41_54;
 
-/** The numbered .sql files that stand beside this module, in order. */
+/** The numbered .sql files beside this module, in order. */
 export function readMigrations(): readonly Migration[] {
   return readMigrationFiles(new URL('./migrations/', import.meta.url));
 }
 
-/** The schema version a file is at; 0 when it is empty. Throws for files that are not stores. */
+/** The schema version of a file; 0 if it is empty. Throws for files that are not stores. */
 export function schemaVersion(database: DatabaseSync, path: string): number {
   const version = pragma(database, 'user_version');
   const isEmpty = pragma(database, 'schema_version') === 0;
@@ -21,7 +21,7 @@ export function schemaVersion(database: DatabaseSync, path: string): number {
   );
 }
 
-/** Refuses a file that a newer version of the program has written. */
+/** Refuses a file that a newer version of Legate has written. */
 export function checkVersion(version: number, known: number, path: string): void {
   if (version <= known) return;
   throw new LegateError(

@@ -20,28 +20,28 @@ import { lockInode, lockOwner } from './owner-lock.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 
 export interface SqliteOptions {
-  /** The database file. Made where it is missing, readable for this user only, and so its directory. */
+  /** The database file. A missing file, and its directory, is created readable for this user only. */
   readonly path: string;
   /**
-   * Joins a store that another process may have open, to inspect and to repair: it leaves running turns
-   * alone, and neither makes nor migrates a file. @default false
+   * Opens a store that another process may have open, for inspection and repair. A guest does not touch
+   * running turns, and neither creates nor migrates a file. @default false
    */
   readonly guest?: boolean;
   /** How long a write waits for another process, in milliseconds. @default 5_000 */
   readonly busyTimeoutMs?: number;
-  /** The most memory for pages of the file, in KiB. @default 16_384 */
+  /** Maximum memory for pages of the file, in KiB. @default 16_384 */
   readonly cacheKiB?: number;
-  /** The most bytes the file may have; writes beyond are refused. @default no limit */
+  /** Maximum size of the file, in bytes. Writes beyond it fail. @default no limit */
   readonly maxBytes?: number;
   /** Milliseconds since 1970. @default the system's clock */
   readonly clock?: { now(): number };
 }
 
 /**
- * Opens the store in a SQLite file. Every write that resolved survives a power cut.
+ * Opens the store in a SQLite file. Every resolved write survives a power cut.
  *
- * One process owns the file; turns that were running when it was last closed or killed run no
- * longer, and are there to be taken over.
+ * One process owns the file. Turns that were running when the last owner closed or died are available
+ * for takeover.
  */
 export function openSqlite(options: SqliteOptions): Store {
   checkPath(options.path);
@@ -54,18 +54,18 @@ export function openSqlite(options: SqliteOptions): Store {
   let database: DatabaseSync | undefined;
   try {
     if (!guest) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // One file, one lock and one write-ahead log, whatever links lead to it.
+    // Resolves links, so that a file has one lock and one write-ahead log.
     const file = canonical(path);
     checkNames(file);
     const isThere = existsSync(file);
-    // Before the look: opening a file under a second name starts a second write-ahead log.
+    // Before `checkFile`: opening a file under a second name creates a second write-ahead log.
     if (!guest && isThere) locks.push(lockInode(file));
     if (guest || isThere) checkFile(file, guest);
     if (!guest) {
       create(file);
       if (!isThere) locks.push(lockInode(file));
       locks.push(lockOwner(file));
-      // A link that was made meanwhile would let another process past the lock.
+      // A link that was created meanwhile would let another process bypass the lock.
       checkNames(file);
     }
     database = new DatabaseSync(file, { timeout: options.busyTimeoutMs ?? 5_000 });
@@ -117,7 +117,7 @@ function storeOf(
   });
 }
 
-/** SQLite takes `:memory:` and URIs for something else than files; here they would become file names. */
+/** SQLite gives `:memory:` and URIs a special meaning; here they would become file names. */
 function checkPath(path: string): void {
   if (path !== '' && path !== ':memory:' && !path.startsWith('file:')) return;
   throw invalidConfiguration(
@@ -126,7 +126,7 @@ function checkPath(path: string): void {
   );
 }
 
-/** The path without symbolic links; the file may be missing, and its directory, too. */
+/** The path without symbolic links. The file and its directory can be missing. */
 function canonical(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
@@ -142,8 +142,8 @@ function canonical(path: string): string {
 }
 
 /**
- * A file with several names (hard links) has a write-ahead log for each of them: what is written under
- * one name is lost or damaged under another.
+ * A file with several names (hard links) has a write-ahead log for each name: data that is written
+ * under one name is lost or damaged under another.
  */
 function checkNames(path: string): void {
   const file = statSync(path, { throwIfNoEntry: false });
@@ -162,23 +162,23 @@ function checkNames(path: string): void {
   );
 }
 
-/** Conversations are private: only this user may read the file and its directory. */
+/** Conversations are private: only this user can read the file and its directory. */
 function create(path: string): void {
   for (const file of [path, `${path}-lock`]) {
-    // A file that exists must not be opened here: closing it would drop SQLite's locks on it.
+    // An existing file must not be opened here: closing it would drop SQLite's locks on it.
     if (!existsSync(file)) closeSync(openSync(file, 'ax', 0o600));
   }
 }
 
 function configure(database: DatabaseSync, options: SqliteOptions): void {
   const settings = {
-    // Before the first table; a file that has tables keeps its mode until it is rebuilt.
+    // Takes effect before the first table. A file with tables keeps its mode until it is rebuilt.
     auto_vacuum: 'INCREMENTAL',
     journal_mode: 'WAL',
     synchronous: 'FULL',
-    // In pages. A busy store writes the same pages again and again: later is less.
+    // In pages. A busy store rewrites the same pages, so a later checkpoint writes fewer.
     wal_autocheckpoint: 4_000,
-    // In bytes. Without a limit the log would keep the size of its busiest moment.
+    // In bytes. Without a limit the log would keep its peak size.
     journal_size_limit: 64 * 1024 * 1024,
     // Negative: in KiB.
     cache_size: -Math.ceil(options.cacheKiB ?? 16_384),
@@ -193,7 +193,7 @@ function configure(database: DatabaseSync, options: SqliteOptions): void {
   database.exec(`PRAGMA max_page_count = ${pages}`);
 }
 
-/** Looks before anything is changed. */
+/** Checks the file before any change. */
 function checkFile(path: string, guest: boolean): void {
   const known = readMigrations().at(-1)?.version ?? 0;
   const database = new DatabaseSync(path, { readOnly: true });

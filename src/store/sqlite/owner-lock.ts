@@ -6,18 +6,18 @@ import { LegateError } from '../../protocol/index.ts';
 import { isBusy } from './failure.ts';
 
 /**
- * Makes this process the only owner of the store at `path`, and returns how to give that up. The
- * lock is the operating system's, held through a database file of its own: it ends with the process
- * however the process ends, and does not keep guests from the store.
+ * Makes this process the only owner of the store at `path`. Returns a function that releases the lock.
+ * It is a lock of the operating system on a separate database file: it ends with the process even after
+ * a crash, and does not block guests of the store.
  */
 export function lockOwner(path: string): () => void {
   return lock(`${path}-lock`, path);
 }
 
 /**
- * The same for a file that exists, whatever its path: one that was moved while it is open, or mounted
- * by itself, has another path and the same inode. Only processes of one user that share the directory
- * for temporary files see each other's lock.
+ * Locks an existing file by its inode: a file that was moved while it is open, or is mounted by itself,
+ * has another path and the same inode. The lock works only between processes of one user that share the
+ * directory for temporary files.
  */
 export function lockInode(path: string): () => void {
   const file = inodeLockFile(path);
@@ -41,10 +41,10 @@ function lock(file: string, path: string): () => void {
 }
 
 /**
- * Where processes of this user and host lock an inode. The file stays when the lock ends: removing it
- * would let two processes hold locks on two files of one name. Undefined where there is no directory for
- * temporary files that is ours alone, as in a container with a read-only root: the lock beside the
- * store holds all the same.
+ * The lock file of an inode for processes of this user and host. The file stays when the lock ends:
+ * removing it would let two processes lock two files of one name. Undefined without a private directory
+ * for temporary files, as in a container with a read-only root: the lock beside the store still
+ * applies.
  */
 function inodeLockFile(path: string): string | undefined {
   const user = process.getuid?.();
@@ -53,7 +53,7 @@ function inodeLockFile(path: string): string | undefined {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const { uid, mode } = lstatSync(directory);
-    // Others may make files in the directory above, and one of this name before us.
+    // Other users can create files in the parent directory, also with this name.
     if (uid !== user || (mode & 0o022) !== 0) return undefined;
     const { dev, ino } = statSync(path, { bigint: true });
     const file = join(directory, `${dev}-${ino}.lock`);

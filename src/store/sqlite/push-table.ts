@@ -23,7 +23,10 @@ const deliveryColumns = `d.id, d.sequence, d.attempts, d.is_dead, d.due_at, d.la
 const deliveryTables = `deliveries AS d JOIN push_configs AS c ON c.number = d.config
   JOIN tasks AS t ON t.number = c.task`;
 
-/** Push configurations and the outbox. A delivery is pending, then gone or dead, and may be revived. */
+/**
+ * Push configurations and the outbox. A delivery is pending, then deleted or dead. A dead delivery can
+ * be revived.
+ */
 export class PushTable implements PushStore {
   readonly #commits: GroupCommit;
   readonly #tasks: TaskTable;
@@ -40,26 +43,26 @@ export class PushTable implements PushStore {
     this.#statements = prepare(database);
   }
 
-  /** Queues one delivery of an event for each configuration. Inside a transaction only. */
+  /** Queues one delivery of an event for each configuration. Must run inside a transaction. */
   queueDeliveries(task: TaskRow, sequence: number, now: number): void {
     this.#statements.queue.run(sequence, now, task.number);
   }
 
-  /** Inside a transaction only. */
+  /** Must run inside a transaction. */
   register(task: TaskRow, registration: PushRegistration): void {
     const row = this.#statements.put.get(task.number, ...registrationValues(registration));
     const count = Number(row?.['n']);
     if (count !== task.pushConfigs) this.#tasks.setPushConfigs(task, count);
   }
 
-  /** Drops all that hangs on a task. Inside a transaction only. */
+  /** Deletes the configurations and deliveries of a task. Must run inside a transaction. */
   forget(task: TaskRow): void {
     if (task.pushConfigs === 0) return;
     this.#statements.deleteDeliveriesOfTask.run(task.number);
     this.#statements.deleteConfigsOfTask.run(task.number);
   }
 
-  /** Ends the claims of a replica. Inside a transaction only. */
+  /** Ends the claims of a replica. Must run inside a transaction. */
   unclaim(replica: string): void {
     this.#statements.unclaim.run(replica);
   }

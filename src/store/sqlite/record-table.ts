@@ -5,7 +5,7 @@ import { compareText, prefixEnd } from '../encoding.ts';
 import { applyWrites, holds, increment, type RecordRows } from '../record-rules.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** Keys are read as bytes: Node 22 cuts text at its first NUL. */
+/** Keys are read as bytes, because Node 22 truncates text at its first NUL. */
 const columns = 'CAST(key AS BLOB) AS key_bytes, value, version, expires_at, updated_at';
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const isLive = '(expires_at IS NULL OR expires_at > ?)';
@@ -54,7 +54,7 @@ export class RecordTable implements RecordStore, RecordRows {
 
   list(query: Parameters<RecordStore['list']>[0]): Promise<readonly StoredRecord[]> {
     const { space, prefix = '', after, now, limit } = query;
-    // No text stands between one and the same with a NUL behind it.
+    // No text is between a text and the same text with a NUL appended.
     const next = after === undefined ? prefix : `${after}\0`;
     const from = compareText(next, prefix) > 0 ? next : prefix;
     const end = prefixEnd(prefix);

@@ -22,8 +22,8 @@ import { VectorTable } from './vector-table.ts';
 import type { Tables, TaskRow } from '../tables.ts';
 
 /**
- * All tables of one store. Whatever they keep in memory (open turns, rows of tasks
- * with a turn in flight, contexts in use) can be read again from the file, and is, after a rollback or a write by another process.
+ * All tables of one store. Their copies in memory (open turns, rows of tasks with a turn in flight,
+ * contexts in use) are reloaded from the file after a rollback or a write by another process.
  */
 export class SqliteTables implements Tables {
   readonly commits: GroupCommit;
@@ -56,7 +56,7 @@ export class SqliteTables implements Tables {
        FROM pragma_freelist_count, pragma_page_count`,
     );
     const counts = new TaskCounts(database);
-    // By index: owners with unfinished tasks are few, and ended tasks are many.
+    // Uses the index: few owners have unfinished tasks, and most tasks have ended.
     const unfinished = database.prepare(
       `SELECT t.agent, t.owner, t.context_id AS contextId FROM task_counts AS c
        CROSS JOIN tasks AS t ON t.owner = c.owner AND t.state = c.state
@@ -90,17 +90,17 @@ export class SqliteTables implements Tables {
     this.vectors = new VectorTable(database, this.commits);
   }
 
-  /** Deletes a task with all that hangs on it. Inside a transaction only. */
+  /** Deletes a task with its log, snapshot and webhooks. Must run inside a transaction. */
   remove(task: TaskRow): void {
     this.push.forget(task);
     this.events.delete(task.number);
     this.tasks.delete(task);
   }
 
-  /** Gives free pages back to the file system, some at a time. Inside a transaction only. */
+  /** Returns free pages to the file system, some at a time. Must run inside a transaction. */
   releaseSpace(): void {
     const { free, pages } = this.#space.get() ?? {};
-    // A store that deletes as much as it writes needs its free pages again.
+    // A store that deletes as much as it writes reuses its free pages.
     if (Number(free) > Number(pages) / 10) {
       this.#database.exec(`PRAGMA incremental_vacuum(${releasedPages})`);
     }
@@ -113,7 +113,7 @@ export class SqliteTables implements Tables {
   }
 }
 
-/** Free pages given back by one sweep: a few times what the tasks of one sweep occupied. */
+/** Free pages that one sweep returns: a few times as many as the tasks of one sweep occupied. */
 const releasedPages = 256;
 
 /** Entries that one log can hold. Numbers of tasks and contexts up to 2^31 stay exact integers. */
@@ -161,7 +161,7 @@ export class EventTable {
     this.#deleteSnapshot = database.prepare('DELETE FROM snapshots WHERE task = ?');
   }
 
-  /** The first event; it doubles as the first snapshot. */
+  /** Writes the first event, which is also the first snapshot. */
   create(task: TaskRow, body: Json<Task>): void {
     this.append(task, [{ sequence: 1, body: Json.ofTask(body) }]);
   }
@@ -173,9 +173,9 @@ export class EventTable {
   }
 
   read(task: TaskRow, after: number, limit: number): LogEvent[] {
-    // Clamped: a number that a caller made up must not lead into the log of another task.
+    // Clamped: an arbitrary number from a caller must not reach the log of another task.
     const from = Math.min(Math.max(0, after), span - 1);
-    // A row has the number of its last event, so the last row may end beyond the limit.
+    // A row has the number of its last event, so the last row can end beyond the limit.
     const end = Math.min(from + limit + rowLimit - 1, span - 1);
     const key = task.number * span;
     const rows = this.#range.all(key + from + 1, key + end).map((row) => ({
@@ -192,7 +192,7 @@ export class EventTable {
     this.#setSnapshot.run(task.number, version, shorten(task, body.text));
   }
 
-  /** The task as its first event has it: the snapshot of a task that has no other. */
+  /** The task in its first event: the snapshot of a task without a stored snapshot. */
   firstSnapshot([first]: readonly LogEvent[]): Snapshot {
     const body = String(first?.body.text);
     return { version: 1, body: Json.fromText(body.slice(taskStart.length, -1)) };
@@ -204,7 +204,7 @@ export class EventTable {
   }
 }
 
-/** What agents keep of conversations. Methods that write must run inside a transaction. */
+/** The context states of agents. Methods that write must run inside a transaction. */
 class ContextTable {
   readonly #upsert: StatementSync;
   readonly #select: StatementSync;
@@ -307,7 +307,9 @@ class ContextTable {
     return true;
   }
 
-  /** Deletes contexts last written before this time that have no unfinished task, and counts them. */
+  /**
+   * Deletes contexts last written before this time that have no unfinished task. Returns their number.
+   */
   sweep(before: number, limit: number): number {
     const over = this.#over.all(before, limit);
     for (const row of over) this.delete(String(row['owner']), String(row['context_id']));

@@ -40,11 +40,11 @@ export class TaskList {
   page(query: TaskQuery): TaskPage {
     let total = 0;
     const found: Row[] = [];
-    // Each source has its own order in an index; the page is merged from their beginnings.
+    // Each source is ordered by an index; the page merges their first rows.
     for (const source of sourcesOf(query)) {
       const matches = this.#total(query, source);
       total += matches;
-      // No more rows than match at all: a walk through the index ends with the last match.
+      // At most as many rows as match, so that the index scan stops at the last match.
       if (matches > 0) found.push(...this.#find(query, source, Math.min(query.limit + 1, matches)));
     }
     const rows = found.sort(latestFirst).slice(0, query.limit);
@@ -120,7 +120,7 @@ function latestFirst(a: Row, b: Row): number {
 
 /** Rows of `tasks` in the order of one index. */
 interface Source {
-  /** The numbers of their states. */
+  /** The state numbers of the tasks. */
   readonly states: readonly number[];
   /** Tables and conditions of a SELECT. */
   readonly rows: string;
@@ -145,7 +145,7 @@ function sourceOf({ owner, contextId, statusTimeFrom }: TaskQuery, state: number
   const index = contextId === undefined ? 'tasks_by_state' : 'tasks_by_context';
   const filters: [string, Parameter | undefined][] = [
     ['t.context_id = ?', contextId],
-    // The plus keeps it from the choice of the index.
+    // The plus excludes the condition from the choice of the index.
     [contextId === undefined ? 't.owner = ?' : '+t.owner = ?', owner],
     ['t.state = ?', state],
     ['t.status_time >= ?', statusTimeFrom],
@@ -161,7 +161,7 @@ function sourceOf({ owner, contextId, statusTimeFrom }: TaskQuery, state: number
   };
 }
 
-/** Open tasks of all owners are few, and sorted. */
+/** Open tasks of all owners: few, and sorted. */
 function openOfAll({ statusTimeFrom = Number.MIN_SAFE_INTEGER }: TaskQuery, state: number): Source {
   return {
     states: [state],
@@ -178,7 +178,7 @@ function endedOfAll(
 ): Source {
   return {
     states,
-    // As the index says it.
+    // The condition of the partial index.
     rows: `tasks AS t INDEXED BY tasks_over
       WHERE t.state >= 3 AND t.state <> 6 AND t.state <> 8
         AND t.status_time >= ? AND +t.state IN (${states.join(', ')})`,

@@ -120,7 +120,7 @@ export class TaskTable {
     return this.#over.all(before, limit).map(toTaskRow);
   }
 
-  /** The file may differ from the cached rows. */
+  /** Discards cached rows, which may differ from the file. */
   invalidate(): void {
     this.#cache.clear();
     this.#last = undefined;
@@ -174,7 +174,9 @@ export function toTaskRow(row: NonNullable<ReturnType<StatementSync['get']>>): T
   };
 }
 
-/** Counts tasks by owner and state. What one transaction changes is gathered and written at its end. */
+/**
+ * Counts tasks by owner and state. The changes of one transaction are collected and written at its end.
+ */
 export class TaskCounts {
   readonly #add: StatementSync;
   readonly #ofOwner: StatementSync;
@@ -207,7 +209,7 @@ export class TaskCounts {
   write(): void {
     if (this.#changes.size === 0) return;
     for (const [owner, changes] of this.#changes) {
-      // Sparse: only the states that were touched have an entry.
+      // Sparse: only changed states have an entry.
       changes.forEach((by, state) => {
         if (by !== 0) this.#add.run(owner, state, by);
       });
@@ -219,7 +221,7 @@ export class TaskCounts {
     this.#changes.clear();
   }
 
-  /** Of all owners where none is given. */
+  /** Without an owner: of all owners. */
   total(owner: string | undefined, state?: number): number {
     return Number(this.#count(owner, state)?.['n'] ?? 0);
   }

@@ -4,13 +4,12 @@ import type { Dedupe, TurnRecord } from '../contract.ts';
 import type { KnownMessage } from '../tables.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
 
-/** Ids that are taken at once, so that not every turn writes which was the last. */
+/** Ids that are reserved together, so that not every turn writes the last id. */
 const blockLength = 1_000;
 
 /**
- * The open turns: in the file, so that they survive, and in memory, so that the common questions
- * cost no query. Requests, which may be large, stay in the file. Methods that write must run inside
- * a transaction.
+ * The open turns: in the file for durability, and in memory so that the common lookups need no query.
+ * Requests, which can be large, stay in the file. Methods that write must run inside a transaction.
  */
 export class TurnTable {
   readonly #insert: StatementSync;
@@ -22,7 +21,7 @@ export class TurnTable {
   readonly #take: StatementSync;
   #open: TurnQueue | undefined;
   #lastId = 0;
-  /** The last id that the file says is taken. */
+  /** The last id that is reserved in the file. */
   #lastTaken = 0;
 
   constructor(database: DatabaseSync) {
@@ -43,7 +42,7 @@ export class TurnTable {
     return (this.#open ??= this.#load());
   }
 
-  /** An id that no turn ever had; an operation that runs again after a rollback may keep it. */
+  /** An id that no turn has had before. An operation that runs again after a rollback can keep it. */
   nextId(): number {
     this.#open ??= this.#load();
     return (this.#lastId += 1);
@@ -73,7 +72,7 @@ export class TurnTable {
     this.open.end(turn);
   }
 
-  /** The file may say something else than what is kept in memory. */
+  /** Discards the copy in memory, which may differ from the file. */
   invalidate(): void {
     this.#open = undefined;
   }
@@ -106,8 +105,8 @@ export class TurnTable {
 const columns = 'turn, owner, key, digest, task_id, expires_at, reply';
 
 /**
- * Messages, remembered so that their repetition is recognised. All methods but `ofTurn` must run
- * inside a transaction.
+ * Idempotency keys of messages, to detect duplicates. All methods except `ofTurn` must run inside a
+ * transaction.
  */
 export class MessageTable {
   readonly #ofKey: StatementSync;
@@ -153,7 +152,7 @@ export class MessageTable {
     this.#delete.run(turnId);
   }
 
-  /** Deletes expired ones, and counts them. */
+  /** Deletes expired messages. Returns their number. */
   sweep(now: number, limit: number): number {
     return Number(this.#deleteExpired.run(now, limit).changes);
   }

@@ -4,10 +4,10 @@ import { Nearest, type Neighbour, normalised } from '../../search/index.ts';
 import type { StoredVector, VectorScope, VectorStore } from '../contract.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** Keys are read as bytes: Node 22 cuts text at its first NUL. */
+/** Keys are read as bytes, because Node 22 truncates text at its first NUL. */
 const keyBytes = 'CAST(key AS BLOB) AS key_bytes';
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
-/** Vectors that are compared between two turns of the event loop. */
+/** Vectors that are compared per iteration of the event loop. */
 const pageSize = 200;
 
 /** Embeddings. A search compares all vectors of its scope, page by page. */
@@ -89,7 +89,7 @@ export class VectorTable implements VectorStore {
   }
 }
 
-/** No text stands between one and the same with a NUL behind it. */
+/** No text is between a text and the same text with a NUL appended. */
 function following(after: string | undefined): string {
   return after === undefined ? '' : `${after}\0`;
 }
