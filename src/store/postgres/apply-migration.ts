@@ -4,13 +4,14 @@ import { retry } from '../../time/index.ts';
 import type { Migration } from '../migration-files.ts';
 import { isLockDenied } from './failure.ts';
 
-/** Between two tries, writers continue. */
+/** The delay between two attempts, in which writers continue. */
 const triesEveryMs = 1_000;
 
 /**
- * Changes the schema, and records it. The statements of a file are one transaction; those of a file that
- * starts with `-- concurrently` are one each, as `CREATE INDEX CONCURRENTLY` needs, and can be repeated. Rejects with `STORE_FAILED` when a transaction keeps its tables for
- * longer than `waitMs`.
+ * Applies one migration and records it. The statements of a file are one transaction. In a file that
+ * starts with `-- concurrently`, each statement is its own transaction, as `CREATE INDEX CONCURRENTLY`
+ * requires, and can be repeated. Rejects with `STORE_FAILED` if another transaction locks the tables
+ * for longer than `waitMs`.
  */
 export async function apply(
   client: Client,
@@ -32,7 +33,9 @@ export async function apply(
   }
 }
 
-/** No reader or writer waits for its statements, so one of them may wait for as long as the step may take. */
+/**
+ * No reader or writer waits for these statements, so each of them can wait for its lock up to `waitMs`.
+ */
 async function applyConcurrently(
   client: Client,
   migration: Migration,
@@ -49,7 +52,7 @@ async function applyConcurrently(
   }
 }
 
-/** One transaction, tried again when it did not get its locks. */
+/** Runs the migration in one transaction. Retries if the transaction did not get its locks. */
 async function applyAtOnce(client: Client, migration: Migration, waitMs: number): Promise<void> {
   const start = performance.now();
   const attempt = async (): Promise<void> => {

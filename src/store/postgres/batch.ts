@@ -1,17 +1,20 @@
 import type { Statement, Value } from './statement.ts';
 
-/** Characters of the arguments of calls that share a statement. */
+/** Maximum characters of the arguments of calls that share a statement. */
 const batchLimit = 500_000;
 
 /**
- * A function of the database whose calls share a statement: its only parameter is a JSON array with the
- * arguments of each call, and each call gives one row, in order.
+ * A database function whose calls share a statement. The statement's only parameter is a JSON array
+ * with the arguments of each call; each call returns one row, in order.
  */
 export interface Batch extends Statement {
   readonly parameters: readonly string[];
 }
 
-/** Calls a function of the database once for each list of arguments; `types` are those of its parameters, in order. */
+/**
+ * A statement that calls a database function once for each list of arguments. `types` are the types of
+ * its parameters, in order.
+ */
 export function batch(name: string, types: string): Batch {
   const columns = types.split(',').map((type, index) => `p${index} ${type.trim()}`);
   const parameters = columns.map((_, index) => `p${index}`);
@@ -22,7 +25,7 @@ export function batch(name: string, types: string): Batch {
   return { name: `${name}_batch`, text, parameters };
 }
 
-/** A statement with its values; of a batch, those of one call. */
+/** A statement with its values; for a batch, the values of one call. */
 export interface Operation {
   readonly statement: Statement | Batch;
   readonly values: readonly Value[];
@@ -32,11 +35,14 @@ export interface Operation {
 export interface Call {
   readonly statement: Statement;
   readonly values: readonly Value[];
-  /** Whether each row is the result of an operation of its own. */
+  /** Whether each row is the result of one operation. */
   readonly isBatch: boolean;
 }
 
-/** Operations in their order, as few statements: calls of one function that follow each other share one. */
+/**
+ * Converts operations to as few statements as possible, in order: consecutive calls of one function
+ * share a statement.
+ */
 export function toCalls(group: readonly Operation[]): Call[] {
   const calls: Call[] = [];
   let shared: { readonly statement: Batch; readonly items: string[]; length: number } | undefined;
@@ -63,7 +69,7 @@ export function toCalls(group: readonly Operation[]): Call[] {
   return calls;
 }
 
-/** The arguments of one call, as an element of the parameter of a batch. */
+/** The arguments of one call, as an element of a batch's parameter. */
 function argumentsOf({ parameters }: Batch, values: readonly Value[]): string {
   const json = JSON.stringify(Object.fromEntries(parameters.map((name, at) => [name, values[at]])));
   // PostgreSQL refuses the escape of a lone surrogate.

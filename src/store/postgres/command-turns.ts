@@ -39,14 +39,14 @@ export function postgresCommands({ writes }: Connections, notices: Notices): Com
     async drop(key, replica) {
       const [row = {}] = await writes.write(statements.drop, [key, replica], { key });
       const ids = textsOf(row['ids']);
-      // Also to the replica that runs one of them.
+      // Also notifies the replica that runs one of them.
       for (const id of ids) notices.announce(id, 0);
       return { ids, ...nextTurn(row) };
     },
   };
 }
 
-/** The turn that a function of the database has started, if any. */
+/** The turn that a database function has started, if any. */
 export function nextTurn(row: Row): { next?: TurnRecord } {
   if (row['next_turn'] === null) return {};
   return {

@@ -1,45 +1,45 @@
-/** Up to this limit every admission counts the open contexts. */
+/** Up to this limit, every admission counts the open contexts. */
 const exactLimit = 64;
-/** How long a count for a larger limit is valid, in milliseconds: shorter while the limit is reached. */
+/** Milliseconds that a count for a larger limit is valid; shorter while the limit is reached. */
 const freshMs = 5_000;
 const fullMs = 1_000;
-/** Replicas may open a half of the free contexts, in equal parts, before they count again. */
+/** Replicas can open half of the free contexts, in equal shares, before they count again. */
 const leastShares = 16;
 
 interface Known {
   readonly max: number;
   readonly countedAt: number;
   readonly isFull: boolean;
-  /** How many more contexts may be opened before the next count. */
+  /** Contexts that this replica can open before the next count. */
   permits: number;
   isCounting: boolean;
-  /** Tasks let in by a permit since the count: each gives it back at its end. */
+  /** Tasks admitted by a permit since the count. Each returns its permit when it ends. */
   readonly permitted: Set<string>;
 }
 
 /**
- * Caches the number of open contexts: counting takes a lock on the agent, and admissions that all
- * count run one after the other over all replicas. Limits up to 64 are exact. With a larger limit, a
- * replica that has counted shares out permits: with R replicas, each has 1/2R of the contexts that
- * were free (1/16 at most). All of them together exceed the limit by a half of it at most.
+ * Caches the number of open contexts. Counting locks the agent, so that admissions that count are
+ * serialized over all replicas. Limits up to 64 are exact. With a larger limit, a replica that has
+ * counted grants permits: with R replicas, each grants 1/2R of the free contexts (1/16 at most). All
+ * replicas together exceed the limit by half at most.
  */
 export class ContextQuota {
   readonly #agents = new Map<string, Known>();
   readonly #now: () => number;
   readonly #replicas: () => number;
 
-  /** `replicas`: how many there are. */
+  /** `replicas` returns the number of replicas. */
   constructor(replicas: () => number = () => 1, now: () => number = () => performance.now()) {
     this.#replicas = replicas;
     this.#now = now;
   }
 
-  /** The limit to ask the database for: 0 for no count, -1 when it is known to be reached. */
+  /** The limit to pass to the database: 0 for no count, -1 if the limit is known to be reached. */
   limitFor(agent: string, max: number, taskId: string): number {
     if (max <= exactLimit) return max;
     const known = this.#agents.get(agent);
     if (known?.max !== max) return max;
-    // One admission counts; the others go by what was known before.
+    // One admission counts. The others use the previous count.
     const age = this.#now() - known.countedAt;
     if (!known.isCounting && age >= (known.isFull ? fullMs : freshMs)) {
       known.isCounting = true;
@@ -52,7 +52,7 @@ export class ContextQuota {
     return 0;
   }
 
-  /** What an admission has counted. */
+  /** Stores the count of an admission. */
   learn(agent: string, max: number, contexts: number): void {
     const shares = Math.max(leastShares, 2 * this.#replicas());
     const permits = Math.max(0, Math.floor((max - contexts) / shares));
@@ -62,14 +62,14 @@ export class ContextQuota {
     this.#agents.set(agent, { max, countedAt, isFull, permits, isCounting: false, permitted });
   }
 
-  /** A task has ended, or was not let in. */
+  /** Returns the permit of a task that has ended or was not admitted. */
   ended(taskId: string): void {
     for (const known of this.#agents.values()) {
       if (known.permitted.delete(taskId)) known.permits += 1;
     }
   }
 
-  /** The count did not come. */
+  /** Discards the count of an agent after a failed count. */
   forget(agent: string): void {
     this.#agents.delete(agent);
   }

@@ -34,7 +34,7 @@ const statements = {
   },
 };
 
-/** What agents keep of conversations. */
+/** The context states of agents. */
 export class ContextTable {
   readonly #connections: Connections;
 
@@ -82,7 +82,7 @@ export class ContextTable {
 
 export const contextTypes = 'text, text, text, text[]';
 
-/** Owner, context, value and new entries, as `write_context` takes them. */
+/** Owner, context, value and new entries: the parameters of `write_context`. */
 export function contextValues({ owner, contextId, value, log = [] }: ContextWrite): Value[] {
   return [owner, contextId, value?.text ?? null, log.map(({ text }) => text)];
 }

@@ -1,20 +1,21 @@
 import type { StoreClock } from '../contract.ts';
 
-/** Milliseconds after which a measurement is made again when the clock is read. */
+/** Age in milliseconds from which reading the clock starts a new measurement. */
 const staleMs = 10_000;
 
 interface Measurement {
-  /** What the database's clock is ahead of the monotonic clock of this process. */
+  /** How far the database's clock is ahead of the monotonic clock of this process. */
   readonly offset: number;
-  /** Most milliseconds by which `offset` may be wrong: half of the round trip. */
+  /** Maximum error of `offset`, in milliseconds: half of the round trip. */
   readonly error: number;
-  /** When it was made, on the monotonic clock. */
+  /** The time of the measurement, on the monotonic clock. */
   readonly at: number;
 }
 
 /**
- * What the clock of the database shows, without asking it each time: measured now and then, and
- * carried on by the monotonic clock of this process in between, so that its wall clock plays no part.
+ * Estimates the clock of the database without a query for each read. The clock is measured
+ * periodically; between measurements it follows the monotonic clock of this process, never the wall
+ * clock.
  */
 export class DatabaseClock implements StoreClock {
   readonly #ask: () => Promise<number>;
@@ -22,7 +23,7 @@ export class DatabaseClock implements StoreClock {
   #measured: Measurement | undefined;
   #asking: Promise<void> | undefined;
 
-  /** `ask` gives the time of the database. */
+  /** `ask` queries the time of the database. */
   constructor(
     ask: () => Promise<number>,
     means = { monotonic: () => performance.now(), wall: () => Date.now() },
@@ -36,7 +37,7 @@ export class DatabaseClock implements StoreClock {
     if (this.#measured === undefined) return wall();
     const at = monotonic();
     if (at - this.#measured.at > staleMs) {
-      // Operations that need the database report its failure; the clock continues.
+      // Operations that need the database report its failures. The clock continues.
       this.measure().catch(() => {});
     }
     return Math.floor(at + this.#measured.offset);
@@ -60,7 +61,7 @@ export class DatabaseClock implements StoreClock {
     return this.#asking;
   }
 
-  /** Learns from a call that answers with the time of the database. */
+  /** Measures the clock by a call that returns the time of the database. */
   async around(call: () => Promise<number>): Promise<void> {
     const sent = this.#means.monotonic();
     const time = await call();
@@ -68,7 +69,7 @@ export class DatabaseClock implements StoreClock {
     const offset = time - (sent + received) / 2;
     const error = (received - sent) / 2;
     const known = this.#measured;
-    // A slow answer says little: it is believed only where it excludes what is known.
+    // A slow response is imprecise: it replaces the known offset only if it contradicts that.
     const isExcluded = known === undefined || Math.abs(known.offset - offset) > error + known.error;
     this.#measured =
       isExcluded || error <= known.error

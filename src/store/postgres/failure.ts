@@ -1,18 +1,18 @@
 import { DatabaseError } from 'pg';
 import { errorMessage, LegateError } from '../../protocol/index.ts';
 
-/** Seconds after which a caller may try again. */
+/** Seconds after which a caller can retry. */
 const retryAfter = 1;
 
-/** A transaction that lost to another one, and may well succeed when it is tried again. */
+/** Whether a transaction lost a race against another one, so that a retry can succeed. */
 export function isLostRace(thrown: unknown): boolean {
   const code = sqlState(thrown);
   if (code === '40001' || code === '40P01') return true;
-  // The same message was admitted elsewhere at this very moment: the next try finds it.
+  // Another replica admitted the same message at the same moment: a retry finds it.
   return code === '23505' && constraintOf(thrown) === 'messages_owner_key_key';
 }
 
-/** A lock that others hold was not to be had in time, or only by a deadlock. */
+/** Whether a lock timed out or caused a deadlock. */
 export function isLockDenied(thrown: unknown): boolean {
   const code = sqlState(thrown);
   return code === '55P03' || code === '40P01';
@@ -41,7 +41,7 @@ function constraintOf(thrown: unknown): string | undefined {
   return thrown instanceof DatabaseError ? thrown.constraint : undefined;
 }
 
-/** What went wrong with the database at `place`, and how to fix it. */
+/** The error for the database at `place`, with a fix. */
 export function storeFailure(place: string, thrown: unknown): LegateError {
   if (thrown instanceof LegateError) return thrown;
   const code = sqlState(thrown);
@@ -63,7 +63,7 @@ export function unreachable(place: string, cause: unknown): LegateError {
   );
 }
 
-/** The answer to a write did not come: it may have happened, or not. */
+/** The response to a write did not arrive, so that its outcome is unknown. */
 export function unanswered(place: string, cause: unknown): LegateError {
   return new LegateError(
     'STORE_FAILED',
@@ -72,7 +72,7 @@ export function unanswered(place: string, cause: unknown): LegateError {
   );
 }
 
-/** More calls wait than the database can keep up with. */
+/** The error when too many operations wait for the database. */
 export function overrun(place: string): LegateError {
   return new LegateError(
     'STORE_FAILED',
@@ -99,7 +99,7 @@ export function outageReason({ cause }: LegateError): string {
   }
 }
 
-/** A host with several addresses fails with an aggregate that has no message of its own. */
+/** A host with several addresses fails with an `AggregateError` without a message. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError && error.message === '') {
     const [first] = error.errors as readonly unknown[];

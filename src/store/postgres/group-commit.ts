@@ -9,7 +9,10 @@ import { type Batch, type Call, type Operation, toCalls } from './batch.ts';
 import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
 import type { TrafficCount } from './open-postgres.ts';
 
-/** What an operation is going to lock, so that operations that share a transaction never deadlock. */
+/**
+ * The locks of an operation. A transaction takes them in order up front, so that its operations never
+ * deadlock.
+ */
 export interface Locks {
   readonly key?: string;
   /** The key of this turn. */
@@ -24,11 +27,11 @@ interface Waiting extends Operation {
   readonly reject: (error: Error) => void;
 }
 
-/** Operations of one transaction: their locks are held until it commits. */
+/** Maximum operations of one transaction, which holds their locks until it commits. */
 const groupLimit = 64;
-/** Operations that may wait; further ones are refused. */
+/** Maximum waiting operations. Further operations are refused. */
 const waitingLimit = 10_000;
-/** How often an operation is tried that loses to others. */
+/** Maximum attempts of an operation that loses races. */
 const raceLimit = 10;
 
 const begin: Statement = { name: 'begin', text: 'BEGIN' };
@@ -36,19 +39,18 @@ const commit: Statement = { name: 'commit', text: 'COMMIT' };
 const lockAll: Statement = { name: 'lock_all', text: 'SELECT legate.lock_all($1, $2, $3)' };
 
 /**
- * Gathers the writes of one turn of the event loop, and those that come while others are under way,
- * into one transaction and one round trip, so that all of them share one flush of the disk. Calls of one
- * function that follow each other share a statement, too. Writes happen in the order in which they came;
- * each settles after the commit.
+ * Groups the writes of one event loop iteration, and writes that arrive while others are in flight,
+ * into one transaction and one round trip, so that they share one flush of the disk. Consecutive calls
+ * of one function share a statement, too. Writes are executed in order; each settles after the commit.
  *
- * - **idle**: nothing waits.
- * - **gathering**: operations wait for the end of the event loop's turn.
- * - **writing**: one group is under way; further operations wait for its end.
- * - **closed**: what waited was written; new operations are refused.
+ * - **idle**: no operation waits.
+ * - **gathering**: operations wait for the end of the event loop iteration.
+ * - **writing**: one group is in flight; further operations wait for its end.
+ * - **closed**: waiting operations were written; new operations are refused.
  *
- * When an operation fails, the transaction is rolled back and every operation runs again in one of
- * its own, so that only the guilty one fails. When the connection breaks, all of them fail:
- * whether they were committed is unknown.
+ * When an operation fails, the transaction is rolled back and every operation runs again in its own
+ * transaction, so that only the faulty operation fails. When the connection breaks, all of them fail,
+ * because it is unknown whether they were committed.
  */
 export class GroupCommit {
   readonly #place: Place;
@@ -105,7 +107,7 @@ export class GroupCommit {
     return this.#meter.measure('write', waiting);
   }
 
-  /** Writes that wait for a transaction. */
+  /** The number of writes that wait for a transaction. */
   get pending(): number {
     return this.#waiting.length;
   }
@@ -156,7 +158,7 @@ export class GroupCommit {
     };
     try {
       await retry(write, {
-        // Chance keeps two that met once from meeting again.
+        // Jitter, so that two conflicting operations do not collide again.
         delays: (failures) => (failures < raceLimit ? Math.random() * 2 ** failures : undefined),
         isRetryable: isLostRace,
       });
@@ -171,7 +173,7 @@ export class GroupCommit {
     reject(failure);
   }
 
-  /** Settles the group, or gives the reason why all of it was rolled back. */
+  /** Settles the group, or returns the error that rolled it back. */
   async #attempt(group: readonly Waiting[]): Promise<unknown> {
     const client = await this.#link.client();
     const outcome = await this.#send(client, group);
@@ -193,13 +195,13 @@ export class GroupCommit {
       let failure: unknown;
       const timeout = deadline(this.#answerMs, () => this.#link.cut(client));
       const fail = (error: Error | undefined): void => {
-        // What follows the first failure only says that the transaction is over.
+        // Later failures only report that the transaction was aborted.
         failure ??= error;
       };
       const end = (error: Error | undefined): void => {
         timeout.end();
         fail(error);
-        // The last statement decides: when it was answered, so were all before it.
+        // The last statement decides: if its response arrived, so did all earlier ones.
         resolve({ results, failure, isBroken: error !== undefined && isBreak(error) });
       };
       corked(client, () => {

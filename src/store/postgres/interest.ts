@@ -1,28 +1,28 @@
-/** A store without a notice for this long counts as gone, in milliseconds. */
+/** Milliseconds without a notice after which a store counts as closed. */
 const silenceMs = 100_000;
 
 /**
- * Which other stores there are, and which tasks they follow, as far as their notices arrived. A store
- * announces itself and all that it follows every 30 s, so that lost notices have no lasting effect: a task that
- * a store no longer announces is forgotten.
+ * The other stores and the tasks that they follow, according to their notices. A store announces itself
+ * and its followed tasks every 30 s, so that lost notices have no lasting effect. Tasks that a store no
+ * longer announces expire.
  */
 export class Interest {
   readonly #now: () => number;
   /** Other stores, and when their last notice arrived. */
   readonly #lastSeen = new Map<string, number>();
-  /** The stores that follow a task, and when they last announced it. */
+  /** By task: the stores that follow it, and when each last announced it. */
   readonly #followers = new Map<string, Map<string, number>>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** How many other stores there are. */
+  /** The number of other stores. */
   get others(): number {
     return this.#lastSeen.size;
   }
 
-  /** True for one that was not known. */
+  /** Records a notice of a store. Returns whether the store is new. */
   touch(origin: string): boolean {
     const isNew = !this.#lastSeen.has(origin);
     this.#lastSeen.set(origin, this.#now());
@@ -49,7 +49,7 @@ export class Interest {
     return this.#followers.has(taskId);
   }
 
-  /** Forgets stores that have been silent for too long, and tasks that none has announced since. */
+  /** Removes stores without a recent notice, and tasks that no store has announced recently. */
   prune(): void {
     const since = this.#now() - silenceMs;
     for (const [origin, seen] of this.#lastSeen) if (seen < since) this.#lastSeen.delete(origin);

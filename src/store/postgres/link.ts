@@ -4,21 +4,21 @@ import { invalidConfiguration } from '../../protocol/index.ts';
 import { Deadline, retry, until } from '../../time/index.ts';
 import { closed, unreachable } from './failure.ts';
 
-/** Where a database is, and how to speak with it. */
+/** The address of a database, and its connection settings. */
 export interface Place {
-  /** Host, port and database: for people, without a secret. */
+  /** Host, port and database, for display: contains no secret. */
   readonly name: string;
   readonly client: ClientConfig;
-  /** Behind a pooler that gives each transaction another session: nothing may be prepared. @default false */
+  /** Behind a pooler in transaction mode, where statements must not be prepared. @default false */
   readonly isPooled?: boolean;
 }
 
 export interface PlaceOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: string;
-  /** TLS; the url's `sslmode` decides where this is unset. */
+  /** TLS. If unset, the url's `sslmode` decides. */
   readonly ssl?: boolean | ConnectionOptions;
-  /** How long a connection may take to be made, in milliseconds. @default 5_000 */
+  /** Timeout for connecting, in milliseconds. @default 5_000 */
   readonly connectTimeoutMs?: number;
 }
 
@@ -44,31 +44,31 @@ export function placeOf(options: PlaceOptions, settings: ClientConfig = {}): Pla
   };
 }
 
-/** Pauses between attempts to connect, in milliseconds; the last one repeats. */
+/** Delays between attempts to connect, in milliseconds. The last one repeats. */
 const pauses = [20, 50, 100, 200, 500, 1_000];
 
 /**
- * One connection that comes back after it broke.
+ * One connection that reconnects after it broke.
  *
- * - **idle**: no caller has asked for it yet.
- * - **connecting**: attempts are made, with growing pauses, until one succeeds. Callers wait,
- *   but not longer than `waitMs` after the connection was lost.
- * - **open**: callers get it at once.
- * - **closed**: for good.
+ * - **idle**: not requested yet.
+ * - **connecting**: the link retries with growing delays until it succeeds. Callers wait, but not
+ *   longer than `waitMs` after the connection was lost.
+ * - **open**: callers get the connection at once.
+ * - **closed**: final.
  */
 export class Link {
   readonly #place: Place;
   readonly #waitMs: number;
   readonly #prepare: (client: Client) => Promise<void>;
   readonly #closing = new AbortController();
-  /** Settled by the attempts that are under way. */
+  /** The attempts in progress. */
   #connecting: Promise<Client> | undefined;
   #client: Client | undefined;
-  /** When it was lost, on the monotonic clock. */
+  /** When the connection was lost, on the monotonic clock. */
   #downSince: number | undefined;
   #failure: unknown;
 
-  /** `prepare` is done with every new connection before anybody gets it. */
+  /** `prepare` runs on every new connection before callers get it. */
   constructor(
     place: Place,
     options: { readonly waitMs: number; readonly prepare?: (client: Client) => Promise<void> },
@@ -78,7 +78,7 @@ export class Link {
     this.#prepare = options.prepare ?? (async () => {});
   }
 
-  /** The connection, once it is there. */
+  /** Resolves with the connection once it is open. */
   async client(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
     const { signal } = this.#closing;
@@ -96,7 +96,7 @@ export class Link {
     return this.#client !== undefined;
   }
 
-  /** Cuts a connection that does not answer; whatever waits for it fails. */
+  /** Closes a connection that does not respond. All operations that wait for it fail. */
   cut(client: Client): void {
     client.connection.stream.destroy();
   }
@@ -116,7 +116,7 @@ export class Link {
         delays: (failures) => pauses[Math.min(failures, pauses.length) - 1],
         signal,
       }).finally(() => (this.#connecting = undefined));
-      // Only a close ends the attempts: waiting callers get the reason of the signal.
+      // Only `close` ends the attempts. Waiting callers get the reason of the signal.
       this.#connecting.catch(() => undefined);
     }
     return this.#connecting;
@@ -133,7 +133,7 @@ export class Link {
     } catch (error) {
       this.#downSince ??= performance.now();
       this.#failure = error;
-      // Whether it was ever open or not: nothing of it may stay behind.
+      // Releases the socket, whether the connection was open or not.
       client.end().catch(() => {});
       throw error;
     }
@@ -147,7 +147,7 @@ export class Link {
     this.#client = undefined;
     this.#downSince = performance.now();
     this.#failure = error;
-    // Most losses are short: to have the connection back early costs the next caller no wait.
+    // Most outages are short: reconnecting early spares the next caller the wait.
     if (!this.#closing.signal.aborted) void this.#connect();
   }
 }

@@ -8,31 +8,31 @@ import { sqlState, storeFailure, unreachable } from './failure.ts';
 import { type Place, placeOf, type PlaceOptions } from './link.ts';
 
 export interface MigrationStatus {
-  /** The version the database is at; 0 when it holds no store. */
+  /** The schema version of the database; 0 if it contains no store. */
   readonly current: number;
-  /** The version this program knows. */
+  /** The latest version that this program knows. */
   readonly latest: number;
-  /** Names of the steps that are missing, in order. */
+  /** Names of the pending migrations, in order. */
   readonly pending: readonly string[];
 }
 
-/** The migrating replica holds this lock: several replicas may start at once. */
+/** The migrating replica holds this lock, because several replicas can start at once. */
 const migrationLock = 1_279_739_204;
 const oldestServer = 130_000;
-/** How often a replica looks whether another one has migrated the schema. */
+/** Milliseconds between two attempts to get the lock of another migrating replica. */
 const lockPollMs = 100;
-/** How long a step is tried that needs tables which a long transaction keeps, such as a dump. */
+/** Milliseconds to retry a migration whose tables a long transaction, such as a dump, has locked. */
 const longestWaitMs = 300_000;
 
-/** The numbered .sql files that stand beside this module, in order. */
+/** The numbered .sql files beside this module, in order. */
 export function readMigrations(): readonly Migration[] {
   return readMigrationFiles(new URL('./migrations/', import.meta.url));
 }
 
 /**
- * Brings the schema of a database up to date, step by step; a step that fails leaves the database at the
- * one before it. Replicas of the version before continue meanwhile. A schema that a newer version of the
- * program has written is refused and left alone.
+ * Migrates the schema of a database, version by version. A failed migration leaves the database at the
+ * previous version. Replicas of the previous version continue meanwhile. A schema of a newer version of
+ * Legate is refused and not changed.
  * @example await migrate('postgres://localhost/legate');
  */
 export async function migrate(
@@ -45,7 +45,7 @@ export async function migrate(
     if (before.pending.length === 0) return before;
     return withClient(options, async (guard) => {
       await lockMigrations(guard);
-      // Another replica may have done it while this one waited.
+      // Another replica may have migrated while this one waited.
       const { current, latest } = await statusOf(client, migrations, place);
       await client.query(
         `CREATE SCHEMA IF NOT EXISTS legate;
@@ -63,14 +63,14 @@ export async function migrate(
 }
 
 /**
- * Holds the lock until the connection ends. Its transaction has no snapshot, which indexes that are built
- * concurrently would wait for, and keeps the lock behind a pooler, too.
+ * Holds the lock until the connection ends. The lock's transaction keeps the lock also behind a pooler.
+ * It has no snapshot, because concurrent index builds would wait for that.
  */
 async function lockMigrations(guard: Client): Promise<void> {
   for (;;) {
     await guard.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await guard.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    // Without a parameter: the portal of one would keep its snapshot.
+    // Without parameters: the portal of a parameterized query would keep a snapshot.
     const { rows } = await guard.query<{ isLocked: boolean }>(
       `SELECT pg_try_advisory_xact_lock(${migrationLock}) AS "isLocked"`,
     );
@@ -80,7 +80,9 @@ async function lockMigrations(guard: Client): Promise<void> {
   }
 }
 
-/** What a database is at; changes nothing. Rejects with `STORE_VERSION` for a newer schema. */
+/**
+ * The migration status of a database. Changes nothing. Rejects with `STORE_VERSION` for a newer schema.
+ */
 export function migrationStatus(
   options: string | PlaceOptions,
   migrations: readonly Migration[] = readMigrations(),
@@ -136,7 +138,7 @@ async function withClient<T>(
 ): Promise<T> {
   const place = placeOf(typeof options === 'string' ? { url: options } : options);
   const client = new Client(place.client);
-  // A connection that breaks fails its query; the event alone would end the process.
+  // A broken connection fails its query. Without a listener, the event would crash the process.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -17,37 +17,43 @@ export const notifyStatement: Statement = {
   name: 'notify',
   text: `SELECT pg_notify('${channel}', $1)`,
 };
-/** Notices that may wait while the database is away; readers look again by themselves later. */
+/** Maximum notices that wait while the database is unavailable. Readers also poll. */
 const waitingLimit = 10_000;
-/** Appends that are remembered for stores whose interest is on its way: those of a second or so. */
+/**
+ * Maximum appends that are kept for stores whose interest has not arrived yet: about a second of
+ * appends.
+ */
 const unannouncedLimit = 5_000;
-/** How often a store announces itself and what it follows. */
+/** Milliseconds between two announcements of a store and the tasks that it follows. */
 const greetingMs = 30_000;
-/** How long a new store assumes that others listen, before it knows of any. */
+/** Milliseconds for which a new store assumes that other stores listen. */
 const startupGraceMs = 5_000;
 
 /**
- * Notifies other replicas of changes, and this one of theirs. PostgreSQL wakes every listening
- * connection for each notice, so a store announces which tasks it follows, and appends to
- * tasks that no other store follows send nothing. A store that learns of a new interest announces what
- * it appended to the task just before.
+ * Exchanges notices of changes with other replicas. PostgreSQL wakes every listening connection for
+ * each notice, so each store announces the tasks that it follows, and an append to a task that no other
+ * store follows sends nothing. When a store receives a new interest, it announces its latest append to
+ * the task.
  *
- * A notice is sent after its change was committed, outside of any transaction: PostgreSQL commits
- * transactions with notices one by one. Notices that come while others are in flight are sent together.
- * Notices may be lost: readers that wait for a change also poll the store.
+ * A notice is sent after its change was committed, outside of any transaction: PostgreSQL serializes
+ * the commits of transactions with notices. Notices that arrive while others are in flight are sent
+ * together. Notices can be lost: readers that wait for a change also poll the store.
  */
 export class Notices {
   readonly #origin = crypto.randomUUID();
   readonly #send: (payload: string) => Promise<unknown>;
   readonly #watchers = new Set<Watcher>();
   readonly #interest: Interest;
-  /** Tasks that this store follows, and how often. */
+  /** The tasks that this store follows, with the number of followers. */
   readonly #followed = new Map<string, number>();
-  /** The last version of tasks that no other store followed. */
+  /** The last versions of tasks that no other store followed. */
   readonly #unannounced = new LruMap<number>(unannouncedLimit);
   readonly #greetings: { stop(): void };
   readonly #now: () => number;
-  /** On the monotonic clock: after this time, a store that sent no notice does not exist. */
+  /**
+   * The end of the grace period on the monotonic clock. After it, a store that sent no notice is
+   * assumed not to exist.
+   */
   readonly #quietFrom: number;
   #waiting = new Map<string, number>();
   #isSending = false;
@@ -78,18 +84,18 @@ export class Notices {
     this.#greetings = repeat(greetingMs, greet, { onError, ...(timers && { timers }) });
   }
 
-  /** Receives the notices of others on a new connection. */
+  /** Receives notices of other stores on a new connection. */
   async listen(client: Client): Promise<void> {
     client.on('notification', ({ payload }) => this.receive(payload ?? ''));
     await client.query(`LISTEN ${channel}`);
-    // Notices that were sent while the connection was away are lost.
+    // Notices that were sent while the connection was down are lost.
     if (this.#wasOpen) for (const { onGap } of this.#watchers) onGap?.();
     this.#wasOpen = true;
-    // Sent once the connection is in use.
+    // Deferred until the connection is in use.
     queueMicrotask(() => this.#greet());
   }
 
-  /** How many stores listen, this one included, as far as it knows. */
+  /** The number of known stores that listen, including this one. */
   get replicas(): number {
     return this.#interest.others + 1;
   }
@@ -148,7 +154,7 @@ export class Notices {
   }
 
   #broadcast(payloads: readonly string[]): void {
-    // The next greeting repeats what does not arrive; until then readers poll.
+    // The next greeting repeats lost announcements. Until then readers poll.
     Promise.all(payloads.map((payload) => this.#send(payload))).catch(() => {});
   }
 
@@ -183,7 +189,7 @@ export class Notices {
     const notice = fromPayload(payload);
     if (notice === undefined || notice.origin === this.#origin) return;
     const { origin } = notice;
-    // It may have started to listen after our own greeting.
+    // The new store may have started to listen after the last greeting of this one.
     if (this.#interest.touch(origin)) this.#greet();
     if (notice.kind === 'changes') {
       for (const [taskId, version] of notice.changes) {
@@ -196,12 +202,12 @@ export class Notices {
   }
 }
 
-/** PostgreSQL takes payloads below 8,000 bytes. */
+/** PostgreSQL accepts payloads below 8,000 bytes. */
 const payloadLimit = 7_000;
 
 type Change = readonly [taskId: string, version: number];
 
-/** A notice to the other stores; one of no changes is a greeting. */
+/** A notice to the other stores. A notice without changes is a greeting. */
 type Notice =
   | { readonly kind: 'changes'; readonly origin: string; readonly changes: readonly Change[] }
   | {
@@ -210,12 +216,12 @@ type Notice =
       readonly taskIds: readonly string[];
     };
 
-/** `[origin, [taskId, version], ...]`, in as many payloads as it takes; at least one. */
+/** `[origin, [taskId, version], ...]`, in as many payloads as needed; at least one. */
 export function toPayloads(origin: string, changes: ReadonlyMap<string, number>): string[] {
   return inPayloads([origin], [...changes]);
 }
 
-/** `[origin, "follow", taskId, ...]`; stores of the version before pass it over. */
+/** `[origin, "follow", taskId, ...]`; stores of the previous version ignore it. */
 export function toInterest(
   origin: string,
   kind: 'follow' | 'leave',
@@ -239,7 +245,7 @@ function inPayloads(head: readonly string[], items: readonly unknown[]): string[
   return [...payloads, `${payload}]`];
 }
 
-/** Undefined for foreign notifications: every client of the database may notify. */
+/** Undefined for foreign notifications: every client of the database can notify. */
 export function fromPayload(payload: string): Notice | undefined {
   let value: unknown;
   try {

@@ -10,23 +10,26 @@ import { PostgresStore } from './postgres-store.ts';
 
 export interface PostgresOptions extends PlaceOptions {
   /**
-   * The address of the server itself, where `url` is that of a pooler in transaction mode (PgBouncer):
-   * one connection of this process listens there. Statements to `url` are then not prepared.
+   * The address of the server itself, if `url` is that of a pooler in transaction mode (PgBouncer). One
+   * connection of this process listens there. Statements to `url` are then not prepared.
    */
   readonly listenUrl?: string;
-  /** The most connections of this process: one writes, one listens and does the upkeep, the others read; at least 3. @default 3 */
+  /**
+   * Maximum connections of this process: one for writes, one for notifications and maintenance, the
+   * others for reads; at least 3. @default 3
+   */
   readonly maxConnections?: number;
-  /** The longest a statement may take, in milliseconds. @default 15_000 */
+  /** Timeout of a statement, in milliseconds. @default 15_000 */
   readonly statementTimeoutMs?: number;
-  /** How long callers wait for a database that is away before they are refused, in milliseconds. @default 5_000 */
+  /** Milliseconds that operations wait for an unavailable database before they fail. @default 5_000 */
   readonly waitMs?: number;
-  /** Brings the schema up to date; else one that is behind is refused. @default true */
+  /** Migrates an outdated schema. If false, refuses to open it. @default true */
   readonly migrates?: boolean;
 }
 
 /**
- * Opens the store in a PostgreSQL database, for any number of replicas at once. Every write that
- * resolved is as durable as the server's `synchronous_commit` says.
+ * Opens the store in a PostgreSQL database, for any number of replicas at once. The server's
+ * `synchronous_commit` decides how durable a resolved write is.
  *
  * Needs PostgreSQL 13 or newer. A pooler in transaction mode needs `listenUrl`.
  */
@@ -38,7 +41,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const { listenUrl = options.url, ...common } = options;
   const direct = { ...common, url: listenUrl };
   const settings = { statement_timeout: statementTimeoutMs };
-  // A name of its own in `pg_stat_activity`.
+  // A separate name in `pg_stat_activity`.
   const listen = placeOf(direct, { ...settings, fallback_application_name: 'legate-listen' });
   const place =
     listenUrl === options.url
@@ -75,25 +78,25 @@ async function checkSchema(options: PlaceOptions, name: string): Promise<void> {
   );
 }
 
-/** The most milliseconds beyond the limit of a statement before its connection counts as dead. */
+/** Maximum milliseconds beyond the timeout of a statement before its connection counts as dead. */
 const answerMargin = 5_000;
 
-/** The connections of one store, each kind for its own work, so that none holds up another. */
+/** The connections of one store, separated by purpose, so that no kind of work blocks another. */
 export class Connections {
   readonly traffic = new TrafficCount();
   /** Called with every write that failed. */
   onFailure: (failure: unknown) => void = () => {};
-  /** Changes made for callers: one connection, all of its writes in order and grouped. */
+  /** Writes for callers, over one connection, in order and grouped. */
   readonly writes: GroupCommit;
   readonly reads: Pipeline;
-  /** Work beside the requests: notices, heartbeats, take-overs, webhooks, sweeping. */
+  /** Background work: notices, heartbeats, takeovers, webhooks, sweeps. */
   readonly upkeep: Pipeline;
   readonly #unobserve: readonly (() => void)[];
 
   constructor(
     place: Place,
     options: {
-      /** The server itself, which sends notices. */
+      /** The server itself, which sends notifications. */
       readonly listen: Place;
       readonly onListen: (client: Client) => Promise<void>;
       readonly readConnections: number;
@@ -125,7 +128,7 @@ export class Connections {
     ];
   }
 
-  /** Resolves once changes can be made, and notices arrive. */
+  /** Resolves once the store can write and receives notices. */
   async open(): Promise<void> {
     await Promise.all([this.writes.open(), this.upkeep.open()]);
   }
@@ -136,9 +139,9 @@ export class Connections {
   }
 }
 
-/** What went over the wire so far, for measurements. */
+/** Network traffic since the start, for measurements. */
 export interface Traffic {
-  /** Times the store waited for an answer; statements that were sent together count once. */
+  /** Round trips to the database. Statements that were sent together count once. */
   readonly roundTrips: number;
   readonly statements: number;
   /** Transactions that wrote. */

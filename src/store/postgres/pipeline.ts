@@ -5,12 +5,12 @@ import { Link, type Place } from './link.ts';
 import { deadline, type Row, send, type Statement, type Value } from './statement.ts';
 import type { TrafficCount } from './open-postgres.ts';
 
-/** Statements that may be under way on one connection; further ones are refused. */
+/** Maximum statements in flight on one connection. Further statements are refused. */
 const underWayLimit = 10_000;
 
 /**
- * Statements that stand for themselves, each a transaction of its own, over a few connections. A
- * statement is sent at once, behind those that are under way on its connection.
+ * Runs independent statements, each in its own transaction, over a few connections. A statement is sent
+ * at once, behind those in flight on its connection.
  */
 export class Pipeline {
   readonly #place: Place;
@@ -30,7 +30,7 @@ export class Pipeline {
       readonly traffic: TrafficCount;
       /** Called with every write that failed. */
       readonly onFailure?: (failure: unknown) => void;
-      /** Done with every new connection before it is used. */
+      /** Prepares every new connection before its first use. */
       readonly prepare?: (client: Client) => Promise<void>;
     },
   ) {
@@ -44,12 +44,12 @@ export class Pipeline {
     }));
   }
 
-  /** Resolves once every connection is there. */
+  /** Resolves once every connection is open. */
   async open(): Promise<void> {
     await Promise.all(this.#links.map(({ link }) => link.client()));
   }
 
-  /** Reads; tried again when the connection breaks meanwhile. */
+  /** Runs a read. Retries once if the connection breaks meanwhile. */
   read(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     return this.#meter.measure('read', async () => {
       try {
@@ -61,7 +61,9 @@ export class Pipeline {
     });
   }
 
-  /** Sent once only: it may have been carried out though its answer was lost. */
+  /**
+   * Runs a write. Sends it only once: the database may have executed it although the response was lost.
+   */
   write(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     return this.#meter.measure('write', async () => {
       try {
@@ -73,12 +75,12 @@ export class Pipeline {
     });
   }
 
-  /** Statements under way. */
+  /** Statements in flight. */
   get pending(): number {
     return this.#links.reduce((sum, { underWay }) => sum + underWay, 0);
   }
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   get connected(): number {
     return this.#links.filter(({ link }) => link.isOpen).length;
   }
@@ -129,7 +131,7 @@ export class Pipeline {
   }
 }
 
-/** The connection broke before the answer came. */
+/** The connection broke before the response arrived. */
 class Broken extends Error {
   constructor(cause: unknown) {
     super('the connection broke', { cause });

@@ -43,7 +43,7 @@ import { call, kindOf, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
 import { VectorTable } from './vector-table.ts';
 
-/** Milliseconds of a lease that is to last forever: a century. */
+/** Milliseconds of a lease without expiry: a century. */
 const longestLeaseMs = 3_155_760_000_000;
 
 const statements = {
@@ -59,7 +59,7 @@ const statements = {
   ),
   takeOver: {
     name: 'take_over',
-    // At time 0 every replica is alive that has not retired.
+    // At time 0, every replica that has not retired is alive.
     text: `SELECT * FROM legate.take_over(
       $1, $2, CASE WHEN $3::boolean THEN 0 ELSE legate.clock() END, $4, $5
     )`,
@@ -119,8 +119,8 @@ const statements = {
 };
 
 /**
- * The store in a PostgreSQL database, which any number of replicas may share. The rules of the
- * contract stand in the functions of the database; this class takes their arguments there and back.
+ * The store in a PostgreSQL database, which any number of replicas can share. Database functions
+ * implement the rules of the contract; this class encodes their arguments and decodes their results.
  */
 export class PostgresStore implements Store {
   readonly driver = 'postgres';
@@ -160,7 +160,7 @@ export class PostgresStore implements Store {
     this.vectors = new VectorTable(connections);
   }
 
-  /** What went over the wire so far. */
+  /** Network traffic since the start. */
   get traffic(): Traffic {
     return this.#connections.traffic;
   }

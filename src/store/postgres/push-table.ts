@@ -73,7 +73,10 @@ const statements = {
   },
 };
 
-/** Push configurations and the outbox. A delivery is pending, then gone or dead, and may be revived. */
+/**
+ * Push configurations and the outbox. A delivery is pending, then deleted or dead. A dead delivery can
+ * be revived.
+ */
 export class PushTable implements PushStore {
   readonly #connections: Connections;
 

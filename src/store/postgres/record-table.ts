@@ -52,7 +52,7 @@ export class RecordTable implements RecordStore {
 
   async list(query: Parameters<RecordStore['list']>[0]): Promise<readonly StoredRecord[]> {
     const { space, prefix = '', after, now, limit } = query;
-    // No text stands between one and the same with a NUL behind it.
+    // No text is between a text and the same text with a NUL appended.
     const next = after === undefined ? prefix : `${after}\0`;
     const from = compareText(next, prefix) > 0 ? next : prefix;
     const end = prefixEnd(prefix);
@@ -81,7 +81,7 @@ export class RecordTable implements RecordStore {
 
 export const recordTypes = 'text[], text[], text[], bigint[], bigint[]';
 
-/** Spaces, keys, values, expiries and expected versions, as `write_records` takes them. */
+/** Spaces, keys, values, expiries and expected versions: the parameters of `write_records`. */
 export function recordValues(writes: readonly RecordWrite[]): Value[] {
   return [
     writes.map(({ space }) => escapeKey(space)),
@@ -104,8 +104,8 @@ function toRecord(row: Row): StoredRecord {
 }
 
 /**
- * PostgreSQL keeps no NUL in text. U+0001 and U+0002 after a U+0001 stand for NUL and U+0001, which
- * leaves the order of keys, and what they start with, as it was.
+ * PostgreSQL text cannot contain NUL. U+0001 U+0001 encodes NUL, and U+0001 U+0002 encodes U+0001,
+ * which preserves the order and the prefixes of keys.
  */
 export function escapeKey(key: string): string {
   return key.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001');

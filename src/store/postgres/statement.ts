@@ -3,13 +3,13 @@ import type { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
 import type { Place } from './link.ts';
 
-/** A statement with the name it is prepared under; one name, one text. */
+/** A statement with the name under which it is prepared. Each name has one text. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** Calls a function of the database. */
+/** A statement that calls a database function. */
 export function call(name: string, parameters: number): Statement {
   const list = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
   return { name, text: `SELECT * FROM legate.${name}(${list})` };
@@ -22,7 +22,7 @@ export type Value =
   | null
   | readonly (string | number | boolean | null)[];
 
-/** A row by the names of its columns. 64-bit integers come as text. */
+/** A row by the names of its columns. 64-bit integers are texts. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** A column that is a list of texts. */
@@ -30,14 +30,14 @@ export function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** What a function of the database answered with: one of these words. */
+/** The `kind` that a database function returned. */
 export function kindOf<K extends string>({ kind }: Row, kinds: readonly K[]): K {
   const found = kinds.find((each) => each === kind);
   if (found !== undefined) return found;
   throw new LegateError('INTERNAL', `the database answered with the unknown word ${String(kind)}`);
 }
 
-/** Sends one statement; the connection may have others under way. */
+/** Sends one statement; others can be in flight on the connection. */
 export function send(
   client: Client,
   { name, text }: Statement,
@@ -45,13 +45,13 @@ export function send(
   { isPooled = false }: Pick<Place, 'isPooled'>,
   done: (error: Error | undefined, rows: readonly Row[]) => void,
 ): void {
-  // pg types its callback's error as always there.
+  // pg types the error of its callback as always defined.
   const callback = (error: Error | undefined, result: { rows: Row[] } | undefined): void =>
     done(error ?? undefined, result?.rows ?? []);
   client.query({ ...(!isPooled && { name }), text, values: [...values] }, callback);
 }
 
-/** Sends what `write` writes in one go, so that it leaves in one packet where it fits. */
+/** Buffers what `write` writes, so that it is sent in as few packets as possible. */
 export function corked(client: Client, write: () => void): void {
   const { stream } = client.connection;
   stream.cork();
@@ -62,7 +62,10 @@ export function corked(client: Client, write: () => void): void {
   }
 }
 
-/** Does `late` unless ended within so many milliseconds: a network may swallow an answer forever. */
+/**
+ * Calls `late` unless ended within the given milliseconds: a network can lose a response without an
+ * error.
+ */
 export function deadline(milliseconds: number, late: () => void): { end(): void } {
   const timer = setTimeout(late, milliseconds).unref();
   return { end: () => clearTimeout(timer) };

@@ -6,10 +6,10 @@ import { withNames } from './event-text.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type Row, type Statement, textsOf, type Value } from './statement.ts';
 
-/** The first event doubles as the first snapshot. */
+/** The first event is also the first snapshot. */
 const taskStart = '{"task":';
 
-/** A whole record in one look: the task, its snapshot and the events after it. */
+/** A whole record in one query: the task, its snapshot and the events after it. */
 const recordColumns = `tasks.id, tasks.owner, tasks.context_id, tasks.state, tasks.version,
   tasks.status_time, tasks.cancel_requested, tasks.push_configs,
   snapshots.version AS snapshot_version, coalesce(snapshots.body, first.body) AS snapshot,
@@ -18,7 +18,7 @@ const recordColumns = `tasks.id, tasks.owner, tasks.context_id, tasks.state, tas
     WHERE batch.task = tasks.number AND batch.sequence > coalesce(snapshots.version, 1)
     ORDER BY batch.sequence
   ) AS tail`;
-/** One row at a time, by index: the planner cannot know how few tasks a page has. */
+/** One row at a time, by index, because the planner cannot know how few tasks a page has. */
 const recordJoins = `LEFT JOIN LATERAL (
     SELECT version, body FROM legate.snapshots WHERE task = tasks.number LIMIT 1
   ) AS snapshots ON true
@@ -34,7 +34,7 @@ const statements = {
     text: `SELECT ${recordColumns} FROM legate.tasks ${recordJoins}
       WHERE tasks.id = $1 AND ($2::text IS NULL OR tasks.owner = $2)`,
   },
-  /** A row has the number of its last event, so the last row may end beyond the limit. */
+  /** A row has the number of its last event, so the last row can end beyond the limit. */
   events: {
     name: 'task_events',
     text: `SELECT tasks.id, tasks.context_id, batch.sequence, batch.body FROM legate.tasks
@@ -45,17 +45,20 @@ const statements = {
   },
 };
 
-/** What a list looks for; $1 to $6 are owner, states, first time, and the end of the page before. */
+/**
+ * The conditions of a list. $1 to $5 are owner, states, first time, and the last row of the previous
+ * page; $6 is the limit.
+ */
 const matches = 'state = ANY ($2) AND status_time >= $3';
 const ofOwner = `owner = $1 AND ${matches}`;
 const ofContext = `owner = $1 AND context_id = $7 AND ${matches}`;
 const ofAll = `$1::text IS NULL AND state >= 0 AND ${matches} AND ($7::text IS NULL OR context_id = $7)`;
 
-/** Open tasks are few, and sorted; ended ones are many, and read in the order of an index. */
+/** Open tasks are few, and sorted. Ended tasks are many, and read in the order of an index. */
 const pages = {
   open: page('task_page_open', [openOf(ofOwner)]),
   openOfContext: page('task_page_open_of_context', [openOf(ofContext)]),
-  /** Each state has its own order in the index; the page is merged from their beginnings. */
+  /** Each state has its own order in the index; the page merges their first rows. */
   ofOwner: page('task_page', [
     openOf(ofOwner),
     {
@@ -94,7 +97,7 @@ function candidates(table: string, filter: string): string {
     AND status_time <= $4 AND (status_time, id) < ($4, $5) ORDER BY ${order} LIMIT $6`;
 }
 
-/** One row of the total for an empty page, else one row for each record, with the total in all. */
+/** For an empty page one row with the total, else one row per record, each with the total. */
 function page(name: string, sources: readonly Source[]): Statement {
   const found = sources.map((source) => `(${source.candidates})`).join(' UNION ALL ');
   const totals = sources.map(
@@ -147,7 +150,10 @@ export class TaskReads {
   }
 }
 
-/** The statement for a page and its values: one row more than asked for tells whether there are more. */
+/**
+ * The statement for a page and its values. It reads one row more than the limit, to detect further
+ * rows.
+ */
 export function pageQuery(query: TaskQuery): [Statement, Value[]] {
   const { owner, contextId, statusTimeFrom, after, limit } = query;
   const states = listedStates(query);
@@ -160,13 +166,13 @@ export function pageQuery(query: TaskQuery): [Statement, Value[]] {
     limit + 1,
   ];
   if (owner === undefined) return [pages.ofAll, [...values, contextId ?? null]];
-  // The tasks that have ended may be many, and are left alone where none of them is asked for.
+  // Ended tasks can be many, so their table is read only if the query includes them.
   const isOpen = !states.some(isEndedState);
   if (contextId === undefined) return [isOpen ? pages.open : pages.ofOwner, values];
   return [isOpen ? pages.openOfContext : pages.ofContext, [...values, contextId]];
 }
 
-/** The events of rows of the log of a task, the last of which has the number `last`. */
+/** The events of consecutive rows of a task's log; the last event has the number `last`. */
 function eventsOf(task: Row, last: number, bodies: readonly string[]): LogEvent[] {
   const lines = bodies.flatMap((body) => withNames(idsOf(task), body).split('\n'));
   return lines.map((line, index) => ({

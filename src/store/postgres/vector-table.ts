@@ -38,7 +38,7 @@ const statements = {
   },
 };
 
-/** Vectors of another length are left out before anything is computed of them. */
+/** Excludes vectors of another length before it computes similarities. */
 function nearest(similarity: string): string {
   return `SELECT key, ${similarity} AS similarity
     FROM (SELECT key, vector ${scope} AND cardinality(vector) = $6 OFFSET 0) AS same
@@ -46,7 +46,7 @@ function nearest(similarity: string): string {
 }
 
 /**
- * Embeddings. A search compares all vectors of its scope, in the database: with pgvector where that is
+ * Embeddings. A search compares all vectors of its scope, in the database. It uses pgvector if that is
  * installed, which takes a fraction of the time.
  */
 export class VectorTable implements VectorStore {
@@ -108,7 +108,7 @@ export class VectorTable implements VectorStore {
     ]);
   }
 
-  /** Looked up once for each store: an extension that is installed later counts after a restart. */
+  /** Looked up once per store: an extension that is installed later is used after a restart. */
   async #statement(): Promise<Statement> {
     this.#nearest ??= this.#connections.reads.read(statements.extension, []).then(([row]) => {
       const schema = row?.['schema'];
