@@ -109,7 +109,7 @@ function refused(cause: unknown): LegateError {
 
 /**
  * How bodies and cards are signed.
- * @example const algorithm: SigningAlgorithm = 'RS256'; // RSA keys sign with PS256 unless told
+ * @example const algorithm: SigningAlgorithm = 'RS256'; // the default for RSA keys is PS256
  */
 export type SigningAlgorithm = 'ES256' | 'ES384' | 'ES512' | 'PS256' | 'RS256' | 'EdDSA';
 

@@ -52,7 +52,7 @@ export interface GuardedClientOptions {
  * const request: OutboundRequest = {
  *   method: 'POST', body: JSON.stringify({ paid: true }), signal: AbortSignal.timeout(10_000),
  *   headers: { 'content-type': 'application/json', 'idempotency-key': 'order-81' },
- *   isRepeatable: true, // the key tells the receiver of a repeat
+ *   isRepeatable: true, // the key lets the receiver detect the repeat
  * };
  */
 export interface OutboundRequest {

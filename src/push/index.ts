@@ -1,5 +1,5 @@
 /**
- * Webhooks and other outbound calls: which addresses they may reach, the outbox, and signed bodies.
+ * Webhooks and other outbound calls: the addresses they can reach, the outbox, and signed bodies.
  * @module
  */
 export {
