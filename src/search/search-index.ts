@@ -5,7 +5,7 @@ import { kinWeight, WordIndex } from './word-index.ts';
  * @example
  * const notes = ['The train is late', 'It rains'];
  * const [best]: readonly Ranked<string>[] = rank('late train', notes, String);
- * best?.fit; // 1: both words are there
+ * best?.fit; // 1: it contains both words
  */
 export interface Ranked<T> {
   readonly document: T;
@@ -208,7 +208,7 @@ const maxTextLength = 100_000;
 
 /**
  * The words of a text in any script, without regard to case, accents and width. Names such as
- * `queryAvailability` and `query_availability` are taken apart. In scripts without spaces
+ * `queryAvailability` and `query_availability` are split. In scripts without spaces
  * between words, every two adjacent characters count as one word.
  * @example wordsOf('Déjà-vu 東京都') // ['deja', 'vu', '東京', '京都']
  */
