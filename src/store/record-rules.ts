@@ -4,7 +4,7 @@ import { counterValue } from './stored-format.ts';
 
 /** The record rows of a local store. */
 export interface RecordRows {
-  /** Undefined for an expired one. */
+  /** Undefined for an expired record. */
   find(space: string, key: string, now: number): StoredRecord | undefined;
   put(space: string, record: StoredRecord): void;
   remove(space: string, key: string): void;

@@ -63,7 +63,7 @@ const failures = counter('legate.store.write_failures');
 /**
  * - **well**: the last write succeeded, or none was made.
  * - **out**: a write failed. A probe is written every second; the outage is over when one succeeds
- *   and no other write has failed since the probe before.
+ *   and no other write has failed since the previous probe.
  * - **closed**: final; failures no longer count.
  */
 export class WriteHealth implements StoreHealth {

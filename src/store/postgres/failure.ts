@@ -27,7 +27,7 @@ export function isBreak(thrown: unknown): boolean {
   return code === undefined || code.startsWith('08') || code.startsWith('57P');
 }
 
-/** Whether a new task has an id that exists. */
+/** Whether the id of a new task exists already. */
 export function isTaskIdTaken(thrown: unknown): boolean {
   const isTasks = /^(open|ended)_tasks_pkey$/.test(constraintOf(thrown) ?? '');
   return sqlState(thrown) === '23505' && isTasks;

@@ -32,7 +32,7 @@ export function checkVersion(version: number, known: number, path: string): void
   );
 }
 
-/** Brings the schema up to date: all steps, or none. */
+/** Migrates the schema to the latest version, in one transaction. */
 export function migrate(
   database: DatabaseSync,
   migrations: readonly Pick<Migration, 'version' | 'sql'>[],
