@@ -5,14 +5,14 @@ import { activeSegment, agentOf, callChain, isSamePath, replaceSegment } from '.
 import { agentEvent } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 
-/** An agent that waits for the user, or was set aside while it did. */
+/** An agent that waits for the user, or was interrupted while it waited. */
 export interface WaitingAgent {
   readonly agentId: string;
   readonly step: CallStep;
   readonly metadata: JsonObject;
 }
 
-/** Agents of some frames that wait for an answer, now or later. */
+/** The agents of these frames that wait for the user or are interrupted. */
 export function waitingAgents(
   dialogue: Dialogue,
   frames: readonly StackFrame[],
@@ -34,7 +34,7 @@ function setAside(dialogue: Dialogue, root: FlowFrame): readonly WaitingAgent[] 
   });
 }
 
-/** Cancels the calls of agents on a best-effort basis. */
+/** Cancels the calls of agents. Best effort: failures are logged. */
 export async function cancelAgents(
   { options }: Dialogue,
   agents: readonly WaitingAgent[],
@@ -52,7 +52,7 @@ export async function cancelAgents(
 
 const newSession = new Set(['session_started', 'session_ended', 'restart']);
 
-/** Agents that a turn abandoned: their flow took another path, or a new session started. */
+/** Agents that the turn abandoned: their flow took another path, or a new session started. */
 export function abandonedAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker, facts } = dialogue;
   const isOver = tracker.events.some(({ event }) => newSession.has(event));
@@ -62,8 +62,8 @@ export function abandonedAgents(dialogue: Dialogue): readonly WaitingAgent[] {
 }
 
 /**
- * Forgets the background tasks of agents and returns the agents, whose calls are to be cancelled. The
- * next message to one of them starts a new task.
+ * Detaches agents from their background tasks and returns the agents, whose calls the caller must cancel.
+ * The next message to one of them starts a new task.
  */
 export function detachBackgroundAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker } = dialogue;
@@ -84,8 +84,8 @@ export function isInBackground(metadata: JsonObject): boolean {
 }
 
 /**
- * Goes back to the call step of an agent that completed. The steps after it run again; an agent that
- * waits there is set aside and resumed, not restarted, when its step is reached.
+ * Moves the active flow back to the call step of a completed agent. The steps after it run again. An
+ * agent that waits there is interrupted; it is resumed, not restarted, when its step is reached.
  */
 export function restartAgent(dialogue: Dialogue, agentId: string): void {
   const run = completedRun(dialogue, agentId);
@@ -124,7 +124,7 @@ function setWaitingAgentAside(dialogue: Dialogue): void {
   rememberRun(dialogue, { agentId, path, state: 'interrupted', metadata });
 }
 
-/** On the chain's first frame: the last run of each call step. */
+/** Records the last run of a call step in the first frame of the call chain. */
 export function rememberRun(dialogue: Dialogue, run: AgentRun): void {
   const root = activeSegment(dialogue.tracker.stack)?.root;
   if (root === undefined) return;

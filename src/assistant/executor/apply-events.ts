@@ -15,28 +15,28 @@ import { type Dialogue, StepFailure } from './dialogue.ts';
 /** Events that only the engine may emit: about the stack, turns and sessions. */
 const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_started']);
 
-/** Not allowed for agents: they run within a step, which they can't undo. */
+/** Events that agents may not emit: an agent runs within a step and can't undo it. */
 export const NOT_OF_AGENTS: ReadonlySet<string> = new Set([...OURS, 'rewind', 'undo']);
 
-/** Each rebuilds the conversation from its log. */
+/** Maximum number of undo events of one action: each rebuilds the conversation from its log. */
 const MAX_TAKEN_BACK = 100;
 
-/** Characters of an invalid value that the log shows. */
+/** Characters of an invalid value that are logged. */
 const MAX_SHOWN_CHARACTERS = 80;
 
 /** Maximum size of a slot: slots are loaded and saved with every turn. */
 export const MAX_SLOT_CHARACTERS = 64 * 1024;
 
 interface EventSource {
-  /** The action or agent, for the log. */
+  /** The action or agent, for log lines. */
   readonly by?: string;
-  /** Whether values take the types of their slots; what actions set stays as it is. @default false */
+  /** Whether values are coerced to the types of their slots. Actions set values as they are. @default false */
   readonly isTyped?: boolean;
 }
 
 /**
- * Applies events of actions and agents in order; invalid ones are logged and ignored. Returns the
- * slots that were set and not undone, for the domain to check.
+ * Applies events of actions and agents in order. Invalid events are logged and ignored. Returns the
+ * slots that were set and not undone; the caller validates them.
  */
 export async function applyEvents(
   dialogue: Dialogue,
@@ -112,11 +112,11 @@ function sizeOf(value: JsonValue): number {
   return typeof value === 'object' && value !== null ? JSON.stringify(value).length : 0;
 }
 
-/** Events loaded at first; four times as many each time until the session's start is among them. */
+/** Events in the first load. Each further load has four times as many, until it has the session's start. */
 const FIRST_EVENTS = 500;
 
 /**
- * The log before this turn, at least since the session started: earlier events can't be undone.
+ * Loads the log before this turn, at least since the session started: earlier events can't be undone.
  * Undefined without a log.
  */
 export async function formerEvents({
@@ -134,8 +134,8 @@ export async function formerEvents({
 
 /**
  * Applies a `rewind` or an `undo`. After a `rewind` the assistant waits for the user, as before the
- * undone message; calls of agents that started since are cancelled. Without a log the conversation
- * stays as it is.
+ * undone message, and calls of agents that started since then are cancelled. Without a log, both have
+ * no effect.
  */
 export function applyUndo(
   dialogue: Dialogue,
@@ -156,7 +156,7 @@ export function applyUndo(
   if (hasMessage) abandonAgents(dialogue, stackAfter(remaining));
   tracker.undo(draft, former);
   if (!hasMessage) return;
-  // Readers of the log that ignore undo events find the current stack.
+  // Log the stack again for readers that ignore undo events.
   tracker.setStack(tracker.stack);
   tracker.logStack();
   facts.patterns.length = 0;
@@ -165,7 +165,7 @@ export function applyUndo(
   facts.rewoundTo = tracker.stack;
 }
 
-/** Agents that the new stack doesn't have. */
+/** Abandons the agents that the new stack doesn't have. */
 function abandonAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
   const { tracker, facts } = dialogue;
   const kept = new Set(stack.map(({ frameId }) => frameId));

@@ -18,9 +18,9 @@ import type { Prediction } from './run.ts';
 import { callOutcome, OutcomeUnknown } from './turn-journal.ts';
 
 /**
- * Executes `call:` steps of tools and agents. A tool returns once; an agent may ask the user and be
- * continued, interrupted, resumed and restarted. The engine keeps the agent's frame and events;
- * the handler retries. A thrown error counts as a failure.
+ * Executes `call:` steps of tools and agents. A tool returns once. An agent can ask the user, and the
+ * engine can continue, interrupt, resume and restart it. The engine keeps the agent's frame and
+ * events; the handler is responsible for retries. A thrown error counts as a failure.
  * @example
  * const weather: CallHandler = {
  *   kind: 'tool',
@@ -31,20 +31,20 @@ import { callOutcome, OutcomeUnknown } from './turn-journal.ts';
 export interface CallHandler {
   readonly kind: 'tool' | 'agent';
   /**
-   * The agent has its own contexts and accepts the id of a new one: `context_id` of the metadata.
+   * Whether the agent has contexts of its own and accepts the id of a new one: `context_id` of the metadata.
    * @default false
    */
   readonly hasContexts?: boolean;
   handles(step: CallStep): boolean;
   /**
-   * Whether a call that was interrupted by the death of its process may run again: it has no effect, the
-   * same effect when repeated, or a journal of its own. @default false
+   * Whether a call may run again after its process died: it has no effect, is idempotent, or has a journal
+   * of its own. @default false
    */
   isRepeatable?(step: CallStep): boolean | Promise<boolean>;
   run(call: Call): Promise<CallOutcome>;
-  /** Called when the flow that waited for the agent was cancelled, to cancel remote tasks. */
+  /** Cancels remote tasks. Called after the flow that waited for the agent was cancelled. */
   cancel?(call: AbandonedCall): Promise<void>;
-  /** Releases connections and processes. No call follows. */
+  /** Releases connections and processes. Nothing is called after it. */
   close?(): Promise<void>;
 }
 
@@ -69,23 +69,24 @@ export interface Call extends TurnContext {
   readonly step: CallStep;
   readonly flow: Flow;
   /**
-   * `start`: reached for the first time, or again in a loop. `continue`: the user answered.
-   * `resume`: back after an interruption. `restart`: the user wants a finished agent again.
+   * `start`: the step was reached for the first time, or again in a loop. `continue`: the user answered.
+   * `resume`: the agent continues after an interruption. `restart`: the user asks for a completed agent
+   * again.
    */
   readonly mode: 'start' | 'continue' | 'resume' | 'restart';
-  /** The agent continues because the user's message corrected a slot. */
+  /** Whether the user's message corrected a slot. */
   readonly isCorrection: boolean;
-  /** What the handler returned last for this run; empty at the start. */
+  /** The metadata that the handler returned last for this run; empty at the start. */
   readonly metadata: JsonObject;
   readonly userMessage: string;
-  /** The last turns, oldest first, with the present message. */
+  /** The last turns, oldest first, including the current message. */
   readonly transcript: readonly TranscriptEntry[];
   /** Sends a message to the user during the call. */
   say(message: BotMessage): Promise<void>;
   readonly stream: (piece: StreamPiece) => Promise<void>;
   /** Whether the channel streams chunks. @default false */
   readonly isStreamed?: boolean;
-  /** For the parts of a call, where the turn may run again after its process died. */
+  /** For the parts of a call; undefined if the turn never runs again. */
   readonly journal?: Journal | undefined;
   /** Receives a note of each call of a model. */
   readonly onPrompt?: PromptNoting['onPrompt'];
@@ -103,17 +104,17 @@ export type CallOutcome =
   | {
       readonly status: 'completed' | 'input-required';
       readonly messages: readonly BotMessage[];
-      /** Applied before the flow continues; slot events of unknown slots are left out. */
+      /** Applied before the flow continues. Slot events of unknown slots are ignored. */
       readonly events: readonly EventDraft[];
-      /** Kept with the frame and handed back at the next call. Keep it small. */
+      /** Saved with the frame and passed to the next call. Keep it small. */
       readonly metadata: JsonObject;
     }
   | {
       readonly status: 'failed';
-      /** For the log and the error pattern; never shown to users as it is. */
+      /** For the log; never shown to users. */
       readonly reason: string;
       readonly info?: JsonObject;
-      /** Tell the user why, instead of the apology. @default none */
+      /** Sent to the user instead of the error message of `pattern_internal_error`. @default none */
       readonly messages?: readonly BotMessage[];
     };
 
@@ -151,7 +152,7 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   }
   const agent = dialogue.top;
   checkSlots(dialogue, filled);
-  // The domain asks for valid values first; then the agent is called again.
+  // The user is asked for valid values first; then the agent is called again.
   if (agent?.type === 'agent' && dialogue.top !== agent) {
     dialogue.replace({ ...agent, state: 'resuming' });
   } else if (outcome.status === 'input-required' && isInBackground(outcome.metadata)) {
@@ -172,7 +173,7 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
       : { mode: 'start', metadata: {} };
   }
   const { metadata } = agent;
-  // An interrupted agent may still get its answer: the user cancelled the interruption.
+  // The user cancelled the interruption, so an interrupted agent gets its answer.
   const isAnswered = agent.state === 'interrupted' && dialogue.facts.forAgent;
   if (agent.state === 'waiting_for_input' || isAnswered) {
     return { mode: 'continue', metadata };
@@ -180,7 +181,7 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
   return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata };
 }
 
-/** An agent with contexts starts in one that we name, so that the log can refer to it. */
+/** Assigns the context id of a new run of an agent with contexts, so that the log can refer to it. */
 function withContext(dialogue: Dialogue, { handler, step, frame }: CallPrediction, run: Run): Run {
   const isStart = run.mode === 'start' || run.mode === 'restart';
   const { context_id: known } = run.metadata;
@@ -210,7 +211,7 @@ function announce(dialogue: Dialogue, { agent, frame, step }: CallPrediction, ru
   }
 }
 
-/** Clears the slots that a restarted agent is supposed to fill. */
+/** Clears the slots of `exit_if`, which a restarted agent fills again. */
 function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }: Run): void {
   const { tracker, domain, facts } = dialogue;
   if (mode !== 'restart' && !(mode === 'start' && tracker.state.agents.includes(step.target)))
@@ -218,7 +219,7 @@ function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }:
   for (const condition of step.exitIf ?? []) {
     for (const name of compileCondition(condition).references.slots) {
       const initial = domain.slots.get(name)?.initialValue ?? null;
-      // Slots of the current message are kept.
+      // Slots that the current message filled are kept.
       if (facts.filled.has(name) || tracker.slot(name) === initial) continue;
       tracker.apply(slotSet(name, initial));
     }
@@ -332,8 +333,8 @@ function keepAgent(
 }
 
 /**
- * The id of a new remote context as a UUID. The same when the turn is retried, so that the remote
- * agent recognizes duplicates; different for each start within a turn.
+ * The id of a new remote context, as a UUID. A retried turn gets the same id, so that the remote agent
+ * recognizes duplicates. Each start within a turn gets a different one.
  */
 function newContextId({ tracker }: Dialogue, place: readonly string[]): string {
   const { events, state } = tracker;

@@ -20,8 +20,8 @@ import { slotSet } from '../tracker/events.ts';
 import { contextOf, type Dialogue, StepFailure } from './dialogue.ts';
 
 /**
- * Reaches a collect step: the pattern that asks goes on the stack, and checks first what the slot
- * may already hold.
+ * Enters a collect step: pushes the pattern that asks for the slot. The pattern first validates a
+ * value that the slot already has.
  */
 export function enterCollect(
   dialogue: Dialogue,
@@ -52,7 +52,7 @@ export function enterCollect(
   dialogue.push(question);
 }
 
-/** The pattern that asks for the slot of a step; a question of a pattern may name what the pattern knows. */
+/** The frame of the pattern that asks for a slot. A question of a pattern also gets the pattern's context. */
 export function questionFrame(
   dialogue: Dialogue,
   step: CollectStep,
@@ -74,7 +74,7 @@ export function questionFrame(
   };
 }
 
-/** Notes on the chain's first frame that this question was reached, and forgets what came after it. */
+/** Records the question in the first frame of the call chain, and drops the questions recorded after it. */
 function rememberCollected(dialogue: Dialogue, step: CollectStep): void {
   const segment = activeSegment(dialogue.tracker.stack);
   if (segment === undefined) return;
@@ -87,9 +87,9 @@ function rememberCollected(dialogue: Dialogue, step: CollectStep): void {
 }
 
 /**
- * Changes slot values and takes every flow that asked for one of them back to the earliest of these
- * questions, so that all branches after it are evaluated again. Later answers stay; a
- * question that is not answered in advance (`ask_before_filling`) is asked again.
+ * Changes slot values and moves every flow that asked for one of them back to the earliest of these
+ * questions, so that all branches after it are evaluated again. Later answers are kept. Questions
+ * with `ask_before_filling` are asked again.
  */
 export function correctSlots(dialogue: Dialogue, slots: Readonly<Record<string, JsonValue>>): void {
   const { tracker } = dialogue;
@@ -97,7 +97,7 @@ export function correctSlots(dialogue: Dialogue, slots: Readonly<Record<string, 
     tracker.apply(slotSet(name, isAskedAgain(dialogue, name) ? null : value));
   }
   for (const { root } of segmentsOf(tracker.stack)) {
-    // The stack changes under the loop: look the segment up again.
+    // The loop changes the stack: look the segment up again.
     const segment = segmentsOf(tracker.stack).find((one) => one.root.frameId === root.frameId);
     if (segment !== undefined) goBack(dialogue, segment, slots);
   }
@@ -110,7 +110,7 @@ function goBack(
 ): void {
   const agent = agentOf(segment);
   if (agent !== undefined) {
-    // An agent sees every slot when it is called: it continues with the new values.
+    // An agent gets all slots with each call, so it continues with the new values.
     if (agent.state === 'waiting_for_input') dialogue.replace({ ...agent, state: 'resuming' });
     return;
   }
@@ -134,7 +134,7 @@ function framesFor(
   return [...frames, questionFrame(dialogue, step, last)];
 }
 
-/** Whether the question for a slot that a flow on the stack has passed is asked again in any case. */
+/** Whether a flow on the stack has passed a question for the slot that it always asks again. */
 export function isAskedAgain(dialogue: Dialogue, slot: string): boolean {
   return segmentsOf(dialogue.tracker.stack).some(({ root }) => {
     const passed = root.collected?.find((one) => one.slot === slot);
@@ -145,8 +145,8 @@ export function isAskedAgain(dialogue: Dialogue, slot: string): boolean {
 }
 
 /**
- * Whether a value doesn't fit the slot. An invalid answer is never recorded: the slot is emptied, and
- * the pattern that asks for it explains what is wrong.
+ * Returns whether a value doesn't fit the slot. An invalid answer is never recorded: the slot is
+ * cleared, and the pattern that asks for it explains why.
  */
 export function rejectInvalid(dialogue: Dialogue, name: string, value: JsonValue): boolean {
   const slot = dialogue.domain.slots.get(name);
@@ -166,12 +166,12 @@ export function rejectInvalid(dialogue: Dialogue, name: string, value: JsonValue
   return true;
 }
 
-/** Types with a message for values that don't fit. Other slots keep what an action stored in them. */
+/** Types with a rejection message. Slots of other types keep the value that an action stored. */
 const checkedTypes: ReadonlySet<string> = new Set(['bool', 'categorical', 'float']);
 
 /**
- * Checks the slot that the pattern asks for or validates: first its type, then the conditions of
- * the pattern's context. An invalid value is removed, with a message that explains why.
+ * Validates the slot that the pattern asks for or validates: first its type, then the conditions in
+ * the pattern's context. Clears an invalid value and sends a message that explains why.
  */
 export async function runSlotRejections(
   dialogue: Dialogue,
@@ -227,8 +227,8 @@ function rejectionsOf(value: JsonValue | undefined): readonly { if: string; utte
 }
 
 /**
- * Checks newly filled slots against the rejections of the domain, independent of the extractor and
- * the active flow. Pushes a pattern for each invalid slot; the flow continues when the slot is valid.
+ * Validates newly filled slots against the rejections of the domain, regardless of the extractor and
+ * the active flow. Pushes a pattern for each invalid slot. The flow continues when the slot is valid.
  */
 export function checkSlots(dialogue: Dialogue, names: readonly string[]): void {
   for (const name of names) {
@@ -249,7 +249,7 @@ function validationOf(dialogue: Dialogue, name: string): JsonObject | undefined 
   const { rejections, refillUtter } = validation;
   if (!rejections.some((one) => dialogue.holds(one.if))) return undefined;
   const askAction = `action_ask_${name}`;
-  // What the domain says to ask again with goes before what asks the first time.
+  // `refill_utter` of the domain takes precedence over the action that asks the first time.
   const isUsual = refillUtter === `utter_ask_${name}`;
   return {
     validate: name,

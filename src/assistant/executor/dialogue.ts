@@ -27,7 +27,7 @@ import { TurnJournal } from './turn-journal.ts';
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;
 
-/** What a turn works with; the same for all its steps. */
+/** The options of a turn; the same for all of its steps. */
 export interface DialogueOptions {
   readonly tracker: Tracker;
   readonly domain: Domain;
@@ -41,7 +41,7 @@ export interface DialogueOptions {
   readonly knowledge: Knowledge | undefined;
   readonly channel: string;
   readonly userMessage: string;
-  /** Of the message. */
+  /** Metadata of the user message. */
   readonly metadata: JsonObject;
   /** Maximum number of steps in one turn. */
   readonly maxSteps: number;
@@ -50,27 +50,27 @@ export interface DialogueOptions {
   /** Whether the channel streams chunks. @default false */
   readonly isStreamed?: boolean;
   readonly onStep: (flowId: string, stepId: string) => void;
-  /** Undefined without a log of the conversation. */
+  /** Undefined if the caller keeps no log of the conversation. */
   readonly history: History | undefined;
   readonly newId: () => string;
-  /** The effects of the turn, where it may run again after its process died. */
+  /** The journal of a turn that can run again after its process died. */
   readonly journal?: Journal | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Limits of the prompts that are logged per turn: their number, and characters of each. */
+/** Limits of the prompts logged per turn: their number, and the characters of each. */
 const MAX_PROMPTS = 8;
 const MAX_PROMPT = 8_000;
 
-/** Number of earlier events in tracker JSON: the cost of a turn must not grow with the conversation. */
+/** Number of earlier events in tracker JSON. Bounded, so that the cost of a turn doesn't grow with the log. */
 const FORMER_EVENTS = 200;
 
 /** Facts about a turn that the stack doesn't show afterwards. */
 export interface TurnFacts {
   readonly messages: BotMessage[];
-  /** Patterns that were put on the stack. */
+  /** Patterns that were pushed on the stack. */
   readonly patterns: { readonly flowId: string; readonly context: JsonObject }[];
   /** Slots that the user's message filled. */
   readonly filled: Set<string>;
@@ -78,7 +78,7 @@ export interface TurnFacts {
   steps: number;
   /** When the turn started, in milliseconds. */
   readonly startedAt: number;
-  /** When its message was understood; undefined before, and in turns without one. */
+  /** When the commands of the message were known, in milliseconds; undefined before. */
   understoodAt: number | undefined;
   /** A session started in this turn. */
   sessionStarted: boolean;
@@ -90,7 +90,7 @@ export interface TurnFacts {
   readonly prompts: JsonObject[];
   /** Abandoned agents whose calls are not cancelled yet. */
   readonly abandoned: WaitingAgent[];
-  /** The stack after an undo: while it is unchanged, the turn waits for the user. */
+  /** The stack after a `rewind`. While it is unchanged, the turn waits for the user. */
   rewoundTo: readonly StackFrame[] | undefined;
 }
 
@@ -148,8 +148,8 @@ export class Dialogue {
   }
 
   /**
-   * The frames that stand at a place inside a chain of calls, which `path` names by one step per
-   * flow; undefined when the flows have no such place any more.
+   * The frames of a position in a chain of calls. `path` has one step id per flow. Returns undefined
+   * if the current flows have no such position.
    */
   framesAt(root: FlowFrame, path: readonly string[]): readonly FlowFrame[] | undefined {
     const frames: FlowFrame[] = [];
@@ -195,13 +195,13 @@ export class Dialogue {
     this.tracker.setStack([...this.tracker.stack, frame]);
   }
 
-  /** A flow at its start. */
+  /** Pushes a flow at its start. */
   pushFlow(flowId: string, frameType: FlowFrame['frameType']): void {
     const frameId = this.tracker.newFrameId();
     this.push({ type: 'flow', frameId, flowId, stepId: START, frameType });
   }
 
-  /** A pattern takes the place of an older one of its kind that still waits. */
+  /** Pushes a pattern; it replaces an older frame of the same pattern. */
   pushPattern(flowId: string, context: JsonObject = {}): void {
     const { tracker } = this;
     const frameId = tracker.newFrameId();
@@ -219,20 +219,20 @@ export class Dialogue {
     this.tracker.setStack(this.tracker.stack.slice(0, -1));
   }
 
-  /** Notes a call of a model for the end of the turn, up to a limit. */
+  /** Records a model call for the event at the end of the turn, at most `MAX_PROMPTS` of them. */
   notePrompt(note: PromptNote): void {
     const { prompts } = this.facts;
     if (prompts.length < MAX_PROMPTS) prompts.push(promptJson(note, MAX_PROMPT));
   }
 
-  /** Records a message and shows it to the user. */
+  /** Records a message and sends it to the user. */
   async say(message: BotMessage, origin: JsonObject = {}): Promise<void> {
     this.tracker.apply(botUttered(message, origin));
     this.facts.messages.push(message);
     await this.options.onMessage(message);
   }
 
-  /** A response of the domain by its name, as a message. */
+  /** Renders a response of the domain as a message. */
   async write(name: string, context: JsonObject, values: JsonObject = {}): Promise<BotMessage> {
     const { responder, channel, signal } = this.options;
     const { slots, state } = this.tracker;
@@ -263,13 +263,13 @@ export class Dialogue {
 
 const CANNOT_HANDLE = 'utter_cannot_handle';
 
-/** A text that a model should have replaced, as Rasa's examples write it: "placeholder". */
+/** Whether the text is a placeholder that no model replaced. Rasa's examples write "placeholder". */
 function isPlaceholder({ text = '', metadata }: BotMessage): boolean {
   const isReworded = metadata?.['utter_source'] !== undefined;
   return metadata?.['rephrase'] === true && !isReworded && /placeholder/i.test(text);
 }
 
-/** What conditions and templates see as `context.` */
+/** The value of `context` in conditions and templates. */
 export function contextOf(frame: StackFrame): JsonObject {
   if (frame.type === 'pattern') return frame.context;
   return { flow_id: frame.flowId, step_id: frame.stepId };
@@ -286,12 +286,12 @@ function withoutPrompts(event: TrackerEvent): TrackerEvent {
   return event;
 }
 
-/** A step that cannot be taken. `type` and `info` reach the error pattern; the message only the log. */
+/** A step failed. The error pattern gets `type`, `info` and `context`; only the log gets the message. */
 export class StepFailure extends Error {
   override readonly name = 'StepFailure';
   readonly type: string;
   readonly info: JsonObject;
-  /** What else the error pattern knows. */
+  /** Further context of the error pattern. */
   readonly context: JsonObject;
 
   constructor(
@@ -307,25 +307,25 @@ export class StepFailure extends Error {
   }
 }
 
-/** Limits the steps of a turn, so that flows that loop can't hang it. */
+/** The turn exceeded `maxSteps`: probably a flow loops. */
 export class TooManySteps extends Error {
   override readonly name = 'TooManySteps';
 }
 
 /**
- * The key of a response's metadata that offers flows with buttons: how many of them, in the order of the
- * files, which ones, or `context`: those that the pattern is about.
+ * The key in a response's metadata that offers flows as buttons. The value is their number (in the order
+ * of the files), their ids, or `context`: the `flow_ids` of the running pattern.
  */
 const OFFER_FLOWS = 'offer_flows';
 
-/** Names that `offered_flows` has before it says "more". */
+/** Maximum number of names in `offered_flows`; "more" replaces the rest. */
 const mostNamed = 4;
-/** Flows that a template may list. */
+/** Maximum number of flows in `flows` of a template. */
 const mostListed = 20;
 
 const conjunction = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
-/** User flows that may be started now; `known` are slots that are about to be set. */
+/** User flows whose guards hold. `known` are slots that this message is about to set. */
 export function startableFlows(dialogue: Dialogue, known?: JsonObject): readonly Flow[] {
   return [...dialogue.flows.values()].filter(
     (flow) =>
@@ -333,7 +333,7 @@ export function startableFlows(dialogue: Dialogue, known?: JsonObject): readonly
   );
 }
 
-/** What the templates of a response see of the flows, where one of its variations offers them. */
+/** Values about flows for the templates of a response; empty unless one of its variations offers flows. */
 export function offerValues(dialogue: Dialogue, response: string): JsonObject {
   const variations = dialogue.domain.responses.get(response) ?? [];
   const wanted = variations.find(({ metadata }) => metadata?.[OFFER_FLOWS] !== undefined);
@@ -346,13 +346,13 @@ export function offerValues(dialogue: Dialogue, response: string): JsonObject {
     flows: flows
       .slice(0, mostListed)
       .map(({ description }, at) => ({ name: titleOf(names[at] ?? ''), description })),
-    // In a flow the next question matters more than what else there is.
+    // In a flow, the next question matters more than other flows.
     offered_flows: active === undefined ? conjunction.format(named) : '',
     active_flow: active === undefined ? null : readableName(dialogue, active.root.flowId),
   };
 }
 
-/** The message with a button for each flow that it offers; none while a flow is active. */
+/** Adds a button for each flow that the message offers. Adds none while a flow is active. */
 export function withOffers(dialogue: Dialogue, message: BotMessage): BotMessage {
   const given = message.metadata?.[OFFER_FLOWS];
   const isAbout = given === 'context';
@@ -364,22 +364,22 @@ export function withOffers(dialogue: Dialogue, message: BotMessage): BotMessage 
     .slice(0, count)
     .map((flow) => {
       const name = readableName(dialogue, flow.id);
-      // An example is what a user would say to start the flow.
+      // The first example is a message that starts the flow.
       return { title: titleOf(name), payload: flow.examples[0] ?? name };
     });
   return buttons.length === 0 ? message : { ...message, buttons };
 }
 
-/** The flows that the running pattern is about; where it is about none, the first ones. */
+/** The `flow_ids` of the running pattern; without any, the number of flows to offer. */
 function contextFlows({ top }: Dialogue): JsonValue {
   const ids = top?.type === 'pattern' ? top.context['flow_ids'] : undefined;
   return Array.isArray(ids) && ids.length > 0 ? ids : mostNamed;
 }
 
-/** Those that a response names come first. */
+/** Flows with the ones that a response names first. */
 function inOrder(flows: readonly Flow[], wanted: JsonValue | undefined): readonly Flow[] {
   if (!Array.isArray(wanted)) {
-    // A flow that says hello is nothing to offer, unless there is nothing else.
+    // Small-talk flows are offered only if there are no others.
     const offered = flows.filter((flow) => topicOfFlow(flow) === undefined);
     return offered.length === 0 ? flows : offered;
   }
@@ -391,7 +391,7 @@ function titleOf(name: string): string {
   return name.charAt(0).toLocaleUpperCase() + name.slice(1);
 }
 
-/** How a flow is named to the user, in the user's language where the flow has that. */
+/** The name of a flow for users, in the user's language if the flow has a translation. */
 export function readableName(dialogue: Dialogue, flowId: string): string {
   const flow = dialogue.flows.get(flowId);
   if (flow === undefined) return flowId.replaceAll('_', ' ');

@@ -5,7 +5,7 @@ import type { Step } from '../model.ts';
 const steps = counter('legate.flow.steps');
 const flowEvents = counter('legate.flow.events');
 
-/** The `event` label of each event of the tracker that is counted. */
+/** The `event` label of each tracker event that the metric counts. */
 const counted: Readonly<Record<string, string>> = {
   flow_started: 'started',
   flow_completed: 'completed',
@@ -14,7 +14,7 @@ const counted: Readonly<Record<string, string>> = {
   flow_resumed: 'resumed',
 };
 
-/** Counts what happened to flows in a turn. */
+/** Counts the flow events of a turn. */
 export function countFlowEvents(events: readonly TrackerEvent[]): void {
   for (const { event: type, flow_id: flow } of events) {
     const event = counted[type];
@@ -25,15 +25,15 @@ export function countFlowEvents(events: readonly TrackerEvent[]): void {
 /**
  * The spans of the flows and steps of one turn. At most one flow and one of its steps are open at a time.
  *
- * - A step is open until the next step is taken or the turn waits for the user.
- * - A flow is open while its steps follow each other. A flow that calls another has two spans: before the
- *   call and after it.
+ * - A step is open until the next step starts or the turn waits for the user.
+ * - A flow is open while consecutive steps belong to it. A flow that calls another flow has two spans:
+ *   one before the call and one after it.
  */
 export class FlowSpans implements Disposable {
   #flow: { readonly frameId: string; readonly span: Span } | undefined;
   #step: Span | undefined;
 
-  /** A step is taken. */
+  /** Ends the open step and opens a span for this one. */
   enter({ frameId, flowId }: Pick<StackFrame, 'frameId' | 'flowId'>, { id, kind }: Step): void {
     this.#endStep();
     if (this.#flow?.frameId !== frameId) {
@@ -46,12 +46,12 @@ export class FlowSpans implements Disposable {
     steps.add(1, { flow: flowId, kind });
   }
 
-  /** Runs the work of the step that is open; its spans are children of the step's. */
+  /** Runs work in the open step: its spans are children of the step's span. */
   within<T>(work: () => T): T {
     return this.#step === undefined ? work() : inSpan(this.#step, work);
   }
 
-  /** The open step failed. */
+  /** Ends the open step with an error. */
   fail(code: string): void {
     this.#step?.setAttribute('error.type', code);
     this.#endStep({ code });

@@ -31,8 +31,8 @@ import { afterFlow, cancelSegment, listOf, resumeSegment } from './user-flows.ts
 const SESSION_START = 'action_session_start';
 
 /**
- * Runs an action by its name: a response of the domain, an action of the project, or one of our
- * own, which an action of the project replaces by having the same name.
+ * Runs an action by its name: a response of the domain, an action of the project, or a default
+ * action. An action of the project replaces a default action of the same name.
  */
 export async function runAction(
   dialogue: Dialogue,
@@ -45,7 +45,7 @@ export async function runAction(
     return dialogue.respond(name, context);
   }
   if (dialogue.domain.actions.has(name)) {
-    // The session starts once, also when the project replaces the action that greets.
+    // The session starts once, even if the project replaces `action_session_start`.
     if (name === SESSION_START) {
       if (dialogue.facts.sessionStarted) return;
       sessionStart(dialogue, frame);
@@ -57,14 +57,14 @@ export async function runAction(
     dialogue.tracker.apply(actionExecuted(name));
     return ours(dialogue, frame);
   }
-  // Patterns name actions that a project may have and need not: `validate_<slot>`.
+  // Patterns name optional actions of the project, such as `validate_<slot>`.
   if (frame?.type === 'pattern') return;
   if (name.startsWith('utter_')) {
     dialogue.options.logger.error({ response: name }, 'response.missing');
     dialogue.tracker.apply(actionExecuted(name));
     return;
   }
-  // Reported when the project is loaded.
+  // The loader of the project has reported the form.
   if (dialogue.domain.forms?.has(name) === true) return;
   throw new StepFailure('unknown_action', `no action ${name} in the domain`, { action: name });
 }
@@ -111,7 +111,7 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
   checkSlots(dialogue, await applyEvents(dialogue, result.events, { by: name }));
 }
 
-/** Actions that have no effect outside of the conversation, by the conventions of projects. */
+/** Names of actions that, by convention, have no effect outside of the conversation. */
 const withoutEffects = /^(?:validate_|action_ask_|action_validate_slot_mappings$)/;
 
 function isRepeatable(name: string, actions: ActionRunner): boolean {
@@ -120,7 +120,7 @@ function isRepeatable(name: string, actions: ActionRunner): boolean {
 
 const OUTCOME_UNKNOWN = 'utter_outcome_unknown';
 
-/** The user is told, and the step fails: an action that may have taken effect is not repeated. */
+/** Informs the user and fails the step: an action that may have taken effect is not repeated. */
 async function outcomeUnknown(dialogue: Dialogue, action: string): Promise<StepFailure> {
   dialogue.options.logger.warn({ action }, 'assistant.outcome_unknown');
   await dialogue.respond(OUTCOME_UNKNOWN, { action });
@@ -128,7 +128,7 @@ async function outcomeUnknown(dialogue: Dialogue, action: string): Promise<StepF
   return new StepFailure('outcome_unknown', reason, { action }, { context: { is_told: true } });
 }
 
-/** A named response is written by us; what stands beside its name extends it. */
+/** Sends a message of an action. The responder renders a named response; other fields override it. */
 async function sayMessage(
   dialogue: Dialogue,
   message: ActionMessage,
@@ -140,9 +140,7 @@ async function sayMessage(
   await dialogue.say({ ...written, ...own, metadata: { ...written.metadata, ...own.metadata } });
 }
 
-/**
- * Changes the stack below the frame that runs the action: added frames run after it.
- */
+/** Changes the stack below the frame that runs the action: added frames run after it. */
 async function beneath(
   dialogue: Dialogue,
   frame: StackFrame | undefined,
@@ -155,7 +153,7 @@ async function beneath(
   dialogue.push(frame);
 }
 
-/** Ends the flow that `context.canceled_frames` names; what follows on its end comes after the pattern. */
+/** Cancels the flow of `context.canceled_frames`. Patterns that follow its end run after the current one. */
 function cancelFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
   const ids = frame === undefined ? [] : textsOf(contextOf(frame)['canceled_frames']);
   return beneath(dialogue, frame, async () => {
@@ -168,7 +166,7 @@ function cancelFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<
   });
 }
 
-/** The user does not want to continue with what was interrupted. */
+/** Cancels the interrupted flows: the user doesn't want to continue them. */
 function cancelInterruptedFlows(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
   const ids = frame === undefined ? [] : textsOf(contextOf(frame)['interrupted_flow_ids']);
   return beneath(dialogue, frame, async () => {
@@ -188,7 +186,7 @@ function textsOf(value: JsonValue | undefined): readonly string[] {
 
 const DEFAULT_OPTIONS = 3;
 
-/** Writes the choice of flows into the pattern's context: each once, and not too many. */
+/** Writes the options of a clarification into the pattern's context, without duplicates and limited. */
 function clarifyFlows(dialogue: Dialogue, frame: StackFrame | undefined): void {
   if (frame?.type !== 'pattern') return;
   const limit = dialogue.tracker.slot('max_clarification_options');
@@ -203,8 +201,8 @@ function clarifyFlows(dialogue: Dialogue, frame: StackFrame | undefined): void {
 const CHOICE = 'interrupted_flow_to_continue';
 
 /**
- * Continues with the flow that the user chose, or with the last one that was interrupted when there
- * is no choice. A choice that names none of them is forgotten, so that the pattern asks again.
+ * Continues with the flow that the user chose, or without a choice with the flow that was interrupted
+ * last. A choice that matches no interrupted flow is cleared, so that the pattern asks again.
  */
 function continueInterruptedFlow(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
   const { tracker } = dialogue;
@@ -236,7 +234,7 @@ function correctFlowSlot(dialogue: Dialogue, frame: StackFrame | undefined): Pro
   });
 }
 
-/** Starts a session: an empty stack, and slots with their initial or carried-over values. */
+/** Starts a session with an empty stack, and with initial or carried-over slot values. */
 function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean }): void {
   const { tracker, domain } = dialogue;
   const before = { ...tracker.slots };
@@ -249,21 +247,21 @@ function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean
   tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
 }
 
-/** A new session; the pattern that asked for it continues in it. */
+/** Starts a new session; the pattern that runs the action continues in it. */
 export function sessionStart(dialogue: Dialogue, frame: StackFrame | undefined): void {
   if (dialogue.facts.sessionStarted) return;
   startSession(dialogue, { carryOver: dialogue.domain.session.carryOverSlotsToNewSession });
   if (frame !== undefined) dialogue.push(frame);
 }
 
-/** A new session without carried-over slots. */
+/** Starts a new session without carried-over slots. */
 function restart(dialogue: Dialogue, frame: StackFrame | undefined): void {
   dialogue.tracker.apply(restarted);
   startSession(dialogue, { carryOver: false });
   if (frame !== undefined) dialogue.push(frame);
 }
 
-/** Cancels all flows; the pattern that runs the action ends by itself. */
+/** Removes all frames except the pattern that runs the action. */
 function cleanStack(dialogue: Dialogue, frame: StackFrame | undefined): void {
   dialogue.tracker.setStack(frame === undefined ? [] : [frame]);
 }
@@ -272,7 +270,7 @@ function hangUp(dialogue: Dialogue): void {
   dialogue.tracker.apply(sessionEnded('hangup'));
 }
 
-/** The response when there is nothing to repeat: a first message such as "what?" asks for help. */
+/** The response if there is nothing to repeat: a first message such as "what?" asks for help. */
 const HELP = 'utter_small_talk_capabilities';
 
 /** Repeats the last bot messages. */
@@ -282,10 +280,10 @@ async function repeatBotMessages(dialogue: Dialogue): Promise<void> {
   for (const message of spoken) await dialogue.say(message);
 }
 
-/** The slot that a router of a project with both kinds of assistants decides by. */
+/** The slot by which a project with NLU-based and CALM assistants routes sessions. */
 export const ROUTED = 'route_session_to_calm';
 
-/** The next message is routed anew. */
+/** Clears the routing slot, so that the next message is routed again. */
 function resetRouting({ tracker }: Dialogue): void {
   if (tracker.slot(ROUTED) !== null) tracker.apply(slotSet(ROUTED, null));
 }
@@ -298,10 +296,10 @@ async function goBack(dialogue: Dialogue): Promise<void> {
   }
 }
 
-/** An action of the engine itself; `frame` is the one whose step it is. */
+/** An action of the engine. `frame` is the frame whose step runs it. */
 type DefaultAction = (dialogue: Dialogue, frame: StackFrame | undefined) => void | Promise<void>;
 
-/** No-ops that projects may name: the engine does their work itself. */
+/** A no-op for actions that projects may name: the engine does their work itself. */
 function nothing(): void {}
 
 function cannotHandle(reason: string): DefaultAction {
@@ -310,7 +308,7 @@ function cannotHandle(reason: string): DefaultAction {
   };
 }
 
-/** Answers the user's message from documents, or says that nothing was found. */
+/** Answers the user's message from documents. Without an answer, starts `pattern_cannot_handle`. */
 async function searchDocuments(dialogue: Dialogue): Promise<void> {
   const { options, tracker } = dialogue;
   const { knowledge, userMessage: question, signal, logger, clock } = options;
@@ -361,11 +359,11 @@ export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string
   ['action_reset_routing', resetRouting],
 ]);
 
-/** The action that ends a turn; it has another name while an agent waits. */
+/** The actions that end a turn: the second one while an agent waits for the user. */
 export const LISTEN = 'action_listen';
 export const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
 
-/** Actions that exist without being declared. */
+/** Actions that projects can use without declaring them. */
 export const defaultActionNames: ReadonlySet<string> = new Set([
   LISTEN,
   LISTEN_FOR_AGENT,

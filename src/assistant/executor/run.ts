@@ -22,8 +22,8 @@ import { afterFlow, cancelSegment, clearStack, endFrame, linkTo } from './user-f
 const INTERNAL_ERROR = 'pattern_internal_error';
 
 /**
- * Runs until the assistant waits for the user or the session has ended. An error ends only the flow
- * or pattern that failed; only aborts are thrown.
+ * Runs the turn until the assistant waits for the user or the session has ended. An error ends only
+ * the flow or pattern that failed. The function throws only aborts.
  */
 export async function run(dialogue: Dialogue): Promise<void> {
   const { tracker, options, spans } = dialogue;
@@ -64,7 +64,7 @@ async function runBetweenSteps(dialogue: Dialogue, action: string): Promise<void
   }
 }
 
-/** Runs an action that fills a slot in each turn. The conversation continues without it when it fails. */
+/** Runs an action that fills a slot in each turn. If the action fails, the conversation continues. */
 export async function runEveryTurn(dialogue: Dialogue, action: string): Promise<void> {
   try {
     await runAction(dialogue, action, undefined);
@@ -91,9 +91,9 @@ async function fail(
 }
 
 /**
- * Ends what failed and starts the error pattern once: a user flow is cancelled without another
- * message; a pattern about the conversation is removed, and the flow below it stays. Without a frame
- * the stack is unchanged.
+ * Ends the flow or pattern that failed and starts the error pattern once. A user flow is cancelled
+ * without another message. A conversation pattern is removed, and the flow below it stays. Without a
+ * frame the stack is unchanged.
  */
 async function failStep(
   dialogue: Dialogue,
@@ -140,18 +140,18 @@ function followup(dialogue: Dialogue): Prediction | undefined {
   return { kind: 'action', name, frame: dialogue.top };
 }
 
-/** Whether a follow-up action of this name can be run: a response, an action of the project, or ours. */
+/** Whether a follow-up action exists: a response, an action of the project, or a default action. */
 export function canFollowUp(name: string, { actions, responses }: Domain): boolean {
   return name === LISTEN || responses.has(name) || actions.has(name) || defaultActions.has(name);
 }
 
-/** Whether the turn waits for the user because its message was undone. */
+/** Listens if the message of this turn was undone. */
 function rewound({ facts, tracker, top }: Dialogue): Prediction | undefined {
   if (facts.rewoundTo !== tracker.stack) return undefined;
   return { kind: top?.type === 'agent' ? 'listen-for-agent' : 'listen' };
 }
 
-/** Milliseconds: from the message to its commands, and from there to now. */
+/** Milliseconds from the message to its commands, and from its commands to now. */
 function executionTimes({ facts, options }: Dialogue): JsonObject | undefined {
   const { startedAt, understoodAt } = facts;
   if (understoodAt === undefined) return undefined;
@@ -165,7 +165,7 @@ function executionTimes({ facts, options }: Dialogue): JsonObject | undefined {
 
 function listen(dialogue: Dialogue, action: string): void {
   dialogue.tracker.logStack();
-  // Once: a turn may listen again after a followup.
+  // Log prompts once: a turn can listen again after a follow-up action.
   const prompts = dialogue.facts.prompts.splice(0);
   const metadata = { ...executionTimes(dialogue), ...(prompts.length > 0 && { prompts }) };
   const isEmpty = Object.keys(metadata).length === 0;
@@ -174,10 +174,10 @@ function listen(dialogue: Dialogue, action: string): void {
 
 const MAX_CALL_DEPTH = 32;
 
-/** What has to happen outside of the stack before it can be advanced again. */
+/** The next operation outside of the stack, which `run` executes before it advances the stack again. */
 export type Prediction =
   | { readonly kind: 'listen' }
-  /** Like listening, while an agent waits for the user. */
+  /** Listens while an agent waits for the user. */
   | { readonly kind: 'listen-for-agent' }
   | { readonly kind: 'action'; readonly name: string; readonly frame: StackFrame | undefined }
   | {
@@ -185,13 +185,13 @@ export type Prediction =
       readonly handler: CallHandler;
       readonly step: CallStep;
       readonly frame: FlowFrame;
-      /** When the agent was called before and is on the stack. */
+      /** The agent's frame, if the agent was called before and is on the stack. */
       readonly agent?: AgentFrame;
     };
 
 /**
- * Moves the top frame along its steps, ends frames and starts others, until an action has to
- * run or the user has to speak. A frame stands at the last step it took.
+ * Moves the top frame along its steps, ends frames and starts others, until an action must run or
+ * the assistant must listen. The `stepId` of a frame is the last step that it took.
  */
 export function advance(dialogue: Dialogue): Prediction {
   for (;;) {
@@ -213,14 +213,14 @@ export function advance(dialogue: Dialogue): Prediction {
   }
 }
 
-/** Everything that could continue forever takes steps. */
+/** Counts a step and enforces `maxSteps`. Every operation that could loop counts steps. */
 export function countStep(dialogue: Dialogue): void {
   dialogue.facts.steps += 1;
   if (dialogue.facts.steps <= dialogue.options.maxSteps) return;
   throw new TooManySteps(`a message caused more than ${dialogue.options.maxSteps} steps`);
 }
 
-/** Undefined at the end of the flow. */
+/** The step after the current one; undefined at the end of the flow. */
 function nextStep(dialogue: Dialogue, frame: FlowFrame | PatternFrame): Step | undefined {
   const flow = dialogue.flows.get(frame.flowId);
   if (flow === undefined) return undefined;
@@ -282,7 +282,7 @@ function enterCall(
   return { kind: 'call', handler: handlerOf(dialogue, step), step, frame };
 }
 
-/** Flows may call themselves, but not forever: the stack travels with every turn. */
+/** Bounds recursive calls of flows: the stack is loaded and saved with every turn. */
 function checkDepth(dialogue: Dialogue, { target }: CallStep): void {
   const segment = activeSegment(dialogue.tracker.stack);
   if (segment === undefined || callChain(segment).length < MAX_CALL_DEPTH) return;
@@ -299,7 +299,7 @@ function handlerOf(dialogue: Dialogue, step: CallStep): CallHandler {
   });
 }
 
-/** An agent that waits is called with what the user says to it, and with nothing else. */
+/** Calls a waiting agent only with messages that are meant for it. */
 function predictAgent(dialogue: Dialogue, agent: AgentFrame): Prediction {
   if (agent.state === 'waiting_for_input' && !dialogue.facts.forAgent) {
     return { kind: 'listen-for-agent' };
@@ -327,7 +327,6 @@ export async function ensureSession(
   }
 }
 
-/** Whether the session expired. */
 function isExpired({ tracker, domain, options }: Dialogue): boolean {
   return options.clock.now() > expiryOf(tracker.state, domain);
 }

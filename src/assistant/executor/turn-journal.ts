@@ -6,35 +6,35 @@ import { jsonObject } from '../conversation.ts';
 import type { ActionResult } from '../actions/runner.ts';
 import type { CallOutcome } from './call-handler.ts';
 
-/** Something that a turn does outside of the conversation. */
+/** An effect of a turn outside of the conversation. */
 export interface Effect<T> {
-  /** Its kind and name, such as `action action_transfer`; several of one name are numbered. */
+  /** Kind and name, such as `action action_transfer`. The journal numbers effects of the same name. */
   readonly name: string;
-  /** Reads the result back. */
+  /** Decodes the journaled result. */
   readonly schema: ZodType<T>;
   /**
-   * Whether it may run again when an earlier attempt of the turn started it and died before its end.
+   * Whether the effect may run again if an earlier attempt of the turn started it and died before its end.
    * @default false
    */
   readonly isRepeatable?: () => boolean | Promise<boolean>;
-  /** `journal`: for the parts of the effect; undefined where the turn never runs again. */
+  /** `journal`: for the parts of the effect; undefined if the turn never runs again. */
   readonly run: (journal: Journal | undefined) => Promise<T>;
 }
 
-/** An earlier attempt of the turn started an effect and died: whether it took place is unknown. */
+/** An earlier attempt of the turn started an effect and died: the effect may have happened. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
 /**
- * The effects of a turn that may run again after its process died: each takes place at most once.
+ * Runs each effect of a turn at most once, even if the turn runs again after its process died.
  *
- * - **started**: journaled before the effect runs. An attempt that finds it so throws `OutcomeUnknown`,
- *   unless the effect is repeatable.
- * - **ended**: journaled with the result, or with the failure, which later attempts reuse.
+ * - **started**: journaled before the effect runs. A later attempt that finds this entry throws
+ *   `OutcomeUnknown`, unless the effect is repeatable.
+ * - **ended**: journaled with the result or the failure, which later attempts reuse.
  *
- * Effects are found again by their name and their number among those of that name, so a rerun must do the
- * same things in the same order. It does: what the message was understood as is journaled too.
+ * The key of an effect is its name and its number among effects of that name, so a rerun must run the
+ * same effects in the same order. Therefore, the commands of the message are journaled too.
  */
 export class TurnJournal {
   readonly #journal: Journal | undefined;
@@ -62,7 +62,7 @@ export class TurnJournal {
       await journal.write(key, format.encode({ result }).value);
       return result;
     } catch (error) {
-      // A turn that is aborted leaves the effect open: it may have taken place.
+      // After an abort the effect stays started: it may have happened.
       if (!isAbort(error)) {
         const failure = errorMessage(error);
         await journal.write(key, format.encode({ failure }).value);
@@ -94,7 +94,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TurnStopped');
 }
 
-/** Journaled by this process or one before it, from a value of this type. */
+/** Accepts any object: only this code writes these entries, from values of this type. */
 const ours = <T extends object>() => z.custom<T>(isJsonObject);
 
 export const actionResult: ZodType<ActionResult> = z.object({

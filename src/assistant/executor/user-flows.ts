@@ -21,12 +21,12 @@ import { agentEvent, flowEvent, slotSet } from '../tracker/events.ts';
 import { cancelAgents, waitingAgents } from './agents.ts';
 import { type Dialogue, readableName, StepFailure } from './dialogue.ts';
 
-/** The top frame has no further step. */
+/** Ends the top frame, which has no further step. */
 export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): void {
   dialogue.pop();
   if (frame.type === 'pattern') return endPattern(dialogue, frame);
   dialogue.tracker.apply(flowEvent('flow_completed', frame.flowId, frame.stepId));
-  // A called flow shares its slots with its caller, which continues.
+  // A called flow shares its slots with its caller: keep them.
   if (frame.frameType === 'call') return;
   dialogue.facts.abandoned.push(...waitingAgents(dialogue, [frame]));
   resetSlots(dialogue, frame.flowId);
@@ -40,8 +40,8 @@ function endPattern(dialogue: Dialogue, frame: PatternFrame): void {
 }
 
 /**
- * What follows on the end of a user flow: back to the one it interrupted, if the user wants to;
- * after the last one, the question for anything else.
+ * Continues after a user flow ended. If the flow interrupted another one, asks whether to continue
+ * that one. After the last flow, starts `pattern_completed`.
  */
 export function afterFlow(
   dialogue: Dialogue,
@@ -81,7 +81,7 @@ export function listOf(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${last}`;
 }
 
-/** Takes a user flow off the stack, with the flows it called and the agent it waits for. */
+/** Cancels a user flow, the flows it called and the agent it waits for, and removes them from the stack. */
 export async function cancelSegment(
   dialogue: Dialogue,
   segment: Segment,
@@ -113,7 +113,7 @@ export async function clearStack(
   dialogue.tracker.setStack([]);
 }
 
-/** Ends the flow of the frame, and all that called it, and starts another in its place. */
+/** Ends the flow of the frame and all flows in its chain of calls, and starts the target instead. */
 export function linkTo(
   dialogue: Dialogue,
   frame: FlowFrame | PatternFrame,
@@ -138,7 +138,7 @@ export function linkTo(
   } else {
     startLinked(dialogue, target, segment?.root);
   }
-  // After the target is on the stack: slots that it shares with the flow that ends are kept.
+  // After the target is on the stack, so that slots that both flows share are kept.
   resetSlots(dialogue, segment?.root.flowId ?? frame.flowId);
 }
 
@@ -146,17 +146,17 @@ function startLinked(dialogue: Dialogue, flowId: string, source: FlowFrame | und
   const { tracker } = dialogue;
   const waiting = segmentOfFlow(tracker.stack, flowId);
   if (waiting !== undefined) return resumeSegment(dialogue, waiting);
-  // A pattern that links to a flow interrupts what is below it; a flow hands on what it was.
+  // A pattern that links to a flow interrupts the flow below it. A flow passes on its own frame type.
   if (source === undefined) interruptActive(dialogue);
   const inherited = source?.frameType === 'interrupt' ? 'interrupt' : 'link';
   dialogue.pushFlow(flowId, source === undefined ? frameTypeOver(tracker.stack) : inherited);
 }
 
 /**
- * Puts the slots of an ended flow back to their initial values, apart from those it persists and
- * those that another flow on the stack still works with. What actions set, stays. Each slot that a
- * user flow asks for is recorded as reset, also one that was never filled: readers of the log see
- * which slots the flow has let go of.
+ * Resets the slots of an ended flow to their initial values, except for persisted slots and slots
+ * that another flow on the stack uses. Slots that only actions set keep their values. Every slot that
+ * a user flow asks for gets a reset event, even if it was never filled: the log shows which slots the
+ * flow released.
  */
 function resetSlots(dialogue: Dialogue, flowId: string): void {
   const { all, collected, persisted } = flowSlots(flowId, dialogue.flows);
@@ -180,11 +180,11 @@ function dropValidation({ tracker }: Dialogue, slot: string): void {
   if (kept.length < tracker.stack.length) tracker.setStack(kept);
 }
 
-/** The slots of the user flows on the stack, as far as the end of a flow must leave them alone. */
+/** The slots of the user flows on the stack, which the end of another flow must not reset. */
 function slotsInUse(dialogue: Dialogue, ended: string): ReadonlySet<string> {
   const inUse = new Set<string>();
   for (const segment of segmentsOf(dialogue.tracker.stack)) {
-    // The same flow anew ("no, start over with Bob") keeps only what the user just said.
+    // The same flow started again ("no, start over with Bob") keeps only slots of the current message.
     const isAnew = segment.root.flowId === ended && !isStarted(segment);
     for (const frame of callChain(segment)) {
       for (const name of flowSlots(frame.flowId, dialogue.flows).all) {
@@ -196,9 +196,9 @@ function slotsInUse(dialogue: Dialogue, ended: string): ReadonlySet<string> {
 }
 
 /**
- * Starts flows in the order in which the user asked for them: the first goes on top, the others
- * wait below it. What was under way is interrupted; `cancelled` is what the same message cancels
- * and therefore does not count.
+ * Starts flows in the order in which the user asked for them: the first goes on top, the others wait
+ * below it. The active flow is interrupted, unless it is `cancelled`: the flow that the same message
+ * cancels.
  */
 export function startFlows(
   dialogue: Dialogue,
@@ -210,7 +210,7 @@ export function startFlows(
   const wasAskingToContinue = isAskingToContinue(tracker.stack);
   tracker.setStack(withoutConversationPatterns(tracker.stack));
   const active = activeSegment(tracker.stack);
-  // The user continues with what is on top anyway: nothing is interrupted.
+  // The user asked for the flow that is already on top: nothing is interrupted.
   const isSame = flowIds.length === 1 && active?.root.flowId === flowIds[0];
   if (
     active !== undefined &&
@@ -237,7 +237,7 @@ function isSameSegment(one: Segment, other: Segment | undefined): boolean {
   return one.root.frameId === other?.root.frameId;
 }
 
-/** The user flow nearest to the top has to wait for something else. */
+/** Interrupts the user flow nearest to the top and its agent. */
 export function interruptActive(dialogue: Dialogue): void {
   const active = activeSegment(dialogue.tracker.stack);
   if (active === undefined || !isStarted(active)) return;
@@ -246,7 +246,7 @@ export function interruptActive(dialogue: Dialogue): void {
   interruptAgent(dialogue);
 }
 
-/** The agent that waits for the user does not get this message. */
+/** Interrupts the agent that waits for the user: it does not get this message. */
 export function interruptAgent(dialogue: Dialogue): void {
   const agent = agentOf(activeSegment(dialogue.tracker.stack));
   if (agent?.state !== 'waiting_for_input') return;
@@ -254,7 +254,7 @@ export function interruptAgent(dialogue: Dialogue): void {
   dialogue.tracker.apply(agentEvent('interrupted', agent.flowId, agent.agentId));
 }
 
-/** Brings a flow back to the top; its question is asked again, its agent called again. */
+/** Moves a flow to the top. The flow asks its question again or calls its agent again. */
 export function resumeSegment(dialogue: Dialogue, segment: Segment): void {
   const { tracker } = dialogue;
   tracker.setStack(moveToTop(tracker.stack, segment));
