@@ -33,7 +33,7 @@ export function a2aOptions(
 ): ServeOptions {
   return {
     ...serverOptionsOf(server, { push, directory, logger }),
-    // Orchestrators expect 409 for a message that is in flight, whether it streams or not.
+    // Orchestrators expect 409 for a duplicate of a message in flight, streaming or not.
     duplicateStreams: 'refuse',
     setsContextHints: true,
     ...(authenticator !== undefined && { auth: authenticator }),
@@ -60,8 +60,8 @@ export async function readStaticCard(
 }
 
 /**
- * The card of each model: the file's, or one made of its flows; and a placeholder without skills
- * while there is no model. The server adds its own URL.
+ * Creates the card of a model: the card file, or a card made from its flows. Without a model, a
+ * placeholder without skills. The server adds its own URL.
  */
 export function cardMaker(
   served: AgentCard,
@@ -82,7 +82,7 @@ export function cardMaker(
   };
 }
 
-/** The file's card, with the URL, security schemes and capabilities of the server. */
+/** The card file with the URL, security schemes and capabilities of the server. */
 function asServed(fixed: AgentCard, served: AgentCard): AgentCard {
   const { securitySchemes: _schemes, securityRequirements: _requirements, ...rest } = fixed;
   const { supportedInterfaces, capabilities, securitySchemes, securityRequirements } = served;
@@ -92,7 +92,7 @@ function asServed(fixed: AgentCard, served: AgentCard): AgentCard {
     supportedInterfaces,
     capabilities: {
       ...fixed.capabilities,
-      // A card may promise less than there is, but not more.
+      // The card file can disable a capability of the server, but not add one.
       streaming: streaming === true && fixed.capabilities.streaming !== false,
       pushNotifications:
         pushNotifications === true && fixed.capabilities.pushNotifications !== false,
@@ -103,8 +103,8 @@ function asServed(fixed: AgentCard, served: AgentCard): AgentCard {
 }
 
 /**
- * What the card promises: each flow that a user can start, and the patterns of conversation repair
- * when they are offered. A flow whose guard is `false` is only reached through others.
+ * The skills on the card: each flow that a user can start, and with `includeConversationRepair` the
+ * patterns. Flows with the guard `false` are left out: only other flows can start them.
  * @example const skills = skillsOf(assistant.flows, { includeConversationRepair: false });
  */
 export function skillsOf(

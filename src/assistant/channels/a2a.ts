@@ -40,7 +40,7 @@ import {
  * };
  */
 export interface AssistantAgentOptions {
-  /** The current assistant: undefined until a model is loaded, another after a reload. */
+  /** The current assistant: undefined until a model is loaded, another one after a reload. */
   readonly assistant: () => Assistant | undefined;
   /** @default 'Rasa Agent' */
   readonly name?: string;
@@ -50,23 +50,23 @@ export interface AssistantAgentOptions {
   /** @default true */
   readonly includeConversationRepair?: boolean;
   /**
-   * How to handle a turn whose process died: it fails, or runs again with its journal.
+   * How to handle a turn whose process died: the turn fails, or runs again with its journal.
    * @default 'fail'
    */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
-   * Settles when the first model was loaded, or could not be: turns of a process that died wait for it.
-   * @default none is waited for
+   * Settles when the first model is loaded or has failed to load. Turns that were taken over from a dead
+   * process wait for it. @default turns don't wait
    */
   readonly started?: Promise<unknown>;
-  /** Record when conversations become inactive. @default none: recorded with the next message only */
+  /** Timers that record inactivity. @default none: inactivity is only recorded with the next message */
   readonly timers?: InactivityTimerFactory;
 }
 
 /**
- * An assistant as an agent: each context is a conversation, each message a turn of it. The tracker is
- * saved in the transaction that ends the turn, so a conversation and its tasks never disagree. Messages
- * of A2A callers become tasks; channels use its commands.
+ * Exposes an assistant as an agent: each context is a conversation, each message is a turn. The transaction
+ * that ends a turn also saves the tracker, so a conversation and its tasks are always consistent. Messages
+ * of A2A callers become tasks; channels use the agent's commands.
  * @example serve(assistantAgent({ assistant: () => assistant, description: 'Looks after accounts.' }))
  */
 export function assistantAgent(options: AssistantAgentOptions): Agent {
@@ -78,7 +78,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
     const request = { senderId, tracker, ...(signal !== undefined && { signal }) };
     const result = await assistant.abandon(request);
     const parts = partsOf('canceled', result.outcome, []);
-    // Of a conversation whose first turn was cancelled there is nothing to keep.
+    // If the first turn was cancelled, there is no conversation to save.
     if (tracker === undefined) return { parts };
     return { parts, context: saved(assistant, turn, result, timers) };
   };
@@ -94,7 +94,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
     onInterrupted: options.onInterrupted ?? 'fail',
     commands: conversationCommands({ assistant: options.assistant, timers }),
     async *take(turn) {
-      // A turn that was interrupted is taken over as soon as the process is up, before it has its model.
+      // A new process takes over interrupted turns before its model is loaded.
       if (turn.attempt > 1) await until(options.started ?? Promise.resolve(), turn.signal);
       const assistant = options.assistant();
       if (assistant === undefined) {
@@ -110,7 +110,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
         else yield { ...endOf(result, repair), context: saved(assistant, turn, result, timers) };
       } catch (error) {
         if (!wasCancelled(turn)) throw error;
-        // Cancelling a turn cancels its flows; a turn aborted for another reason keeps them.
+        // Cancelling a turn cancels its flows; a turn that is aborted for another reason keeps them.
         yield { kind: 'canceled', ...(await canceled(assistant, turn)) };
       }
     },
@@ -130,17 +130,17 @@ async function* runTurn(
   const channel = turn.caller.method === 'inspector' ? 'inspector' : 'a2a';
   const speaker = await speakerOf(turn, { messageId, metadata, channel });
   const shown = new EventChannel<TurnEvent>();
-  /** Ids of artifacts by those of streams. */
+  /** Artifact ids by stream id. */
   const started = new Map<string, string>();
   const handled = assistant.handle({
     ...speaker,
     journal: turn.journal,
     ...readSeeds(turn.message, turn.metadata),
     onChunk: async (piece) => {
-      // The end of a stream has no text: the final status, which has the whole text, ends the artifact.
+      // The end of a stream has no text; the final status, which has the whole text, ends the artifact.
       if (piece.kind !== 'chunk' || piece.text === '') return;
       const known = started.get(piece.streamId);
-      // A turn that runs again starts its streams anew: the same ids, so that no half of one is left.
+      // A rerun of the turn uses the same stream ids again, so that it replaces incomplete artifacts.
       const id = known ?? `stream-${turn.message.messageId}-${started.size + 1}`;
       started.set(piece.streamId, id);
       await shown.push(chunk(id, piece.text, { append: known !== undefined }));
@@ -184,8 +184,8 @@ function failure(errorType: string, words: string): TurnEnd {
 }
 
 /**
- * The parts that an orchestrator receives: the state of the conversation as data, then the messages to
- * the user. The stack, prompts and the tracker stay internal.
+ * The parts for an orchestrator: the state of the conversation as data, then the messages to the user.
+ * The stack, prompts and the tracker stay internal.
  */
 export function partsOf(
   kind: EndKind,
@@ -212,7 +212,7 @@ function stateData(kind: EndKind, outcome: TurnOutcome): JsonObject {
   };
 }
 
-/** Everything of a message besides its text; channels that can show it find it in the metadata. */
+/** A message as a part. The metadata has everything except its text, for channels that can show it. */
 export function messagePart(message: BotMessage): Part {
   const { text: words, metadata: about, ...rest } = message;
   // The rest of the metadata is internal.
@@ -224,11 +224,11 @@ export function messagePart(message: BotMessage): Part {
 }
 
 /**
- * Maps the outcome of a turn to an A2A task state. The first rule that matches decides. The contract's
- * first rule, `auth_required`, is part of authentication: a caller without a valid token never gets here.
+ * Maps the outcome of a turn to an A2A task state. The first rule that matches decides. Rasa's first rule,
+ * `auth_required`, is part of authentication: a caller without a valid token never gets here.
  *
- * A flow on the stack can still take input, whatever else happened: after a request that was not
- * understood, or a failure that did not end the flow, the state is input-required.
+ * A flow on the stack can always take input. Therefore, the state is input-required after a request that
+ * was not understood, and after a failure that did not end the flow.
  */
 export function stateOf(
   outcome: TurnOutcome,
@@ -245,7 +245,7 @@ export function stateOf(
     [hasCompleted && !hasFlow, 'completed'],
     [asks && !hasFlow && options.includeConversationRepair && outcome.waiting, 'input-required'],
     [asks && !hasFlow, 'completed'],
-    // A welcome message asks nothing: input-required would make it an open question.
+    // A welcome message asks no question, so its task is not input-required.
     [isWelcome(outcome) && !hasFlow, 'completed'],
     [outcome.waiting, 'input-required'],
   ];
@@ -253,7 +253,7 @@ export function stateOf(
   return rules.find(([holds]) => holds)?.[1] ?? 'completed';
 }
 
-/** Patterns by which a flow ends unfinished: the user's wish, or a model that has changed under it. */
+/** Patterns that cancel flows: the user cancelled, or the flows changed during the conversation. */
 const cancelling: ReadonlySet<string> = new Set(['pattern_cancel_flow', 'pattern_code_change']);
 
 /** The session started, and nothing else happened. */
@@ -261,16 +261,16 @@ function isWelcome({ raised }: TurnOutcome): boolean {
   return raised.length > 0 && raised.every(({ flowId }) => flowId === 'pattern_session_start');
 }
 
-/** A user message: its text without the markers that carried slots, and the slot values that the sender knows. */
+/** A user message: its text without slot markers, and the slot values that the sender sent along. */
 type SeededMessage = Required<Pick<TurnRequest, 'text' | 'slots' | 'metadata'>>;
 
-/** Longest tail of a text that is searched for slots, in characters. */
+/** Characters at the end of a text that are searched for slots. */
 const maxTail = 64 * 1024;
 
 /**
  * Reads the slots that an orchestrator sends along. Later sources override earlier ones: the end of
  * the text (`SLOTS: {...}` on a line of its own, or a fenced block of JSON), `slots` of the metadata,
- * `slots` of a data part. Which of them exist, and what fits them, is for the domain to say.
+ * `slots` of a data part. The caller validates names and values against the domain.
  * @example readSeeds(message('Transfer money\nSLOTS: {"amount": 5}'), {}).slots // { amount: 5 }
  */
 export function readSeeds(message: Message, requestMetadata: JsonObject): SeededMessage {
@@ -308,7 +308,7 @@ function splitText(whole: string): { text: string; slots: JsonObject } {
   return { text: (head + tail).trim(), slots };
 }
 
-/** Text that only looks like slots stays part of the message. */
+/** Parses slots. Undefined for invalid JSON, which stays part of the message. */
 function parse(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

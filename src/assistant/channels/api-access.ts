@@ -12,14 +12,13 @@ import { invalidConfiguration } from '../../protocol/index.ts';
 import { ownSender } from './sender-access.ts';
 
 export interface ApiAccessOptions {
-  /** `?token=` of every request. */
+  /** The query parameter `token` that every request must have. */
   readonly token?: string;
-  /** Verifies `Authorization: Bearer`: with a secret, or with a public key in PEM. */
+  /** Verifies JWTs in `Authorization: Bearer`. */
   readonly jwt?: ApiJwtOptions;
   /**
-   * Callers prove who they are as A2A callers do (`a2a_server.auth`), in place of a token or JWT of the API.
-   * `admins` lists subjects that may do everything; others only what concerns the conversation of
-   * their own name.
+   * Authenticates callers by `a2a_server.auth` instead of a token or JWT of the HTTP API. The subjects in
+   * `admins` are administrators. Other callers can only access the conversation whose id is their subject.
    */
   readonly callers?: { readonly admins: readonly string[] };
 }
@@ -28,16 +27,17 @@ export interface ApiJwtOptions {
   /** A shared secret, or a public key in PEM. */
   readonly secret: string;
   readonly algorithm: string;
-  /** Refuses tokens without `exp`, which would never expire. @default true */
+  /** Rejects tokens without `exp`, which never expire. @default true */
   readonly requireExpiry?: boolean;
 }
 
-/** `admin` may do everything, `user` only what concerns the conversation of that name. */
+/** `admin` has full access; `user` can only access the conversation whose id is the user's name. */
 export type ApiRole = 'admin' | 'user';
 
 /**
- * Authorizes requests to the HTTP API by a static token or a JWT. Without either being configured,
- * only local clients are admitted, unless the operator allowed anonymous remote clients.
+ * Authorizes requests to the HTTP API by a static token, a JWT or the authentication of A2A callers.
+ * Without any of them, only local clients are admitted, unless the operator allows anonymous remote
+ * clients.
  */
 export class ApiAccess {
   readonly #options: ApiAccessOptions;
@@ -67,8 +67,8 @@ export class ApiAccess {
   }
 
   /**
-   * Throws unless the request may be served. `conversation`: what it is about, if about one;
-   * `authenticate`: the caller by `a2a_server.auth`.
+   * Returns the role of the client; throws if the request is not authorized. `conversation`: the
+   * conversation id in the request, if any. `authenticate`: identifies the caller by `a2a_server.auth`.
    */
   async check(
     request: IncomingMessage,
@@ -85,7 +85,7 @@ export class ApiAccess {
     const { authorization } = request.headers;
     const given = token === undefined ? [] : query.getAll('token');
     const isSigned = jwt !== undefined && authorization !== undefined;
-    // With two credentials it would be ambiguous which one decides.
+    // Two credentials in one request are ambiguous.
     if (given.length + (isSigned ? 1 : 0) > 1) throw unauthenticated();
     if (token !== undefined && isSameSecret(token, given[0] ?? '')) return 'admin';
     const bearer = bearerIn(authorization);
@@ -98,7 +98,7 @@ export class ApiAccess {
   }
 }
 
-/** The inspector has a login of its own, and takes no callers of the API. */
+/** The role of a caller. The inspector has its own login and passes no caller, so it is rejected here. */
 function roleOf(
   caller: Caller | undefined,
   { admins }: NonNullable<ApiAccessOptions['callers']>,
@@ -137,7 +137,7 @@ async function userOf(
     const { user } = payload;
     return typeof user === 'object' && user !== null ? user : {};
   } catch (error) {
-    // The signature is valid here, so the claims come from a holder of the key.
+    // The signature is valid, so a holder of the key made the claims: the reason can be disclosed.
     if (isWithoutExpiry(error)) {
       throw unauthenticated(
         'authentication failed: the token never expires; give it an exp claim, or let such tokens ' +

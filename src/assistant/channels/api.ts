@@ -30,12 +30,12 @@ export interface ApiOptions {
   readonly version: string;
 }
 
-/** An authorized request to the API. */
+/** An authorized request to the HTTP API. */
 export interface ApiCall extends RouteCall, ApiOptions {
   readonly limits: ChannelHost['service']['limits'];
-  /** The conversations of the owner that the request names. */
+  /** The conversations of the owner in the query parameter `subject`. */
   readonly conversations: Conversations;
-  /** The conversation that the path names; empty where it names none. */
+  /** The conversation id in the path; empty without one. */
   readonly id: string;
 }
 
@@ -74,8 +74,8 @@ function channelOf(name: string, routes: Routes, options: ApiOptions): Channel {
             authenticateRequest(host.service, request, response, query),
           );
           if (id !== undefined) checkConversationId(id, 'conversation id');
-          // Conversations of authenticated A2A callers belong to them; only an administrator may
-          // name another owner.
+          // Authenticated A2A callers own their conversations; only administrators may name another
+          // owner.
           const subject = query.get('subject');
           const conversations = subject === null || role === 'user' ? all : all.of(subject);
           const { limits } = host.service;
@@ -197,7 +197,7 @@ function applied(tracker: JsonObject): JsonObject {
   return { ...tracker, events: appliedEvents(events) };
 }
 
-/** One event or a list of them; either all are applied or none. */
+/** Reads one event or a list of events. A single invalid event rejects the whole request. */
 function eventsOf({ models }: ApiCall, body: JsonValue): readonly JsonObject[] {
   const events = Array.isArray(body) ? body : [body];
   const { domain } = models.require().assistant;
@@ -209,10 +209,10 @@ function eventsOf({ models }: ApiCall, body: JsonValue): readonly JsonObject[] {
   throw invalidParams(...violations.slice(0, MAX_VIOLATIONS));
 }
 
-/** Enough to see what is wrong. */
+/** Maximum number of violations in an error. */
 const MAX_VIOLATIONS = 20;
 
-/** Commands of our own, which need no flow. */
+/** Built-in commands, which need no flow. */
 const special = ['session_start', 'session_end', 'restart', 'silence_timeout'];
 
 function requireIntent({ models }: ApiCall, name: unknown): asserts name is string {
@@ -287,7 +287,7 @@ export const modelRoutes: Routes = [
         await replaceModel(file === undefined ? 'same' : { file });
       } catch (error) {
         if (!(error instanceof LegateError) || error.code !== 'CONFIGURATION_INVALID') throw error;
-        // Clients that may replace the model may see the errors in it.
+        // Clients that can replace the model are allowed to see its errors.
         throw invalidParams({ field: 'model_file', description: error.message });
       }
       response.writeHead(204).end();

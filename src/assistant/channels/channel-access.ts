@@ -6,7 +6,7 @@ import type { Project } from '../project/load-project.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
 import { readSenderAccess } from './sender-access.ts';
 
-/** The options of `serveAssistant` that decide who may call. */
+/** The options of `serveAssistant` that control access. */
 interface AccessOptions {
   readonly places: { readonly directory: string };
   readonly host?: string;
@@ -16,7 +16,7 @@ interface AccessOptions {
   readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
 }
 
-/** Access to channels. Warns of unauthenticated channels where A2A is authenticated. */
+/** Opens access to the channels. Warns of unauthenticated channels beside an authenticated A2A server. */
 export async function openAccess(
   { endpoints, credentials }: Project,
   options: AccessOptions,
@@ -74,11 +74,11 @@ function warnOfOpenChannels(
 interface Channels {
   readonly a2aServer: A2aServer | undefined;
   readonly hasRest: boolean;
-  /** Undefined while the API is off. */
+  /** Undefined if the HTTP API is disabled. */
   readonly api: ApiAccess | undefined;
 }
 
-/** The server accepts remote connections only when every channel authenticates its clients. */
+/** Rejects remote addresses unless every channel authenticates its clients. */
 function checkRemoteAccess(options: AccessOptions, { a2aServer, hasRest, api }: Channels): void {
   const open = [
     ...(a2aServer !== undefined && a2aServer.auth === undefined

@@ -20,7 +20,7 @@ import { formerTrackerJson } from '../tracker/tracker.ts';
 import type { TurnResult } from '../turn-result.ts';
 import type { ModelHolder } from './model-holder.ts';
 
-/** The agent's name for the store; the card has the assistant's own. */
+/** The agent's name in the store. The card shows the name of the assistant. */
 export const assistantName = 'assistant';
 
 export interface SayOptions {
@@ -35,15 +35,15 @@ export interface SayOptions {
 }
 
 /**
- * Conversations as channels see them. Every change is a command of the engine, so it waits in the
- * conversation's queue. A conversation started here can continue over A2A.
+ * The conversations of one owner, for channels. Every change is a command of the engine, so it waits in
+ * the queue of its conversation. A conversation that a channel starts can continue over A2A.
  */
 export class Conversations {
   readonly #host: { readonly engine: Engine; readonly store: Store };
   readonly #models: ModelHolder;
   readonly #subject: string;
 
-  /** `subject`: the owner of the conversations; empty for anonymous. */
+  /** `subject`: the owner of the conversations; empty for anonymous callers. */
   constructor(
     host: { readonly engine: Engine; readonly store: Store },
     models: ModelHolder,
@@ -60,7 +60,7 @@ export class Conversations {
   }
 
   /**
-   * Sends a user message; returns the assistant's messages. `onUpdate` gets chunks of streamed messages
+   * Sends a user message and returns the assistant's messages. `onUpdate` gets chunks of streamed messages
    * and whole messages as they arrive.
    */
   async say(
@@ -80,7 +80,7 @@ export class Conversations {
     const reported = { ...rest, ...(streams && { onProgress }) };
     const input = { text, channel, metadata, streams };
     const messages = await this.#host.engine.command(this.#key(id), sayCommand, input, reported);
-    // Another replica may have run the command; its progress isn't reported here.
+    // If another replica runs the command, its progress isn't reported here.
     if (!wasReported) for (const message of messages) onUpdate?.({ message });
     return messages;
   }
@@ -91,7 +91,7 @@ export class Conversations {
     await this.#host.engine.command(this.#key(id), recordCommand, { events });
   }
 
-  /** Starts a conversation with the events of another one, as if they had happened in it. */
+  /** Starts a conversation with a copy of the events of another one. */
   async import(id: string, events: readonly JsonObject[]): Promise<void> {
     this.#models.require();
     await this.#host.engine.command(this.#key(id), importCommand, { events });
@@ -103,7 +103,7 @@ export class Conversations {
     options: {
       /** @default true */
       readonly withEvents?: boolean;
-      /** As it was then, in seconds since 1970. @default now */
+      /** Returns the conversation as of this time, in seconds since 1970. @default now */
       readonly until?: number;
     } = {},
   ): Promise<JsonObject> {
@@ -123,8 +123,8 @@ export class Conversations {
   }
 
   /**
-   * Cancels the running tasks of the conversation and their remote tasks. A task that waits for input
-   * isn't cancelled. Returns the ids of the cancelled tasks and calls.
+   * Cancels the running and queued tasks of the conversation, its commands, and its remote tasks. A task
+   * that waits for input isn't cancelled. Returns the ids of the cancelled tasks and commands.
    */
   async cancelWork(id: string): Promise<readonly string[]> {
     const ended = [...(await this.#host.engine.cancelCommands(this.#key(id)))];
@@ -133,7 +133,7 @@ export class Conversations {
       const { tasks } = await this.#host.engine.listTasks(request, this.#call);
       for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
     }
-    // Remote agents may also work between turns.
+    // Remote agents can also work between turns.
     if (await this.#hasBackgroundTasks(id)) {
       await this.#host.engine.command(this.#key(id), cancelBackgroundCommand, {});
     }
@@ -151,7 +151,7 @@ export class Conversations {
     return saved !== undefined && assistant?.hasBackgroundTasks(saved) === true;
   }
 
-  /** Returns false when the task ended in the meantime. */
+  /** Returns false if the task ended in the meantime. */
   async #cancel(id: string): Promise<boolean> {
     try {
       const { value } = await this.#host.engine.cancelTask({ id }, this.#call);
@@ -183,7 +183,7 @@ export class Conversations {
   }
 }
 
-/** A user message from a channel. */
+/** The input of `sayCommand`. */
 const sayInput = z.object({
   text: z.string(),
   /** The name of the channel that the message comes from. */
@@ -223,7 +223,7 @@ export const importCommand: AgentCommand<{ readonly events: readonly JsonObject[
   result: z.boolean(),
 };
 
-/** Records that a conversation is inactive, for the timer that is due. Returns false when the timer is void. */
+/** Records that a conversation is inactive, for a due timer. Returns false if the timer is void. */
 export const inactivityCommand: AgentCommand<{ readonly timer: string }, boolean> = {
   name: 'record-inactivity',
   input: z.object({ timer: z.string() }),
@@ -239,7 +239,7 @@ export const cancelBackgroundCommand: AgentCommand<object, readonly string[]> = 
 
 /** Creates the timers that record inactivity. */
 export interface InactivityTimerFactory {
-  /** A timer, to be saved with the conversation that names it; undefined when sessions don't expire. */
+  /** A timer, which the caller saves with the conversation; undefined if sessions don't expire. */
   arm(
     caller: Caller,
     contextId: string,
@@ -247,10 +247,10 @@ export interface InactivityTimerFactory {
   ): { readonly id: string; readonly record: RecordWrite } | undefined;
 }
 
-/** The conversation whose turn or command runs. */
+/** The conversation of a running turn or command. */
 export type Place = Pick<CommandTurn, 'contextId' | 'caller' | 'state' | 'signal'>;
 
-/** The effects of a turn to save with its end, with a timer for a conversation that has none. */
+/** The context patch that ends a turn. Arms an inactivity timer if the conversation has none. */
 export function saved(
   assistant: Assistant,
   { caller, contextId }: Place,
@@ -265,7 +265,7 @@ export function saved(
   return { value: { ...tracker, timer: timer.id }, log: events, records: [timer.record] };
 }
 
-/** The part of a turn request that identifies the sender and the conversation. */
+/** A turn request without its text: the sender and the conversation. */
 export async function speakerOf(
   { contextId, state, signal }: Place,
   said: Required<Pick<TurnRequest, 'messageId' | 'metadata' | 'channel'>>,

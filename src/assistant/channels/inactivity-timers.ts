@@ -11,7 +11,7 @@ import { loadState } from '../tracker/state.ts';
 import { inactivityCommand, type InactivityTimerFactory } from './conversations.ts';
 
 /**
- * Which conversations have timers.
+ * The agent whose conversations have timers, and the dependencies of the timers.
  * @example
  * const options: InactivityTimersOptions = {
  *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger,
@@ -20,7 +20,7 @@ import { inactivityCommand, type InactivityTimerFactory } from './conversations.
 export interface InactivityTimersOptions {
   /** The agent's name in owner keys. */
   readonly agent: string;
-  /** The current assistant; without one, timers wait. */
+  /** The current assistant. Without one, due timers wait. */
   readonly assistant: () => Assistant | undefined;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
@@ -33,10 +33,10 @@ const pollMs = 10_000;
 const batch = 100;
 /** Maximum number of concurrent commands of timers. */
 const maxConcurrent = 8;
-/** Milliseconds that a replica's claim on a timer lasts; doubled with each attempt. */
+/** Milliseconds until a replica's claim on a timer expires; doubled with each attempt. */
 const claimMs = 60_000;
 const maxDoublings = 8;
-/** Milliseconds to wait for the command that records inactivity; a queued one is checked later. */
+/** Milliseconds to wait for the command that records inactivity. A later poll checks a queued command. */
 const commandTimeoutMs = 10_000;
 /** Milliseconds until the next check of a timer while sessions are configured not to expire. */
 const noExpiryMs = 24 * 60 * 60 * 1000;
@@ -52,16 +52,16 @@ const timerSchema = z.object({
 type Timer = z.infer<typeof timerSchema>;
 
 /**
- * Inactivity timers, one per conversation, persisted in the store: they survive restarts, and any
- * replica may claim a due timer. The conversation names its current timer; other timers are void.
+ * Inactivity timers, one per conversation, persisted in the store. They survive restarts, and any replica
+ * can claim a due timer. The conversation stores the id of its current timer; other timers are void.
  *
- * - **armed**: a record, sorted by due time. New messages don't touch it: when it becomes due, it is
- *   moved to the time at which the conversation will have been inactive for long enough.
- * - **claimed**: due and claimed by one replica; the others see its due time moved by `claimMs`.
- * - **deleted**: inactivity is recorded, the conversation is deleted, or it names another timer.
+ * - **armed**: a record, sorted by due time. New messages don't change it. When it becomes due, the
+ *   replica moves it to the time at which the conversation becomes inactive.
+ * - **claimed**: due and claimed by one replica, which moves the due time by `claimMs`.
+ * - **deleted**: inactivity is recorded, the conversation is deleted, or it has another timer.
  *
- * Inactivity is recorded exactly once even if two replicas claim a timer: the command waits in the
- * conversation's queue and finds the timer void when another command was first.
+ * Inactivity is recorded exactly once even if two replicas claim a timer: the commands are queued in the
+ * conversation, and the second one finds the timer void.
  * @example
  * const assistant = () => bank;
  * const timers = new InactivityTimers({ agent: 'bank', assistant, scheduler: systemScheduler, logger });
@@ -89,7 +89,7 @@ export class InactivityTimers implements InactivityTimerFactory {
     });
   }
 
-  /** Stops polling; turns that end later still arm their timers. */
+  /** Stops polling. Turns that end later still arm timers. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#polling?.stop();
@@ -142,7 +142,7 @@ export class InactivityTimers implements InactivityTimerFactory {
     }
   }
 
-  /** Claims the timer by moving its due time; undefined when another replica was first. */
+  /** Claims the timer by moving its due time. Undefined if another replica was first. */
   async #claim({ key, version }: StoredRecord, timer: Timer): Promise<string | undefined> {
     const attempts = Math.min(timer.attempts + 1, maxDoublings);
     const until = this.#options.scheduler.now() + claimMs * 2 ** timer.attempts;
@@ -151,7 +151,7 @@ export class InactivityTimers implements InactivityTimerFactory {
     return isOurs ? moved.key : undefined;
   }
 
-  /** When the conversation becomes inactive; undefined when the timer is void. */
+  /** When the conversation becomes inactive; undefined if the timer is void. */
   async #inactiveAt({ id, tenant, subject, contextId }: Timer): Promise<number | undefined> {
     const owner = ownerKey({ agent: this.#options.agent, tenant, subject });
     const context = await this.#served?.store.loadContext(owner, contextId);
@@ -182,7 +182,7 @@ export class InactivityTimers implements InactivityTimerFactory {
     );
   }
 
-  /** Deletes the timer when it is void, otherwise arms it for later. */
+  /** Deletes a void timer; arms any other timer again. */
   async #rearm(claimed: string, timer: Timer): Promise<void> {
     const at = await this.#inactiveAt(timer);
     const later = Number.isFinite(at) ? at : this.#options.scheduler.now() + noExpiryMs;
@@ -198,7 +198,7 @@ export class InactivityTimers implements InactivityTimerFactory {
   }
 }
 
-/** Sorted by time; one for each timer and time. */
+/** The record of a timer. Its key sorts by due time and is unique per timer and time. */
 function recordOf(timer: Timer, at: number): RecordWrite & { readonly key: string } {
   const name = hash('sha256', timer.id, 'base64url').slice(0, 22);
   const key = `${String(Math.ceil(at)).padStart(15, '0')}-${name}`;

@@ -10,17 +10,17 @@ import { nothingShared, readTestFile } from '../e2e/read-test-file.ts';
 import { runTests } from '../e2e/run-tests.ts';
 import type { Project } from '../project/load-project.ts';
 
-/** Folders of a project that may have tests: ours, and the one that Rasa projects have. */
+/** Test folders of a project: Legate's, and the one of Rasa projects. */
 const folders = ['tests', 'e2e_tests'];
 
-/** Where the tests of a project are, and how they are run. */
+/** Where the tests of a project are, and how to build the assistant that runs them. */
 export interface TestPlaces {
   readonly directory: string;
   readonly environment: Environment;
   readonly build: BuildOptions;
 }
 
-/** The tests of a project. Invalid ones are listed, too: running them shows why. */
+/** Lists the tests of a project, including invalid ones: running one of those reports its errors. */
 export async function savedTests({
   directory,
   environment,
@@ -37,7 +37,7 @@ export async function savedTests({
   return tests;
 }
 
-/** Runs one test in an assistant of its own, as `legate test e2e` does. */
+/** Runs one test in a separate assistant, as `legate test e2e` does. */
 export async function runSavedTest(
   project: Project,
   places: TestPlaces,
@@ -52,7 +52,7 @@ export async function runSavedTest(
   return result;
 }
 
-/** Only tests of the list: the file is never read by the name that a request has. */
+/** Finds a listed test. Unlisted files are never read, so a request can't read other files by their names. */
 async function savedTest(places: TestPlaces, { file, name }: SavedTest): Promise<TestCase> {
   const listed = await savedTests(places);
   if (!listed.some((one) => one.file === file && one.name === name)) {

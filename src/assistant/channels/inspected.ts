@@ -79,7 +79,7 @@ function describeConversation(state: JsonValue): ConversationDescription | undef
     return undefined;
   }
   const { opening, transcript, latestInputChannel, activeAt } = read;
-  // Sent by channels when a conversation opens, not by the user.
+  // Channels send `/session_start` when a conversation opens; it is not a message of the user.
   const said = transcript.filter(({ text }) => text !== '' && text !== '/session_start');
   return {
     title: opening ?? said.find(({ speaker }) => speaker === 'user')?.text ?? '',
@@ -124,7 +124,7 @@ function cardIn(text: string | undefined): JsonObject | undefined {
   }
 }
 
-/** A flow as a graph: steps, and where each of them leads. */
+/** A flow as a graph of its steps. */
 function flowView(flow: Flow): FlowView {
   return {
     id: flow.id,

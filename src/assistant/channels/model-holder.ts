@@ -13,15 +13,15 @@ import { loadProject, type Project } from '../project/load-project.ts';
 import { loadPacked } from '../project/pack.ts';
 import type { ProjectPlaces } from '../project/project-folder.ts';
 
-/** A model as it is served: a project, and the assistant made of it. */
+/** A model that is served: a project, and the assistant built from it. */
 export interface LoadedModel {
   readonly project: Project;
   readonly assistant: Assistant;
-  /** The file it was read from; undefined for a folder. */
+  /** The packed file; undefined for a folder. */
   readonly packed: string | undefined;
 }
 
-/** The version that the card shows: the packed file's name, or the content's fingerprint. */
+/** The version on the card: the name of the packed file, or the fingerprint of the content. */
 export function versionOf({ packed, project }: LoadedModel): string {
   return packed === undefined ? project.modelId || '1.0.0' : basename(packed, '.tar.gz');
 }
@@ -36,14 +36,14 @@ export class NoModelError extends LegateError {
   }
 }
 
-/** Grace period for turns that don't end after an abort, in milliseconds. */
+/** Milliseconds that turns get to end after an abort. */
 const graceMs = 2_000;
 
 type Listener = (model: LoadedModel | undefined) => Promise<void>;
 
 /**
- * Holds the current model. A turn keeps the model that it started with; the next turn takes the new
- * one. Changes are serialized, and a failed change leaves the current model in place.
+ * Holds the current model. A turn keeps the model that it started with; the next turn uses the new
+ * one. Changes are serialized. If loading fails, the current model stays.
  */
 export class ModelHolder {
   #model: LoadedModel | undefined;
@@ -58,13 +58,13 @@ export class ModelHolder {
     return this.#model;
   }
 
-  /** For channels that need a model. */
+  /** The current model. Throws `NoModelError` without one. */
   require(): LoadedModel {
     if (this.#model === undefined) throw new NoModelError({ isLoading: this.#isLoading });
     return this.#model;
   }
 
-  /** Called after each change, before the next one. */
+  /** Sets the listener, which runs after each change and before the next one. */
   onChange(listener: Listener): void {
     this.#listener = listener;
   }
@@ -127,7 +127,7 @@ export async function makeReady(
   return { project, packed, assistant: await buildAssistant(project, options) };
 }
 
-/** A package has no endpoints and no credentials: they come from the project folder. */
+/** A package contains no endpoints and no credentials; they are read from the project folder. */
 function besideModel({ directory, endpoints, credentials }: ProjectPlaces) {
   const usual = (name: string): string | undefined => {
     const path = join(directory, name);
@@ -143,7 +143,7 @@ function besideModel({ directory, endpoints, credentials }: ProjectPlaces) {
 /** Which model to serve: none, the project folder, or a packed one. */
 export type ModelSource = 'none' | 'folder' | { readonly file: string };
 
-/** The record in the store that requests a model of all replicas. */
+/** The store record that asks all replicas to serve a model. */
 const changeSchema = z.object({
   id: z.string(),
   wanted: z.union([z.literal('none'), z.literal('folder'), z.object({ file: z.string() })]),
@@ -151,7 +151,7 @@ const changeSchema = z.object({
 
 export interface SharedModelOptions {
   readonly records: RecordStore;
-  /** The fingerprint of the model that the process was started with. */
+  /** The fingerprint of the model that this process started with. */
   readonly base: string;
   /** Serves another model. */
   readonly serve: (wanted: ModelSource) => Promise<void>;
@@ -166,19 +166,19 @@ const pollMs = 1_000;
 const retryMs = 30_000;
 
 /**
- * The model that all replicas of an assistant serve. The replica that changes it writes a change
- * request to the store, and the others follow. Requests apply to processes that were started with the
- * same model: a rollout of another model ignores them and doesn't affect the old replicas.
+ * Keeps all replicas of an assistant on the same model. The replica that changes its model writes a
+ * change request to the store, and the other replicas apply it. A request only applies to processes
+ * that started with the same model: replicas of a rollout with another model ignore it.
  *
  * - **following**: polls the store.
- * - **stopped**: doesn't poll any more.
+ * - **stopped**: no longer polls.
  */
 export class SharedModel {
   readonly #options: SharedModelOptions;
   #polling: { stop(): void } | undefined;
   /** Serializes reading, changing and publishing the model. */
   readonly #queue = new KeyedQueue();
-  /** The last change request that was applied, or failed and is not retried before `#retryAt`. */
+  /** The last change request that was applied, or that failed and is retried after `#retryAt`. */
   #lastChange: string | undefined;
   #retryAt = Infinity;
 
@@ -186,7 +186,7 @@ export class SharedModel {
     this.#options = options;
   }
 
-  /** Polls at once, so that a new replica serves the same model as the others. */
+  /** Polls immediately, so that a new replica serves the same model as the other ones. */
   async start(): Promise<void> {
     const { scheduler, logger } = this.#options;
     const poll = (): Promise<void> => this.#queue.run('model', () => this.#poll());
@@ -202,7 +202,7 @@ export class SharedModel {
     await this.#queue.idle();
   }
 
-  /** Serves another model and requests it of the other replicas. */
+  /** Serves another model and writes a change request for the other replicas. */
   change(wanted: ModelSource): Promise<void> {
     const { records, base, scheduler, serve } = this.#options;
     return this.#queue.run('model', async () => {

@@ -3,9 +3,9 @@ import type { Store, StoreOptions } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 
 /**
- * `SANIC_WORKERS` configures several workers in one server. Legate has none: it scales by replicas on
- * a shared store. With a durable store the setting is ignored; with the memory store each worker would
- * have its own tasks, so it is refused, as projects that set it expect.
+ * Checks `SANIC_WORKERS`, the number of workers of a Rasa server. Legate has no workers: it scales by
+ * replicas on a shared store. With a durable store the setting is ignored. With the memory store more
+ * than one worker is rejected as in Rasa, because each worker would have its own tasks.
  */
 export function checkWorkers(
   environment: NodeJS.ProcessEnv,
@@ -25,7 +25,7 @@ export function checkWorkers(
   logger.info({ workers, store: type }, 'assistant.workers_not_needed');
 }
 
-/** Rasa's names of log events that operators have alerts for. */
+/** Rasa's names of log events that operators have configured alerts for. */
 const rasaNames: Readonly<Record<string, string>> = {
   'audit.unauthenticated': 'a2a_server.sanic_app.auth_rejected',
   'http.stream.failed': 'a2a_server.sanic_app.stream_sse.error',

@@ -23,8 +23,8 @@ import { type ModelHolder, NoModelError } from './model-holder.ts';
 import type { SenderAccess } from './sender-access.ts';
 
 /**
- * `POST /webhooks/rest/webhook`: one message in, the assistant's messages out. With `access`, only for callers
- * who prove who they are.
+ * `POST /webhooks/rest/webhook`: takes one user message and returns the assistant's messages. With `access`,
+ * callers must authenticate.
  */
 export function restChannel(models: ModelHolder, version: string, access?: SenderAccess): Channel {
   return {
@@ -92,7 +92,7 @@ async function answer(
   response.end();
 }
 
-/** A text with blank lines in it is several messages. */
+/** A message in Rasa's REST format. Blank lines split its text into several messages. */
 export function toRest(recipient: string, said: BotMessage): readonly JsonObject[] {
   const { text, image, attachment, custom, buttons, quickReplies, elements } = said;
   const recipient_id = recipient;
@@ -130,7 +130,7 @@ export function requireText(value: JsonValue | undefined, field: string): string
   throw invalidParams({ field, description: 'must be a text' });
 }
 
-/** Refuses ids of conversations that a store cannot keep, as A2A does. */
+/** Rejects conversation ids that stores can't save, as the A2A adapter does. */
 export function checkConversationId(id: string, field: string): void {
   const description = idProblem(id);
   if (description !== undefined) throw invalidParams({ field, description });
@@ -156,7 +156,7 @@ export function failureSender(
   version: string,
 ): (response: ServerResponse, error: LegateError) => void {
   return (response, error) => {
-    // The headers are sent, so the only way to report the failure is to close the connection.
+    // The headers are sent: closing the connection is the only way to report the failure.
     if (response.headersSent) return void response.destroy();
     const { message, violations = [] } = toPublicError(error);
     const code = error instanceof NoModelError ? 409 : statusOf(error.code).http;

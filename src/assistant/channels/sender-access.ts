@@ -9,9 +9,9 @@ const schema = z.looseObject({
 });
 
 /**
- * Who may speak as which sender of a channel. A caller speaks as itself: the sender is its subject.
- * `senders` lists further ones by subject: names, `kiosk-*`, or `*` for a frontend that speaks for all of its
- * users.
+ * Decides which senders of a channel a caller may use. By default the sender is the caller's own subject.
+ * `senders` lists further senders by subject: names, prefixes such as `kiosk-*`, or `*` for a frontend that
+ * sends messages for all of its users.
  */
 export class SenderAccess {
   readonly #senders: ReadonlyMap<string, readonly string[]>;
@@ -25,7 +25,10 @@ export class SenderAccess {
     );
   }
 
-  /** The sender of a request; undefined names none. Throws `AuthError` (403) for one that is not the caller's. */
+  /**
+   * The sender of a request. `requested` is undefined if the request names none. Throws `AuthError` (403)
+   * if the caller may not use the requested sender.
+   */
   senderOf(caller: Caller, requested: string | undefined): string {
     const own = ownSender(caller);
     if (requested === undefined || requested === own) return own;
@@ -34,7 +37,7 @@ export class SenderAccess {
       ?.some((name) =>
         name.endsWith('*') ? requested.startsWith(name.slice(0, -1)) : requested === name,
       );
-    // The senders of one tenant are not those of another, whatever the list says.
+    // The list applies to callers without a tenant only: subjects of tenants can have the same names.
     if (isListed === true && caller.tenant === '') return requested;
     throw new AuthError(
       'PERMISSION_DENIED',
@@ -45,12 +48,12 @@ export class SenderAccess {
   }
 }
 
-/** Subjects of two tenants are two senders. */
+/** The caller's own sender. The tenant is part of it: equal subjects of two tenants are two senders. */
 export function ownSender({ tenant, subject }: Caller): string {
   return tenant === '' ? subject : `${tenant}/${subject}`;
 }
 
-/** `rest:` of credentials.yml; undefined where the channel is not authenticated. */
+/** Reads `rest:` of credentials.yml. Undefined if the channel is not authenticated. */
 export function readSenderAccess(
   settings: JsonObject | undefined,
   isAuthenticated: boolean,

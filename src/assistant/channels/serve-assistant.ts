@@ -43,13 +43,13 @@ import { checkWorkers, withRasaNames } from './rasa-operations.ts';
 import { restChannel } from './rest.ts';
 
 /**
- * Which project is served, on which address, and to which clients.
+ * The project to serve, its address, and its clients.
  * @example
  * const options: ServeAssistantOptions = {
  *   places: { directory: 'bank', endpoints: 'endpoints.production.yml' },
  *   port: 5005,
  *   enableApi: true,
- *   api: { token: process.env.AUTH_TOKEN ?? '' }, // an empty one is refused
+ *   api: { token: process.env.AUTH_TOKEN ?? '' }, // an empty token is rejected
  * };
  */
 export interface ServeAssistantOptions extends Pick<
@@ -63,17 +63,17 @@ export interface ServeAssistantOptions extends Pick<
   | 'dangerouslyAllowUnauthenticatedRemote'
   | 'scheduler'
 > {
-  /** Where the files of the project are. */
+  /** The files of the project. */
   readonly places: ProjectPlaces;
-  /** A packed model; without it the project folder is read. */
+  /** The path of a packed model. @default the project folder */
   readonly model?: string;
-  /** Overrides `store:` of endpoints.yml; a store passed in open is not closed. */
+  /** Overrides `store:` of endpoints.yml. The server doesn't close an open store that is passed in. */
   readonly store?: Store | StoreOptions;
-  /** Opens the HTTP API; without it only webhooks, A2A and `GET /status` answer. @default false */
+  /** Serves the HTTP API. Without it, only webhooks, A2A and `GET /status` are served. @default false */
   readonly enableApi?: boolean;
   /** Credentials for the HTTP API. @default none: local clients only */
   readonly api?: ApiAccessOptions;
-  /** Origins of web pages that may call, or `*`. @default none */
+  /** Origins of web pages that may call the server, or `*`. @default none */
   readonly cors?: readonly string[];
   /** Variables for `${NAME}` in the files. @default process.env */
   readonly environment?: NodeJS.ProcessEnv;
@@ -81,16 +81,16 @@ export interface ServeAssistantOptions extends Pick<
   readonly build?: BuildOptions;
   /** Shown by `GET /version`. @default '0.1.0' */
   readonly version?: string;
-  /** Called when the port is open, before the model is ready. */
+  /** Called when the server listens, before the model is ready. */
   readonly onListening?: (url: string) => void | Promise<void>;
   /** Serves the inspector below `/inspect`; `inspectorUrl` opens it. @default false */
   readonly inspect?: boolean | InspectorOptions;
-  /** Opens the agents of `peers:` in endpoints.yml. Closed when the turns have ended. @default none */
+  /** Opens the agents of `peers:` in endpoints.yml. They are closed after all turns have ended. @default none */
   readonly openPeers?: (context: {
     readonly name: string;
     readonly store: Store;
   }) => Promise<AssistantPeers>;
-  /** Where log lines go. */
+  /** Receives log lines. */
   readonly logger?: Logger;
 }
 
@@ -106,9 +106,9 @@ export interface AssistantPeers extends AsyncDisposable {
   readonly network: PeerNetwork | undefined;
   /** For the inspector. */
   readonly inspected?: NetworkProvider | undefined;
-  /** The assistant's agent with its peers. @default the agent itself */
+  /** Adds the peers to the assistant's agent. @default returns the agent unchanged */
   wrap?(agent: Agent): Agent;
-  /** Takes the answers of peers. */
+  /** Starts to receive the answers of peers. */
   start(engine: Engine): Promise<void>;
 }
 
@@ -127,21 +127,21 @@ export interface AssistantServing extends Serving {
 }
 
 /**
- * Serves a project: A2A when endpoints.yml has an `a2a_server`, the REST channel, and the HTTP API on
- * request, all on one port. The card is a placeholder until the model is ready, and follows reloads.
+ * Serves a project on one port: A2A if endpoints.yml has an `a2a_server`, the REST channel, and optionally
+ * the HTTP API. The card is a placeholder until the model is ready, and is replaced with each reload.
  * @example
  * await using bank = await serveAssistant({ places: { directory: 'examples/bank' }, port: 5005 });
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
   const { environment = process.env, places, version = '0.1.0', inspect = false } = options;
   const logger = withRasaNames(options.logger ?? defaultLogger);
-  // Replicas share conversations, so timestamps come from the store's clock once it is open.
+  // Replicas share conversations, so timestamps come from the store's clock as soon as the store is open.
   let storeClock: StoreClock | undefined;
   const scheduler = options.scheduler ?? {
     ...systemScheduler,
     now: () => (storeClock ?? systemScheduler).now(),
   };
-  // The project says how to listen, so it is read first; building the assistant follows.
+  // The project configures the server, so it is read first. The assistant is built after the server listens.
   const first = await readModel({ places, file: options.model }, environment, logger);
   const { a2aServer, store: settings, telemetry } = first.project.endpoints;
   const storage = options.store ?? storeOptionsOf(settings, places.directory);
@@ -289,7 +289,7 @@ const noPeers: Required<AssistantPeers> = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
-/** The store and the peers. What is opened first is closed last; a store given open stays open. */
+/** Opens the store and the peers. They are closed in reverse order; a store passed in open stays open. */
 async function openPeersOf(
   { openPeers }: ServeAssistantOptions,
   {
@@ -312,7 +312,7 @@ async function openPeersOf(
   return { store, peers: { ...noPeers, ...peers } };
 }
 
-/** Describes the server to browsers. */
+/** `GET /`: names the server and its version for browsers. */
 function greeting(version: string): Channel {
   return {
     name: 'greeting',
@@ -333,7 +333,7 @@ function inspectorOf(
   return inspectorChannel({ ...(inspect === true ? {} : inspect), ...shown });
 }
 
-/** Administrators of the HTTP API may use the inspector. */
+/** Admits administrators of the HTTP API to the inspector. */
 function apiTokenAccess(access: ApiAccess): InspectorAccess {
   return {
     isOpen: access.isOpen,
@@ -348,7 +348,7 @@ function listening(options: ServeAssistantOptions): ServeOptions {
   const { port, host, tls, drainMs, noticeMs, scheduler } = options;
   return {
     ...present({ port, host, tls, drainMs, noticeMs, scheduler }),
-    // openAccess has checked the authentication of each channel.
+    // `openAccess` has already checked the authentication of each channel.
     dangerouslyAllowUnauthenticatedRemote: true,
   };
 }

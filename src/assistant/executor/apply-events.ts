@@ -30,7 +30,7 @@ export const MAX_SLOT_CHARACTERS = 64 * 1024;
 interface EventSource {
   /** The action or agent, for log lines. */
   readonly by?: string;
-  /** Whether values are coerced to the types of their slots. Actions set values as they are. @default false */
+  /** Whether values are coerced to slot types. Values of actions stay as they are. @default false */
   readonly isTyped?: boolean;
 }
 

@@ -64,7 +64,7 @@ export interface DialogueOptions {
 const MAX_PROMPTS = 8;
 const MAX_PROMPT = 8_000;
 
-/** Number of earlier events in tracker JSON. Bounded, so that the cost of a turn doesn't grow with the log. */
+/** Number of earlier events in tracker JSON: the cost of a turn must not grow with the log. */
 const FORMER_EVENTS = 200;
 
 /** Facts about a turn that the stack doesn't show afterwards. */

@@ -6,7 +6,7 @@ interface Entry {
   readonly callback: () => void;
 }
 
-/** Time that passes when it is told to. */
+/** A scheduler whose clock only moves by `advance`. */
 export class ManualScheduler implements Scheduler {
   #now = Date.UTC(2026, 10, 15, 10);
   readonly #timers = new Set<Entry>();
@@ -37,7 +37,7 @@ export class ManualScheduler implements Scheduler {
     return `00000000-0000-7000-8000-${this.#ids.toString(16).padStart(12, '0')}`;
   }
 
-  /** Lets milliseconds pass, and timers fire in their order. */
+  /** Moves the clock and fires due timers in order. */
   advance(milliseconds: number): void {
     const end = this.#now + milliseconds;
     for (;;) {

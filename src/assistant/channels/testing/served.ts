@@ -10,7 +10,7 @@ import {
   type ServeAssistantOptions,
 } from '../../index.ts';
 
-/** A task as 0.3 shows it, loosely. */
+/** A task in the 0.3 wire format, loosely typed. */
 export interface WireTask {
   readonly id: string;
   readonly contextId: string;
@@ -38,10 +38,10 @@ export interface SayOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What actions of tests wait for, and tell. */
+/** Holds actions of tests until the test opens it. */
 export class Gate {
   readonly #waiting: (() => void)[] = [];
-  /** How often the action began. */
+  /** How often the action started. */
   entered = 0;
 
   wait(signal: AbortSignal): Promise<void> {
@@ -64,14 +64,14 @@ export interface Served extends AsyncDisposable {
   readonly gate: Gate;
   /** Names of the events that were logged. */
   readonly logged: readonly string[];
-  /** Of those, the warnings. */
+  /** Names of the logged warnings. */
   readonly warned: readonly string[];
   rpc(
     method: string,
     params: JsonObject,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Reply>;
-  /** Sends a message as an orchestrator does; gives the task. */
+  /** Sends a message as an orchestrator does and returns the task. */
   say(text: string, options?: SayOptions): Promise<WireTask>;
   api(
     method: string,
@@ -82,7 +82,7 @@ export interface Served extends AsyncDisposable {
   tracker(id: string): Promise<JsonObject & { readonly events: readonly JsonObject[] }>;
 }
 
-/** Serves the greenhouse, with actions that can be held up, on a port of its own. */
+/** Serves the greenhouse project on a free port, with actions that tests can block. */
 export async function served(
   options: Partial<ServeAssistantOptions> & {
     readonly files?: Readonly<Record<string, string>>;
@@ -194,7 +194,7 @@ export function wireTask(body: JsonObject): WireTask {
 
 const taskResult = z.custom<WireTask>((value) => isJsonObject(value) && 'status' in value);
 
-/** A stream that is open: its first event has arrived. `rest` reads it to its end. */
+/** Opens a stream and waits for its first event. `rest` reads it until it ends. */
 export async function streamed(
   house: Pick<Served, 'url'>,
   method: string,
@@ -220,7 +220,7 @@ export function stateOf(task: WireTask): JsonObject {
   return (task.status.message?.parts[0]?.['data'] ?? {}) as JsonObject;
 }
 
-/** What was said to the user. */
+/** The texts that the assistant sent to the user. */
 export function wordsOf(task: WireTask): readonly unknown[] {
   return (task.status.message?.parts ?? []).flatMap(({ text }) =>
     text === undefined ? [] : [text],
