@@ -85,7 +85,7 @@ export interface ServeAssistantOptions extends Pick<
   readonly onListening?: (url: string) => void | Promise<void>;
   /** Serves the inspector below `/inspect`; `inspectorUrl` opens it. @default false */
   readonly inspect?: boolean | InspectorOptions;
-  /** Opens the agents of `peers:` in endpoints.yml. They are closed after all turns have ended. @default none */
+  /** Opens the agents of `peers:` in endpoints.yml. They are closed after all turns. @default none */
   readonly openPeers?: (context: {
     readonly name: string;
     readonly store: Store;

@@ -10,12 +10,12 @@ import {
 } from '../conversation.ts';
 
 /**
- * An event before the tracker gave it its time and metadata.
+ * An event before the tracker adds its time and metadata.
  * @example const draft: EventDraft = { event: 'slot', name: 'amount', value: 50 }; // no timestamp
  */
 export type EventDraft = JsonObject & { readonly event: string };
 
-/** The events of the engine, one maker each; fields as in the project format. */
+/** One function for each event of the engine; fields as in the project format. */
 
 export function userUttered(message: {
   readonly text: string;
@@ -23,16 +23,16 @@ export function userUttered(message: {
   readonly messageId: string;
   readonly metadata: JsonObject;
   readonly commands: readonly Command[];
-  /** When the message names one instead of words. */
+  /** The intent that the message names, such as `/greet`, instead of text. */
   readonly intent?: {
     readonly name: string;
     readonly entities: readonly { readonly entity: string; readonly value: JsonValue }[];
   };
   /** Ids of the flows in the prompt. */
   readonly flowsInPrompt?: readonly string[];
-  /** The flows that the message was compared with. */
+  /** The flows that the generator compared the message with. */
   readonly candidates?: readonly JsonObject[];
-  /** The calls of models that the message caused. */
+  /** The model calls that the message caused. */
   readonly prompts?: readonly JsonObject[];
 }): EventDraft {
   return {
@@ -57,7 +57,7 @@ export function userUttered(message: {
   };
 }
 
-/** `origin` says where it comes from: the response's name, the action, the agent. */
+/** A bot message. `origin` names its source: the response, the action or the agent. */
 export function botUttered(message: BotMessage, origin: JsonObject = {}): EventDraft {
   return {
     event: 'bot',
@@ -125,34 +125,34 @@ export function agentEvent(
   return { event: `agent_${event}`, flow_id: flowId, agent_id: agentId, ...fields };
 }
 
-/** A field that should be a text; empty when it isn't. */
+/** A text field; empty if the value is not a text. */
 export function textOf(event: TrackerEvent, field: string): string {
   const value = event[field];
   return typeof value === 'string' ? value : '';
 }
 
-/** A field that should be an object; empty when it isn't. */
+/** An object field; empty if the value is not an object. */
 export function objectOf(event: JsonObject, field: string): JsonObject {
   const value = event[field];
   return isJsonObject(value) ? value : {};
 }
 
-/** Whether a value is an event of the log; the tracker gave each of them a timestamp. */
+/** Whether a value is an event of the log. The tracker adds a timestamp to every event. */
 export function isTrackerEvent(value: unknown): value is TrackerEvent {
   return isJsonObject(value) && typeof value['event'] === 'string';
 }
 
-/** Larger messages stay in the log and aren't saved with the conversation. */
+/** Larger messages are only in the log, not in the saved state. */
 const MAX_MESSAGE_CHARACTERS = 16 * 1024;
 
-/** What the tracker keeps of the user's latest message. */
+/** The user's latest message as the saved state has it. */
 export function boundedMessage(parseData: JsonValue | undefined, text: string): JsonObject {
   const isKept = JSON.stringify(parseData ?? null).length <= MAX_MESSAGE_CHARACTERS;
   if (isJsonObject(parseData) && isKept) return parseData;
   return { text: text.slice(0, MAX_MESSAGE_CHARACTERS), intent: { name: null }, entities: [] };
 }
 
-/** A field of a recorded message; null and values of another type count as absent. */
+/** A field of a recorded message. Null and values of another type count as absent. */
 const recorded = <T>(schema: z.ZodType<T>) => schema.optional().catch(undefined);
 const value = z.custom<JsonValue>((one) => one !== undefined && one !== null);
 const recordedMessage = z.object({
@@ -176,10 +176,10 @@ export function botMessageOf(event: TrackerEvent): BotMessage {
   });
 }
 
-/** Events that start a session: nothing before them can be undone. */
+/** Events that start a session. Events before them can't be undone. */
 const sessionStarts: ReadonlySet<string> = new Set(['restart', 'session_started']);
 
-/** How far back each undo event reaches: to the last event in `from`, but never beyond `until`. */
+/** How far back each undo event reaches: to the last `from` event, but not beyond an event in `until`. */
 const reaches: ReadonlyMap<string, { readonly from: string; readonly until: ReadonlySet<string> }> =
   new Map([
     ['rewind', { from: 'user', until: sessionStarts }],
@@ -197,9 +197,9 @@ export function startsSession({ event }: { readonly event: string }): boolean {
 }
 
 /**
- * The effective events: without the ones undone by a `rewind` (all since the user's last message) or an
- * `undo` (all since the last action after it), and without these two. An `undo` keeps the stack, which
- * isn't the effect of an action.
+ * The effective events: without `rewind` and `undo` events, and without the events that they undo. A
+ * `rewind` undoes the user's last message and all events since then. An `undo` undoes the last action after
+ * that message and all events since then, except for the stack, which isn't an effect of the action.
  * @example appliedEvents(log) // user, slot, rewind, pause: only pause is left
  */
 export function appliedEvents<Event extends { readonly event: string }>(

@@ -4,7 +4,7 @@ import type { Domain } from '../model.ts';
 import { type EventDraft, startsSession } from './events.ts';
 import { decodeFrame, loadState } from './state.ts';
 
-/** A frame as tracker JSON shows it. */
+/** A frame in tracker JSON. */
 export function frameJson(frame: StackFrame): JsonObject {
   const common = { frame_id: frame.frameId, flow_id: frame.flowId, step_id: frame.stepId };
   switch (frame.type) {
@@ -24,8 +24,8 @@ export function frameJson(frame: StackFrame): JsonObject {
 }
 
 /**
- * The whole tracker as `GET /conversations/{id}/tracker` and action servers know it, from a saved
- * state and whichever events the caller wants to show.
+ * The tracker in the format of `GET /conversations/{id}/tracker` and action servers, from a saved state
+ * and the given events.
  * @example
  * const request = { senderId: 'ada', tracker: undefined, text: 'hi' };
  * const { tracker, events } = await assistant.handle(request);
@@ -63,7 +63,7 @@ export function trackerJson(
   };
 }
 
-/** The stack as the log has it: a patch that replaces it whole, with all that a frame is. */
+/** The `stack` event of the log: a patch that replaces the whole stack, with all fields of its frames. */
 export function stackLogged(stack: readonly StackFrame[]): EventDraft {
   const value = stack.map((frame) => {
     if (frame.type !== 'flow') return frameJson(frame);
@@ -88,7 +88,7 @@ export function stackAfter(events: readonly EventDraft[]): readonly StackFrame[]
   return last?.event === 'stack' ? loggedStack(last) : [];
 }
 
-/** What `stackLogged` made of a frame, as a frame. */
+/** Decodes a frame that `stackLogged` encoded. */
 function frameOf(value: JsonObject): StackFrame {
   const { frame_id: frameId = null, flow_id: flowId = null, step_id: stepId = null } = value;
   const { frame_id: _frame, flow_id: _flow, step_id: _step, type = null, ...rest } = value;

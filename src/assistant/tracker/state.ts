@@ -16,9 +16,9 @@ const entry = z
   .object({
     speaker: z.enum(['user', 'bot', 'agent']),
     text: z.string(),
-    /** Those shown with a bot message. */
+    /** The buttons of a bot message. */
     buttons: z.array(button).readonly().exactOptional(),
-    /** The agent that spoke. */
+    /** The agent that sent the message. */
     agentId: z.string().exactOptional(),
   })
   .readonly();
@@ -38,26 +38,26 @@ const trackerState = z
     senderId: z.string(),
     userId: text,
     sessionId: z.string(),
-    /** Seconds since 1970, as all times of the tracker. */
+    /** Seconds since 1970, like all times of the tracker. */
     startedAt: z.number(),
-    /** Only slots whose value is not their initial one. */
+    /** Only slots whose value differs from the initial one. */
     slots: jsonObject,
-    /** Who filled those of them that a command filled. */
+    /** The extractor of each slot that a command filled. */
     filledBy: z.record(z.string(), extractor).readonly(),
-    /** Always the whole stack; the last frame is the top. */
+    /** The whole stack; the last frame is the top. */
     stack: z.array(stackFrame).readonly(),
-    /** How many frames there ever were; names the next one. */
+    /** Number of frames created so far, from which the next frame id is made. */
     frameCount: z.number(),
     latestAction: text,
     followupAction: text,
     latestMessage: jsonObject.nullable(),
     latestEventTime: z.number(),
-    /** When anything happened last, other than that the conversation became inactive. */
+    /** Time of the last event other than `conversation_inactive`. */
     activeAt: z.number(),
     /** The id of the inactivity timer; null without one. */
     timer: text,
     latestInputChannel: text,
-    /** Another party speaks with the user: messages are recorded and nothing else happens. */
+    /** A human or another system handles the conversation: messages are only recorded. */
     paused: z.boolean(),
     /** The session expired; the next message starts a new session id. */
     inactive: z.boolean(),
@@ -67,12 +67,12 @@ const trackerState = z
     surveyed: z.boolean(),
     /** Sub agents that ended in this session, each once. */
     agents: z.array(z.string()).readonly(),
-    /** What the user said first; null before that. Names the conversation in lists. */
+    /** The start of the user's first message; null before it. The title of the conversation in lists. */
     opening: text,
     transcript: z.array(entry).readonly(),
-    /** The bot's messages since the user's message before the last, for repeating them. */
+    /** The bot messages after the last user message that got any, for repeating them. */
     spoken: z.array(botMessage).readonly(),
-    /** The user sent a message since then. */
+    /** Whether the user sent a message after `spoken`. */
     heard: z.boolean(),
   })
   .readonly();
@@ -120,7 +120,7 @@ export function emptyState(conversation: NewConversation): TrackerState {
   };
 }
 
-/** What was saved. Fields that came later than the value have their first value. */
+/** Decodes a saved state. Fields that were added later get their initial values. */
 export function loadState(value: JsonObject): TrackerState {
   if (value['version'] !== 1) {
     throw new LegateError(
@@ -138,11 +138,11 @@ export function loadState(value: JsonObject): TrackerState {
 const MAX_ENTRIES = 30;
 const MAX_CHARACTERS = 2_000;
 const MAX_OPENING_CHARACTERS = 200;
-/** Of what can be said again: messages, and characters of all of them as JSON. */
+/** Limits of `spoken`: messages, and characters of all of them as JSON. */
 const MAX_SPOKEN = 20;
 const MAX_SPOKEN_CHARACTERS = 64 * 1024;
 
-/** The transcript with one more entry, and without the oldest when it is full. */
+/** Adds an entry to the transcript; a full transcript drops its oldest entry. */
 export function extendTranscript(
   transcript: readonly TranscriptEntry[],
   entry: TranscriptEntry,
@@ -151,13 +151,13 @@ export function extendTranscript(
   return [...transcript.slice(1 - MAX_ENTRIES), { ...entry, text }];
 }
 
-/** The opening of a conversation after one more message; channels send `/session_start`, not the user. */
+/** The opening after one more message. Ignores `/session_start`, which channels send. */
 export function openingWith(opening: string | null, message: string): string | null {
   if (opening !== null || message === '' || message === '/session_start') return opening;
   return message.slice(0, MAX_OPENING_CHARACTERS);
 }
 
-/** As long as they are not too much to keep, the messages with one more. */
+/** Adds a message to those that can be repeated, unless they would become too large. */
 export function extendSpoken(
   spoken: readonly BotMessage[],
   message: BotMessage,
@@ -166,17 +166,17 @@ export function extendSpoken(
   return JSON.stringify(extended).length > MAX_SPOKEN_CHARACTERS ? spoken : extended;
 }
 
-/** @throws {LegateError} STORE_VERSION when the conversation was saved in another form. */
+/** @throws {LegateError} STORE_VERSION if the conversation was saved in another format. */
 export function decodeState(value: JsonObject): TrackerState {
   return decode(trackerState, value);
 }
 
-/** @throws {LegateError} STORE_VERSION when the frame is none of ours. */
+/** @throws {LegateError} STORE_VERSION if the frame has another format. */
 export function decodeFrame(value: JsonObject): StackFrame {
   return decode(stackFrame, value);
 }
 
-/** @throws {LegateError} STORE_VERSION when an entry of the log is not an event. */
+/** @throws {LegateError} STORE_VERSION if an entry of the log is not an event. */
 export function decodeEvents(entries: readonly unknown[]): readonly TrackerEvent[] {
   return entries.map((entry, index) => {
     if (isTrackerEvent(entry)) return entry;

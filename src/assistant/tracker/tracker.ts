@@ -24,7 +24,7 @@ import {
 export interface TrackerOptions {
   readonly domain: Domain;
   readonly clock: Clock;
-  /** Put on every event: model, assistant. */
+  /** Added to every event: model id, assistant id. */
   readonly eventMetadata?: JsonObject;
 }
 
@@ -37,14 +37,14 @@ const listening: ReadonlySet<string> = new Set([
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
- * A conversation during a turn: its current state, and the events that led to it.
+ * A conversation during a turn: its current state, and the events of the turn.
  *
- * Everything changes by events, through `apply`, save two things that the engine alone moves and
- * that are saved whole: the stack (`setStack`) and a few marks. `save` gives the state for
- * the next turn and the events of this one; a tracker loaded from it continues from the same state.
+ * State changes by events, through `apply`. Only the engine changes the stack (`setStack`) and a few marks
+ * directly; they are saved as a whole. `save` returns the state for the next turn and the events of this
+ * one. A tracker loaded from that state continues from it.
  *
  * States: active, paused (`pause` / `resume`), inactive (`conversation_inactive`, until the next
- * message), terminated (`session_ended`, for good).
+ * message), terminated (`session_ended`, final).
  * @example
  * const tracker = Tracker.create({ senderId: 'ada', sessionId: 's1' }, { domain, clock: Date });
  * tracker.apply(slotSet('amount', 5));
@@ -85,7 +85,7 @@ export class Tracker {
     return new Tracker(emptyState({ ...conversation, startedAt }), options);
   }
 
-  /** A conversation rebuilt from its log, without events of its own. */
+  /** Rebuilds a conversation from its log; `events` is empty. */
   static rebuild(
     conversation: Omit<NewConversation, 'startedAt'>,
     log: readonly TrackerEvent[],
@@ -94,18 +94,18 @@ export class Tracker {
     const tracker = Tracker.create(conversation, options);
     tracker.#replay(log);
     tracker.#state.latestEventTime = log.at(-1)?.timestamp ?? tracker.#state.latestEventTime;
-    // The next frame must not get the id of one that is there.
+    // The next frame must not get the id of an existing frame.
     const numbers = tracker.stack.map(({ frameId }) => Number(frameId.slice(1)) || 0);
     tracker.#state.frameCount = Math.max(0, ...numbers);
     return tracker;
   }
 
-  /** The state as it is now, apart from the slots, which `slots` has. */
+  /** The current state without slots; see `slots` and `filledBy`. */
   get state(): Omit<TrackerState, 'slots' | 'filledBy'> {
     return this.#state;
   }
 
-  /** Every slot of the domain with its value. A view: it changes as slots are set. */
+  /** Every slot of the domain with its value. A live view. */
   get slots(): Readonly<Record<string, JsonValue>> {
     return this.#slots;
   }
@@ -137,7 +137,7 @@ export class Tracker {
     return `F${this.#state.frameCount}`;
   }
 
-  /** The conversation continues under another session id, and nothing else changes. */
+  /** Continues the conversation under another session id; it is no longer inactive. */
   renewSession(sessionId: string): void {
     this.#state.sessionId = sessionId;
     this.#state.inactive = false;
@@ -159,8 +159,9 @@ export class Tracker {
   }
 
   /**
-   * Applies a `rewind` or an `undo`: the state is rebuilt from the log without the undone events. `former` are the events before those of this tracker, at least since the
-   * session started. Session, timer and frame ids are not undone.
+   * Applies a `rewind` or an `undo`: rebuilds the state from the log without the undone events. `former` are
+   * the events before those of this tracker, at least since the session started. Session, timer and frame ids
+   * are not undone.
    */
   undo(draft: EventDraft, former: readonly TrackerEvent[]): void {
     this.#log(draft);
@@ -174,7 +175,7 @@ export class Tracker {
     Object.assign(this.#state, kept, { inactive: false });
   }
 
-  /** The stack is written to the log as a patch that replaces it whole: nothing to replay. */
+  /** Logs the stack if it changed, as a patch that replaces the whole stack. */
   logStack(): void {
     if (!this.#stackChanged) return;
     this.#stackChanged = false;
@@ -256,7 +257,7 @@ export class Tracker {
         state.agents = [...new Set([...state.agents, textOf(event, 'agent_id')])].slice(-100);
         return;
       default:
-      // Other events change nothing.
+      // Other events don't change the state.
     }
   }
 
@@ -319,7 +320,7 @@ export class Tracker {
 }
 
 /**
- * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then.
+ * The tracker as of a time in seconds since 1970, rebuilt from the events up to then.
  * @example
  * const aMinuteAgo = Date.now() / 1000 - 60;
  * const { slots, stack } = formerTrackerJson(tracker, events, assistant.domain, aMinuteAgo);
