@@ -4,7 +4,7 @@ import type { Domain, Flow } from '../model.ts';
 import type { ActiveCollect, AgentsView } from './generator.ts';
 import { judgeFlowCommand, judgeSetSlot } from './judge.ts';
 
-/** What commands are judged against: the conversation before the turn, and the project. */
+/** The context in which commands are checked: the conversation before the turn, and the project. */
 export interface Situation {
   readonly stack: readonly StackFrame[];
   readonly slots: Readonly<Record<string, JsonValue>>;
@@ -20,31 +20,31 @@ export interface Situation {
 }
 
 export interface CleanUpOptions {
-  /** The message was a payload: guards are ignored, and it is never misunderstood. @default false */
+  /** The message is a payload: guards are ignored, and it always counts as understood. @default false */
   readonly isPayload?: boolean;
-  /** Several flows at once, with none active, become a question. @default false */
+  /** Asks the user to choose if several flows would start while none is active. @default false */
   readonly clarifyOnMultipleStartFlows?: boolean;
 }
 
 /**
- * The result of checking one command: a command to execute, or the reason to drop it: it already
- * holds, or it can't be executed.
+ * The result of checking one command: a command to execute, or the reason to drop it. `satisfied`: it
+ * would change nothing. `impossible`: it can't be executed.
  */
 export type Verdict = Command | 'satisfied' | 'impossible';
 
-/** What is known about the other commands of the message while one is judged. */
+/** Facts about the other commands of the message. */
 export interface Companions {
   readonly isPayload: boolean;
   readonly isCancelling: boolean;
   /** Flows that start with this message. */
   readonly starting: ReadonlySet<string>;
-  /** Slots that a rule-based extractor filled in this message; it takes precedence over a model. */
+  /** Slots that a rule-based extractor filled in this message. It takes precedence over a model. */
   readonly extracted: ReadonlySet<string>;
 }
 
 /**
- * Cleans up the commands of a generator: drops impossible, redundant and duplicate ones, and turns
- * the rest into executable commands. Pure.
+ * Cleans up the commands of a generator: drops impossible, redundant and duplicate commands, and makes
+ * the rest executable. Pure.
  */
 export function cleanUp(
   commands: readonly Command[],
@@ -73,7 +73,7 @@ export function cleanUp(
     clarifyOnMultipleStartFlows,
   });
   const forAgent = withAgent(clean, situation, isPayload);
-  // A message whose commands all hold already was understood, although nothing is left to do.
+  // A message whose commands are all satisfied was understood, although no command is left.
   const isUnderstood = isPayload || (said.length > 0 && !verdicts.includes('impossible'));
   const own = forAgent.length > 0 || isUnderstood ? forAgent : [notUnderstood];
   return withSeeds(seeds, own, situation);
@@ -81,7 +81,7 @@ export function cleanUp(
 
 const notUnderstood: Command = { command: 'cannot handle', reason: 'cannot_handle_default' };
 
-/** Whether an orchestrator set the slot: such a command isn't part of the user's message. */
+/** Whether an orchestrator sets the slot: such a command isn't part of the user's message. */
 function isSeed(command: Command): boolean {
   return command.command === 'set slot' && command.by === 'orchestrator';
 }
@@ -90,7 +90,7 @@ function kept(verdicts: readonly Verdict[]): readonly Command[] {
   return verdicts.filter((verdict) => typeof verdict === 'object');
 }
 
-/** When an orchestrator answers the open question, the message counts as understood. */
+/** Adds the slots of an orchestrator. If they answer the open question, the message counts as understood. */
 function withSeeds(
   seeds: readonly Command[],
   commands: readonly Command[],
@@ -162,13 +162,13 @@ function strongest(
   return clarify === undefined ? commands.slice(0, 1) : [clarify];
 }
 
-/** A value that is not clear is told beside what was understood: the question for it says why. */
+/** Whether other commands replace the command. A report of an unclear value stays beside other commands. */
 function isWeak(one: Command): boolean {
   if (one.command !== 'cannot handle') return one.command === 'clarify';
   return one.reason !== 'cannot_handle_unclear_value';
 }
 
-/** Commands that don't take the message from a waiting agent. */
+/** Commands that leave the message to a waiting agent. */
 const besideAgent = new Set<Command['command']>(['set slot', 'cannot handle', 'continue agent']);
 
 /** Routes a message to the waiting agent unless it asks for something else. */

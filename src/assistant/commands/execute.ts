@@ -18,9 +18,9 @@ import {
 import { sessionEnded, slotSet } from '../tracker/events.ts';
 
 /**
- * Executes cleaned-up commands: fills slots and orders the stack so that the first message comes from
- * the top. From bottom to top: active flows, started flows (the first requested one on top), slots to
- * validate, and patterns in the order of the commands.
+ * Executes cleaned-up commands: fills slots and builds the stack. From bottom to top: active flows, started
+ * flows (the first requested one on top), slots to validate, and patterns, with the pattern of the first
+ * command on top.
  */
 export function executeCommands(dialogue: Dialogue, commands: readonly Command[]): void {
   const cancelled = commands.some((one) => one.command === 'cancel flow')
@@ -53,13 +53,13 @@ function fillSlots(dialogue: Dialogue, commands: readonly Command[]): void {
   resumeByAnswer(dialogue, commands);
 }
 
-/** What the question whether to continue asks for. */
+/** The slots of the question whether to continue an interrupted flow. */
 const continueSlots: readonly string[] = [
   'continue_interrupted_flow_confirmation',
   'interrupted_flow_to_continue',
 ];
 
-/** Asked whether to continue, the user answered the interrupted flow's question itself. */
+/** Resumes an interrupted flow if the user, asked whether to continue it, answered its open question. */
 function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void {
   if (!isAskingToContinue(dialogue.tracker.stack)) return;
   const { tracker, flows } = dialogue;
@@ -78,7 +78,7 @@ function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void 
   if (segment !== undefined) resumeSegment(dialogue, segment);
 }
 
-/** Cancellations run first, then corrections, then everything else. */
+/** Orders commands: cancellations first, then corrections, then all others. */
 function inOrderOfSpeech(commands: readonly Command[]): readonly Command[] {
   const rank = ({ command }: Command) => ['cancel flow', 'correct slots'].indexOf(command);
   const ranked = commands.filter((one) => rank(one) !== -1);
@@ -111,7 +111,7 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
         ...(command.flow !== undefined && guardedContext(dialogue, command.flow)),
       });
     case 'error':
-      // Something else went wrong before: one apology is enough.
+      // Only one error message for several errors.
       if (tracker.stack.some((frame) => isPattern(frame, 'pattern_internal_error'))) return;
       return dialogue.pushPattern('pattern_internal_error', {
         error_type: command.errorType,
@@ -126,7 +126,7 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'code change':
       return dialogue.pushPattern('pattern_code_change');
     case 'session start':
-      // A project's own action_session_start greets by itself.
+      // A project's own action_session_start sends its own greeting.
       return dialogue.pushPattern('pattern_session_start', {
         greets: !dialogue.domain.actions.has('action_session_start'),
       });
@@ -144,12 +144,12 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'set slot':
     case 'continue agent':
     case 'restart agent':
-      // Carried out before.
+      // `executeCommands` has executed them.
       return;
   }
 }
 
-/** The flow that can't start yet, and the one that unlocks it. */
+/** Context about a flow whose guard doesn't hold, and the flow that unlocks it. */
 function guardedContext(dialogue: Dialogue, flowId: string): JsonObject {
   const unlocking = unlockingFlow(dialogue, flowId);
   return {
@@ -160,8 +160,8 @@ function guardedContext(dialogue: Dialogue, flowId: string): JsonObject {
 }
 
 /**
- * A flow that may be started and works with what the guard of another one asks for: one that fills the
- * slot, else one that only branches on it, such as a log-in.
+ * A startable flow that can make the guard of another one hold: a flow that fills a slot of the guard,
+ * otherwise a flow that only branches on it, such as a log-in.
  */
 function unlockingFlow(dialogue: Dialogue, guarded: string): Flow | undefined {
   const guard = dialogue.flows.get(guarded)?.if ?? '';
@@ -182,17 +182,17 @@ function unlockingFlow(dialogue: Dialogue, guarded: string): Flow | undefined {
         ),
       ),
   );
-  // One that asks for more does something else, too: sending a parcel is no way to log in.
+  // A flow with questions has another purpose: sending a parcel is not a way to log in.
   return branching.find((flow) => questions(flow) === 0);
 }
 
-/** The user turns to something else for a moment: an agent that waits has to wait on. */
+/** Pushes a pattern for a digression; a waiting agent is interrupted. */
 function pushAside(dialogue: Dialogue, flowId: string, context: JsonObject = {}): void {
   interruptAgent(dialogue);
   dialogue.pushPattern(flowId, context);
 }
 
-/** The topic, found in the message where the generator named none, and the response for it. */
+/** The topic of small talk and its response. Without a topic from the generator, finds it in the message. */
 function smallTalk({ domain, options }: Dialogue, named: string | undefined): JsonObject {
   const topic = named ?? smallTalkTopic(options.userMessage, domain);
   if (topic === undefined) return {};
@@ -209,8 +209,8 @@ function pushCancel(dialogue: Dialogue, cancelled: Segment | undefined): void {
 }
 
 /**
- * A correction only resets slots when each of them is asked for again (`ask_before_filling`): its new
- * value isn't used, so there is nothing to announce.
+ * Pushes the correction pattern. The correction only resets slots if all of them are asked for again
+ * (`ask_before_filling`): the new values aren't used, so the pattern doesn't announce them.
  */
 function pushCorrection(dialogue: Dialogue, slots: JsonObject): void {
   const names = Object.keys(slots);

@@ -6,9 +6,9 @@ import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 
 /**
- * Translates a user message to commands; it doesn't execute them. The engine drops commands that make
- * no sense. No commands mean that the message was not understood. An error becomes an internal error
- * of the turn, and the conversation continues.
+ * Translates a user message to commands; it doesn't execute them. The engine drops invalid commands. An
+ * empty list means that the message was not understood. An error starts `pattern_internal_error`, and the
+ * conversation continues.
  * @example const silent: CommandGenerator = { name: 'silent', generate: async () => [] }
  */
 export interface CommandGenerator {
@@ -17,7 +17,7 @@ export interface CommandGenerator {
 }
 
 /**
- * The input of a generator. All of it is read-only.
+ * The input of a generator. Read-only.
  * @example
  * const generate = async ({ text, flows }: GeneratorInput): Promise<readonly Command[]> => {
  *   const flow = flows.find(({ examples }) => examples.includes(text));
@@ -33,17 +33,17 @@ export interface GeneratorInput {
   readonly slots: Readonly<Record<string, JsonValue>>;
   /** The last frame is the top. */
   readonly stack: readonly StackFrame[];
-  /** The user flow nearest to the top, a called one included. */
+  /** The user flow nearest to the top, including called flows. */
   readonly activeFlow: Flow | undefined;
-  /** The flow that called the active one, over all calls; the active flow itself when none did. */
+  /** The root of the active flow's chain of calls; the active flow itself if no flow called it. */
   readonly callingFlow: Flow | undefined;
-  /** The question that waits for its answer, of a user flow or of a pattern. */
+  /** The open question of a user flow or a pattern. */
   readonly activeCollect: ActiveCollect | undefined;
-  /** The last turns, oldest first, without the present message. */
+  /** The last turns, oldest first, without the current message. */
   readonly transcript: readonly TranscriptEntry[];
-  /** User flows that may be started now: their guards hold. */
+  /** User flows that can start: their guards hold. */
   readonly flows: readonly Flow[];
-  /** Every flow of the project by id, patterns and guarded flows included. */
+  /** Every flow of the project by id, including patterns and guarded flows. */
   readonly allFlows: ReadonlyMap<string, Flow>;
   readonly domain: Domain;
   readonly agents: AgentsView;
@@ -51,11 +51,11 @@ export interface GeneratorInput {
   readonly hasKnowledge?: boolean | undefined;
   /** The value of slot `language`. */
   readonly language: string | undefined;
-  /** Receives the flows that were part of a prompt; the log keeps their ids. */
+  /** Receives the ids of the flows in a prompt, for the log. */
   readonly onFlows?: ((ids: readonly string[]) => void) | undefined;
-  /** Receives what the message was compared with, and why; the log keeps it for the inspector. */
+  /** Receives the flows that the message was compared with, and why. The log keeps them for the inspector. */
   readonly onCandidates?: ((candidates: readonly JsonObject[]) => void) | undefined;
-  /** Receives each prompt with its cost; the log keeps it for the inspector. */
+  /** Receives each prompt with its cost. The log keeps it for the inspector. */
   readonly onPrompt?: PromptNoting['onPrompt'];
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
@@ -63,7 +63,7 @@ export interface GeneratorInput {
 }
 
 /**
- * The question that is open.
+ * The open question.
  * @example
  * const choices = ({ slot }: ActiveCollect) => slot.type === 'bool' ? [true, false] : slot.values;
  */
@@ -78,15 +78,15 @@ export interface ActiveCollect {
  * @example const canRestart = (agents: AgentsView) => agents.completed.includes('hotel_desk');
  */
 export interface AgentsView {
-  /** The one that waits for the user. */
+  /** The sub agent that waits for the user. */
   readonly active: string | undefined;
-  /** Those of the active flow that ended and may be restarted. */
+  /** Completed sub agents of the active flow, which can be restarted. */
   readonly completed: readonly string[];
-  /** What each sub agent of the project does, by its name. */
+  /** Descriptions of the project's sub agents by name. */
   readonly descriptions?: ReadonlyMap<string, string>;
 }
 
-/** Milliseconds since 1970 for this turn: the slot `mocked_datetime` of a test wins over the clock. */
+/** Milliseconds since 1970 for this turn. The slot `mocked_datetime` of tests overrides the clock. */
 export function presentMoment(input: Pick<GeneratorInput, 'slots' | 'clock'>): number {
   const mocked = input.slots['mocked_datetime'];
   const parsed = typeof mocked === 'string' ? Date.parse(mocked) : Number.NaN;

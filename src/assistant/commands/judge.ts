@@ -13,7 +13,7 @@ import {
 import { isEqual } from '../templates/value.ts';
 import type { Companions, Situation, Verdict } from './clean-up.ts';
 
-/** Checks all commands except the ones that fill slots, which pass. */
+/** Checks a command; commands that fill slots pass. */
 export function judgeFlowCommand(
   command: Command,
   situation: Situation,
@@ -59,7 +59,7 @@ function judgeStart(
   return isPayload || startable.has(flow.id) ? command : 'impossible';
 }
 
-/** A clarification needs two options, and isn't asked in reply to the question whether to continue. */
+/** A clarification needs two options. It isn't allowed while the user is asked whether to continue a flow. */
 function judgeClarify(
   command: Command & { readonly command: 'clarify' },
   situation: Situation,
@@ -68,7 +68,7 @@ function judgeClarify(
   if (isAskingToContinue(situation.stack)) return 'impossible';
   const options = [...new Set(command.options)].filter((id) => situation.startable.has(id));
   const [only] = options;
-  // A question whose options all can't be started would offer nothing.
+  // None of the options can start.
   if (only === undefined && command.options.length > 0) return 'impossible';
   if (only === undefined || options.length > 1) return { command: 'clarify', options };
   if (command.isOffer === true) return { ...command, options };
@@ -78,7 +78,7 @@ function judgeClarify(
 /** Whether a pattern needs an action that the project doesn't provide. */
 function needs(pattern: string, action: string, { flows, domain }: Situation): boolean {
   const flow = flows.get(pattern);
-  // The built-in pattern says itself that there is nothing to search.
+  // The built-in pattern informs the user that there are no documents.
   if (flow === undefined || flow.position.file.startsWith('legate/')) return false;
   const steps = [...flow.steps.values()];
   const usesAction = steps.some((step) => step.kind === 'action' && step.action === action);
@@ -88,8 +88,8 @@ function needs(pattern: string, action: string, { flows, domain }: Situation): b
 type SetSlot = Command & { readonly command: 'set slot' };
 
 /**
- * Checks a slot value: may this extractor fill the slot, does a flow ask for it, does it fit, is it
- * new? A slot that has a value in an active flow is corrected rather than set.
+ * Checks a slot value: the extractor may fill the slot, a flow asks for it, the value is valid, and it is
+ * new. A slot that already has a value in an active flow is corrected instead of set.
  */
 export function judgeSetSlot(
   command: SetSlot,
@@ -105,14 +105,14 @@ export function judgeSetSlot(
     return 'impossible';
   }
   const coerced = coerceSlotValue(slot, command.value);
-  // An invalid answer is kept as it is: the collect step explains what is wrong.
+  // An invalid answer stays as it is: the collect step explains why it is invalid.
   if (!coerced.ok) return isAsked ? command : 'impossible';
   const value = coerced.value;
   const before = situation.slots[name] ?? null;
-  // An action may have stored the same value in another type: 5 in a text slot is "5" to the user.
+  // An action can store the same value in another type: 5 in a text slot is "5" to the user.
   const held = coerceSlotValue(slot, before);
   if (isEqual(before, value) || (held.ok && isEqual(held.value, value))) return 'satisfied';
-  // An agent that waits sees every slot when it continues: an orchestrator does not interrupt it.
+  // A waiting agent gets every slot when it continues, so slots of an orchestrator don't interrupt it.
   const isForAgent = by === 'orchestrator' && situation.agents.active !== undefined;
   const isCorrection = !isForAgent && !isAsked && before !== null && !companions.isCancelling;
   if (isCorrection && isCollected(name, situation)) {
@@ -123,7 +123,7 @@ export function judgeSetSlot(
 
 const rules = new Set(['from_entity', 'from_intent', 'from_text', 'from_trigger_intent']);
 
-/** Payloads and orchestrators fill any slot; the others only those mapped to them. */
+/** Payloads can't fill lists, orchestrators can't fill built-in slots, others only fill slots mapped to them. */
 function mayFill(slot: Slot, by: Extractor): boolean {
   if (by === 'payload') return slot.type !== 'list';
   if (by === 'orchestrator') return !slot.builtin;
@@ -132,19 +132,19 @@ function mayFill(slot: Slot, by: Extractor): boolean {
   );
 }
 
-/** Whether a command generator read the value from what a user typed. */
+/** Whether a command generator read the value from a typed message. */
 function isGenerated(by: Extractor): boolean {
   return by === 'llm' || by === 'matching';
 }
 
-/** A rule-based value takes precedence over a model, unless the slot says otherwise. */
+/** Rule-based values take precedence over generated ones, unless the slot has `allow_nlu_correction`. */
 function mayOverrule(slot: Slot, situation: Situation, { extracted }: Companions): boolean {
   if (extracted.has(slot.name)) return false;
   if (situation.filledBy(slot.name) !== 'nlu' || situation.slots[slot.name] === null) return true;
   return slot.mappings.some((one) => one.type === 'from_llm' && one.allow_nlu_correction);
 }
 
-/** Whether a flow on the stack, one that starts now, or a pattern that waits works with the slot. */
+/** Whether a flow on the stack, a flow that starts now, or a pattern asks for the slot. */
 function isWanted(name: string, situation: Situation, { starting }: Companions): boolean {
   const { stack, flows } = situation;
   const ids = [...starting, ...stack.map((frame) => frame.flowId)];
@@ -152,7 +152,7 @@ function isWanted(name: string, situation: Situation, { starting }: Companions):
   return stack.some((frame) => isPattern(frame) && frame.context['validate'] === name);
 }
 
-/** Whether a user flow under way asks for the slot. */
+/** Whether a user flow on the stack asks for the slot. */
 function isCollected(name: string, { stack, flows }: Situation): boolean {
   return segmentsOf(stack).some((segment) =>
     callChain(segment).some((frame) => flowSlots(frame.flowId, flows).collected.has(name)),

@@ -13,20 +13,20 @@ import { activeCollect, activeFlows, agentsView } from './view.ts';
 
 export interface ReadOptions {
   readonly generator: CommandGenerator;
-  /** What a user may say at once. */
+  /** Maximum length of a user message. */
   readonly maxCharacters: number;
-  /** Several flows at once, with none active, become a question. */
+  /** Asks the user to choose if several flows would start while none is active. */
   readonly clarifyOnMultipleStartFlows: boolean;
 }
 
 export interface IncomingMessage {
   readonly text: string;
   readonly metadata: JsonObject;
-  /** What an orchestrator knows already. */
+  /** Slots that an orchestrator sends along. */
   readonly slots: Readonly<Record<string, JsonValue>>;
 }
 
-/** Translates a message to executable commands: generates, cleans up and completes them. */
+/** Translates a message to executable commands. */
 export async function readMessage(
   dialogue: Dialogue,
   { text, metadata, slots }: IncomingMessage,
@@ -36,7 +36,7 @@ export async function readMessage(
   const known = seedsOf(dialogue, slots);
   // Slots of the orchestrator are set before the commands of the message.
   const startable = startableFlows(dialogue, valuesOf(known));
-  // An orchestrator may send data without text.
+  // An orchestrator can send data without text.
   const isOnlyData = text.trim() === '' && Object.keys(slots).length > 0;
   const understood = isOnlyData
     ? { commands: [], isPayload: true }
@@ -66,13 +66,13 @@ function valuesOf(seeds: readonly Seed[]): JsonObject | undefined {
   return Object.fromEntries(seeds.map(({ name, value }) => [name, value]));
 }
 
-/** A slot, as an orchestrator knows it. */
+/** A slot that an orchestrator sends along. */
 type Seed = Command & { readonly command: 'set slot' };
 
 /**
  * The slots that came with the message, as commands. An orchestrator acts on behalf of its users, so it
- * may set any slot of the project, also slots that no user can fill. Unknown and built-in slots are
- * ignored; invalid values are logged and ignored.
+ * can set any slot of the project, including slots that no user can fill. Unknown and built-in slots are
+ * ignored. Invalid values are logged and ignored.
  */
 function seedsOf(
   { domain, options }: Dialogue,
@@ -103,7 +103,7 @@ function newSeeds(
 
 interface UnderstandOptions {
   readonly generator: CommandGenerator;
-  /** What a user may say at once. */
+  /** Maximum length of a user message. */
   readonly maxCharacters: number;
   /** Flows whose guards hold. */
   readonly startable: readonly Flow[];
@@ -111,31 +111,31 @@ interface UnderstandOptions {
 
 export interface Understanding {
   readonly commands: readonly Command[];
-  /** The message was made by a button or a program, not by a person. */
+  /** A button or a program made the message, not a person. */
   readonly isPayload: boolean;
-  /** When the message named one. */
+  /** The intent that the message names. */
   readonly intent?: Intent;
   /** Ids of the flows in the prompt of a model. */
   readonly flowsInPrompt?: readonly string[];
   /** The flows that the message was compared with, best first. */
   readonly candidates?: readonly JsonObject[];
-  /** What models were asked, as the log keeps it. */
+  /** The model calls, as the log keeps them. */
   readonly prompts?: readonly JsonObject[];
 }
 
-/** Payloads carry names and values and may be longer than typed messages. */
+/** Maximum length of payloads: they contain names and values and can be longer than typed messages. */
 export const MAX_PAYLOAD_CHARACTERS = 4_096;
 
 /** Maximum number of flow ids in the log. */
 const MAX_FLOWS_NOTED = 50;
 
-/** A generator asks once or twice. */
+/** Maximum number of logged prompts; a generator calls a model once or twice. */
 const MAX_PROMPTS_NOTED = 4;
 
 /** Characters of a prompt that the log keeps. */
 const MAX_PROMPT_NOTED = 24_000;
 
-/** The commands of a message, as they come: by its form, or by the generator. */
+/** The commands of a message before clean-up: read from a payload, or generated. */
 async function understand(
   dialogue: Dialogue,
   message: { readonly text: string; readonly metadata: JsonObject },
@@ -194,10 +194,10 @@ function flowsUnderWay({ tracker }: Dialogue): ReadonlySet<string> {
   return new Set(segment === undefined ? [] : flowIds(segment));
 }
 
-/** Commands that don't exclude the message from being the answer itself. */
+/** Commands beside which the whole text can be the answer. */
 const besideAnswer = new Set<Command['command']>(['set slot', 'cannot handle', 'clarify']);
 
-/** A slot mapped `from_text` takes the typed message, unless it has another meaning. */
+/** Fills a slot mapped `from_text` with the typed message, unless the message has another meaning. */
 function withTypedAnswer(
   dialogue: Dialogue,
   text: string,

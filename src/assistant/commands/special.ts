@@ -4,12 +4,12 @@ import type { Domain, Flow, Slot } from '../model.ts';
 
 /** A message that starts with a slash. */
 export type SpecialMessage =
-  /** Commands, which no generator needs to see. */
+  /** Commands that need no generator. */
   | { readonly kind: 'commands'; readonly commands: readonly Command[]; readonly intent?: Intent }
-  /** Nothing special after all: text, without the slash. */
+  /** Ordinary text, without the slash. */
   | { readonly kind: 'text'; readonly text: string };
 
-/** What a message names instead of words. */
+/** An intent that a message names, with its entities. */
 export interface Intent {
   readonly name: string;
   readonly entities: readonly Entity[];
@@ -18,7 +18,7 @@ export interface Intent {
 interface Known {
   readonly domain: Domain;
   readonly flows: ReadonlyMap<string, Flow>;
-  /** Ids of the flows that are under way. @default none */
+  /** Ids of the flows of the active segment. @default none */
   readonly active?: ReadonlySet<string>;
 }
 
@@ -32,8 +32,8 @@ const sessionCommands: ReadonlyMap<string, Command> = new Map<string, Command>([
 ]);
 
 /**
- * Reads `/SetSlots(a=1, b=x)`, `/intent{"entity": "value"}` and the messages about the session.
- * Undefined for messages without a slash at the start.
+ * Reads `/SetSlots(a=1, b=x)`, `/intent{"entity": "value"}` and session messages such as `/restart`.
+ * Undefined for messages that don't start with a slash.
  */
 export function readSpecial(text: string, known: Known): SpecialMessage | undefined {
   const message = text.trim();
@@ -91,16 +91,16 @@ interface Entity {
   readonly group?: string;
 }
 
-/** What rules read slots from. */
+/** The input of slot mappings. */
 interface Evidence {
   /** Undefined for typed messages: there is no intent classifier. */
   readonly intent: string | undefined;
   readonly entities: readonly Entity[];
-  /** Flows that are under way, or start with this message. */
+  /** Flows that are active or start with this message. */
   readonly active: ReadonlySet<string>;
 }
 
-/** The slots that an intent and its entities fill by their mappings. */
+/** The slots that an intent and its entities fill by slot mappings. */
 function slotsFrom(domain: Domain, evidence: Evidence): readonly Command[] {
   return [...domain.slots.values()].flatMap((slot): Command[] => {
     const value = mappedValue(slot, evidence);
@@ -121,7 +121,7 @@ function mappedValue(slot: Slot, evidence: Evidence): JsonValue | undefined {
   return undefined;
 }
 
-/** Whether what people type is the value of the slot that is asked for, as it stands. */
+/** Whether the whole typed text is the value of the slot. */
 export function isFilledByText(slot: Slot, active: ReadonlySet<string>): boolean {
   const typed: Evidence = { intent: undefined, entities: [], active };
   return slot.mappings.some(
@@ -129,7 +129,7 @@ export function isFilledByText(slot: Slot, active: ReadonlySet<string>): boolean
   );
 }
 
-/** `intent`, `not_intent` and `conditions` of a mapping; of several conditions one has to hold. */
+/** Checks `intent`, `not_intent` and `conditions` of a mapping. One of several conditions must hold. */
 function applies(options: JsonObject, { intent, active }: Evidence): boolean {
   const { intent: wanted, not_intent: unwanted, conditions } = options;
   if (wanted !== undefined && !isOneOf(wanted, intent)) return false;
@@ -146,7 +146,7 @@ function isOneOf(names: JsonValue, name: string | undefined): boolean {
   return Array.isArray(names) ? names.includes(name) : names === name;
 }
 
-/** A mapping that asks for a role or a group takes no entity without it. */
+/** Whether an entity matches a mapping, including the role and group that the mapping requires. */
 function isMeant(options: JsonObject, { entity, role, group }: Entity): boolean {
   if (options['entity'] !== entity) return false;
   if (options['role'] !== undefined && options['role'] !== role) return false;
@@ -178,7 +178,7 @@ function entitiesOf(entity: string, given: JsonValue): readonly Entity[] {
   }));
 }
 
-/** Whether a value comes with a role or a group, and is not only an object with such a key. */
+/** Whether an object has the form `{value, role?, group?}` with a role or a group. */
 function isMarked(given: JsonValue): given is JsonObject {
   if (!isJsonObject(given) || !Object.hasOwn(given, 'value')) return false;
   const marks = Object.keys(given).filter((key) => key !== 'value');

@@ -12,7 +12,7 @@ import {
 } from '../stack/stack.ts';
 import type { ActiveCollect, AgentsView } from './generator.ts';
 
-/** The question that waits for its answer: the one nearest to the top, within the same user flow. */
+/** The open question: the one nearest to the top, within the same user flow. */
 export function activeCollect(
   dialogue: Pick<Dialogue, 'domain' | 'flows'>,
   stack: readonly StackFrame[],
@@ -38,7 +38,7 @@ function collected(
   return { flow, step, slot };
 }
 
-/** A collect step for a slot that the domain rejected: no flow has such a step. */
+/** Makes a collect step for a slot that the domain rejected; no flow has such a step. */
 function validated(
   { domain, flows }: Pick<Dialogue, 'domain' | 'flows'>,
   frame: PatternFrame,
@@ -61,7 +61,7 @@ function validated(
   return { flow, step, slot };
 }
 
-/** The flow nearest to the top, and the one that called it. */
+/** The flow nearest to the top, and the root of its chain of calls. */
 export function activeFlows(dialogue: Dialogue): {
   readonly active: Flow | undefined;
   readonly calling: Flow | undefined;
@@ -89,7 +89,7 @@ export function agentsView(
   };
 }
 
-/** Patterns that only sent messages don't separate the user from the agent; patterns that ask do. */
+/** Whether no question is above the agent. Patterns that only send messages don't separate it from the user. */
 function isOnTop(stack: readonly StackFrame[], agent: StackFrame): boolean {
   return !stack.slice(stack.indexOf(agent) + 1).some(isInner);
 }
