@@ -12,17 +12,17 @@ import { backoff, sleep, until, waitAtMost, within } from '../../time/index.ts';
 import type { Python } from './python.ts';
 import type { ActionCall, ActionResult, ActionRunner } from './runner.ts';
 
-/** What to start, and how its actions are called. */
+/** The Python process to start, and how to call its actions. */
 export interface ActionServerOptions {
   readonly python: Python;
-  /** The module or package of the actions, with dots. */
+  /** The module or package of the actions, in dot notation. */
   readonly module: string;
-  /** Where the server runs: the project folder. */
+  /** The working directory of the server: the project folder. */
   readonly directory: string;
   readonly environment: Environment;
-  /** Calls the actions of a server at a URL. */
+  /** Creates a runner that calls the server at a URL. */
   readonly connect: (url: string) => ActionRunner;
-  /** Actions of the domain that this server has to have; the others are missing with a warning. */
+  /** Actions of the domain that this server must have. Missing ones are logged as a warning. */
   readonly expected: readonly string[];
   readonly logger: Logger;
 }
@@ -30,33 +30,33 @@ export interface ActionServerOptions {
 const isPosix = process.platform !== 'win32';
 /** Milliseconds until a started server must answer. */
 const startMs = 60_000;
-/** Before a restart. */
+/** Delays before restarts, in milliseconds. */
 const restarts = { initialMs: 1_000, maximumMs: 30_000 };
-/** Milliseconds. */
+/** Milliseconds from SIGTERM to SIGKILL. */
 const stopGraceMs = 3_000;
 const pollMs = 100;
 const reachMs = 2_000;
-/** A server that ran for this long starts anew without a delay that grew. */
+/** A server that ran for this many milliseconds restarts with the initial delay. */
 const stableMs = 60_000;
 
-/** Ends the process group `$1` when standard input ends, which is when this process does. */
+/** Ends the process group `$1` when standard input is closed, that is when this process ends. */
 const guard = 'cat >/dev/null; kill -s TERM -- "-$1"; sleep 3; kill -s KILL -- "-$1"';
 
 /**
  * A Python action server (`python -m rasa_sdk`) as a child process on a free port of 127.0.0.1.
  *
- * - **starting**: the process runs and does not answer yet; calls wait.
- * - **ready**: calls go to the server.
- * - **down**: the process ended; it starts again after a delay. Calls wait when the server was ready
- *   before, and fail with the reason when it never was.
- * - **closed**: the process has ended and does not start again.
+ * - **starting**: the process runs but does not answer yet; calls wait.
+ * - **ready**: the server answers calls.
+ * - **down**: the process ended and is restarted after a delay. Calls wait if the ended process was ready;
+ *   otherwise they fail with the reason.
+ * - **closed**: the process has ended and is not restarted.
  */
 export class ActionServer implements ActionRunner, AsyncDisposable {
   readonly #options: ActionServerOptions;
   readonly #closing = new AbortController();
   #supervision: Promise<void> | undefined;
   #available = Promise.withResolvers<ActionRunner>();
-  /** Settled when the first start has succeeded or failed. */
+  /** Settles when the first start has succeeded or failed. */
   readonly #started = Promise.withResolvers<void>();
   /** Why the last start failed. */
   #failure: string | undefined;
@@ -68,14 +68,14 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     this.#options = options;
   }
 
-  /** Starts the server and waits until it is ready, or its first start has failed. */
+  /** Starts the server and waits until it is ready or its first start has failed. */
   async start(signal?: AbortSignal): Promise<void> {
     process.once('exit', this.#killChild);
     this.#supervision ??= this.#supervise();
     await until(this.#started.promise, signal);
   }
 
-  /** The module of its actions. */
+  /** The module of the actions. */
   get module(): string {
     return this.#options.module;
   }
@@ -85,12 +85,12 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     return this.#missing;
   }
 
-  /** Why the server does not run; undefined while it does. */
+  /** Why the server is not running; undefined while it is. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
-  /** Always true: only the server knows its actions. */
+  /** Always true: only the server can tell which actions it has. */
   has(): boolean {
     return true;
   }
@@ -128,7 +128,7 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
       const { code, reason } = ended;
       logger.error({ server: module, code, reason, retryInMs: delayMs }, 'action.server.exited');
       this.#started.resolve();
-      // Rejects when the server is closed, which ends the loop.
+      // The sleep rejects when the server is closed, and the loop ends.
       await sleep(delayMs, signal).catch(() => undefined);
     }
     this.#started.resolve();
@@ -141,8 +141,8 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     const args = ['-m', 'rasa_sdk', '--actions', module, '-p', String(port)];
     const child = spawn(python.command, [...python.args, ...args], {
       cwd: directory,
-      // Of its own process group: Ctrl+C must not end it before the turns in flight, and stopping ends
-      // what it has started, too. It listens on loopback only.
+      // A separate process group: Ctrl+C must not end the server before the turns in flight, and stopping
+      // the group also ends its child processes. The server listens on loopback only.
       detached: isPosix,
       env: {
         ...environment,
@@ -160,7 +160,7 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     const isOver = new AbortController();
     const readiness = this.#whenReady(`http://127.0.0.1:${port}`, isOver.signal).then(
       () => (wasReady = true),
-      // The reason is what the process prints, or that it is late.
+      // The output of the process has the reason, unless the start timed out.
       () => this.#stop(child, exited),
     );
     const stop = (): void => void this.#stop(child, exited);
@@ -207,7 +207,7 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     signalGroup(child, 'SIGKILL');
   }
 
-  /** Logs what the process prints; keeps the last error for the reason of its end. */
+  /** Logs the output of the process and keeps its last error as the reason for its exit. */
   #follow(child: ChildProcess): { reason(): string | undefined } {
     const { logger, module: server } = this.#options;
     let last: string | undefined;
@@ -221,7 +221,7 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
         const level = isTraceback || line.startsWith('Traceback') ? 'error' : levelOf(line);
         isTraceback = isPart || line.startsWith('Traceback');
         if (level === 'error' && !isTraceback) last = line;
-        // Python complains about being stopped.
+        // Python logs errors while it is stopped.
         if (this.#closing.signal.aborted) logger.debug({ server, line }, 'action.server.log');
         else if (level === 'error') logger.error({ server, line }, 'action.server.log');
         else if (level === 'warn') logger.warn({ server, line }, 'action.server.log');
@@ -232,13 +232,13 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
   }
 }
 
-/** Adds the helpers of the package rasa that actions import. */
+/** Adds substitutes for helpers of the package rasa that actions import. */
 function withHelpers(path = ''): string {
   const helpers = join(import.meta.dirname, 'rasa-helpers');
   return path === '' ? helpers : path + delimiter + helpers;
 }
 
-/** Folders of a package whose modules Python does not look for. */
+/** Folders with modules that rasa_sdk does not find, because they have no `__init__.py`. */
 function unseenFolders(folder: string): readonly string[] {
   const files = globSync('*/**/*.py', { cwd: folder });
   return [...new Set(files.map((file) => dirname(file)))].filter(
@@ -249,11 +249,11 @@ function unseenFolders(folder: string): readonly string[] {
 interface Ended {
   readonly code: number | string | null;
   readonly wasReady: boolean;
-  /** The last error that it printed. */
+  /** The last error that the process printed. */
   readonly reason: string | undefined;
 }
 
-/** Packages of which pip has another name than Python. */
+/** pip's names of packages whose module has another name. */
 const packages = new Map(
   Object.entries({
     bs4: 'beautifulsoup4',
@@ -271,7 +271,7 @@ const packages = new Map(
   }),
 );
 
-/** The name that pip has for the package of a module. */
+/** pip's name for the package of a module. */
 function packageOf(module: string): string {
   return packages.get(module) ?? module.replaceAll('.', '-');
 }
@@ -286,13 +286,13 @@ function notRunning(module: string, { code, reason }: Ended): string {
   return `the Python action server of "${module}" does not run: ${why}${hint}`;
 }
 
-/** The words of Python's logging. */
+/** The log level of a line in the format of Python's logging. */
 function levelOf(line: string): 'info' | 'warn' | 'error' {
   if (/\b(?:ERROR|CRITICAL)\b|^\w*(?:Error|Exception): |: error: /.test(line)) return 'error';
   return /\bWARNING\b/.test(line) ? 'warn' : 'info';
 }
 
-/** Ends the server also when this process is killed; undefined where there is no shell to do so. */
+/** Starts a shell that ends the server if this process is killed. Undefined on Windows. */
 function guardOf({ pid }: ChildProcess): ChildProcess | undefined {
   if (!isPosix || pid === undefined) return undefined;
   const watcher = spawn('sh', ['-c', guard, 'guard', String(pid)], {
@@ -310,21 +310,21 @@ function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals): v
     if (isPosix) process.kill(-child.pid, signal);
     else child.kill(signal);
   } catch (error) {
-    // It has ended already.
+    // The process has already ended.
     if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 
-/** The exit code, the signal that ended it, or the error that kept it from starting. */
+/** The exit code, the signal that ended the process, or the error that prevented its start. */
 function exitOf(child: ChildProcess): Promise<number | string | null> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    // Not before its output was read.
+    // `close` comes after all output was read, unlike `exit`.
     child.once('close', (code, signal) => resolve(code ?? signal));
   });
 }
 
-/** Whether an action server answers. */
+/** Whether an action server is healthy. */
 export async function isHealthy(
   origin: string,
   signal: AbortSignal,
@@ -335,12 +335,12 @@ export async function isHealthy(
     await response.body?.cancel();
     return response.ok;
   } catch {
-    // Not yet; the caller's signal ends the wait.
+    // Not healthy yet; the signal ends the caller's wait.
     return false;
   }
 }
 
-/** Whether anything listens at the address of an action server. */
+/** Whether any server answers at the address of an action server. */
 export async function isReachable(
   origin: string,
   fetching: typeof fetch = fetch,
@@ -359,7 +359,7 @@ export async function isReachable(
 
 const actionList = z.array(z.object({ name: z.string() }));
 
-/** The names of a server's actions; undefined when it does not list them. */
+/** The names of a server's actions; undefined if it does not list them. */
 export async function actionsAt(
   origin: string,
   signal: AbortSignal,

@@ -16,7 +16,7 @@ import {
  * const options: InProcessOptions = { timeoutMs: 10_000 }; // users do not wait five minutes
  */
 export interface InProcessOptions {
-  /** How long an action may take, in milliseconds. @default 300_000 */
+  /** Timeout of an action in milliseconds. @default 300_000 */
   readonly timeoutMs?: number;
 }
 

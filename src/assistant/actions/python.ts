@@ -4,42 +4,42 @@ import { join } from 'node:path';
 import type { Environment } from '../../config/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
 
-/** A command that starts Python, with the arguments that come before Python's own. */
+/** A command that starts Python, with the arguments that precede those of Python. */
 export interface Python {
   readonly command: string;
   readonly args: readonly string[];
-  /** Installs rasa_sdk for this interpreter. */
+  /** The command that installs rasa_sdk for this interpreter. */
   readonly install: string;
-  /** Whether it has the package rasa, whose helpers some actions import. */
+  /** Whether the package rasa is installed, whose helpers some actions import. */
   readonly hasRasa: boolean;
 }
 
 /** Where to look for an interpreter. */
 export interface PythonPlaces {
-  /** The project folder, which may have a `.venv`. */
+  /** The project folder, which can have a `.venv`. */
   readonly directory: string;
   readonly environment: Environment;
 }
 
 const isWindows = process.platform === 'win32';
-/** Milliseconds. `uv run` may first install what the project's lock file names. */
+/** Milliseconds. `uv run` can first install the packages of the project's lock file. */
 const probeMs = 30_000;
 const uvProbeMs = 300_000;
 
-/** Exits with 3 where there is no rasa_sdk, and with 4 where there is no rasa. */
+/** Exits with 3 without rasa_sdk, with 4 without rasa, and with 0 if both are installed. */
 const probe =
   'import importlib.util as util, sys; rasa = util.find_spec("rasa"); ' +
-  // A folder of the project with this name is not the package.
+  // A project folder with the name `rasa` has no origin: it is not the package.
   'sys.exit(3 if not util.find_spec("rasa_sdk") else 0 if rasa and rasa.origin else 4)';
 
-/** What an interpreter has, by the exit code of the probe. */
+/** The packages of an interpreter by the exit code of the probe. */
 const states = { 0: 'rasa', 3: 'no rasa_sdk', 4: 'rasa_sdk' } as const;
 type State = (typeof states)[keyof typeof states];
 
 /**
- * The interpreter for a project's actions: the first of `.venv`, `VIRTUAL_ENV`, `uv` and the `PATH`
+ * Finds the interpreter for a project's actions: the first of `.venv`, `VIRTUAL_ENV`, `uv` and the `PATH`
  * that has rasa_sdk.
- * @throws {LegateError} CONFIGURATION_INVALID with the command that installs what is missing
+ * @throws {LegateError} CONFIGURATION_INVALID with the command that installs the missing package
  */
 export async function findPython(places: PythonPlaces, signal?: AbortSignal): Promise<Python> {
   const found: Interpreter[] = [];
@@ -78,7 +78,7 @@ function venvPython(folder: string): string {
   return isWindows ? join(folder, 'Scripts', 'python.exe') : join(folder, 'bin', 'python');
 }
 
-/** What an interpreter has; undefined where it can't be started. */
+/** Probes an interpreter. Undefined if it can't be started. */
 function examine(
   { command, args }: Interpreter,
   { directory, environment }: PythonPlaces,

@@ -27,9 +27,9 @@ import {
 export interface RemoteActionsOptions {
   /** The webhook: `http://localhost:5055/webhook`. */
   readonly url: string;
-  /** For every request: credentials, trace context. @default {} */
+  /** Headers of every request, such as credentials. @default {} */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** Timeout of one request, response included. @default 300_000 */
+  /** Milliseconds for one request, including its response. @default 300_000 */
   readonly timeoutMs?: number;
   /** Attempts to connect. @default 3 */
   readonly connectAttempts?: number;
@@ -50,8 +50,8 @@ export interface RemoteActionsOptions {
 const VERSION = '3.1';
 
 /**
- * Runs actions on an action server over HTTP: one POST per action, retried only when the connection
- * failed, because the server may have executed any other request.
+ * Runs actions on an action server over HTTP, with one POST per action. The client retries only failed
+ * connections, because the server may have executed any other request.
  * @example
  * const actions = new RemoteActions({ url: 'http://localhost:5055/webhook', domain: 'digest' });
  * await using assistant = await buildAssistant(project, { actions });
@@ -69,7 +69,7 @@ export class RemoteActions implements ActionRunner {
     this.#name = `action server ${origin}${pathname}`;
   }
 
-  /** Always true: only the server knows its actions. */
+  /** Always true: only the server can tell which actions it has. */
   has(): boolean {
     return true;
   }
@@ -149,10 +149,10 @@ export class RemoteActions implements ActionRunner {
   }
 }
 
-/** The action server got no request: nothing listens at its address, or the address does not exist. */
+/** The request did not reach the action server: nothing listens at its address, or the host is unknown. */
 export class ActionServerUnreachable extends Error {}
 
-/** The domain is the same for every request and may be large: it is serialized once. */
+/** Serializes the domain once: it is the same for every request and can be large. */
 const writtenDomain = oncePer(({ raw }: Domain) => {
   const json = JSON.stringify(raw);
   return { json, digest: hash('sha256', json) };

@@ -6,8 +6,8 @@ import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
 
 /**
- * Runs the custom actions of a project. An error ends the flow that runs the action, and the user gets
- * one error message.
+ * Runs the custom actions of a project. An error ends the flow that runs the action, and the assistant
+ * sends one error message.
  * @example
  * const actions: ActionRunner = {
  *   has: (name) => name === 'action_price',
@@ -15,19 +15,19 @@ import type { EventDraft } from '../tracker/events.ts';
  * };
  */
 export interface ActionRunner {
-  /** Whether it can run the action; a declared action without a runner fails when it is reached. */
+  /** Whether it can run the action. A declared action without a runner fails when a flow reaches it. */
   has(name: string): boolean;
   run(call: ActionCall): Promise<ActionResult>;
   /**
-   * Whether an action may run again in a turn that was interrupted by the death of its process.
+   * Whether an action may run again after the process of its turn died.
    * @default false
    */
   isIdempotent?(name: string): boolean;
-  /** Ends what runs the actions; called when the assistant is closed. */
+  /** Releases processes and connections. Called when the assistant is closed. */
   close?(): Promise<void>;
 }
 
-/** What actions, sub agents and tools see of a turn. */
+/** The part of a turn that actions, sub agents and tools can read. */
 export interface TurnContext {
   readonly senderId: string;
   readonly slots: Readonly<Record<string, JsonValue>>;
@@ -35,7 +35,7 @@ export interface TurnContext {
   readonly tracker: () => Promise<JsonObject>;
   readonly domain: Domain;
   readonly channel: string;
-  /** Aborts when the turn is cancelled, and when the timeout of what runs has passed. */
+  /** Aborts when the turn is cancelled, or when the action, sub agent or tool exceeds its timeout. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -51,7 +51,7 @@ export interface TurnContext {
  */
 export interface ActionCall extends TurnContext {
   readonly name: string;
-  /** Of the pattern that runs the action. */
+  /** The context of the frame that runs the action. */
   readonly context: JsonObject;
   /** Streams a chunk of a message. */
   readonly stream: (piece: StreamPiece) => Promise<void>;
@@ -73,7 +73,7 @@ export interface ActionResult {
 }
 
 /**
- * A message, or a response of the domain by name; fields beside a name extend the response.
+ * A message, or a response of the domain by name. Other fields override those of the response.
  * @example
  * const image = 'https://maps.example.com/7.png';
  * const message: ActionMessage = { response: 'utter_map', image };
@@ -95,7 +95,7 @@ export type StreamPiece =
   | { readonly kind: 'end'; readonly streamId: string };
 
 /**
- * Thrown by an action that declines to run, as opposed to failing.
+ * Thrown by an action that rejects its execution, as opposed to failing.
  * @example if (slots['amount'] === null) throw new ActionRejected('there is no amount yet');
  */
 export class ActionRejected extends Error {
@@ -103,7 +103,7 @@ export class ActionRejected extends Error {
 }
 
 /**
- * Several runners as one: the first that has an action runs it.
+ * Combines several runners: the first one that has an action runs it.
  * @example
  * const remote = new RemoteActions({ url: 'http://localhost:5055/webhook' });
  * const actions = firstOf(new InProcessActions([rate]), remote);
@@ -137,17 +137,17 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
 export interface Action {
   readonly name: string;
   /**
-   * It does no harm when it runs twice, so a turn that was interrupted by the death of its process may run
-   * it again (`on_interrupted: run-again`). @default false
+   * Whether the action is idempotent, so that a turn whose process died may run it again
+   * (`on_interrupted: run-again`). @default false
    */
   readonly isIdempotent?: boolean;
-  /** Returned events are applied after emitted ones. */
+  /** The engine applies returned events after emitted ones. */
   run(context: ActionContext): Promise<readonly EventDraft[] | void>;
 }
 
 /**
- * The input and the functions of an action. Messages and slots take effect when the action returns,
- * so that a failed action has no effect; only streams are sent at once.
+ * The input and the functions of an action. Messages and slots take effect when the action returns, so
+ * that a failed action has no effect. Only streams are sent immediately.
  * @example
  * async function showRate({ utterResponse, signal }: ActionContext) {
  *   const answer = await fetch('https://rates.example.com/today', { signal });
@@ -155,19 +155,19 @@ export interface Action {
  * }
  */
 export interface ActionContext extends TurnContext {
-  /** Of the pattern that runs the action. */
+  /** The context of the frame that runs the action. */
   readonly context: JsonObject;
   readonly utter: (message: string | BotMessage) => void;
-  /** A response of the domain, with values for its templates. */
+  /** Sends a response of the domain, with values for its templates. */
   readonly utterResponse: (name: string, values?: JsonObject) => void;
   readonly setSlot: (name: string, value: JsonValue) => void;
   readonly emit: (event: EventDraft) => void;
-  /** A message that is streamed. */
+  /** Streams a message. */
   readonly stream: MessageStream;
 }
 
 /**
- * Names a function as an action of the project.
+ * Defines an action of the project.
  * @example
  * export const rate = defineAction({
  *   name: 'action_rate',
@@ -185,9 +185,9 @@ export function defineAction(action: Action): Action {
 const MAX_CHARACTERS = 1024 * 1024;
 
 /**
- * A streamed message. Idle until `start` or the first chunk, open until `end`; then idle again. Each
- * ended stream is also one whole message of the action, marked so that channels that sent the chunks
- * can skip it.
+ * Streams messages. Idle until `start` or the first chunk, open until `end`, then idle again. Each ended
+ * stream also becomes one whole message of the action, with the metadata `streamed`: channels that sent
+ * the chunks can skip it.
  */
 export class MessageStream {
   readonly #show: (piece: StreamPiece) => Promise<void>;
