@@ -11,7 +11,7 @@ import type { Rephraser, ResponseWriter } from './responses/responder.ts';
 import type { Knowledge } from './search/knowledge.ts';
 
 /**
- * What an assistant is made of.
+ * The parts of an assistant.
  * @example
  * const options: AssistantOptions = {
  *   domain, flows, generator: matchingGenerator({ timeZone: 'Europe/Rome' }),
@@ -21,34 +21,34 @@ import type { Knowledge } from './search/knowledge.ts';
  */
 export interface AssistantOptions {
   readonly domain: Domain;
-  /** User flows and patterns, the default ones included. */
+  /** User flows and patterns, including the default patterns. */
   readonly flows: ReadonlyMap<string, Flow>;
   readonly generator: CommandGenerator;
-  /** @default none: an action of the project fails when it is reached. */
+  /** @default none: actions of the project fail */
   readonly actions?: ActionRunner;
-  /** For `call:` steps that lead to agents and tools; closed with the assistant. @default [] */
+  /** Handlers of `call:` steps with agents and tools. They are closed with the assistant. @default [] */
   readonly callHandlers?: readonly CallHandler[];
-  /** What each sub agent does, by its name. @default none */
+  /** Descriptions of sub agents by name. @default none */
   readonly agentDescriptions?: ReadonlyMap<string, string>;
   /** Rewords responses with a model. @default none: responses are sent as written */
   readonly rephraser?: Rephraser;
-  /** Generates responses outside of the domain, for example with an NLG server. @default none */
+  /** Generates responses instead of the domain, for example with an NLG server. @default none */
   readonly writer?: ResponseWriter;
   /** Answers questions from documents (`action_trigger_search`). @default none */
   readonly knowledge?: Knowledge;
   /** Maximum length of a user message, in characters. @default 420 */
   readonly maxCharacters?: number;
-  /** Maximum number of steps in one turn; the turn stops with an error beyond it. @default 1000 */
+  /** Maximum number of steps in one turn. A turn that exceeds it stops with an error. @default 1000 */
   readonly maxSteps?: number;
-  /** Several flows at once, with none active, become a question. @default false */
+  /** Asks the user to choose if several flows would start while none is active. @default false */
   readonly clarifyOnMultipleStartFlows?: boolean;
-  /** Put on every event: model id, assistant id. @default {} */
+  /** Added to every event: model id, assistant id. @default {} */
   readonly eventMetadata?: JsonObject;
   /** @default the system's */
   readonly clock?: Clock;
-  /** At least 0 and less than 1; chooses among equal responses. @default Math.random */
+  /** Returns a number of at least 0 and less than 1; chooses among equal responses. @default Math.random */
   readonly random?: () => number;
-  /** Names sessions and messages. @default random UUIDs */
+  /** Creates ids of sessions, messages and streams. @default random UUIDs */
   readonly newId?: () => string;
   /** @default warnings and errors on standard error */
   readonly logger?: Logger;
@@ -65,7 +65,7 @@ export interface AssistantOptions {
 export interface TurnRequest {
   readonly senderId: string;
   readonly userId?: string;
-  /** What the turn before returned; undefined in a new conversation. */
+  /** The tracker that the previous turn returned; undefined for a new conversation. */
   readonly tracker: JsonObject | undefined;
   readonly text: string;
   /** @default a new id */
@@ -74,20 +74,20 @@ export interface TurnRequest {
   readonly metadata?: JsonObject;
   /** @default 'rest' */
   readonly channel?: string;
-  /** What an orchestrator knows already. @default {} */
+  /** Slots that an orchestrator sends along. @default {} */
   readonly slots?: Readonly<Record<string, JsonValue>>;
   readonly signal?: AbortSignal;
   /** Called with each bot message as it is sent; the turn awaits the callback. */
   readonly onMessage?: (message: BotMessage) => void | Promise<void>;
   /** Called with each chunk of a message that an action streams. */
   readonly onChunk?: (piece: StreamPiece) => void | Promise<void>;
-  /** Called with each step that is taken, patterns included. */
+  /** Called with each step, including steps of patterns. */
   readonly onStep?: (flowId: string, stepId: string) => void;
   /**
-   * Loads earlier events, lazily: for actions that read them, and for `rewind`, `undo` and
-   * `action_back`, which have no effect in a conversation under way without it.
+   * Loads earlier events lazily, for actions that read them, and for `rewind`, `undo` and `action_back`.
+   * Without it, these three have no effect in a conversation that already has a tracker.
    */
   readonly history?: History;
-  /** The journal of a turn that may run again after its process died. @default none: it never does */
+  /** The journal of a turn that can run again after its process died. @default none: it never runs again */
   readonly journal?: Journal | undefined;
 }

@@ -49,8 +49,8 @@ const noActions: ActionRunner = {
 };
 
 /**
- * Runs conversations over a domain and flows. It is stateless between turns: each turn takes the
- * conversation and returns the new one, and the same input gives the same output.
+ * Runs conversations over a domain and flows. It is stateless between turns: each turn takes a
+ * conversation and returns the new one. The same input gives the same output.
  * @example
  * const assistant = new Assistant({ domain, flows, generator })
  * const { messages, tracker } = await assistant.handle({ senderId: 'ada', tracker: undefined, text: 'hi' })
@@ -64,11 +64,11 @@ export class Assistant implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #responder: Responder;
   readonly #reading: ReadOptions;
-  /** Actions that run on every message because slots are mapped to them. */
+  /** Actions that run with every message because slots are mapped to them. */
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
-  /** Whether the project's domain has the slot of a router. */
+  /** Whether the project's domain has the routing slot. */
   readonly #isRouted: boolean;
-  /** Turns under way. */
+  /** Turns in flight. */
   readonly #turns = new Set<Promise<unknown>>();
   #closed: Promise<unknown> | undefined;
 
@@ -97,8 +97,8 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * Takes a turn. Failures of actions, agents and generators become part of the conversation; what
-   * is thrown is an abort, or a tracker that is not ours.
+   * Runs a turn. Failures of actions, agents and generators become part of the conversation. Throws if the
+   * turn is aborted, or if the tracker has an unknown format.
    */
   handle(request: TurnRequest): Promise<TurnResult> {
     return this.#during(() => this.#handle(request));
@@ -126,9 +126,9 @@ export class Assistant implements AsyncDisposable {
         ),
     });
     this.#recordMessage(dialogue, request, understood);
-    // Every message is for flows here; a project that has a router reads the slot to know it.
+    // Flows handle every message. A project with a router expects the slot to be true.
     if (this.#isRouted && tracker.slot(ROUTED) === null) tracker.apply(slotSet(ROUTED, true));
-    // A message that makes no sense any more has had its answer: that the assistant was changed.
+    // `pattern_code_change` has already answered a message that the new flows can't handle.
     const isAnswered = (command: Command): boolean =>
       isChanged && command.command === 'cannot handle';
     executeCommands(
@@ -143,14 +143,14 @@ export class Assistant implements AsyncDisposable {
     return result(dialogue);
   }
 
-  /** Starts the session of a conversation before its first message, and does nothing else. */
+  /** Starts the session of a conversation before its first message. */
   async start(request: Omit<TurnRequest, 'tracker' | 'text'>): Promise<TurnResult> {
     const dialogue = this.#dialogue({ ...request, tracker: undefined, text: '' });
     await ensureSession(dialogue, { isNew: true });
     return result(dialogue);
   }
 
-  /** Cancels every flow of a conversation without a message: its caller cancelled the task. */
+  /** Cancels every flow of a conversation without a message, after its caller cancelled the task. */
   abandon(request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>): Promise<TurnResult> {
     return this.#during(async () => {
       const dialogue = this.#dialogue({ ...request, text: '' });
@@ -161,8 +161,8 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * Applies external events: a timer that fired, a slot that an API set. External events can't change
-   * the stack. `rewind` and `undo` need the `history` of the conversation.
+   * Applies external events, such as a slot set through the HTTP API. External events can't change the
+   * stack. `rewind` and `undo` need the `history` of the conversation.
    */
   async record(
     request: Pick<TurnRequest, 'senderId' | 'userId' | 'tracker' | 'history'>,
@@ -179,7 +179,7 @@ export class Assistant implements AsyncDisposable {
     return this.#recorded(dialogue);
   }
 
-  /** A conversation rebuilt from the events of another one, to continue from there. Executes nothing. */
+  /** Rebuilds a conversation from the events of another one. Executes nothing. */
   copy(senderId: string, events: readonly TrackerEvent[]): Pick<TurnResult, 'tracker' | 'events'> {
     const { session_id: sessionId } = objectOf(events.at(-1) ?? {}, 'metadata');
     const tracker = Tracker.rebuild(
@@ -190,15 +190,14 @@ export class Assistant implements AsyncDisposable {
     return { tracker: tracker.save().value, events };
   }
 
-  /** When the conversation becomes inactive unless something happens, in milliseconds since 1970. */
+  /** When the conversation becomes inactive without further events, in milliseconds since 1970. */
   inactiveAt(tracker: JsonObject): number {
     return expiryOf(loadState(tracker), this.domain);
   }
 
   /**
-   * Records that a conversation is inactive (`conversation_inactive`), on behalf of its timer. Returns
-   * undefined when there is nothing to record: the user sent a message in the meantime, or the
-   * conversation has another timer.
+   * Records that a conversation is inactive (`conversation_inactive`), for its timer. Returns undefined if
+   * the user sent a message in the meantime, or if the conversation has another timer.
    */
   recordInactivity(
     request: Pick<TurnRequest, 'senderId' | 'tracker'>,
@@ -219,7 +218,7 @@ export class Assistant implements AsyncDisposable {
     );
   }
 
-  /** Cancels the tasks of remote agents; open questions stay. Returns the agents' names. */
+  /** Cancels the background tasks of remote agents; open questions stay. Returns the agents' names. */
   async cancelBackgroundTasks(
     request: Pick<TurnRequest, 'senderId' | 'tracker'>,
   ): Promise<TurnResult & { readonly agents: readonly string[] }> {
@@ -229,7 +228,7 @@ export class Assistant implements AsyncDisposable {
     return { ...result(dialogue), agents: agents.map(({ agentId }) => agentId) };
   }
 
-  /** Commands that only record events don't wait for remote agents. */
+  /** The result of a command that only records events. It doesn't wait until remote agents are cancelled. */
   #recorded(dialogue: Dialogue): TurnResult {
     const { inactive } = dialogue.tracker.state;
     // The session has ended, so no turn will read the agents' results.
@@ -242,8 +241,8 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * Waits for the turns in flight, then closes the actions and the connections to agents and tools. Turns that do
-   * not end within `graceMs` lose their connections. @default graceMs 600_000
+   * Waits for the turns in flight, then closes the actions and the connections to agents and tools. Turns
+   * that don't end within `graceMs` lose their connections. @default graceMs 600_000
    */
   async close({ graceMs = 600_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     await waitAtMost(graceMs, Promise.allSettled(this.#turns));
@@ -309,8 +308,8 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * The flows changed since the last turn: logs it and starts with an empty stack. Slots keep their
-   * values, so that the user need not repeat them.
+   * Clears the stack after the flows changed since the last turn, and runs `pattern_code_change`. Slots keep
+   * their values, so that the user doesn't have to repeat them.
    */
   async #changeCode(dialogue: Dialogue): Promise<void> {
     const problems = stackProblems(dialogue.tracker.stack, this.flows);
@@ -325,7 +324,7 @@ export class Assistant implements AsyncDisposable {
     const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(
       userUttered({
-        // The generator never sees a message that is too long, so its whole text isn't kept.
+        // The generator never gets a message that is too long, so its whole text isn't recorded.
         text: request.text.slice(0, Math.max(maxCharacters, MAX_PAYLOAD_CHARACTERS)),
         channel: request.channel ?? 'rest',
         messageId: request.messageId ?? this.#newId(),
@@ -350,7 +349,7 @@ const understanding = traced({
   label: 'channel',
 });
 
-/** Of a conversation that is new. */
+/** The history of a new conversation. */
 const noHistory = (): Promise<readonly TrackerEvent[]> => Promise.resolve([]);
 
 function actionsOfEveryTurn(domain: Domain): ReadonlySet<string> {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
-/** What a conversation consists of, all of it JSON: messages, tracker events, frames of its stack, commands. */
+/** The parts of a conversation, all of them JSON: messages, tracker events, stack frames and commands. */
 
-/** A JSON value; what is inside of it is not checked. */
+/** A JSON value; nested values are not validated. */
 export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
 export const jsonObject = z.record(z.string(), jsonValue).readonly();
 
@@ -24,7 +24,7 @@ export const button = z
   .readonly();
 
 /**
- * A choice that a user can press instead of writing.
+ * A button that a user can press instead of typing.
  * @example const button: Button = { title: 'By tomorrow', payload: '/SetSlots(express=true)' };
  */
 export type Button = z.infer<typeof button>;
@@ -60,7 +60,7 @@ export type BotMessage = z.infer<typeof botMessage>;
  */
 export type TrackerEvent = JsonObject & { readonly event: string; readonly timestamp: number };
 
-/** The step ids that lead to a step from the first frame of a chain of calls, one for each frame. */
+/** The position of a step in a chain of calls: one step id per frame, starting with the first frame. */
 const path = z.array(z.string()).readonly();
 const position = { frameId: z.string(), flowId: z.string(), stepId: z.string() };
 
@@ -68,7 +68,7 @@ const position = { frameId: z.string(), flowId: z.string(), stepId: z.string() }
 const collectedStep = z.object({ slot: z.string(), path }).readonly();
 export type CollectedStep = z.infer<typeof collectedStep>;
 
-/** A run of a sub agent that is no longer on the stack; its path leads to the call step. */
+/** A run of a sub agent that is no longer on the stack. Its path is the position of the call step. */
 const agentRun = z
   .object({
     agentId: z.string(),
@@ -84,15 +84,15 @@ const flowFrame = z
     ...position,
     type: z.literal('flow'),
     frameType: z.enum(['regular', 'interrupt', 'link', 'call']),
-    /** On the first frame of a chain of calls: questions passed, in that order; where corrections go back to. */
+    /** Only in the first frame of a call chain: the questions passed, in order. Corrections go back to them. */
     collected: z.array(collectedStep).readonly().exactOptional(),
-    /** On the first frame of a chain of calls: its sub agents that ended, or were left for an earlier one. */
+    /** Only in the first frame of a call chain: its sub agents that completed or were interrupted. */
     agents: z.array(agentRun).readonly().exactOptional(),
   })
   .readonly();
 export type FlowFrame = z.infer<typeof flowFrame>;
 
-/** A pattern; `context` is what its conditions and templates see as `context.` */
+/** A pattern; its conditions and templates can read `context`. */
 const patternFrame = z
   .object({ ...position, type: z.literal('pattern'), context: jsonObject })
   .readonly();
@@ -121,7 +121,7 @@ export type StackFrame = z.infer<typeof stackFrame>;
 export const extractor = z.enum(['llm', 'matching', 'nlu', 'payload', 'orchestrator']);
 
 /**
- * What a message means for the conversation.
+ * An instruction of a message to the conversation.
  * @example
  * // "Send 50 euros to Bob"
  * const commands: readonly Command[] = [
@@ -140,9 +140,9 @@ export type Command =
     }
   | { readonly command: 'correct slots'; readonly slots: Readonly<Record<string, JsonValue>> }
   | { readonly command: 'cancel flow' }
-  /** `isOffer`: the user asked how it is done, so that it is offered, not started. */
+  /** `isOffer`: the user asked how to do it, so the flow is offered instead of started. */
   | { readonly command: 'clarify'; readonly options: readonly string[]; readonly isOffer?: boolean }
-  /** `topic`: what the small talk is about, such as `greeting`; see `context.topic` of `pattern_chitchat`. */
+  /** `topic`: the topic of the small talk, such as `greeting`; see `context.topic` of `pattern_chitchat`. */
   | { readonly command: 'chitchat'; readonly topic?: string }
   | { readonly command: 'knowledge answer' }
   | { readonly command: 'skip question' }
@@ -151,8 +151,8 @@ export type Command =
   | { readonly command: 'continue agent' }
   | { readonly command: 'restart agent'; readonly agent: string }
   /**
-   * `flow`: what was asked for and is guarded, with the reason `cannot_handle_not_available`; `info`: more
-   * that the pattern sees in its context.
+   * `flow`: the guarded flow that the user asked for, with the reason `cannot_handle_not_available`. `info`:
+   * further context of the pattern.
    */
   | {
       readonly command: 'cannot handle';
@@ -168,8 +168,8 @@ export type Command =
   | { readonly command: 'user silence' };
 
 /**
- * Who extracted a slot value: decides which mappings may be filled, and who wins over whom. `llm` is a
- * model and `matching` the generator without one: both read what a user typed and fill the same slots.
+ * The source of a slot value. It determines which mappings apply and which source takes precedence. `llm` is
+ * a model and `matching` is the generator without a model; both read typed messages and fill the same slots.
  * @example const pressed: Extractor = 'payload'; // a button with /SetSlots(express=true)
  */
 export type Extractor = z.infer<typeof extractor>;

@@ -10,7 +10,7 @@ import type { Domain } from './model.ts';
 const name = z.string().min(1).max(512);
 const text = z.string().nullish();
 const data = z.looseObject({}).nullish();
-/** Seconds since 1970, as far as `Date` reaches. */
+/** Seconds since 1970, up to the maximum of `Date`. */
 const timestamp = z.number().min(0).max(8.64e12).nullish();
 
 const event = (fields: z.ZodRawShape = {}) =>
@@ -18,7 +18,7 @@ const event = (fields: z.ZodRawShape = {}) =>
 const ofFlow = event({ flow_id: name, step_id: text });
 const ofAgent = event({ flow_id: name, agent_id: name, context_id: text, status: text });
 
-/** The event types of the tracker format, with the fields that each needs. */
+/** The event types of the tracker format, with their required fields. */
 const schemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ['user', event({ text, parse_data: data, input_channel: text, message_id: text })],
   ['bot', event({ text, data })],
@@ -66,8 +66,8 @@ const schemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
 ]);
 
 /**
- * Returns why an external event can't be applied to a conversation; undefined when it can. Events
- * that would fail later are refused: an unknown slot, a follow-up action that no runner has.
+ * Returns why an external event can't be applied to a conversation; undefined if it can. Rejects events that
+ * would fail later, such as an unknown slot or an unknown follow-up action.
  * @example eventProblem({ event: 'followup', name: 'action_x' }, domain) // 'name: no action named "action_x"'
  */
 export function eventProblem(value: JsonValue, domain: Domain): string | undefined {

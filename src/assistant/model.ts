@@ -10,7 +10,7 @@ export type { Position };
 // ---- Domain -------------------------------------------------------------------------------------
 
 /**
- * What a slot can hold.
+ * The type of a slot's value.
  * @example const kind: SlotType = 'float'; // for whole numbers too
  */
 export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list';
@@ -18,7 +18,7 @@ export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list
 /** A condition under which a slot value is rejected. */
 export interface Rejection {
   readonly if: string;
-  /** The response that explains it. */
+  /** The response that explains the rejection. */
   readonly utter: string;
 }
 
@@ -42,22 +42,22 @@ export type SlotMapping =
 export interface Slot {
   readonly name: string;
   readonly type: SlotType;
-  /** Categorical slots: as declared, in the declared casing. */
+  /** The values of a categorical slot, in the declared casing. */
   readonly values?: readonly JsonValue[];
   readonly minValue?: number;
   readonly maxValue?: number;
   readonly initialValue: JsonValue;
-  /** At least one; `from_llm` when the domain names none. */
+  /** At least one; `from_llm` if the domain names none. */
   readonly mappings: readonly SlotMapping[];
   readonly validation?: {
     readonly rejections: readonly Rejection[];
     readonly refillUtter: string;
   };
-  /** Of the engine itself: never prefilled, never shown to callers. */
+  /** A slot of the engine: orchestrators can't set it, and it is never shown to callers. */
   readonly builtin: boolean;
 }
 
-/** One way to say something. */
+/** A variation of a response. */
 export interface ResponseVariation extends BotMessage {
   readonly id?: string;
   /** A condition over slots. */
@@ -67,7 +67,7 @@ export interface ResponseVariation extends BotMessage {
   readonly translation?: Readonly<Record<string, string>>;
 }
 
-/** When a session ends, and what is left of it. */
+/** When a session expires, and what follows. */
 export interface SessionConfig {
   /** Minutes; 0 for never. */
   readonly sessionExpirationTime: number;
@@ -75,7 +75,7 @@ export interface SessionConfig {
   readonly startSessionAfterExpiry: boolean;
 }
 
-/** An action that the domain names. */
+/** An action that the domain declares. */
 export interface DeclaredAction {
   readonly name: string;
   readonly sendDomain: boolean;
@@ -90,28 +90,28 @@ export interface Domain {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly responses: ReadonlyMap<string, readonly ResponseVariation[]>;
   readonly actions: ReadonlyMap<string, DeclaredAction>;
-  /** Names of forms, which are left out: a step that names one does nothing. @default none */
+  /** Names of forms, which Legate ignores: a step that names one does nothing. @default none */
   readonly forms?: ReadonlySet<string>;
   readonly intents: readonly string[];
   readonly entities: readonly string[];
   readonly session: SessionConfig;
-  /** Groups of words that mean the same here: the keys and values of `synonyms`. @default none */
+  /** Groups of words with the same meaning: the keys and values of `synonyms`. @default none */
   readonly synonyms?: readonly (readonly string[])[];
-  /** Phrases of small talk by topic, beside the built-in ones: `small_talk`. @default none */
+  /** Phrases of small talk by topic, in addition to the built-in ones: `small_talk`. @default none */
   readonly smallTalk?: Readonly<Record<string, readonly string[]>>;
-  /** The merged document as written, for `GET /domain` and action servers. */
+  /** The merged YAML documents, for `GET /domain` and action servers. */
   readonly raw: JsonObject;
 }
 
 // ---- Flows --------------------------------------------------------------------------------------
 
 /**
- * A list of steps, and when it is the right one.
+ * A flow: a list of steps, with the conditions under which it starts.
  * @example const isForAll = (flow: Flow) => !flow.isPattern && flow.if === undefined;
  */
 export interface Flow {
   readonly id: string;
-  /** Readable; made from the id when the flow has none. */
+  /** A readable name; made from the id if the flow has none. */
   readonly name: string;
   readonly description: string;
   readonly translation?: Readonly<Record<string, { readonly name?: string }>>;
@@ -121,11 +121,11 @@ export interface Flow {
   readonly alwaysIncludeInPrompt: boolean;
   readonly runPatternCompleted: boolean;
   readonly persistedSlots: readonly string[];
-  /** All steps, nested ones included, by id, in the order of the file. */
+  /** All steps by id, including nested ones, in the order of the file. */
   readonly steps: ReadonlyMap<string, Step>;
   /** The id of the first step. */
   readonly first: string;
-  /** Example phrases of our own extension key `examples`, for the matching generator. */
+  /** Phrases of the key `examples`, an extension of Legate for the matching generator. */
   readonly examples: readonly string[];
   readonly isPattern: boolean;
   readonly position: Position;
@@ -138,10 +138,10 @@ interface StepBase {
   readonly position: Position;
 }
 
-/** Runs an action, or says a response. */
+/** Runs an action or sends a response. */
 export interface ActionStep extends StepBase {
   readonly kind: 'action';
-  /** May hold `{{context.x}}`. */
+  /** Can contain `{{context.x}}`. */
   readonly action: string;
 }
 
@@ -150,7 +150,7 @@ export interface CollectStep extends StepBase {
   readonly kind: 'collect';
   readonly slot: string;
   readonly description?: string;
-  /** `utter_ask_<slot>` when not given. */
+  /** @default `utter_ask_<slot>` */
   readonly utter: string;
   readonly askBeforeFilling: boolean;
   readonly rejections: readonly Rejection[];
@@ -158,7 +158,7 @@ export interface CollectStep extends StepBase {
   readonly forceSlotFilling: boolean;
 }
 
-/** Gives slots values. */
+/** Sets slots. */
 export interface SetSlotsStep extends StepBase {
   readonly kind: 'set_slots';
   readonly slots: readonly { readonly slot: string; readonly value: JsonValue }[];
@@ -175,7 +175,7 @@ export interface LinkStep extends StepBase {
   readonly flow: string;
 }
 
-/** `call:` of a flow, of a sub agent, or of a tool of an MCP server; which one is known once all are loaded. */
+/** Calls a flow, a sub agent, a peer, or a tool of an MCP server. Which one is resolved after loading. */
 export interface CallStep extends StepBase {
   readonly kind: 'call';
   readonly target: string;
@@ -195,12 +195,12 @@ export interface CallStep extends StepBase {
  */
 export type Step = ActionStep | CollectStep | SetSlotsStep | NoopStep | LinkStep | CallStep;
 
-/** Where a step leads: the first branch whose condition holds. A branch without one always holds. */
+/** The transitions of a step: the first branch whose condition holds, or that has no condition. */
 export interface Next {
   readonly branches: readonly { readonly if?: string; readonly to: string }[];
 }
 
-/** The step id of a frame that has not taken a step yet. */
+/** The step id of a frame before its first step. */
 export const START = 'START';
 /** The target of a branch that ends the flow. */
 export const END = 'END';

@@ -10,7 +10,7 @@ export interface PromptNote {
   readonly model: string;
   /** The whole prompt as one text. */
   readonly prompt: string;
-  /** Absent where the model failed. */
+  /** Absent if the model failed. */
   readonly answer?: string;
   readonly usage?: { readonly input: number; readonly output: number };
   readonly durationMs: number;
@@ -50,10 +50,10 @@ export async function noted(
   }
 }
 
-/** Characters of each text that the log keeps: readers load the log as a whole. */
+/** Characters of an answer that the log keeps: readers load the whole log. */
 const MAX_ANSWER = 4_000;
 
-/** The note as the log has it: `prompts` of the user event, and of the end of the turn. */
+/** The note in the log: an entry of `prompts` of the user event or of the event that ends the turn. */
 export function promptJson(note: PromptNote, maxPrompt: number): JsonObject {
   const { component, model, prompt, answer, usage, durationMs, error } = note;
   return {
@@ -73,7 +73,7 @@ function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
-/** A prompt as readable text; roles are named only in a chat. */
+/** A prompt as readable text. Roles are only named if the prompt has several turns. */
 function promptText(prompt: LanguageModelV4Prompt): string {
   const isTalk = prompt.some(({ role }) => role === 'assistant' || role === 'tool');
   return prompt

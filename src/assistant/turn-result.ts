@@ -15,9 +15,9 @@ import { appliedEvents } from './tracker/events.ts';
  */
 export interface TurnResult {
   readonly messages: readonly BotMessage[];
-  /** The conversation as it is now: save it, and hand it back with the next message. */
+  /** The conversation after the turn: save it, and pass it with the next message. */
   readonly tracker: JsonObject;
-  /** New in this turn: append them to the conversation's log. */
+  /** The events of this turn: append them to the conversation's log. */
   readonly events: readonly TrackerEvent[];
   readonly outcome: TurnOutcome;
 }
@@ -29,30 +29,30 @@ export interface TurnResult {
  *   completedFlows.length > 0 && userFlows.length === 0;
  */
 export interface TurnOutcome {
-  /** The user may send a message. False when the session has ended, and during a human handoff. */
+  /** Whether the user can send a message. False if the session has ended, and during a human handoff. */
   readonly waiting: boolean;
-  /** The session has ended for good; every further message is refused. */
+  /** The session has ended; every further message is rejected. */
   readonly ended: boolean;
-  /** The user flow nearest to the top, a called one included. */
+  /** The user flow nearest to the top, including called flows. */
   readonly activeFlow: string | undefined;
   /** User flows on the stack, lowest first. */
   readonly userFlows: readonly string[];
-  /** Patterns about the conversation on the stack, lowest first: `pattern_completed`, ... */
+  /** Conversation patterns on the stack, lowest first, such as `pattern_completed`. */
   readonly patterns: readonly string[];
-  /** Patterns that came up in this turn, whether or not they are still there. */
+  /** Patterns that were pushed in this turn, including those that have ended. */
   readonly raised: readonly { readonly flowId: string; readonly context: JsonObject }[];
-  /** User flows that reached their end in this turn. */
+  /** User flows that completed in this turn. */
   readonly completedFlows: readonly string[];
   /** User flows that were cancelled in this turn, by the user or by a failure. */
   readonly cancelledFlows: readonly { readonly flowId: string; readonly stepId: string }[];
-  /** The request was refused: `reason` of the pattern. */
+  /** Why the request was rejected: `reason` of `pattern_cannot_handle`. */
   readonly cannotHandle: string | undefined;
   readonly error: { readonly type: string; readonly info: JsonObject } | undefined;
   /** The sub agent that waits for the user. */
   readonly waitingAgent: string | undefined;
   /** Slots of the project that have a value. */
   readonly slots: JsonObject;
-  /** Slots that the completed flows leave behind. */
+  /** Slots that the completed flows persist. */
   readonly persistedSlots: JsonObject;
 }
 
@@ -84,13 +84,13 @@ export function outcomeOf(dialogue: Dialogue): TurnOutcome {
   };
 }
 
-/** Responses of the patterns that say that nothing can answer, by the reason for it. */
+/** Responses by which a pattern rejects a request, with the reason. */
 const refusals: readonly (readonly [pattern: string, response: string, reason: string])[] = [
   ['pattern_search', 'utter_no_knowledge_base', 'cannot_handle_no_relevant_answer'],
   ['pattern_chitchat', 'utter_cannot_handle', 'cannot_handle_chitchat'],
 ];
 
-/** Why a question was not answered by the pattern for such questions. */
+/** Why the search or chitchat pattern of this turn gave no answer. */
 function unanswered({ tracker, facts }: Dialogue): string | undefined {
   const found = refusals.find(
     ([pattern, response]) =>

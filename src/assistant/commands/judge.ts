@@ -123,7 +123,7 @@ export function judgeSetSlot(
 
 const rules = new Set(['from_entity', 'from_intent', 'from_text', 'from_trigger_intent']);
 
-/** Payloads can't fill lists, orchestrators can't fill built-in slots, others only fill slots mapped to them. */
+/** Payloads fill all slots except lists, orchestrators all except built-in ones, others only mapped ones. */
 function mayFill(slot: Slot, by: Extractor): boolean {
   if (by === 'payload') return slot.type !== 'list';
   if (by === 'orchestrator') return !slot.builtin;

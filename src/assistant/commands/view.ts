@@ -89,7 +89,7 @@ export function agentsView(
   };
 }
 
-/** Whether no question is above the agent. Patterns that only send messages don't separate it from the user. */
+/** Whether no question is above the agent. Patterns that only send messages don't count. */
 function isOnTop(stack: readonly StackFrame[], agent: StackFrame): boolean {
   return !stack.slice(stack.indexOf(agent) + 1).some(isInner);
 }

@@ -6,13 +6,13 @@ type Flows = ReadonlyMap<string, Flow>;
 /** The slots that a flow and the flows it calls ask for or set. */
 interface FlowSlots {
   readonly all: ReadonlySet<string>;
-  /** Those asked for in a collect step. */
+  /** The slots of collect steps. */
   readonly collected: ReadonlySet<string>;
-  /** Those that outlive the flow. */
+  /** The slots that keep their values after the flow. */
   readonly persisted: ReadonlySet<string>;
 }
 
-/** A slot that a flow asks for, and where. */
+/** A slot that a flow asks for, and the step that asks. */
 export interface FlowQuestion {
   readonly slot: Slot;
   readonly step: CollectStep;
@@ -20,7 +20,7 @@ export interface FlowQuestion {
   readonly flow: Flow;
 }
 
-// Worked out once: flows do not change while they are loaded.
+// Computed once: loaded flows are immutable.
 const slotsIn = oncePer((flows: Flows) => oncePer((flow: Flow) => readSlots(flow, flows)));
 const questionsIn = oncePer((flows: Flows) =>
   oncePer((domain: Domain) => oncePer((flow: Flow) => readQuestions(flow, flows, domain))),
@@ -32,12 +32,12 @@ export function flowSlots(flowId: string, flows: Flows): FlowSlots {
   return flow === undefined ? noSlots : slotsIn(flows)(flow);
 }
 
-/** What a flow and the flows it calls ask for, each slot once, in the order of the files. */
+/** The questions of a flow and the flows it calls, one per slot, in the order of the files. */
 export function questionsOf(flow: Flow, flows: Flows, domain: Domain): readonly FlowQuestion[] {
   return questionsIn(flows)(domain)(flow);
 }
 
-/** The steps of a flow, and at each call those of the flow it calls; every flow once. */
+/** The steps of a flow, and after each call the steps of the called flow. Each flow is visited once. */
 function* stepsWithCalls(
   flow: Flow | undefined,
   flows: Flows,
@@ -81,7 +81,7 @@ function readQuestions(first: Flow, flows: Flows, domain: Domain): readonly Flow
   return [...questions.values()];
 }
 
-/** Whether what a user says may fill the slot. */
+/** Whether a user message can fill the slot. */
 export function isFilledByUser(slot: Slot): boolean {
   return slot.type !== 'list' && slot.mappings.some((mapping) => mapping.type === 'from_llm');
 }

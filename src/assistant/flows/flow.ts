@@ -11,25 +11,25 @@ import { END, type Flow } from '../model.ts';
 import { readSteps } from './steps.ts';
 
 export interface LoadFlowsOptions {
-  /** Flows that exist unless the project has one of the same id: the patterns. @default [] */
+  /** Default flows, which flows of the project with the same id replace: the patterns. @default [] */
   readonly defaults?: readonly Source[];
 }
 
 export interface LoadedFlows {
   /** By id; the defaults first. */
   readonly flows: ReadonlyMap<string, Flow>;
-  /** What the project's own flows use, and the defaults it did not replace. */
+  /** The uses of the project's flows, and of the defaults that the project did not replace. */
   readonly uses: readonly Use[];
-  /** Where each flow of the project stands. */
+  /** The field of each flow of the project. */
   readonly fields: ReadonlyMap<string, Field>;
   /** Ids of the default flows, replaced or not. */
   readonly defaults: ReadonlySet<string>;
-  /** False when a file could not be read: then what is missing may stand there. */
+  /** False if a file could not be read: it may define missing names. */
   readonly isComplete: boolean;
 }
 
 /**
- * Reads flows from any number of files; whatever is wrong goes to `problems`.
+ * Reads flows from any number of files. Errors and warnings are added to `problems`.
  * @example const { flows } = loadFlows([{ file: 'data/order.yml', text }], problems)
  */
 export function loadFlows(
@@ -77,7 +77,7 @@ function readAll(sources: readonly Source[], problems: Problems): Omit<LoadedFlo
   return { flows, uses, fields, isComplete };
 }
 
-/** The flows of one file; other training data may stand beside them. */
+/** The flows of one file, which can contain other training data too. */
 function flowEntries(section: Section): readonly (readonly [string, Field])[] {
   section.get('version');
   const entries = section.section('flows')?.entries() ?? [];
@@ -90,7 +90,7 @@ function flowEntries(section: Section): readonly (readonly [string, Field])[] {
   return entries;
 }
 
-/** One entry of `flows:`; undefined when its guard or a step can't be read: without them it is another flow. */
+/** Reads an entry of `flows:`. Undefined if its guard or a step is invalid: it would be another flow. */
 function readFlow(id: string, field: Field, uses: Use[]): Flow | undefined {
   if (!/^[A-Za-z0-9_][A-Za-z0-9_-]*$/.test(id)) {
     field.keyError(`"${id}" cannot be the id of a flow`, { hint: 'use letters, digits, _ and -' });
@@ -148,7 +148,7 @@ export function readableId(id: string): string {
   return id.replace(/[_-]+/g, ' ').trim();
 }
 
-/** `intent: name`, or `intent: {name, confidence_threshold}`; the threshold may also stand beside the name. */
+/** `intent: name`, or `intent: {name, confidence_threshold}`. The threshold can also stand beside `intent`. */
 function readTrigger(section: Section): Flow['nluTrigger'][number] | undefined {
   const thresholdOf = (of: Section) =>
     of.number('confidence_threshold', { minimum: 0, maximum: 1 }) ?? 0;

@@ -12,7 +12,7 @@ import { compileExpression, compileTemplate } from '../templates/template.ts';
 
 type Own<S> = Omit<S, 'id' | 'next' | 'metadata' | 'position'>;
 
-/** What a step is by itself, without its place in the flow. */
+/** A step without its id, transitions and position. */
 export type StepBody =
   | Own<ActionStep>
   | Own<CollectStep>
@@ -29,7 +29,7 @@ export interface StepContext {
   readonly uses: Use[];
 }
 
-/** Reads the keys that belong to the kind; undefined when the step cannot be understood. */
+/** Reads the keys of a kind of step. Undefined if the step is invalid. */
 export function readStepBody(
   kind: StepKind,
   section: Section,
@@ -167,7 +167,7 @@ function readMapping(section: Section, { flow, uses }: StepContext): CallStep['m
   });
 }
 
-/** The part of a derived id that tells steps of a kind apart. */
+/** The part of a derived id that describes the step. */
 export function nameOf(body: StepBody): string {
   switch (body.kind) {
     case 'action':

@@ -16,7 +16,7 @@ interface FlowSteps {
   readonly first: string;
 }
 
-/** Reads the steps of a flow; nested ones become steps of the flow like all others. */
+/** Reads the steps of a flow. Nested steps become ordinary steps of the flow. */
 export function readSteps(fields: readonly Field[], context: StepContext): FlowSteps {
   const reader = new StepsReader(context);
   const first = reader.sequence(fields, undefined);
@@ -47,7 +47,7 @@ class StepsReader {
     };
   }
 
-  /** Steps that follow each other; answers the id of the first. `owner` holds nested ones. */
+  /** Reads consecutive steps and returns the id of the first. `owner`: the field of nested steps. */
   sequence(fields: readonly Field[], owner: Field | undefined): string {
     const drafts: Draft[] = [];
     for (const field of fields) {
@@ -65,7 +65,7 @@ class StepsReader {
     return drafts[0]?.id ?? END;
   }
 
-  /** All steps by id, in the order of the file, once every target is known. */
+  /** All steps by id, in the order of the file. Call it after all sequences are read: it checks targets. */
   finish(): ReadonlyMap<string, Step> {
     const missing = new Set<string>();
     for (const { name, field } of this.#targets) {
@@ -91,7 +91,7 @@ class StepsReader {
     const section = field.section();
     if (section === undefined) return undefined;
     const kind = this.#kind(section);
-    // Asked for always, so that they are known even in a step that cannot be understood.
+    // Always read these keys, so that they don't count as unknown in an invalid step.
     const [id, next, metadata] = [
       section.get('id'),
       section.get('next'),
@@ -138,7 +138,7 @@ class StepsReader {
     return this.#take(derived);
   }
 
-  /** A derived id may meet one that an author chose. */
+  /** Reserves an id. A derived id can collide with one from the file. */
   #take(id: string): string {
     const free = this.#ids.has(id) ? this.#take(`${id}_`) : id;
     this.#ids.add(free);
@@ -146,17 +146,17 @@ class StepsReader {
   }
 }
 
-/** What reading `next` needs of the reader of steps. */
+/** The operations of the step reader that reading `next` needs. */
 interface NextContext {
   readonly flow: string;
   readonly uses: Use[];
-  /** Reads nested steps and answers the id of the first. */
+  /** Reads nested steps and returns the id of the first. */
   nested(steps: readonly Field[], owner: Field): string;
-  /** Remembers that a step of this name must exist. */
+  /** Records that a step with this name must exist. */
   target(name: string, field: Field): void;
 }
 
-/** `next:` in any of its forms: a name, nested steps, or a list of if/then and else. */
+/** Reads `next:` in any of its forms: a name, nested steps, or a list of if/then and else. */
 function readNext(field: Field, context: NextContext): Next {
   if (!Array.isArray(field.value)) return { branches: [{ to: readTarget(field, context) }] };
   const items = field.list() ?? [];
@@ -195,7 +195,7 @@ function readBranch(item: Field, isLast: boolean, context: NextContext): Next['b
   return condition === undefined ? [] : [{ if: condition, to }];
 }
 
-/** The name of a step, END, or a list of nested steps. */
+/** Reads the name of a step, END, or a list of nested steps. */
 function readTarget(field: Field, context: NextContext): string {
   if (Array.isArray(field.value)) {
     const steps = field.list() ?? [];

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { Source } from '../../config/index.ts';
 
 /**
- * The default patterns as flows, and their responses: YAML for the loaders. They are read before
- * the project's files, which override entries with the same name.
+ * The default patterns as YAML. They are read before the project's files, which override entries with the
+ * same name.
  * @example console.log(defaultFlows.text);
  */
 export const defaultFlows: Source = read('default-flows.yml');
 /**
- * Responses that every assistant has, unless it has its own.
+ * The default responses as YAML. Responses of the project with the same name override them.
  * @example console.log(defaultResponses.text);
  */
 export const defaultResponses: Source = read('default-responses.yml');

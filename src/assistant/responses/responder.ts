@@ -8,11 +8,11 @@ import type { TranscriptEntry } from '../tracker/state.ts';
 import { renderVariation, type ResponseScope, selectVariation } from './variation.ts';
 
 /**
- * Rewords a response. After an error or an empty answer the response is sent as written.
+ * Rewords responses. After an error or an empty answer the response is sent as written.
  * @example const shouting: Rephraser = { rephrase: async ({ text }) => text.toUpperCase() };
  */
 export interface Rephraser {
-  /** Whether responses are rephrased that do not ask for it. @default false */
+  /** Whether to rephrase all responses, except those with `rephrase: false`. @default false */
   readonly rephraseAll?: boolean;
   rephrase(request: RephraseRequest): Promise<string>;
 }
@@ -26,9 +26,9 @@ export interface Rephraser {
 export interface RephraseRequest {
   /** The name of the response. */
   readonly response: string;
-  /** The response as written, filled in. */
+  /** The rendered text of the response. */
   readonly text: string;
-  /** A prompt of the variation's own. */
+  /** The prompt of the variation. */
   readonly prompt: string | undefined;
   readonly transcript: readonly TranscriptEntry[];
   readonly language: string | undefined;
@@ -47,16 +47,16 @@ export interface ResponseWriter {
 export interface WriteRequest {
   /** The name of the response. */
   readonly response: string;
-  /** The variation that the domain would choose, if it has an id. */
+  /** The id of the variation that the domain would choose, if it has one. */
   readonly id: string | undefined;
-  /** Of the action that asked for it. */
+  /** Values from the action that sends the response. */
   readonly values: JsonObject;
   readonly channel: string;
   readonly tracker: () => Promise<JsonObject>;
   readonly signal: AbortSignal;
 }
 
-/** The fallback text. */
+/** The response to errors. */
 export const INTERNAL_ERROR_RESPONSE = 'utter_internal_error_rasa';
 const LAST_RESORT: ResponseVariation = {
   text: 'Something went wrong on my side. Please try that again.',
@@ -76,7 +76,7 @@ export interface ResponseRequest {
   readonly channel: string;
   readonly slots: Readonly<Record<string, JsonValue>>;
   readonly context: JsonObject;
-  /** Of the action that asked for it. @default {} */
+  /** Values from the action that sends the response. @default {} */
   readonly values?: JsonObject;
   readonly transcript: readonly TranscriptEntry[];
   /** Computed lazily, for writers that need it. */
@@ -86,7 +86,7 @@ export interface ResponseRequest {
   readonly noting?: PromptNoting;
 }
 
-/** Turns the name of a response into a message. */
+/** Renders responses by their names. */
 export class Responder {
   readonly #options: ResponderOptions;
 
@@ -98,7 +98,7 @@ export class Responder {
     return this.#options.domain.responses.has(name);
   }
 
-  /** Never throws: an invalid response becomes the internal-error response. */
+  /** Throws only aborts: an invalid response becomes the internal-error response. */
   async respond(request: ResponseRequest): Promise<BotMessage> {
     const scope = scopeOf(request);
     const variation = this.#select(request.name, request);
@@ -193,7 +193,7 @@ export class Responder {
   }
 }
 
-/** The origin of a text that isn't the domain's. */
+/** `utter_source` of rephrased texts. */
 const REPHRASER = 'ContextualResponseRephraser';
 
 function scopeOf(request: ResponseRequest): ResponseScope {

@@ -36,17 +36,17 @@ function isUnconditional(variation: ResponseVariation): boolean {
   return variation.condition === undefined;
 }
 
-/** What the texts of a response may name. */
+/** The values that the texts of a response can refer to. */
 export interface ResponseScope {
   readonly slots: Readonly<Record<string, JsonValue>>;
-  /** Of the pattern that speaks. */
+  /** The context of the pattern that sends the response. */
   readonly context: JsonObject;
-  /** Of the action that asked for the response; they go before slots of the same name. */
+  /** Values from the action that sends the response. They take precedence over slots of the same name. */
   readonly values: JsonObject;
   readonly language: string | undefined;
 }
 
-/** A variation with every text in it filled in, in the user's language where it has that. */
+/** Renders all texts of a variation, in the user's language if the variation has a translation. */
 export function renderVariation(variation: ResponseVariation, scope: ResponseScope): BotMessage {
   const write = writer(variation, scope);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- texts stay texts, and lists lists
@@ -66,7 +66,7 @@ export function renderVariation(variation: ResponseVariation, scope: ResponseSco
   };
 }
 
-/** Two styles: `{slot}`, and the one of templates when the variation asks for it. */
+/** Two template formats: `{slot}`, and Jinja for variations with `metadata: {template: jinja}`. */
 function writer(variation: ResponseVariation, scope: ResponseScope): (text: string) => string {
   if (variation.metadata?.['template'] === 'jinja') {
     const names = { slots: scope.slots, context: scope.context, ...scope.values };

@@ -19,18 +19,18 @@ import {
 import { cachedEmbed } from './vector-cache.ts';
 
 export interface KnowledgeOptions {
-  /** By the ids of their groups. */
+  /** Models by the ids of their groups. */
   readonly models: ReadonlyMap<string, LanguageModelV4>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
 }
 
-/** Passages that cover less of the question are no answer to it, where no model can judge. */
+/** Least part of the question that a passage must cover, if no model checks its relevance. */
 const leastFit = 0.15;
 
 /**
- * The search of a project: by a module of its own, or in its documents. Undefined when the project has
- * neither.
+ * Creates the search of a project: a module of the project, or a search of its documents. Undefined if the
+ * project has neither.
  */
 export async function createKnowledge(
   project: Project,
@@ -65,7 +65,7 @@ async function documentSearch(
     logger,
     isJudged,
   }: Pick<KnowledgeOptions, 'environment' | 'logger'> & {
-    /** A model decides whether passages answer the question. */
+    /** Whether a model decides if passages answer the question. */
     readonly isJudged: boolean;
   },
 ): Promise<KnowledgeSearch | undefined> {

@@ -12,7 +12,7 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['.pdf', pdfText],
 ]);
 
-/** The text of a document. Rejects with the reason when it has none that can be read. */
+/** The text of a document. Rejects with the reason if the document can't be read or has no text. */
 export async function documentText(name: string, content: Uint8Array): Promise<string> {
   const reader = readers.get(extname(name).toLowerCase());
   if (reader === undefined) throw new Error(`only ${[...readers.keys()].join(', ')} are read`);
@@ -32,7 +32,7 @@ function plainText(content: Uint8Array): string {
   return text;
 }
 
-/** Markdown without front matter, comments, and the addresses of links and images. */
+/** Markdown without front matter, comments, bold markers, and the addresses of links and images. */
 function markdownText(content: Uint8Array): string {
   return withoutComments(plainText(content))
     .replace(/^---\r?\n[^]*?\r?\n---\r?\n/, '')
@@ -40,7 +40,7 @@ function markdownText(content: Uint8Array): string {
     .replaceAll(/(\*\*|__)(?=\S)([^*_\n]+)\1/g, '$2');
 }
 
-/** Each character is read once, however many comments are left open. */
+/** Removes comments. Takes linear time, also with unclosed comments. */
 function withoutComments(text: string): string {
   let rest = '';
   let at = 0;
@@ -53,17 +53,17 @@ function withoutComments(text: string): string {
   }
 }
 
-/** Elements whose content is not text of the page. */
+/** Elements whose content is not page text. */
 const hidden = new Set(['script', 'style', 'template', 'noscript', 'svg', 'head', 'nav']);
 const headings = /^h([1-6])$/;
-/** Elements within a line. */
+/** Inline elements. */
 const inline = new Set(
   'a abbr b bdi bdo cite code data em i kbd mark q s samp small span strong sub sup time u var'.split(
     ' ',
   ),
 );
 
-/** The text of HTML, with headings as in Markdown. Reads each character once. */
+/** The text of HTML, with headings as in Markdown. Takes linear time. */
 export function htmlText(page: string): string {
   const html = withoutComments(page);
   let text = '';
@@ -141,7 +141,7 @@ function characterOf(
   return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
 }
 
-/** Loaded with the first PDF only. */
+/** The text of a PDF. The PDF library is loaded with the first PDF. */
 async function pdfText(content: Uint8Array): Promise<string> {
   const { extractText, getDocumentProxy } = await import('unpdf');
   const document = await getDocumentProxy(Uint8Array.from(content), { verbosity: 0 });

@@ -5,14 +5,13 @@ import { errorMessage } from '../../protocol/index.ts';
 import type { TextDocument } from '../../search/index.ts';
 import { documentText } from './document-text.ts';
 
-/** Larger documents are skipped, in bytes. */
+/** Bytes; larger documents are skipped. */
 const maximumSize = 16_000_000;
 const maximumDocuments = 10_000;
 const maximumDepth = 20;
 
 /**
- * The documents below a folder, in the order of their paths. A document that can't be read is named in
- * a warning and skipped.
+ * The documents below a folder, ordered by path. Unreadable documents are skipped with a warning.
  */
 export async function readDocuments(
   directory: string,
@@ -40,14 +39,14 @@ export async function readDocuments(
   return documents;
 }
 
-/** The path from the project's folder; documents outside of it have the name of their own folder first. */
+/** The path relative to the project folder; for documents outside of it, relative to the parent of `root`. */
 function nameOf(path: string, root: string, directory: string): string {
   const inside = relative(directory, path);
   const name = inside.startsWith('..') ? join(basename(root), relative(root, path)) : inside;
   return name.replaceAll('\\', '/');
 }
 
-/** Files of other kinds beside the documents, such as images, are passed over. */
+/** Extensions of files that are not documents, such as images. They are skipped without a warning. */
 const passedOver = new Set([
   '',
   '.png',

@@ -8,8 +8,8 @@ import type { Logger } from '../../telemetry/index.ts';
 const keyLength = 32;
 
 /**
- * Embeds texts, and keeps the vectors in a file: a text that was embedded before, by the same model, is
- * not sent again. The file is a cache: without it, or when it can't be written, all texts are embedded.
+ * Embeds texts and caches the vectors in a file. Texts that the same model has embedded before are not sent
+ * again. If the file is missing or can't be written, all texts are embedded.
  */
 export function cachedEmbed(
   embedder: Embedder,
@@ -31,7 +31,7 @@ export function cachedEmbed(
     });
     logger.info({ passages: texts.length, embedded: missing.length }, 'search.embedded');
     const vectors = keys.flatMap((key) => known.get(key) ?? []);
-    // Vectors of texts that are gone go with them.
+    // Drop vectors of texts that no longer exist.
     if (missing.length > 0 || known.size !== new Set(keys).size) {
       const kept = new Map(keys.map((key, at) => [key, vectors[at] ?? new Float32Array(0)]));
       await writeVectors(file, kept).catch((error: unknown) => {
@@ -42,7 +42,7 @@ export function cachedEmbed(
   };
 }
 
-/** A line of keys, a line with the length of a vector, then the vectors. */
+/** File format: a line of keys, a line with the length of a vector, then the vectors. */
 async function writeVectors(
   file: string,
   vectors: ReadonlyMap<string, Float32Array>,

@@ -8,7 +8,7 @@ export function isFlowFrame(frame: StackFrame | undefined): frame is FlowFrame {
   return frame?.type === 'flow';
 }
 
-/** Whether the frame starts a user flow of its own, rather than one that another flow called. */
+/** Whether the frame is the root of a segment: a user flow that no other flow called. */
 export function isRoot(frame: StackFrame | undefined): frame is FlowFrame {
   return isFlowFrame(frame) && frame.frameType !== 'call';
 }
@@ -18,8 +18,8 @@ export function isPattern(frame: StackFrame | undefined, flowId?: string): frame
 }
 
 /**
- * Whether the frame only serves the one below it: it asks for a slot or checks one. All other
- * patterns are about the conversation as a whole.
+ * Whether the frame is a pattern that asks for or validates a slot of the frame below it. All other
+ * patterns are conversation patterns.
  */
 export function isInner(frame: StackFrame | undefined): boolean {
   return isPattern(frame, COLLECT_INFORMATION) || isPattern(frame, VALIDATE_SLOT);
@@ -31,8 +31,8 @@ export function atStep<Frame extends StackFrame>(frame: Frame, stepId: string): 
 }
 
 /**
- * A user flow with everything on the stack that serves it: the flows it called, the agent it
- * waits for, the question it asks. Interrupting, resuming and cancelling move whole segments.
+ * A user flow with the frames that belong to it: the flows it called, the agent it waits for, and the
+ * question it asks. The engine interrupts, resumes and cancels whole segments.
  *
  *     [transfer  authenticate(call)  collect_information]  [balance]  completed
  *      `------------------- segment -------------------'   segment    (a pattern of no flow)
@@ -40,7 +40,7 @@ export function atStep<Frame extends StackFrame>(frame: Frame, stepId: string): 
 export interface Segment {
   readonly root: FlowFrame;
   readonly frames: readonly StackFrame[];
-  /** Where it starts on the stack. */
+  /** Index of the root on the stack. */
   readonly start: number;
 }
 
@@ -71,7 +71,7 @@ export function segmentOfFlow(stack: readonly StackFrame[], flowId: string): Seg
   return segmentsOf(stack).findLast((segment) => segment.root.flowId === flowId);
 }
 
-/** Whether the flow has taken its first step; flows wait unstarted when several were asked for at once. */
+/** Whether the flow has taken its first step. If a message starts several flows, all but one wait. */
 export function isStarted(segment: Segment): boolean {
   return segment.root.stepId !== START;
 }
@@ -86,12 +86,12 @@ export function callChain(segment: Segment): readonly FlowFrame[] {
   return segment.frames.filter((frame) => frame.type === 'flow');
 }
 
-/** The ids of the flows that are under way in a segment. */
+/** The ids of the flows in a segment's chain of calls. */
 export function flowIds(segment: Segment): readonly string[] {
   return callChain(segment).map((frame) => frame.flowId);
 }
 
-/** Pure operations: each answers with a new stack. */
+/** Pure operations: each returns a new stack. */
 
 export function replaceFrame(
   stack: readonly StackFrame[],
@@ -108,7 +108,7 @@ export function removeFrames(
   return stack.filter((frame) => !ids.has(frame.frameId));
 }
 
-/** Puts other frames where a segment stood; with no frames the segment is gone. */
+/** Replaces a segment by other frames; without frames, removes it. */
 export function replaceSegment(
   stack: readonly StackFrame[],
   segment: Segment,
@@ -119,14 +119,14 @@ export function replaceSegment(
 }
 
 /**
- * Drops the patterns that are about the conversation as a whole ("anything else?", "shall we go
- * on?") together with what they ask. A user who starts something new has answered them.
+ * Removes the conversation patterns ("anything else?", "shall we go on?") and their questions. A user
+ * who starts a flow has answered them.
  */
 export function withoutConversationPatterns(stack: readonly StackFrame[]): readonly StackFrame[] {
   return segmentsOf(stack).flatMap((segment) => segment.frames);
 }
 
-/** Without a pattern, and without what it asks. */
+/** Removes a pattern and its questions. */
 export function withoutPattern(
   stack: readonly StackFrame[],
   flowId: string,
@@ -140,7 +140,7 @@ export function withoutPattern(
   return kept;
 }
 
-/** Brings a segment to the top. What it passes counts as interrupted by it. */
+/** Moves a segment to the top. It counts as interrupting the started segments that it passes. */
 export function moveToTop(stack: readonly StackFrame[], segment: Segment): readonly StackFrame[] {
   const rest = removeFrames(stack, segment.frames);
   const [, ...upper] = segment.frames;
@@ -148,7 +148,7 @@ export function moveToTop(stack: readonly StackFrame[], segment: Segment): reado
   return [...rest, root, ...upper];
 }
 
-/** How a user flow is marked that is put over these frames: flows that wait to start are not interrupted. */
+/** The frame type of a user flow pushed on these frames: it only interrupts a started flow. */
 export function frameTypeOver(stack: readonly StackFrame[]): 'regular' | 'interrupt' {
   const below = activeSegment(stack);
   return below !== undefined && isStarted(below) ? 'interrupt' : 'regular';
@@ -165,8 +165,8 @@ export function isAskingToContinue(stack: readonly StackFrame[]): boolean {
 }
 
 /**
- * Describes the errors in a stack; empty for a valid one. Flows may change between two messages of a
- * conversation, so a saved stack may not fit the current flows.
+ * Describes the errors in a stack; empty for a valid stack. Flows can change between two messages of a
+ * conversation, so a saved stack can be invalid for the current flows.
  */
 export function stackProblems(
   stack: readonly StackFrame[],
@@ -195,7 +195,7 @@ function positionProblem(frame: StackFrame, flows: ReadonlyMap<string, Flow>): s
   return `flow ${frame.flowId} has no step ${frame.stepId}`;
 }
 
-/** Frames that serve the one below must fit the step at which it stands. */
+/** Frames that belong to the frame below must match its step. */
 function relationProblem(
   frame: StackFrame,
   below: StackFrame | undefined,
