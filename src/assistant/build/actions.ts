@@ -23,17 +23,17 @@ import type { LoadedProject, Project } from '../project/load-project.ts';
 /** The default paths of a module with actions in TypeScript. */
 const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'actions.js'];
 
-/** What actions need besides their project. */
+/** Dependencies of actions besides their project. */
 export interface ActionsOptions {
-  /** Of the Python action server. */
+  /** The environment of the Python action server. */
   readonly environment: Environment;
   readonly logger: Logger;
 }
 
 /**
- * Creates the runner of a project's actions: a module in this process first, then the action server of
- * `action_endpoint.url`, or else one in Python that is started here. One is started as well where nothing
- * answers at that URL, except in production. Close the runner when it is not needed any more.
+ * Creates the runner of a project's actions: first a module in this process, then the action server of
+ * `action_endpoint.url`, or without a URL a Python action server, which this process starts. It also starts
+ * one if no server answers at that URL, except in production. The caller must close the runner.
  */
 export async function actionsOf(
   project: Project,
@@ -53,7 +53,7 @@ export async function actionsOf(
         ? await startStandIn(project, expected, options)
         : undefined;
     const fetch = actionFetch(project, options.logger);
-    // With a stand-in there is nothing to wait for.
+    // With a stand-in, retrying the connection only delays the fallback.
     const server = remote(actionEndpoint, url, { fetch, connectAttempts: standIn && 1 });
     runners.push(standIn === undefined ? server : withStandIn(server, standIn));
   } else if (python !== undefined && expected.length > 0) {
@@ -63,8 +63,8 @@ export async function actionsOf(
 }
 
 /**
- * Whether the project's actions in Python are to be started although `action_endpoint` has a URL: the server
- * that would otherwise have to be started by hand is not there.
+ * Whether to start the project's Python actions although `action_endpoint` has a URL: no server answers
+ * there, and the process is not in production.
  */
 export async function needsStandIn(
   project: Project,
@@ -76,7 +76,7 @@ export async function needsStandIn(
   return !(await isReachable(new URL(url).origin, actionFetch(project, logger)));
 }
 
-/** Undefined where this machine can't start it, which is a warning: the server may start later. */
+/** Starts a stand-in. Undefined with a warning if this machine can't start it: the server may start later. */
 async function startStandIn(
   project: Project,
   expected: readonly string[],
@@ -96,7 +96,7 @@ async function startStandIn(
   }
 }
 
-/** Calls the server as long as it is there, and the stand-in otherwise. */
+/** Calls the server if it is reachable, otherwise the stand-in. */
 function withStandIn(server: RemoteActions, standIn: ActionServer): ActionRunner {
   return {
     has: () => true,
@@ -109,7 +109,7 @@ function withStandIn(server: RemoteActions, standIn: ActionServer): ActionRunner
   };
 }
 
-/** Starts the Python action server of a project, which must have one. */
+/** Starts the Python action server of a project that has Python actions. */
 export async function startPython(
   project: Project,
   expected: readonly string[],
@@ -138,8 +138,8 @@ export function customActions({ domain }: Project): readonly string[] {
 }
 
 /**
- * Adds an error to `problems` where a module of actions does not exist, and a warning where its Python
- * action server can't be started on this machine. `buildAssistant` throws for both.
+ * Adds an error to `problems` if a module of actions does not exist, and a warning if this machine can't
+ * start the Python action server. `buildAssistant` throws in both cases.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
  * await checkActions(loaded, process.env);
@@ -164,7 +164,7 @@ export async function checkActions(
   }
 }
 
-/** The Python module that `buildAssistant` starts an action server for; undefined if it starts none. */
+/** The Python module for which `buildAssistant` starts an action server; undefined if it starts none. */
 export function pythonActionsOf(project: Project): string | undefined {
   const { python } = findActions(project, new Problems());
   const isNeeded = project.endpoints.actionEndpoint?.url === undefined;
@@ -178,7 +178,7 @@ interface FoundActions {
   readonly python: string | undefined;
 }
 
-/** Where the actions of a project are; reports a named module that does not exist. */
+/** Finds the actions of a project. Reports a configured module that does not exist. */
 function findActions(project: Project, problems: Problems): FoundActions {
   const { directory, endpoints } = project;
   const { actionsModule: named, url, place } = endpoints.actionEndpoint ?? {};
@@ -194,14 +194,14 @@ function findActions(project: Project, problems: Problems): FoundActions {
   }
   if (!isTypeScript && module === undefined && place !== undefined && url === undefined) {
     const message = `actions_module: there is no module ${named} in the project`;
-    // Without an action to run, the setting of a template is harmless.
+    // Without custom actions the setting has no effect; project templates contain it.
     const severity = customActions(project).length > 0 ? 'error' : 'warn';
     problems[severity](place, message, { hint: 'write a path such as ./actions/index.ts' });
   }
   return { module, python: undefined };
 }
 
-/** Whether there is a Python module or package at a path without its extension. */
+/** Whether a Python module or package exists at a path without extension. */
 function hasPython(path: string): boolean {
   if (existsSync(`${path}.py`)) return true;
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
@@ -228,7 +228,7 @@ function isAction(value: unknown): value is Action {
   );
 }
 
-/** With the TLS files of `action_endpoint`. */
+/** A `fetch` with the TLS files of `action_endpoint`; undefined without them. */
 export function actionFetch(
   { endpoints, directory }: Project,
   logger: Logger,

@@ -31,19 +31,19 @@ import { rephraserOf, responseServer } from './nlg.ts';
  */
 export interface BuildOptions {
   /**
-   * For `call:` steps that lead to agents and tools; closed with the assistant.
-   * @default those of the project's sub_agents and mcp_servers
+   * Handlers of `call:` steps with agents and tools. They are closed with the assistant.
+   * @default handlers of the project's sub_agents and mcp_servers
    */
   readonly callHandlers?: readonly CallHandler[];
   /**
-   * Bindings to call agents by, beside the two over HTTP; they get the network policy of `outbound` in
-   * endpoints.yml, and the TLS files of the agent. @default none
+   * Further client bindings besides the two over HTTP. They get the network policy of `outbound` in
+   * endpoints.yml and the TLS files of the agent. @default none
    * @example bindings: (policy, tls) => [grpcBinding({ policy, tls })]
    */
   readonly bindings?: (policy: UrlPolicy | undefined, tls?: ClientTls) => readonly ClientBinding[];
   /**
-   * The agents of `peers:` in endpoints.yml, for `call:` steps that name one. A function, because they
-   * may be opened after the assistant is built. @default none
+   * The agents of `peers:` in endpoints.yml, for `call:` steps that name one. A function, because peers can
+   * be opened after the assistant is built. @default none
    */
   readonly peers?: () => PeerNetwork;
   readonly clock?: Clock;
@@ -110,7 +110,7 @@ export async function buildAssistant(
     ...(rephraser !== undefined && { rephraser }),
     ...(writer !== undefined && { writer }),
     ...(knowledge !== undefined && { knowledge }),
-    // A sub agent comes before a peer of the same name.
+    // A sub agent takes precedence over a peer of the same name.
     callHandlers: [...callHandlers, ...peerHandlers],
     agentDescriptions: new Map(
       [...project.subAgents.values()].map(({ name, description }) => [name, description]),
@@ -126,8 +126,8 @@ export async function buildAssistant(
 }
 
 /**
- * The models of the project by group. A group that can't be created, for instance without its key, is left
- * out with a warning; in production one that the project uses is an error.
+ * Creates the models of the project by group. A group that can't be created, for example without its key, is
+ * left out with a warning. In production, a failing group that the project uses is an error.
  */
 function modelsOf(
   project: Project,
@@ -164,13 +164,13 @@ const withoutModel =
   'with NODE_ENV=production the assistant does not start without it';
 
 /**
- * Ids of the model groups that the generator, the search and its embeddings, the rephraser or a sub agent ask.
+ * Ids of the model groups that the generator, search, its embeddings, the rephraser or a sub agent use.
  * @example const isAsked = usedModelGroups(project).has('main');
  */
 export function usedModelGroups({ config, endpoints, subAgents }: Project): ReadonlySet<string> {
   const { nlg, modelGroups } = endpoints;
   const { generator, search } = config;
-  // The only group is asked also where none is named.
+  // A component that names no group uses the only one.
   const only = modelGroups.size === 1 ? [...modelGroups.keys()][0] : undefined;
   const named = [
     generator && (generator.modelGroup ?? only),

@@ -16,9 +16,9 @@ import { checkActions } from './actions.ts';
 import { usedModelGroups } from './build-assistant.ts';
 
 /**
- * Adds problems that would make `buildAssistant` fail to those of a project: modules that do not
- * exist or export nothing, as errors; and as warnings what this machine lacks, such as keys of
- * models or rasa_sdk. Connects to nothing.
+ * Adds problems that would make `buildAssistant` fail. Modules that don't exist or export nothing are
+ * errors. What is missing on this machine, such as model keys or rasa_sdk, is a warning. Calls no service of
+ * the project.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
  * await checkProject(loaded, process.env);
@@ -75,7 +75,7 @@ function checkModelOf(agent: ReactAgent, { project, problems }: LoadedProject): 
   );
 }
 
-/** The module of a sub agent; undefined where it can't be loaded. */
+/** The module of a sub agent; undefined if it can't be loaded. */
 async function checkModule(
   { project, problems }: LoadedProject,
   agent: SubAgent,
@@ -103,7 +103,7 @@ function inFile(file: string, path: string): Place {
   return { position: { file, line: 1, column: 1 }, path };
 }
 
-/** What the flows and sub agents of a project ask of an MCP server. */
+/** The tools of an MCP server that the flows and sub agents of a project name. */
 export function toolsUsed({ flows, subAgents }: Project, server: string): readonly string[] {
   const steps = [...flows.values()].flatMap((flow) => [...flow.steps.values()]);
   const called = steps.flatMap((step) =>

@@ -13,7 +13,7 @@ import type { Rephraser, ResponseWriter } from '../responses/responder.ts';
 import { rephraserScope } from '../templates/prompt-scopes.ts';
 import { compileTemplate } from '../templates/template.ts';
 
-/** The default prompt; a project may set another. */
+/** The default prompt; a project can set its own. */
 const defaultPrompt = `You rewrite one line of an assistant so that it fits the conversation.
 Keep its meaning, every fact, number and name in it, and its language. Do not add anything. Answer with the
 rewritten line alone.
@@ -24,18 +24,18 @@ Conversation:
 Line to rewrite: {{ suggested_response }}`;
 
 interface RephraserOptions {
-  /** By the ids of their groups. */
+  /** Models by the ids of their groups. */
   readonly models: ReadonlyMap<string, LanguageModelV4>;
-  /** Texts that the configuration refers to. */
+  /** Files that the configuration refers to. */
   readonly files: ReadonlyMap<string, string>;
   /** `language` of config.yml, for conversations without the slot `language`. @default 'en' */
   readonly language?: string;
   readonly logger: Logger;
-  /** Milliseconds before the response is sent as written. @default those of the model, else 7_000 */
+  /** Milliseconds before the response is sent as written. @default the timeout of the model, else 7_000 */
   readonly timeoutMs?: number;
 }
 
-/** Creates the rephraser, which rewords responses with a model where the project enables it. */
+/** Creates the rephraser, which rewords responses with a model. Undefined if the project has none. */
 export function rephraserOf(
   nlg: NlgEndpoint | undefined,
   { models, files, logger, language = 'en', ...options }: RephraserOptions,
@@ -79,20 +79,20 @@ export interface ResponseServerOptions {
   readonly url: string;
   /** Sent as the query parameter `token`. */
   readonly token?: string | undefined;
-  /** For one response. @default 10_000 */
+  /** Milliseconds for one response. @default 10_000 */
   readonly timeoutMs?: number;
   /** @default 256 KiB */
   readonly maxResponseBytes?: number;
   /** Certificates for calls to the server. */
   readonly tls?: ClientTlsFiles | undefined;
-  /** Paths are relative to it. @default the working directory */
+  /** The base directory of relative paths. @default the working directory */
   readonly directory?: string;
   readonly logger?: Logger;
 }
 
 /**
- * Generates responses with an NLG server (`nlg.url`): one POST each, without retries, because the
- * responses of the domain are the fallback.
+ * Generates responses with an NLG server (`nlg.url`): one POST per response. Requests are not retried,
+ * because the responses of the domain are the fallback.
  */
 export function responseServer(options: ResponseServerOptions): ResponseWriter {
   const { token, timeoutMs = 10_000, maxResponseBytes = 256 * 1024 } = options;

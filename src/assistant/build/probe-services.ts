@@ -19,22 +19,22 @@ import { type BuildOptions, outboundPolicy } from './build-assistant.ts';
 import { toolsUsed } from './check-project.ts';
 
 /**
- * One service of a project, and whether it answers.
+ * The result of probing one service of a project.
  * @example for await (const { what, problem } of probeServices(project)) console.log(what, problem ?? 'fine');
  */
 export interface Probe {
   /** @example 'MCP server hotels' */
   readonly what: string;
-  /** What it has or answers. */
+  /** What the probe found. */
   readonly found: string;
-  /** Why it can't be used, or not wholly; undefined when it can. */
+  /** Why the service is not fully usable; undefined if it is. */
   readonly problem?: string;
   /** How to fix it. */
   readonly fix?: string;
 }
 
 /**
- * How services are tried.
+ * Options of probes.
  * @example const options: ProbeOptions = { environment: process.env };
  */
 export interface ProbeOptions extends Pick<BuildOptions, 'bindings'> {
@@ -45,8 +45,8 @@ export interface ProbeOptions extends Pick<BuildOptions, 'bindings'> {
 }
 
 /**
- * Probes the services that a project's assistant calls: its action server, which is started if it
- * is one in Python, its MCP servers with the tools that flows name, and its sub agents elsewhere.
+ * Probes the services that a project's assistant calls: its action server (a Python action server is
+ * started), its MCP servers with the tools that flows name, and its remote sub agents.
  * @example
  * const probes = await Array.fromAsync(probeServices(project, { timeoutMs: 2_000 }));
  * const isReady = probes.every(({ problem }) => problem === undefined);

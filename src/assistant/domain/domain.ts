@@ -7,21 +7,21 @@ import { readResponse } from './response.ts';
 import type { Use } from './uses.ts';
 
 export interface LoadDomainOptions {
-  /** Read before the project's own files, which replace what they repeat. @default [] */
+  /** Read before the project's own files, which override entries of the same name. @default [] */
   readonly defaults?: readonly Source[];
 }
 
 export interface LoadedDomain {
   readonly domain: Domain;
   readonly uses: readonly Use[];
-  /** False when a file could not be read: then what is missing may stand there. */
+  /** False if a file could not be read: it may define missing names. */
   readonly isComplete: boolean;
-  /** Where session_config stands, for rules that others have about it. */
+  /** The field `session_config`, for rules of other modules. */
   readonly sessionField: Field | undefined;
 }
 
 /**
- * Reads and merges the files of a domain; whatever is wrong goes to `problems`.
+ * Reads and merges the files of a domain. Errors and warnings are added to `problems`.
  * @example const { domain } = loadDomain([{ file: 'domain.yml', text }], problems)
  */
 export function loadDomain(
@@ -36,7 +36,7 @@ export function loadDomain(
   return own.over(base);
 }
 
-/** The slot that tells NLU-based and CALM assistants apart. */
+/** The slot that routes sessions to NLU-based or CALM assistants. */
 const ROUTING = 'route_session_to_calm';
 
 class DomainReader {
@@ -60,7 +60,7 @@ class DomainReader {
   }
 
   read(source: Source): void {
-    // Responses are for users: `${price}` is a dollar sign before a slot, not a variable.
+    // No variables here: `${price}` in a response is a dollar sign before a slot.
     const file = YamlFile.parse(source, this.#problems, { areDuplicatesFatal: false });
     if (file.isBroken) this.#isComplete = false;
     const section = Field.document(file, this.#problems.tolerant());
@@ -88,7 +88,7 @@ class DomainReader {
     if (isJsonObject(value)) mergeRaw(this.#raw, value);
   }
 
-  /** This domain, with what only the other has. */
+  /** Merges this domain over another one. */
   over(base: DomainReader): LoadedDomain {
     const domain: Domain = {
       slots: new Map([...builtinSlots, ...base.#slots, ...this.#slots]),
@@ -158,7 +158,7 @@ class DomainReader {
     }
   }
 
-  /** Reports a second, different definition in the same domain; the last one counts. */
+  /** Reports a second, different definition in the same domain. The last one takes effect. */
   #noteDefinition(what: string, field: Field, report: 'keyError' | 'keyWarn'): void {
     const first = this.#seen.get(what);
     this.#seen.set(what, field);
@@ -168,7 +168,7 @@ class DomainReader {
   }
 }
 
-/** `name: [text, text]`; what several files say under one name adds up. */
+/** Reads `name: [text, text]`. Lists of several files under one name are concatenated. */
 function readLists(section: Section | undefined, into: Map<string, readonly string[]>): void {
   for (const [name, field] of section?.entries() ?? []) {
     const texts = field.oneOrMore().flatMap((one) => one.text() ?? []);
@@ -176,7 +176,7 @@ function readLists(section: Section | undefined, into: Map<string, readonly stri
   }
 }
 
-/** `- name` or `- name: {options}`. */
+/** Reads `- name` or `- name: {options}`. */
 function addName(item: Field, names: Set<string>): void {
   if (item.isMapping()) for (const [name] of item.section()?.entries() ?? []) names.add(name);
   else {
@@ -194,7 +194,7 @@ function mergeRaw(into: Record<string, JsonValue>, from: JsonObject): void {
   }
 }
 
-/** `session_config:` with its defaults. */
+/** Reads `session_config:` with its defaults. */
 function readSessionConfig(section: Section | undefined): SessionConfig {
   const config: SessionConfig = {
     sessionExpirationTime: section?.number('session_expiration_time', { minimum: 0 }) ?? 60,

@@ -6,7 +6,7 @@ import { sampleScope } from '../templates/sample-scope.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { readCondition, type Use } from './uses.ts';
 
-/** One entry of `responses:`, with all its variations. */
+/** Reads an entry of `responses:` with all its variations. */
 export function readResponse(field: Field, uses: Use[]): readonly ResponseVariation[] {
   const variations = (field.list() ?? []).flatMap((item) => readVariation(item, uses));
   if (variations.length === 0) field.keyError('has no variation', { hint: 'write - text: ...' });
@@ -49,7 +49,7 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
   return [variation];
 }
 
-/** Prompts have many lines: the problem says which. */
+/** Checks a prompt. Prompts have many lines, so the problem names the line. */
 function checkPrompt(field: Field | undefined): void {
   try {
     compileTemplate(field?.text() ?? '').render(sampleScope);
@@ -67,7 +67,7 @@ function readButton(field: Field): readonly Button[] {
   const section = field.section();
   if (section === undefined) return [];
   const title = section.require('title')?.text();
-  // A button without a payload sends what it shows.
+  // A button without a payload sends its title.
   const payload = section.text('payload') ?? title;
   const translation = section.record('translation', (inner) => {
     const translated = inner.section();
@@ -82,7 +82,7 @@ function readButton(field: Field): readonly Button[] {
   return [{ title, payload, ...present({ translation }) }];
 }
 
-/** A condition as text, or as the older list of `{type: slot, name, value}`. */
+/** Reads a condition as text, or as the older list of `{type: slot, name, value}`. */
 function readVariationCondition(section: Section, uses: Use[]): string | undefined {
   const field = section.get('condition');
   if (field === undefined || !Array.isArray(field.value)) return readCondition(field, uses);

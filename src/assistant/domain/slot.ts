@@ -14,7 +14,7 @@ const mappingTypes = [
   'from_trigger_intent',
 ] as const;
 
-/** One entry of `slots:`. */
+/** Reads an entry of `slots:`. */
 export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefined {
   const section = field.section();
   if (section === undefined) return undefined;
@@ -37,7 +37,7 @@ export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefi
     builtin: false,
   };
   const initialValue = readInitialValue(slot, section);
-  // Options of components that Legate doesn't have; they are ignored without a warning.
+  // Options of components that Legate doesn't have. They are ignored without a warning.
   for (const key of ['influence_conversation', 'shared_for_coexistence', 'value_reset_delay']) {
     section.get(key);
   }
@@ -45,7 +45,7 @@ export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefi
   return { ...slot, initialValue };
 }
 
-/** A type by its name or by the path of Rasa's class; other classes hold any value. */
+/** Reads a type by its name or by the path of Rasa's class. Other classes are read as `any`. */
 function readType(field: Field | undefined): SlotType | undefined {
   const path = typeof field?.value === 'string' ? field.value : '';
   if (path === 'unfeaturized') {
@@ -135,7 +135,7 @@ function builtin(
   return [name, { name, type, initialValue: null, mappings: [mapping], builtin: true, ...fields }];
 }
 
-/** Slots that every domain has and none may define: those of the engine and of its patterns. */
+/** Slots of the engine and its patterns. Every domain has them, and projects can't define them. */
 export const builtinSlots: ReadonlyMap<string, Slot> = new Map([
   builtin('language', 'text', controlled),
   builtin('session_started_metadata', 'any', controlled),
@@ -160,8 +160,8 @@ const truths = new Set(['true', 'yes', 'y', 'on', '1']);
 const falsehoods = new Set(['false', 'no', 'n', 'off', '0']);
 
 /**
- * Turns a value into what the slot's type demands: numbers out of texts, booleans out of words,
- * categories in their declared casing. Null empties any slot.
+ * Coerces a value to the type of a slot: numbers from texts, booleans from words, categories to their
+ * declared casing. Null clears any slot.
  * @example coerceSlotValue(amount, '12.50') // { ok: true, value: 12.5 }
  */
 export function coerceSlotValue(slot: Slot, value: JsonValue): Coerced {
@@ -183,8 +183,8 @@ export function coerceSlotValue(slot: Slot, value: JsonValue): Coerced {
 }
 
 /**
- * What a slot holds after an action set it: the value as it is, so that conditions of flows see the type that
- * the action gave it. A list slot wraps a single value; a categorical slot holds none but its own.
+ * The value of a slot after an action set it: unchanged, so that conditions of flows get the type that the
+ * action chose. A list slot wraps a single value. A categorical slot only accepts its declared values.
  * @example storedSlotValue(claimStatus, 0) // { ok: true, value: 0 }, also in a text slot
  */
 export function storedSlotValue(slot: Slot, value: JsonValue): Coerced {
@@ -207,7 +207,7 @@ function coerceBoolean(value: JsonValue): Coerced {
   return falsehoods.has(word) ? accepted(false) : refused;
 }
 
-/** The range counts only when both of its ends are given. */
+/** The range is only checked if both bounds are given. */
 function coerceNumber({ minValue, maxValue }: Slot, value: JsonValue): Coerced {
   const isNumeral =
     typeof value === 'string' && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value.trim());

@@ -4,25 +4,25 @@ import { compileCondition, type Condition } from '../conditions/condition.ts';
 import type { Domain, Flow, Rejection } from '../model.ts';
 
 /**
- * A name or a condition as a project uses it, with its place. Loaders note uses while they read;
- * whether each leads somewhere is known once everything is loaded.
+ * A use of a name or a condition in a project, with its position. Loaders record uses while they read
+ * files. `validate` checks them after everything is loaded.
  */
 export type Use = {
   readonly field: Field;
-  /** The flow in which it stands. */
+  /** The flow that contains the use. */
   readonly flow?: string;
 } & (
   | {
       readonly kind: 'slot';
       readonly name: string;
       readonly as: 'collect' | 'set_slots' | 'persisted_slots' | 'mapping' | 'meta_map';
-      /** Of a collect step: the response that asks, when the step names one. */
+      /** The response that asks, if a collect step names one. */
       readonly utter?: string;
     }
   | { readonly kind: 'response'; readonly name: string }
   | { readonly kind: 'action'; readonly name: string }
   | { readonly kind: 'condition'; readonly text: string }
-  /** The description of a collect step, which may hold a pattern. */
+  /** The description of a collect step, which can contain a regular expression. */
   | { readonly kind: 'description'; readonly text: string }
   | { readonly kind: 'link'; readonly name: string }
   | {
@@ -34,23 +34,23 @@ export type Use = {
   | {
       readonly kind: 'model_group';
       readonly name: string;
-      /** A model that is described where it is used: a group of its own. */
+      /** A model that is configured inline, as a group of its own. */
       readonly inline?: JsonObject;
-      /** What happens when no model of the group can be asked. */
+      /** What happens without a model of the group, for messages. */
       readonly instead: string;
     }
   | { readonly kind: 'mcp_server'; readonly name: string }
   | {
       readonly kind: 'file';
-      /** Where to look first; the same file has the same key. */
+      /** The path to try first. Equal files have equal keys. */
       readonly key: string;
-      /** As it is written. */
+      /** The path as written. */
       readonly path: string;
       readonly as: 'template' | 'card';
     }
 );
 
-/** A condition: a text, or one of the words true and false. */
+/** Reads a condition: a text, or the boolean true or false. */
 export function readCondition(
   field: Field | undefined,
   uses: Use[],
@@ -69,7 +69,7 @@ export function parseCondition(field: Field, text: string): Condition | undefine
   return field.attempt(() => compileCondition(text), 'cannot be read as a condition: ');
 }
 
-/** The name of a response, noted as used. */
+/** Reads the name of a response and records the use. */
 export function readResponseName(
   field: Field | undefined,
   uses: Use[],
@@ -81,28 +81,28 @@ export function readResponseName(
   return name;
 }
 
-/** One of `rejections:`, of a slot or of a collect step. */
+/** Reads an entry of `rejections:` of a slot or a collect step. */
 export function readRejection(section: Section, uses: Use[], flow?: string): Rejection | undefined {
   const condition = readCondition(section.require('if'), uses, flow);
   const utter = readResponseName(section.require('utter'), uses, flow);
   return condition === undefined || utter === undefined ? undefined : { if: condition, utter };
 }
 
-/** All that names can lead to. */
+/** Everything that names can refer to. */
 export interface ValidationScope {
   readonly domain: Domain;
   readonly flows: ReadonlyMap<string, Flow>;
-  /** Where the project's own flows stand; default patterns have no entry. */
+  /** The fields of the project's own flows; default patterns have no entry. */
   readonly fields: ReadonlyMap<string, Field>;
   /** Ids of the default patterns. */
   readonly patterns: ReadonlySet<string>;
   readonly uses: readonly Use[];
-  /** Names of sub agents, and where each is defined. */
+  /** The fields of sub agents by name. */
   readonly agents: ReadonlyMap<string, Field>;
   readonly mcpServers: ReadonlySet<string>;
   /** Names of `peers.well_known` in endpoints.yml. */
   readonly peers: ReadonlySet<string>;
-  /** False when a file could not be read: then unknown names may stand there. */
+  /** False if a file could not be read: it may define unknown names. */
   readonly isComplete: boolean;
   readonly problems: Problems;
 }
