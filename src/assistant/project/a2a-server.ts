@@ -1,7 +1,7 @@
 import type { Section } from '../../config/index.ts';
 import { readServerSection } from '../../http/index.ts';
 
-/** `a2a_server:` of an assistant, with all its keys and their defaults. */
+/** Reads `a2a_server:` of an assistant, with defaults. */
 export function readA2aServer(section: Section) {
   const server = readServerSection(section);
   const { taskTimeoutSeconds = 600, messageCacheTtlSeconds = taskTimeoutSeconds } = server;
@@ -17,10 +17,10 @@ export function readA2aServer(section: Section) {
     /** How to handle a turn whose process died. */
     onInterrupted: section.get('on_interrupted')?.oneOf(['fail', 'run-again']) ?? 'fail',
   };
-  // Other versions of Rasa have further keys.
+  // Some versions of Rasa have further keys.
   section.finishLeniently();
   return settings;
 }
 
-/** The assistant as an A2A agent. */
+/** The configuration of the assistant's A2A server. */
 export type A2aServer = ReturnType<typeof readA2aServer>;

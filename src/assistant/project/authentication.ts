@@ -2,7 +2,7 @@ import { readUrl, type Section } from '../../config/index.ts';
 
 const kinds = ['api_key', 'token', 'oauth'] as const;
 
-/** One of `api_key`, `token` and `oauth`; what is secret in them must come from the environment. */
+/** Reads one of `api_key`, `token` and `oauth`. Secrets in them must come from the environment. */
 export function readAuthentication(section: Section) {
   const given = kinds.filter((kind) => section.has(kind));
   const [kind, second] = given;

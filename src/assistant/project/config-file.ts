@@ -9,7 +9,7 @@ import type { Use } from '../domain/uses.ts';
 import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 import { readSearchPolicy } from './search-policy.ts';
 
-/** Generators that ask a model, and the command language of each. */
+/** Generators that use a model, and the command language of each. */
 const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
   ['CompactLLMCommandGenerator', 'v2'],
   ['SearchReadyLLMCommandGenerator', 'v3'],
@@ -20,18 +20,18 @@ const generators: ReadonlyMap<string, 'v2' | 'v3'> = new Map([
 ]);
 const withoutModel = 'MatchingCommandGenerator';
 const searchPolicy = 'EnterpriseSearchPolicy';
-/** Components besides generators that ask a model. */
+/** Components other than generators with a model. */
 const builtin = new Set([withoutModel, 'FlowPolicy', searchPolicy]);
 
 interface ConfigReading {
   readonly problems: Problems;
   readonly uses: Use[];
-  /** Variables that are not set, in the order in which they stand in the file. @default none */
+  /** Variables that are not set, in the order of the file. @default none */
   readonly unset?: readonly Parameters<OnUnset>[];
   readonly isProduction?: boolean;
 }
 
-/** config.yml. */
+/** Reads config.yml. */
 export function readConfig(
   file: YamlFile,
   { problems, uses, unset = [], isProduction = false }: ConfigReading,
@@ -66,7 +66,7 @@ export function readConfig(
     language: section.name('language') ?? 'en',
     additionalLanguages: section.names('additional_languages'),
     assistantId: section.name('assistant_id'),
-    /** The names of all components, also of those that are left out. */
+    /** The names of all components, including those that are left out. */
     components: named.map(({ name }) => name),
     /** Undefined for the generator that needs no model. */
     generator: first && readGenerator(first.name, first.item, uses),
@@ -83,8 +83,9 @@ export function readConfig(
 const topLevel = new Set(['recipe', 'language', 'additional_languages', 'assistant_id']);
 
 /**
- * What a variable that is not set is in production: an error in what is read, a warning in what is left out.
- * Elsewhere defaults take its place, and without the key of a model a project runs without the model.
+ * The severity of an unset variable. In production, it is an error in sections that Legate reads, and a
+ * warning in sections that are left out. Otherwise it is a warning: defaults apply, or the project runs
+ * without a model.
  */
 function severityAt(
   path: Parameters<OnUnset>[0],
@@ -98,7 +99,7 @@ function severityAt(
   return option === 'flow_retrieval' && inner === 'embeddings' ? 'warning' : 'error';
 }
 
-/** The entries of a list. Rasa 1 also has names of whole pipelines. */
+/** Reads a list of components. Rasa 1 also allows the name of a whole pipeline. */
 function readComponents(field: Field | undefined): readonly Field[] {
   if (typeof field?.value !== 'string') return field?.list() ?? [];
   field.warn(
@@ -108,19 +109,19 @@ function readComponents(field: Field | undefined): readonly Field[] {
   return [];
 }
 
-/** `- name: Component` with options, or just its name; the name may be the path of a Python class. */
+/** Reads `- name: Component` with options, or only the name, which can be the path of a Python class. */
 function componentPath(item: Field): string | undefined {
   return item.isMapping() ? item.section()?.require('name')?.name() : item.name();
 }
 
-/** A generator by its name: a project's own class, or one of Rasa that has no counterpart. */
+/** Whether the name is that of a generator: a class of the project, or one of Rasa without a counterpart. */
 function isGenerator(path: string): boolean {
   return /CommandGenerator\w*$/.test(path) && !path.endsWith(withoutModel);
 }
 
 const whole = { minimum: 1, isInteger: true };
 
-/** A command generator that asks a model. */
+/** The configuration of a command generator that uses a model. */
 export type GeneratorConfig = ReturnType<typeof readGenerator>;
 
 function readGenerator(component: string, item: Field, uses: Use[]) {
@@ -130,7 +131,7 @@ function readGenerator(component: string, item: Field, uses: Use[]) {
   const input = section?.section('user_input');
   const config = {
     component,
-    /** The command language that the model is asked to answer in. */
+    /** The command language in which the model answers. */
     commands: generators.get(component) ?? 'v2',
     modelGroup:
       section && readModelGroupName(section, uses, `${withoutModel} reads messages instead`),
@@ -154,7 +155,7 @@ function readGenerator(component: string, item: Field, uses: Use[]) {
 }
 
 function readFlowRetrieval(section: Section | undefined) {
-  // Flows are found by their words, so nothing has to be embedded.
+  // Flows are found by their words, without embeddings.
   section?.get('embeddings');
   return {
     isActive: section?.boolean('active') ?? true,

@@ -19,7 +19,7 @@ import { readHttpApi } from './http-api.ts';
 import { type McpServer, readMcpServer } from './mcp-servers.ts';
 import { readFilePath, readModelGroupName } from './readers.ts';
 
-/** Sections of other engines' stores: `store:` replaces them all. */
+/** Sections of other engines' stores, which `store:` replaces. */
 const replaced = ['tracker_store', 'lock_store', 'timer_store'];
 const absent = [
   'event_broker',
@@ -32,7 +32,7 @@ const absent = [
 ];
 /** Sections that other modules read. */
 const loose = ['bus'];
-/** Legate's own sections, and what decides who may call. */
+/** Legate's own sections, including those that control access. */
 const ownSections = [
   'a2a_server',
   'http_api',
@@ -45,8 +45,8 @@ const ownSections = [
 ];
 
 /**
- * endpoints.yml. Sections that Rasa has too are read with `shared`: what is wrong with one of them may leave
- * it out, where Legate's own must be right.
+ * Reads endpoints.yml. Sections that Rasa has too are read with `shared`: an error can leave such a section
+ * out. Errors in Legate's own sections are always fatal.
  */
 export function readEndpoints(
   file: YamlFile,
@@ -75,11 +75,11 @@ export function readEndpoints(
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
     nlg: readNlg(section.get('nlg'), uses),
     modelGroups: groups,
-    /** Ids of groups whose provider can't be asked. */
+    /** Ids of groups whose provider is not supported. */
     unsupportedModelGroups: unsupported,
     mcpServers,
     a2aServer: own.mapping('a2a_server', readA2aServer),
-    /** Who may use the HTTP API; undefined where the command line says so. */
+    /** Access to the HTTP API; undefined if the command line configures it. */
     httpApi: own.mapping('http_api', readHttpApi),
     store: own.mapping('store', readStore),
     telemetry: own.mapping('telemetry', readTelemetry),
@@ -90,13 +90,13 @@ export function readEndpoints(
         uses.push({ kind: 'model_group', name, field, instead });
       }),
     ),
-    /** Undefined where calls may go anywhere. */
+    /** The network policy of outbound calls; undefined if all addresses are allowed. */
     outbound: own.mapping('outbound', readUrlRules),
-    /** Where webhooks may go, and what signs them; undefined for the rules of `a2a_server`. */
+    /** Allowed webhook addresses and the signing key; undefined for the rules of `a2a_server`. */
     push: own.mapping('push', readPushSection),
-    /** A module that answers searches in place of the project's documents. */
+    /** A module that searches instead of the built-in search of the project's documents. */
     search: own.mapping('search', readSearch),
-    /** Sections that their owners read themselves. */
+    /** Sections that other modules read. */
     sections,
   };
   section.get('tls');
@@ -133,7 +133,7 @@ function readActionEndpoint(section: Section | undefined) {
   const endpoint = {
     place: section.field.keyPlace,
     url: readUrl(section.get('url')),
-    /** A module in this process; wins over the URL. */
+    /** A module in this process; takes precedence over the URL. */
     actionsModule: section.name('actions_module'),
     headers:
       section.record('headers', (field, name) =>
@@ -164,7 +164,7 @@ function readActionEndpoint(section: Section | undefined) {
 
 const nlgTypes = ['rephrase', 'server'] as const;
 
-/** `type:` of `nlg`, which may be the path of a Python class. */
+/** Reads `type:` of `nlg`, which can be the path of a Python class. */
 function readNlgType(section: Section): (typeof nlgTypes)[number] | 'none' | undefined {
   const field = section.get('type');
   const written = field?.name();

@@ -1,6 +1,6 @@
 import type { Section } from '../../config/index.ts';
 
-/** `http_api:` of endpoints.yml: who may use the HTTP API. */
+/** Reads `http_api:` of endpoints.yml: access to the HTTP API. */
 export function readHttpApi(section: Section) {
   const auth = section.boolean('auth') ?? false;
   const admins = section.names('admins');

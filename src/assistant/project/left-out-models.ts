@@ -1,9 +1,8 @@
 import type { Project } from './load-project.ts';
 
 /**
- * The project without some of its model groups: messages are read by the generator that needs no model,
- * responses are sent as written, search quotes its documents, and sub agents that need the group fail
- * when they are called.
+ * Removes model groups from a project. Without them, the matching generator reads messages, responses are
+ * sent as written, search quotes its documents, and calls of sub agents that need the group fail.
  */
 export function withoutModelGroups<P extends Pick<Project, 'config' | 'endpoints'>>(
   project: P,
@@ -13,7 +12,7 @@ export function withoutModelGroups<P extends Pick<Project, 'config' | 'endpoints
   const { config, endpoints } = project;
   const { nlg, modelGroups } = endpoints;
   const isLeftOut = (name: string | undefined) => name !== undefined && ids.has(name);
-  // A component that names no group asks the only one.
+  // A component that names no group uses the only one.
   const only = modelGroups.size === 1 ? [...modelGroups.keys()][0] : undefined;
   return {
     ...project,

@@ -31,7 +31,7 @@ import { type LoadedSubAgent, readSubAgent, type SubAgent } from './sub-agents.t
 import { validate } from './validate.ts';
 
 /**
- * A project, and what is wrong with it.
+ * A project with its errors and warnings.
  * @example
  * const wholeOf = ({ project, problems }: LoadedProject) => {
  *   problems.throwIfErrors();
@@ -39,15 +39,15 @@ import { validate } from './validate.ts';
  * };
  */
 export interface LoadedProject {
-  /** As much of it as could be understood; whole when there are no errors. */
+  /** The valid parts of the project; complete if there are no errors. */
   readonly project: Project;
   readonly problems: Problems;
-  /** What `packProject` packs. */
+  /** The files that `packProject` packs. */
   readonly entries: readonly PackedText[];
 }
 
 /**
- * Reads and validates a project folder. Errors in it are not thrown but collected in `problems`; call
+ * Reads and validates a project folder. Collects errors in `problems` instead of throwing them; call
  * `problems.throwIfErrors()`.
  * @example
  * const { project, problems } = await loadProject({ directory: '.' }, process.env);
@@ -64,14 +64,14 @@ export async function loadProject(
   return { project: { ...project, modelId: fingerprint(entries) }, problems, entries };
 }
 
-/** Makes a project of its parts and reports everything that is wrong with it. */
+/** Builds a project from its parts and reports all of its errors and warnings. */
 export async function assemble(
   parts: ProjectParts,
   environment: Environment,
   problems: Problems,
 ): Promise<Omit<Project, 'modelId'>> {
   const uses: Use[] = [];
-  // A file that is not there reads as an empty one.
+  // A missing file counts as an empty one.
   const parse = (source: Source = { file: '', text: '' }, onUnset?: OnUnset) =>
     YamlFile.parse(source, problems, { environment, ...present({ onUnset }) });
   const isProduction = environment['NODE_ENV'] === 'production';
@@ -167,12 +167,12 @@ export async function assemble(
   return withoutModelGroups(project, new Set([...unsupported, ...missing]));
 }
 
-/** Sections of services that the assistant calls, where the assistant runs without them. */
+/** Sections of services that the assistant calls, and without which it can run. */
 const calledServices = new Set(['action_endpoint', 'mcp_servers']);
 
 /**
- * Variables that are not set: errors, except in sections that nothing reads. In sections of services that the
- * assistant calls they are errors in production only; of model groups, only where the group is used.
+ * Reports variables that are not set. They are errors, except in sections that Legate ignores. In sections of
+ * services that the assistant calls, and in used model groups, they are errors in production only.
  */
 function reportUnset(
   unset: readonly Parameters<OnUnset>[],
@@ -187,7 +187,7 @@ function reportUnset(
     nlg.at('model_group').value,
   ]);
   for (const [[key, index = 0, ...rest], report] of unset) {
-    // The only group is asked also where none is named.
+    // A component that names no group uses the only one.
     const isUsed = groups.at(1).value === null || used.has(groups.at(index).at('id').value);
     if (key === 'model_groups') report(isUsed && isProduction ? 'error' : 'warning');
     else if (key === 'nlg') report(nlgSeverity([index, ...rest], isProduction));
@@ -196,7 +196,7 @@ function reportUnset(
   }
 }
 
-/** Of a list, the first entry counts; without its server or model responses are sent as written. */
+/** Only the first entry of a list is used. Without its server or model, responses are sent as written. */
 function nlgSeverity([entry]: readonly (string | number)[], isProduction: boolean) {
   if (typeof entry === 'number' && entry > 0) return 'warning';
   return isProduction ? 'error' : 'warning';
@@ -224,7 +224,7 @@ interface SubAgentReading {
 }
 
 /**
- * The sub agents. One with an error, or with a variable that is not set, is left out: calls of it fail. In
+ * Reads the sub agents. A sub agent with an error or an unset variable is left out: calls of it fail. In
  * production both are errors.
  */
 function readSubAgents(
@@ -242,7 +242,7 @@ function readSubAgents(
     const before = problems.errors.length;
     let isUnset = false;
     const onUnset: OnUnset = ([key, inner], report) => {
-      // Without its model, an agent is there and its calls fail.
+      // Without its model, the agent is not left out, but its calls fail.
       if (key !== 'configuration' || inner !== 'llm') isUnset = true;
       report(isProduction ? 'error' : 'warning');
     };
@@ -264,7 +264,7 @@ function readSubAgents(
   return { agents, leftOut, isComplete };
 }
 
-/** Reads what the project refers to: in the folder of the agent that does, or in the project. */
+/** Reads the files that the project refers to: first in the folder of the sub agent, then in the project. */
 async function readFiles(
   parts: ProjectParts,
   uses: readonly Use[],
@@ -298,7 +298,7 @@ function check({ as, field, path }: Extract<Use, { kind: 'file' }>, text: string
 
 const channels = new Set(['rest', 'inspector']);
 
-/** credentials.yml: channels by name; those that do not exist here are named in one warning. */
+/** Reads the channels of credentials.yml by name. One warning names all unknown channels. */
 function readCredentials(file: YamlFile, problems: Problems): ReadonlyMap<string, JsonObject> {
   const result = new Map<string, JsonObject>();
   const entries = Field.document(file, problems).entries();
@@ -316,28 +316,28 @@ function readCredentials(file: YamlFile, problems: Problems): ReadonlyMap<string
 }
 
 /**
- * A project folder or a packed one, read whole. Holds secrets: never log it.
+ * A loaded project folder or package. It contains secrets: never log it.
  * @example const label = ({ name, modelId }: Project) => `${name}@${modelId.slice(0, 12)}`;
  */
 export interface Project {
-  /** `assistant_id`, else the name of the folder. */
+  /** `assistant_id`, or the name of the folder. */
   readonly name: string;
-  /** Where modules are looked for: code is not part of a package. */
+  /** The folder of modules: code is not part of a package. */
   readonly directory: string;
-  /** SHA-256 of the content, in hex; the same content has the same id, wherever and whenever. */
+  /** SHA-256 of the content, in hex. Equal content has the same id on every machine. */
   readonly modelId: string;
   readonly config: ReturnType<typeof readConfig>;
   readonly domain: Domain;
-  /** By id, default patterns included. */
+  /** By id, including default patterns. */
   readonly flows: ReadonlyMap<string, Flow>;
   readonly endpoints: Endpoints;
   /** Channels of credentials.yml by name. */
   readonly credentials: ReadonlyMap<string, JsonObject>;
   /** By name. */
   readonly subAgents: ReadonlyMap<string, SubAgent>;
-  /** Where the modules of sub agents are looked for, each in the agent's folder. */
+  /** The parent of the sub agents' folders, which contain their modules. */
   readonly subAgentsDirectory: string;
-  /** Texts that the project refers to: prompts and agent cards. */
+  /** Files that the project refers to: prompts and agent cards. */
   readonly files: ReadonlyMap<string, string>;
   /** The texts that `EnterpriseSearchPolicy` searches. */
   readonly documents: readonly TextDocument[];

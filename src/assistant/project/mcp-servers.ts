@@ -4,7 +4,7 @@ import { readAuthentication } from './authentication.ts';
 
 const types = ['http', 'https', 'stdio'] as const;
 
-/** One of `mcp_servers:`: a server with a URL, or a program that communicates over stdio. */
+/** Reads an entry of `mcp_servers:`: a server with a URL, or a program that communicates over stdio. */
 export function readMcpServer(section: Section, uses: Use[]) {
   const name = section.require('name')?.name();
   const type = section.get('type')?.oneOf(types, { ignoreCase: true });
@@ -23,7 +23,7 @@ function readAddress(section: Section) {
   return { url: url ?? '', auth: readAuthentication(section), tls };
 }
 
-/** A program is started in the project folder and sees only the variables that are given to it here. */
+/** Reads a program. It is started in the project folder and only gets the variables in `env`. */
 function readProgram(section: Section) {
   const command = section.require('command', 'the program to start')?.name();
   const env = section.record('env', (field, name) =>
@@ -33,7 +33,7 @@ function readProgram(section: Section) {
   return { command: command ?? '', args, env: env ?? {} };
 }
 
-/** What goes into `_meta` of each tool call. */
+/** Reads the content of `_meta` of each tool call. */
 function readMetaMap(section: Section, uses: Use[]) {
   return {
     static: section.object('static') ?? {},

@@ -22,7 +22,7 @@ import {
 } from './package-entries.ts';
 import { readSource } from './project-folder.ts';
 
-/** Bytes of a package, packed and unpacked. */
+/** Maximum size of a package in bytes, packed and unpacked. */
 const maximumPacked = 64_000_000;
 const maximumUnpacked = 256_000_000;
 
@@ -35,9 +35,9 @@ interface Manifest {
 }
 
 export interface PackOptions {
-  /** Made when it does not exist. @default 'models' */
+  /** Created if it doesn't exist. @default 'models' */
   readonly directory?: string;
-  /** Instead of `<timestamp>-<name>`, without the ending. */
+  /** The file name without extension. @default `<timestamp>-<name>` */
   readonly fixedName?: string;
   /** Milliseconds since 1970. @default Date.now() */
   readonly now?: number;
@@ -45,7 +45,7 @@ export interface PackOptions {
 
 /**
  * Writes `<directory>/<timestamp>-<name>.tar.gz` and returns its path.
- * @throws {LegateError} CONFIGURATION_INVALID when the project has errors.
+ * @throws {LegateError} CONFIGURATION_INVALID if the project has errors.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
  * await packProject(loaded, { fixedName: 'bank' }) // 'models/bank.tar.gz'
@@ -61,16 +61,16 @@ export async function packProject(
   const name = fixedName ?? `${timestamp(now)}-${fileName(project.name)}`;
   await mkdir(directory, { recursive: true });
   const file = join(directory, `${name.replace(/\.tar\.gz$/, '')}.tar.gz`);
-  // Renamed when complete: watchers of the folder never see a partial package.
+  // Rename the complete file, so that watchers of the folder never read a partial package.
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, await promisify(gzip)(archive));
   await rename(draft, file);
   return file;
 }
 
-/** Files that aren't part of a package; none is read unless given. */
+/** Files that aren't part of a package. Only the given ones are read. */
 export interface PackedPlaces {
-  /** Where modules and what endpoints.yml refers to are looked for. @default '.' */
+  /** The folder of modules and of files that endpoints.yml refers to. @default '.' */
   readonly directory?: string | undefined;
   readonly endpoints?: string | undefined;
   readonly credentials?: string | undefined;
@@ -78,7 +78,7 @@ export interface PackedPlaces {
 
 /**
  * Reads a package that `packProject` wrote.
- * @throws {LegateError} CONFIGURATION_INVALID when the file isn't a package, is damaged or too large.
+ * @throws {LegateError} CONFIGURATION_INVALID if the file isn't a package, is damaged or is too large.
  * @example
  * const places = { endpoints: 'endpoints.yml' };
  * const { project, problems } = await loadPacked('models/bank.tar.gz', places, process.env);
@@ -105,7 +105,7 @@ export async function loadPacked(
 }
 
 /**
- * Whether a file is a package of Legate and not a model of Rasa, by its first bytes.
+ * Whether a file is a package of Legate and not a model of Rasa. Reads its first bytes.
  * @example const packages = files.filter((file) => isPackage(file));
  */
 export function isPackage(file: string): boolean {

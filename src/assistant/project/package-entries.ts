@@ -6,8 +6,8 @@ import type { TextDocument } from '../../search/index.ts';
 import { type Part, type ProjectParts, readInside } from './project-folder.ts';
 
 /**
- * What of a project goes into a package: everything that makes the assistant what it is.
- * endpoints.yml and credentials.yml belong to where it runs and stay there.
+ * The files of a project that are packed: everything that determines the assistant's behaviour.
+ * endpoints.yml and credentials.yml belong to the deployment and are not packed.
  */
 export function toEntries(
   parts: ProjectParts,
@@ -25,10 +25,10 @@ export function toEntries(
   ].sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-/** Documents are packed as their texts: a package needs no reader of PDF. */
+/** Documents are packed as plain text, so that loading a package needs no PDF reader. */
 const documentsFolder = 'documents';
 
-/** The parts of a packed project; problems in them are reported under `package:path`. */
+/** The parts of a packed project. Their problems are reported with the file `package:path`. */
 export function fromEntries(
   entries: readonly PackedText[],
   file: string,
@@ -56,7 +56,7 @@ export function fromEntries(
     // Code is not packed.
     subAgentsDirectory: join(outside.directory, 'sub_agents'),
     documents: async () => under(documentsFolder).map(({ name, text }) => ({ source: name, text })),
-    // What only endpoints.yml refers to lies where endpoints.yml does.
+    // Files that only endpoints.yml refers to are in the folder of endpoints.yml.
     file: async (path, problems) =>
       texts.get(`files/${encodeURIComponent(path)}`) ??
       readInside(outside.directory, path, problems),
@@ -64,21 +64,21 @@ export function fromEntries(
 }
 
 /**
- * SHA-256 over paths and contents, in hex. Neither the order of the files nor their times nor the
- * line endings of an editor change it.
+ * SHA-256 over paths and contents, in hex. It doesn't depend on the order of the files, their times, or
+ * their line endings.
  */
 export function fingerprint(entries: readonly PackedText[]): string {
   const hash = createHash('sha256');
   const sorted = [...entries].sort((left, right) => (left.path < right.path ? -1 : 1));
   for (const { path, text: written } of sorted) {
     const text = written.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
-    // Lengths in front keep two files from ever reading like one.
+    // Length prefixes make the concatenation unambiguous.
     hash.update(`${Buffer.byteLength(path)}:${path}${Buffer.byteLength(text)}:${text}`);
   }
   return hash.digest('hex');
 }
 
-/** A file of a package. It shares its text with the project: documents may be many. */
+/** A file of a package. It shares its text with the project, because documents can be large. */
 export interface PackedText {
   readonly path: string;
   readonly text: string;
@@ -102,7 +102,7 @@ export interface TarEntry {
 const block = 512;
 const maximumEntries = 20_000;
 
-/** Writes a POSIX ustar archive; the same entries give the same bytes, whatever the time. */
+/** Writes a POSIX ustar archive. Deterministic: timestamps are zero. */
 export function writeTar(entries: readonly TarEntry[]): Uint8Array {
   const pieces = entries.flatMap(({ path, content }) => [
     header(path, content.length),
@@ -130,7 +130,7 @@ function header(path: string, size: number): Uint8Array {
   return bytes;
 }
 
-/** The standard has 100 bytes for the name and 155 for the folders before it. */
+/** ustar has 100 bytes for the name and 155 bytes for the folders before it. */
 function split(path: string): { readonly prefix: string; readonly name: string } {
   if (Buffer.byteLength(path) <= 100) return { prefix: '', name: path };
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
@@ -144,7 +144,7 @@ function octal(value: number, length: number): string {
   return `${value.toString(8).padStart(length - 1, '0')}\0`;
 }
 
-/** With the checksum's own bytes counted as spaces. */
+/** The checksum of a header; its own eight bytes count as spaces. */
 function checksum(bytes: Uint8Array): number {
   let sum = 8 * 32;
   for (const [at, byte] of bytes.entries()) if (at < 148 || at >= 156) sum += byte;
@@ -152,8 +152,8 @@ function checksum(bytes: Uint8Array): number {
 }
 
 /**
- * Reads an archive of plain files. Whatever could write outside a folder is refused: absolute
- * paths, `..`, links and devices.
+ * Reads an archive of plain files. Rejects entries that could write outside of a folder: absolute paths,
+ * `..`, links and devices.
  * @throws {LegateError} CONFIGURATION_INVALID
  */
 export function readTar(archive: Uint8Array): readonly TarEntry[] {

@@ -6,17 +6,17 @@ import { errorCode } from '../../protocol/index.ts';
 import type { TextDocument } from '../../search/index.ts';
 import { readDocuments } from '../search/documents.ts';
 
-/** Larger files are not read, in bytes: no project text is that long. */
+/** Bytes; larger files are errors. */
 const maximumSize = 16_000_000;
 const maximumFiles = 10_000;
 const maximumDepth = 20;
 
 /**
- * Where the parts of a project lie; each is looked for in `directory` unless it is given.
+ * The paths of a project's parts. Parts without a path are read from `directory`.
  * @example
  * const places: ProjectPlaces = {
  *   directory: 'bank',
- *   data: ['bank/data', 'shared/flows'], // from where the program runs, not from `directory`
+ *   data: ['bank/data', 'shared/flows'], // relative to the working directory, not to `directory`
  * };
  */
 export interface ProjectPlaces {
@@ -35,15 +35,15 @@ export interface ProjectPlaces {
   readonly subAgents?: string | undefined;
 }
 
-/** A text with the name it has in a package. */
+/** A text with its name in a package. */
 export interface Part extends Source {
-  /** Relative to the root of its kind, with forward slashes. */
+  /** The path relative to the root of its kind, with forward slashes. */
   readonly name: string;
 }
 
 /** The texts of a project, from a folder or from a package. */
 export interface ProjectParts {
-  /** Of the folder. */
+  /** The name of the folder. */
   readonly name: string;
   readonly directory: string;
   readonly config: Source | undefined;
@@ -51,17 +51,17 @@ export interface ProjectParts {
   readonly data: readonly Part[];
   readonly endpoints: Source | undefined;
   readonly credentials: Source | undefined;
-  /** Each `name` is that of the agent's folder. */
+  /** The `name` of each part is the name of the agent's folder. */
   readonly subAgents: readonly Part[];
-  /** The folder of these folders. */
+  /** The parent of the agents' folders. */
   readonly subAgentsDirectory: string;
-  /** The documents of a folder of the project, for search. */
+  /** Reads the documents of a folder, for search. */
   documents(source: string, problems: Problems): Promise<readonly TextDocument[]>;
-  /** Reads another text of the project; undefined when there is none at that path. */
+  /** Reads another file of the project; undefined if it doesn't exist. */
   file(path: string, problems: Problems): Promise<string | undefined>;
 }
 
-/** Reads a project's folder. Paths that were given and do not exist are errors. */
+/** Reads a project folder. Explicit paths that don't exist are errors. */
 export async function readFolder(places: ProjectPlaces, problems: Problems): Promise<ProjectParts> {
   const folder = new Folder(problems);
   const { directory } = places;
@@ -101,7 +101,7 @@ export async function readFolder(places: ProjectPlaces, problems: Problems): Pro
   };
 }
 
-/** One file that must exist, when a path is given. */
+/** Reads a file, which must exist if a path is given. */
 export async function readSource(
   path: string | undefined,
   problems: Problems,
@@ -122,13 +122,13 @@ class Folder {
     this.#problems.error(place, message, { hint });
   }
 
-  /** A file, when there is one. */
+  /** Reads a file if it exists. */
   async optional(path: string): Promise<readonly Part[]> {
     const info = await stat(path).catch(() => undefined);
     return info?.isFile() === true ? this.#read(path, basename(path), info.size) : [];
   }
 
-  /** A file or the files of a folder; it must exist. */
+  /** Reads a file or the files of a folder, which must exist. */
   async required(path: string, what: 'file' | 'folder' = 'file'): Promise<readonly Part[]> {
     const info = await stat(path).catch(() => undefined);
     if (info?.isFile() === true && what === 'file') {
@@ -139,7 +139,7 @@ class Folder {
     return [];
   }
 
-  /** All YAML files below a folder, in the order of their names; none when it does not exist. */
+  /** Reads all YAML files below a folder, ordered by name; none if the folder doesn't exist. */
   async tree(root: string): Promise<readonly Part[]> {
     const parts: Part[] = [];
     for (const path of await this.#walk(root, 0)) {
@@ -149,7 +149,7 @@ class Folder {
     return parts;
   }
 
-  /** The config.yml of each folder. */
+  /** Reads the config.yml of each sub agent's folder. */
   async agents(root: string): Promise<readonly Part[]> {
     const parts: Part[] = [];
     for (const name of await names(root)) {
@@ -157,7 +157,7 @@ class Folder {
       if (info?.isDirectory() !== true) continue;
       const [config] = await this.optional(join(root, name, 'config.yml'));
       if (config !== undefined) parts.push({ ...config, name });
-      // Python's caches and modules that agents share.
+      // Python caches and shared modules start with two underscores; they are not sub agents.
       else if (!name.startsWith('__')) {
         const position = { file: join(root, name), line: 1, column: 1 };
         this.#problems.warn({ position, path: '' }, 'has no config.yml: it is not a sub agent');
@@ -198,7 +198,7 @@ class Folder {
   }
 }
 
-/** A module of the project's code. The format names modules with dots, Legate with paths: `my.agent`, `./agent.ts`. */
+/** Finds a module of the project. Rasa's format uses dots (`my.agent`), Legate uses paths (`./agent.ts`). */
 export function findModule(named: string, folders: readonly string[]): string | undefined {
   const asPath = /[/\\]|\.[tj]s$/.test(named) ? named : named.replaceAll('.', '/');
   return folders
@@ -208,13 +208,13 @@ export function findModule(named: string, folders: readonly string[]): string | 
     .find((path) => /\.[tj]s$/.test(path) && existsSync(path));
 }
 
-/** Skips hidden files and node_modules. */
+/** The names in a folder without hidden files and node_modules. */
 async function names(folder: string): Promise<readonly string[]> {
   const all = await readdir(folder).catch(() => [] as string[]);
   return all.filter((name) => !name.startsWith('.') && name !== 'node_modules').sort();
 }
 
-/** Only files of the project can be packed with it, so only they can be used. */
+/** Reads a file inside of a folder. Files outside can't be packed with the project, so they can't be used. */
 export async function readInside(
   directory: string,
   path: string,
@@ -226,7 +226,7 @@ export async function readInside(
   return (await new Folder(problems).optional(full))[0]?.text;
 }
 
-/** Files of several folders may have the same name. */
+/** Makes names unique: files of several folders can have the same name. */
 function unique(parts: readonly Part[]): readonly Part[] {
   const seen = new Set<string>();
   return parts.map((part) => {

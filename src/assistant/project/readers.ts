@@ -4,8 +4,8 @@ import type { Use } from '../domain/uses.ts';
 import { readModel } from '../../models/index.ts';
 
 /**
- * `llm: {model_group: name}`, or a model described in place, which becomes a group of its own. Answers
- * the name of the group.
+ * Reads `llm: {model_group: name}`, or an inline model, which becomes a group of its own. Returns the name
+ * of the group.
  */
 export function readModelGroupName(
   section: Section,
@@ -36,8 +36,8 @@ export function readModelGroupName(
 }
 
 /**
- * The path of a file of the project, noted as needed; answers its key in `Project.files`. What an
- * agent refers to may lie in the agent's own folder.
+ * Reads the path of a project file, records the use, and returns its key in `Project.files`. Files of a sub
+ * agent can be in the agent's own folder.
  */
 export function readFilePath(
   field: Field | undefined,
@@ -52,7 +52,7 @@ export function readFilePath(
   return key;
 }
 
-/** An IANA time zone. */
+/** Reads an IANA time zone. */
 export function readTimezone(section: Section): string {
   const field = section.get('timezone');
   const name = field?.name();

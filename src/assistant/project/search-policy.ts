@@ -2,21 +2,21 @@ import type { Field, Section } from '../../config/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readFilePath, readModelGroupName } from './readers.ts';
 
-/** What happens without the embedding model. */
+/** What happens without the embedding model, for messages. */
 const foundByWords = 'documents are found by their words';
 /** The store that indexes a folder of documents. */
 const local = 'faiss';
 
-/** `EnterpriseSearchPolicy` of config.yml. */
+/** Reads `EnterpriseSearchPolicy` of config.yml. */
 export function readSearchPolicy(item: Field, uses: Use[]) {
   const section = item.isMapping() ? item.section() : undefined;
   section?.get('name');
   const store = section?.section('vector_store');
   const embeddings = section?.section('embeddings');
   const policy = {
-    /** Where the policy stands, for warnings. */
+    /** The place of the policy, for warnings. */
     place: item.place,
-    /** The folder of documents, from the project's folder. */
+    /** The folder of documents, relative to the project folder. */
     source: readSource(store),
     /** Least similarity of an embedded passage. */
     threshold: store?.number('threshold', { minimum: 0 }) ?? 0,
@@ -42,7 +42,7 @@ export function readSearchPolicy(item: Field, uses: Use[]) {
   return policy;
 }
 
-/** The folder of documents; another store than the local one is a warning. */
+/** Reads the folder of documents. A store other than the local one is a warning. */
 function readSource(store: Section | undefined): string {
   const type = store?.name('type') ?? local;
   if (type !== local) {
@@ -58,7 +58,7 @@ function readSource(store: Section | undefined): string {
 
 export type SearchConfig = ReturnType<typeof readSearchPolicy>;
 
-/** For a search module without a policy. */
+/** The policy of a search module without a policy in config.yml. */
 export const defaultSearch: Omit<SearchConfig, 'place'> = {
   source: './docs',
   threshold: 0,

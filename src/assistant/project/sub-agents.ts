@@ -14,7 +14,7 @@ import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 const protocols = ['RASA', 'A2A'] as const;
 const startupChecks = ['fail', 'warn', 'lazy'] as const;
 
-/** `config.yml` of one folder of sub_agents; times are in seconds. */
+/** Reads `config.yml` of a folder of sub_agents. Times are in seconds. */
 export function readSubAgent(folder: string, file: YamlFile, problems: Problems, uses: Use[]) {
   const root = Field.root(file, problems);
   if (file.isBroken) return undefined;
@@ -40,17 +40,17 @@ export function readSubAgent(folder: string, file: YamlFile, problems: Problems,
     protocol === 'A2A'
       ? { ...base, ...readExternal(folder, parts, uses) }
       : { ...base, ...readReact(folder, parts, base.module !== undefined, uses) };
-  // A module of the agent may read keys of its own.
+  // A module of the agent can read its own keys.
   if (base.module === undefined) configuration?.finish();
   connections?.finish();
   if (name === undefined || nameField === undefined) return undefined;
   return { agent: read, field: nameField };
 }
 
-/** A sub agent, and where its name stands. */
+/** A sub agent, and the field of its name. */
 export type LoadedSubAgent = NonNullable<ReturnType<typeof readSubAgent>>;
 export type SubAgent = LoadedSubAgent['agent'];
-/** An agent elsewhere, called over A2A. */
+/** A remote agent, called over A2A. */
 export type ExternalAgent = Extract<SubAgent, { protocol: 'A2A' }>;
 /** A model in a loop with tools. */
 export type ReactAgent = Extract<SubAgent, { protocol: 'RASA' }>;
@@ -61,8 +61,8 @@ function readLimits(section: Section | undefined, startupCheck: 'warn' | undefin
     timeout: section?.number('timeout', { minimum: 0 }),
     maxRetries: section?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
     /**
-     * Whether an agent that does not answer keeps the assistant from starting. Undefined: only one
-     * that refuses us does, and one that is not there yet is a warning.
+     * Whether an agent that does not answer prevents the start of the assistant. Undefined: an agent that
+     * rejects the call prevents it, and an unreachable agent is a warning.
      */
     startupCheck: section?.get('startup_check')?.oneOf(startupChecks) ?? startupCheck,
   };
@@ -92,7 +92,7 @@ function readExternal(folder: string, parts: Parts, uses: Use[]) {
     auth: configuration?.mapping('auth', readAuthentication),
     /** Certificates for calls to the agent. */
     tls: configuration?.mapping('tls', readClientTls),
-    /** Whose signature its card must have; undefined where any card will do. */
+    /** The trusted signers of its card; undefined if the card needs no signature. */
     verifyCard: configuration?.mapping('verify_card', readCardTrust),
     maxPollingTime: configuration?.number('max_polling_time', { minimum: 0 }) ?? 60,
     pollingInitialDelay: configuration?.number('polling_initial_delay', { minimum: 0 }) ?? 0.5,
@@ -105,7 +105,7 @@ function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]
   const { section, configuration, connections } = parts;
   const mcpServers =
     connections?.items('mcp_servers', (server) => readConnection(server, uses)) ?? [];
-  // Tools may also come from the agent's own module.
+  // Tools can also come from the agent's own module.
   if (mcpServers.length === 0 && !hasModule) {
     const hint = 'name MCP servers under connections, or a module';
     section.field.keyError('the agent has no tools', { hint });

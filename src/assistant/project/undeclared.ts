@@ -3,8 +3,8 @@ import { defaultActionNames } from '../executor/run-action.ts';
 import type { DeclaredAction, Domain, Slot } from '../model.ts';
 
 /**
- * The domain with the actions and slots that flows use and the domain doesn't declare. `validate` reports them as
- * errors, and the project runs: an action server may know the action, and the slot holds any value.
+ * Adds actions and slots that flows use and the domain doesn't declare. `validate` reports them as errors,
+ * but the project can run: an action server may have the action, and the slot accepts any value.
  */
 export function withUndeclared(domain: Domain, uses: readonly Use[]): Domain {
   const actions = new Map<string, DeclaredAction>();

@@ -4,7 +4,7 @@ import { type Condition, describedPattern, type SlotComparison } from '../condit
 import { parseCondition, usesOf, type ValidationScope } from '../domain/uses.ts';
 import type { Slot } from '../model.ts';
 
-/** Conditions must parse, name slots that exist, and compare them with values they can have. */
+/** Checks that conditions parse, name existing slots, and compare slots with possible values. */
 export function validateConditions(scope: ValidationScope): void {
   for (const { field, text } of usesOf(scope, 'condition')) {
     const condition = parseCondition(field, text);
@@ -13,7 +13,7 @@ export function validateConditions(scope: ValidationScope): void {
   for (const { field, text } of usesOf(scope, 'description')) validateDescription(field, text);
 }
 
-/** The matching generator looks for values by the pattern of a description. */
+/** Checks the regular expression in a description, with which the matching generator finds values. */
 function validateDescription(field: Field, text: string): void {
   const pattern = describedPattern(text);
   if (pattern === undefined) return;

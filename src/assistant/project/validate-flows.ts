@@ -2,7 +2,7 @@ import { type Place, suggest } from '../../config/index.ts';
 import type { ValidationScope } from '../domain/uses.ts';
 import type { Flow, Step } from '../model.ts';
 
-/** What is true of a flow by itself and among other flows, apart from calls and links. */
+/** Checks each flow by itself and in relation to other flows, except for calls and links. */
 export function validateFlows(scope: ValidationScope): void {
   const { flows, fields, agents } = scope;
   const own = [...flows.values()].filter(({ id }) => fields.has(id));
@@ -24,7 +24,7 @@ export function validateFlows(scope: ValidationScope): void {
   }
 }
 
-/** Names and descriptions tell flows apart, for users and for models. */
+/** Checks that names and descriptions are unique: users and models distinguish flows by them. */
 function validateUnique({ fields }: ValidationScope, flows: readonly Flow[]): void {
   for (const key of ['name', 'description'] as const) {
     const seen = new Map<string, string>();
@@ -42,7 +42,7 @@ function validateUnique({ fields }: ValidationScope, flows: readonly Flow[]): vo
   }
 }
 
-/** Without default patterns nothing is known about which ones exist. */
+/** Checks that a pattern replaces a default one. Without default patterns, any id is valid. */
 function validatePatternId({ patterns, fields }: ValidationScope, id: string): void {
   if (patterns.size === 0 || patterns.has(id)) return;
   const hint = suggest(id, patterns, 'give it another name');
@@ -68,7 +68,7 @@ function validatePersisted(scope: ValidationScope, flow: Flow): void {
   );
 }
 
-/** Slots that a flow collects or sets, itself or in a flow that it calls. */
+/** Slots that a flow, or a flow that it calls, collects or sets. */
 function filledBy(scope: ValidationScope, flow: Flow, seen = new Set<Flow>()): ReadonlySet<string> {
   if (seen.has(flow)) return new Set();
   seen.add(flow);
@@ -104,8 +104,8 @@ function placeOf(flow: Flow, stepId: string): Place {
 }
 
 /**
- * Finds ways that never end: flows that call each other, flows that link in a circle without ever
- * waiting for the user, and steps that lead back to themselves without a condition.
+ * Finds infinite loops: flows that call each other, flows that link in a cycle without waiting for the user,
+ * and steps that lead back to themselves unconditionally.
  */
 export function validateCycles(scope: ValidationScope): void {
   const { flows, fields, problems } = scope;
@@ -151,7 +151,7 @@ function calledBy({ flows }: ValidationScope, flow: Flow): readonly string[] {
   );
 }
 
-/** Links that can be reached without a step that may wait. */
+/** Links that a flow can reach without a step that can wait for the user. */
 function linkedAtOnce(flow: Flow): readonly string[] {
   const targets: string[] = [];
   const seen = new Set<string>();
@@ -174,7 +174,7 @@ function mayWait(step: Step): boolean {
   );
 }
 
-/** Circles of a graph, each starting with the flow that comes first; every edge is walked once. */
+/** Cycles of a graph, by depth-first search. Each edge is followed once. */
 function circles(edges: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const found: (readonly string[])[] = [];
   const done = new Set<string>();
@@ -199,7 +199,7 @@ function circles(edges: ReadonlyMap<string, readonly string[]>): readonly (reado
   return found;
 }
 
-/** A step from which one follows the other unconditionally, never waits, and comes back. */
+/** The id of a step in a cycle of unconditional steps that never wait; undefined without one. */
 function findStuck(flow: Flow): string | undefined {
   const harmless = new Set<string>();
   for (const start of flow.steps.values()) {

@@ -5,7 +5,7 @@ import type { Slot } from '../model.ts';
 import { validateConditions } from './validate-conditions.ts';
 import { validateCycles, validateFlows } from './validate-flows.ts';
 
-/** Checks that everything a project uses exists and may be used so; reports all there is. */
+/** Checks that everything a project uses exists and is used correctly. Reports all problems. */
 export function validate(scope: ValidationScope): void {
   validateNames(scope);
   validateConditions(scope);
@@ -14,7 +14,7 @@ export function validate(scope: ValidationScope): void {
   validateCycles(scope);
 }
 
-/** Slots, responses, actions, model groups and servers must exist and be fit for their use. */
+/** Checks that slots, responses, actions and MCP servers exist and fit their use. */
 function validateNames(scope: ValidationScope): void {
   const { domain, isComplete, mcpServers } = scope;
   for (const use of usesOf(scope, 'slot')) {
@@ -55,7 +55,7 @@ function validateNames(scope: ValidationScope): void {
   }
 }
 
-/** A collect step asks by a response or by an action, never by both, and by neither only once set. */
+/** A collect step needs either a response or an action that asks; with an initial value, neither. */
 function validateAsking(
   { domain, isComplete }: ValidationScope,
   field: Field,
@@ -70,7 +70,7 @@ function validateAsking(
     field.error(`both ${response} and ${action} would ask for "${name}"`, 'remove one of them');
   }
   const hasInitialValue = (domain.slots.get(name)?.initialValue ?? null) !== null;
-  // A response that the step names itself is reported as unknown already.
+  // An unknown response that the step names has its own error.
   if (hasResponse || hasAction || hasInitialValue || utter !== undefined || !isComplete) return;
   const near = suggest(response, domain.responses.keys());
   field.error(`nothing asks for "${name}"`, near ?? `add response ${response} or action ${action}`);
@@ -78,7 +78,7 @@ function validateAsking(
 
 const classified = new Set(['from_entity', 'from_intent', 'from_trigger_intent']);
 
-/** There is no intent classifier: typed answers can't fill a slot with such mappings only. */
+/** Legate has no intent classifier: typed answers can't fill a slot that only has such mappings. */
 function validateAnswering(
   { domain }: ValidationScope,
   field: Field,
@@ -107,7 +107,7 @@ function unknown(
 type LinkUse = Extract<Use, { kind: 'link' }>;
 type CallUse = Extract<Use, { kind: 'call' }>;
 
-/** Calls and links must lead somewhere, and only where they may. */
+/** Checks that the targets of calls and links exist and are allowed. */
 function validateCalls(scope: ValidationScope): void {
   const called = new Map<string, string>();
   for (const use of usesOf(scope, 'call')) {
@@ -142,7 +142,7 @@ function validateCall(
   if (agents.has(name) || scope.peers.has(name)) return;
   const target = flows.get(name);
   if (target === undefined) {
-    // A flow that was left out has its own problem.
+    // A flow that was left out has its own error.
     if (scope.fields.has(name)) return;
     const known = [...userFlows(scope), ...agents.keys(), ...scope.peers];
     unknown(scope, field, 'flow, sub agent or peer', name, known);
@@ -150,7 +150,7 @@ function validateCall(
   else if (hasExit) field.error('"exit_if" belongs to the call of a sub agent, and this is a flow');
 }
 
-/** Patterns that flows and other patterns may link to. */
+/** Patterns to which flows and other patterns may link. */
 const linkedByFlows = ['pattern_human_handoff', 'pattern_search'];
 const linkedByPatterns = ['pattern_human_handoff', 'pattern_chitchat'];
 
