@@ -6,7 +6,7 @@ import type { CallHandler } from '../executor/call-handler.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import { project, type TestProject } from './project.ts';
 
-/** Arbitrary flows, and arbitrary messages to an assistant made of them. */
+/** Arbitrary flows, and arbitrary messages to an assistant with these flows. */
 
 const slotNames = ['s0', 's1', 's2', 's3'];
 const flowNames = ['f0', 'f1', 'f2', 'f3'];
@@ -152,10 +152,10 @@ function setSlot(
 export interface AnyMessage {
   readonly text: string;
   readonly commands: readonly Command[];
-  /** Whether the message also answers the question that is asked, or starts a flow if none is. */
+  /** Whether the message also answers the open question, or starts a flow if there is none. */
   readonly answers: boolean;
   readonly flow: string;
-  /** What an orchestrator sends along. */
+  /** Slots that an orchestrator sends along. */
   readonly slots?: Readonly<Record<string, string | number | null>>;
 }
 
@@ -200,7 +200,7 @@ export const anyMessage: fc.Arbitrary<AnyMessage> = fc
   .tuple(anyWords, anySlots)
   .map(([words, slots]) => (slots === undefined ? words : { ...words, slots }));
 
-/** Reads an arbitrary message: its commands, and an answer to whatever is asked. */
+/** Reads an arbitrary message: its commands, and an answer to the open question. */
 export function readAnyMessage(
   { commands, answers, flow }: AnyMessage,
   { activeCollect }: GeneratorInput,
@@ -224,7 +224,7 @@ export const anyActions: ActionRunner = {
   },
 };
 
-/** Agents g0 and g1, which ask, ask again, complete or fail in turns. */
+/** Agents g0 and g1, which ask, complete or fail in a fixed rotation. */
 export function anyAgents(): CallHandler {
   let count = 0;
   return {

@@ -8,7 +8,7 @@ import type { TurnResult } from '../turn-result.ts';
 import { TestClock } from './domain.ts';
 import type { TestProject } from './project.ts';
 
-/** Commands in few words. */
+/** Shorthands for commands. */
 export function start(flow: string): Command {
   return { command: 'start flow', flow };
 }
@@ -29,8 +29,7 @@ export function clarify(...options: string[]): Command {
 }
 
 /**
- * A conversation with an assistant, turn by turn, as a caller would hold it: what is kept between
- * two turns goes through JSON each time.
+ * A conversation with an assistant. As for real callers, the tracker goes through JSON between turns.
  */
 export class Conversation {
   readonly clock = new TestClock();
@@ -52,13 +51,13 @@ export class Conversation {
     });
   }
 
-  /** Says something that a generator reads as these commands; answers with what the bot says. */
+  /** Sends a message that the generator reads as these commands. Returns the texts of the bot messages. */
   say(text: string, ...commands: Command[]): Promise<readonly string[]> {
     this.#commands = commands;
     return this.send({ text });
   }
 
-  /** As `say`, with more to it than a text; without commands it is read as the last one was. */
+  /** Like `say`, with all fields of a request. Without commands, the last ones are used again. */
   async send(request: Partial<TurnRequest>, ...commands: Command[]): Promise<readonly string[]> {
     if (commands.length > 0) this.#commands = commands;
     const result = await this.assistant.handle({
@@ -74,7 +73,7 @@ export class Conversation {
     return result.messages.map((message) => message.text ?? JSON.stringify(message));
   }
 
-  /** Makes events of the outside part of the conversation. */
+  /** Applies external events to the conversation. */
   async record(...events: EventDraft[]): Promise<void> {
     const { tracker } = this;
     const history: History = ({ last }) => Promise.resolve(this.log.slice(-last));
@@ -94,7 +93,7 @@ export class Conversation {
     return this.last.outcome;
   }
 
-  /** Names of the events of the last turn that are about flows: `flow_started send_parcel`. */
+  /** The flow and agent events of the last turn, such as `flow_started send_parcel`. */
   get flowEvents(): readonly string[] {
     return (this.last?.events ?? [])
       .filter((event) => event.event.startsWith('flow_') || event.event.startsWith('agent_'))

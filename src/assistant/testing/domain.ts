@@ -1,7 +1,7 @@
 import type { Clock } from '../../agents/index.ts';
 import type { Domain, Slot, SlotType } from '../model.ts';
 
-/** Domains for tests, made by hand. */
+/** Domains for tests without YAML. */
 
 export function slot(name: string, type: SlotType = 'text', fields: Partial<Slot> = {}): Slot {
   return {
@@ -31,7 +31,7 @@ export function domain(slots: readonly Slot[], fields: Partial<Domain> = {}): Do
   };
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that only moves by `advance`. */
 export class TestClock implements Clock {
   #now = 1_750_000_000_000;
 

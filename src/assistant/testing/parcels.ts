@@ -2,7 +2,7 @@ import type { ActionRunner } from '../actions/runner.ts';
 import { slotSet } from '../tracker/events.ts';
 import { project } from './project.ts';
 
-/** A parcel office: small, and with every kind of step. */
+/** A test project: a parcel office with many kinds of steps. */
 
 const domain = `
 version: "3.1"
@@ -175,7 +175,7 @@ flows:
       - action: action_break
 `;
 
-/** What the actions of the office do. */
+/** The actions of the parcel office. */
 export const parcelActions: ActionRunner = {
   has: () => true,
   run: ({ name, slots }) => {

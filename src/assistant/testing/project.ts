@@ -9,7 +9,7 @@ export interface TestProject {
   readonly flows: ReadonlyMap<string, Flow>;
 }
 
-/** A project from the text of a domain and of flows, over the default patterns; problems throw. */
+/** Loads a project from the text of a domain and flows, over the default patterns. Throws on errors. */
 export function project(texts: { readonly domain?: string; readonly flows?: string }): TestProject {
   const problems = new Problems();
   const { domain } = loadDomain([{ file: 'domain.yml', text: texts.domain ?? '' }], problems, {
