@@ -84,7 +84,7 @@ const flowFrame = z
     ...position,
     type: z.literal('flow'),
     frameType: z.enum(['regular', 'interrupt', 'link', 'call']),
-    /** Only in the first frame of a call chain: the questions passed, in order. Corrections go back to them. */
+    /** Only in the first frame of a call chain: passed questions, in order. Corrections go back to them. */
     collected: z.array(collectedStep).readonly().exactOptional(),
     /** Only in the first frame of a call chain: its sub agents that completed or were interrupted. */
     agents: z.array(agentRun).readonly().exactOptional(),

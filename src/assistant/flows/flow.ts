@@ -148,7 +148,7 @@ export function readableId(id: string): string {
   return id.replace(/[_-]+/g, ' ').trim();
 }
 
-/** `intent: name`, or `intent: {name, confidence_threshold}`. The threshold can also stand beside `intent`. */
+/** `intent: name`, or `intent: {name, confidence_threshold}`. The threshold can also be beside `intent`. */
 function readTrigger(section: Section): Flow['nluTrigger'][number] | undefined {
   const thresholdOf = (of: Section) =>
     of.number('confidence_threshold', { minimum: 0, maximum: 1 }) ?? 0;
