@@ -2,8 +2,8 @@ import { LegateError } from './errors.ts';
 import type { TextChange } from './fold/answer-text.ts';
 
 /**
- * A streamed answer. Reading `text`, `changes` or `result` sends the message; all of them read
- * the same stream, once. They reject if the task fails, is rejected or is cancelled.
+ * A streamed answer. Reading `text`, `changes` or `result` sends the message. All of them read the same
+ * stream, once. They reject if the task fails, is rejected or is cancelled.
  * @example
  * const stream: AnswerStream<Answer> = client.stream('Tell me a tale');
  * for await (const delta of stream.text) process.stdout.write(delta);
@@ -11,21 +11,22 @@ import type { TextChange } from './fold/answer-text.ts';
  */
 export class AnswerStream<Result> {
   /**
-   * The text of artifacts, of a question and of the end, as it arrives. Text that the agent replaced
-   * can't be taken back: the whole text follows again, after an empty line.
+   * The text of artifacts, of a question and of the final message, as it arrives. Text that was already
+   * yielded can't be withdrawn: when the agent replaces it, the whole text follows again after an empty
+   * line.
    */
   readonly text: AsyncGenerator<string, void>;
-  /** The same as changes, for a page that can show a replaced text in place of the old one. */
+  /** The text as changes, for user interfaces that can replace text that they already show. */
   readonly changes: AsyncGenerator<TextChange, void>;
   #outcome: { readonly result: Result } | { readonly error: unknown } | undefined;
 
-  /** `changes` is pulled when the stream is read, and returns the result. */
+  /** Reading the stream pulls `changes`, which returns the result. */
   constructor(changes: AsyncGenerator<TextChange, Result>) {
     this.changes = this.#read(changes);
     this.text = textOfChanges(this.changes);
   }
 
-  /** The whole answer, once it is there. */
+  /** Resolves with the whole answer when the stream has ended. */
   async result(): Promise<Result> {
     for await (const _ of this.changes);
     const outcome = this.#outcome;

@@ -2,7 +2,7 @@
 import type { JsonObject } from './model.ts';
 
 /**
- * Who runs the agent.
+ * The organization that runs the agent.
  * @example const provider: AgentProvider = { organization: 'Acme Travel', url: 'https://acme.example' };
  */
 export interface AgentProvider {
@@ -34,7 +34,7 @@ export interface AgentInterface {
 }
 
 /**
- * An extension that an agent knows, or insists on.
+ * An extension that an agent supports or requires.
  * @example
  * const extension: AgentExtension = {
  *   uri: 'https://example.com/extensions/priority/v1',
@@ -50,7 +50,7 @@ export interface AgentExtension {
 }
 
 /**
- * What an agent can do beyond answering.
+ * The optional features of an agent.
  * @example const capabilities: AgentCapabilities = { streaming: true, extendedAgentCard: true };
  */
 export interface AgentCapabilities {
@@ -61,7 +61,7 @@ export interface AgentCapabilities {
 }
 
 /**
- * Schemes that must all be met, each with its scopes.
+ * Security schemes that a caller must all satisfy, each with its scopes.
  * @example
  * const either: readonly SecurityRequirement[] = [
  *   { schemes: { oauth: { list: ['orders:read'] } } },
@@ -101,7 +101,7 @@ export interface AgentCardSignature {
 }
 
 /**
- * Exactly one member, named for the kind of scheme.
+ * A security scheme: exactly one member, named for the kind of the scheme.
  * @example
  * const scheme: SecurityScheme = {
  *   httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' },
@@ -140,7 +140,7 @@ export type SecurityScheme =
 type Scopes = { readonly [scope: string]: string };
 
 /**
- * Exactly one member.
+ * The OAuth flow of a scheme: exactly one member.
  * @example
  * const flows: OAuthFlows = {
  *   clientCredentials: {

@@ -2,8 +2,9 @@ import { suggest } from './did-you-mean.ts';
 import { invalidConfiguration } from './errors.ts';
 
 /**
- * What an option must be: of a type (numbers are 0 or more), one of some words, an object with options of
- * its own, an object with some methods, one of several of these, or anything. No option is a promise.
+ * The kind of value that an option accepts: a type (numbers are 0 or more), one of several words, an
+ * object with options or methods of its own, one of several kinds, or (`true`) any value except a
+ * promise.
  */
 export type OptionKind =
   | true
@@ -18,23 +19,26 @@ export type OptionKind =
   | ObjectWithMethods
   | { readonly oneOf: readonly OptionKind[] };
 
-/** An object with options of its own, which are checked like those around it. */
+/** An object with options of its own, which `checkOptions` checks too. */
 export interface NestedOptions {
   readonly names: Readonly<Record<string, OptionKind>>;
   readonly required?: readonly string[];
 }
 
-/** An object with methods, such as one of a class of ours. */
+/** An object with methods, such as an instance of a Legate class. */
 export interface ObjectWithMethods {
   readonly methods: readonly string[];
-  /** How such an object is made, for the message. @example "createLogger({ level: 'info' })" */
+  /**
+   * How to create such an object, for the error text.
+   * @example "createLogger({ level: 'info' })"
+   */
   readonly example: string;
 }
 
 /** The names of all options of a type: the compiler reports a missing or a misspelt one. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: OptionKind };
 
-/** Options by their names in other frameworks: AI SDK, Mastra, LangGraph, MCP. */
+/** Our options by their names in other frameworks: AI SDK, Mastra, LangGraph, MCP. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   execute: ['run'],
   handler: ['run'],
@@ -79,21 +83,24 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   activeTools: ['tools'],
 };
 
-/** Options of other frameworks that are given for each step here. */
+/** Options of other frameworks that Legate sets for each step. */
 const inSteps: Readonly<Record<string, string>> = {
   toolChoice: "prepareStep: () => ({ toolChoice: 'required' })",
   activeTools: "prepareStep: () => ({ tools: ['name'] })",
 };
 
-/** How messages name what is made: by its own name, where it has one. @example ownerOf('agent', options) */
+/**
+ * The owner of options in error texts: its kind, and its name if it has one.
+ * @example ownerOf('agent', options)
+ */
 export function ownerOf(kind: string, options: unknown): string {
   const isNamed = typeof options === 'object' && options !== null && 'name' in options;
   return isNamed && typeof options.name === 'string' ? `${kind} "${options.name}"` : kind;
 }
 
 /**
- * Refuses unknown options, missing ones and values of another kind, which TypeScript does not see in
- * spread objects and JavaScript not at all.
+ * Throws for unknown options, missing options and values of another kind. TypeScript doesn't report these
+ * in spread objects, and JavaScript never does.
  * @example checkOptions('agent "clerk"', options, optionNames, ['name']);
  */
 export function checkOptions(
@@ -119,7 +126,7 @@ export function checkOptions(
   }
 }
 
-/** What to pass instead of a value; undefined for a value of the right kind. */
+/** The value to pass instead; undefined if the value is of the right kind. */
 function expected(
   owner: string,
   name: string,
@@ -155,12 +162,12 @@ function expected(
   }
 }
 
-/** Whether it says what to do, rather than what to pass. */
+/** Whether the text is advice ("await it first"), not a description of a value to pass. */
 function isAdvice(wanted: string): boolean {
   return wanted.startsWith('did you mean') || wanted.startsWith('await');
 }
 
-/** Objects are checked by the kind that describes them, so that its own words are heard. */
+/** Checks a value against several kinds. Advice of one kind precedes the list of all kinds. */
 function expectedOneOf(
   owner: string,
   name: string,

@@ -24,7 +24,7 @@ export function file(source: ({ bytes: Uint8Array } | { url: string }) & PartOpt
   return { raw: toBase64(bytes), ...options };
 }
 
-/** Works in a browser too, where there is no Buffer. */
+/** Also works in browsers, which have no `Buffer`. */
 function toBase64(bytes: Uint8Array): string {
   if (typeof Buffer !== 'undefined') {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
@@ -35,7 +35,7 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /**
- * What a message has besides its parts.
+ * The fields of a message besides its parts.
  * @example
  * const options: MessageOptions = { contextId: task.contextId, referenceTaskIds: [task.id] };
  * const next = message('The same again, please', options); // a new task beside the one it refers to
@@ -43,7 +43,7 @@ function toBase64(bytes: Uint8Array): string {
 export interface MessageOptions {
   /** The sender of the message. @default 'ROLE_USER' */
   role?: Role;
-  /** The id by which repeated messages are recognised. @default a new UUID */
+  /** The id by which agents deduplicate messages. @default a new UUID */
   messageId?: string;
   /** The conversation that the message belongs to. */
   contextId?: string;
@@ -91,7 +91,7 @@ function isPart(part: unknown): boolean {
   return 'text' in part || 'data' in part || 'url' in part || 'raw' in part;
 }
 
-/** Programs in JavaScript may pass anything. The names alone: values may be secret. */
+/** JavaScript callers can pass any value. The error names only the members: values can be secret. */
 function notAPart(part: unknown): LegateError {
   const given =
     typeof part === 'object' && part !== null

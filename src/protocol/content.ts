@@ -18,22 +18,22 @@ export function textOf(
 }
 
 /**
- * What an agent answered, by kind.
+ * The answer of an agent, by kind of content.
  * @example const table = ({ data }: AnswerContent) => data[0];
  */
 export interface AnswerContent {
   readonly text: string;
   /** The values of all data parts. */
   readonly data: readonly JsonValue[];
-  /** All parts with bytes or an address. */
+  /** All parts with bytes or a URL. */
   readonly files: readonly Part[];
-  /** The value of the only data part; without data, the text. */
+  /** The value of the only data part, a list of the values of several, or the text if there are none. */
   readonly output: JsonValue;
 }
 
 /**
- * What a task has come to: all that was made for it and its last message, or of an open question only
- * the question.
+ * The content of a task's answer: its artifacts and its last message, or only the question if the task is
+ * interrupted.
  */
 export function answerOf({
   artifacts = [],
@@ -58,12 +58,12 @@ export function textOfValue(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The start of a text, with a mark where it is cut. */
+/** The start of a text; `…` marks a cut. */
 export function shortened(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
-/** The characters of a part's content; bytes count as their base64 text. */
+/** The length of a part's content in characters; bytes count as base64. */
 export function partSize({ text, raw, url, data }: Part): number {
   return (text ?? raw ?? url)?.length ?? JSON.stringify(data).length;
 }

@@ -1,11 +1,11 @@
 /**
- * The candidate nearest to a misspelt word, if one is near enough.
+ * The candidate nearest to a misspelt word; undefined if none is near enough.
  * @example didYouMean('colect', ['collect', 'call']) // 'collect'
  */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.slice(0, 100).toLowerCase();
   let best: string | undefined;
-  // Typing mistakes are short; names that share a long prefix are not near for that alone.
+  // A word may have at most 2 mistakes, short words fewer: a shared prefix alone is not enough.
   let least = Math.min(2, Math.max(1, Math.floor(wanted.length / 3))) + 1;
   for (const candidate of candidates) {
     if (candidate === word) continue;
@@ -15,7 +15,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return best;
 }
 
-/** `did you mean "collect"?`, or the fallback when nothing is near. */
+/** `did you mean "collect"?`, or the fallback if no candidate is near. */
 export function suggest(
   word: string,
   candidates: Iterable<string>,
@@ -26,8 +26,8 @@ export function suggest(
 }
 
 /**
- * How many typing mistakes lie between two words: letters added, left out, replaced or swapped with
- * a neighbour. Anything above `limit` counts as `limit + 1`.
+ * The number of typing mistakes between two words: letters added, left out, replaced or swapped with a
+ * neighbour. Distances above `limit` are returned as `limit + 1`.
  */
 export function editDistance(one: string, two: string, limit: number): number {
   if (one === two) return 0;

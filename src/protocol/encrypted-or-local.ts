@@ -1,6 +1,6 @@
 /**
- * Whether nobody on the network can read what is sent to a URL: it is https, or leads to this machine.
- * Credentials go nowhere else.
+ * Whether the connection to a URL is https or stays on this machine, so that others on the network cannot
+ * read it. Credentials are sent only to such URLs.
  * @example isEncryptedOrLocal(new URL('http://127.0.0.1:8000')) // true
  */
 export function isEncryptedOrLocal({ protocol, hostname }: URL): boolean {

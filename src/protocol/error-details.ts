@@ -10,7 +10,7 @@ import {
 } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
-/** Which revision of the specification's error table is answered with. @default '1.0.1' */
+/** The revision of the specification's error table that responses follow. @default '1.0.1' */
 export type ErrorProfile = '1.0.1' | '1.0.0';
 
 const domain = 'a2a-protocol.org';
@@ -18,7 +18,7 @@ const typeErrorInfo = 'type.googleapis.com/google.rpc.ErrorInfo';
 const typeBadRequest = 'type.googleapis.com/google.rpc.BadRequest';
 const typeRetryInfo = 'type.googleapis.com/google.rpc.RetryInfo';
 
-/** Internal codes: their text may name files, hosts or code. */
+/** Texts for codes whose own message can name files, hosts or code. */
 const hidden: { readonly [code in ErrorCode]?: string } = {
   INTERNAL: 'Internal error',
   CONFIGURATION_INVALID: 'Internal error',
@@ -29,7 +29,7 @@ const hidden: { readonly [code in ErrorCode]?: string } = {
 };
 
 /**
- * Converts anything thrown to an error for callers: without cause and internal details.
+ * Converts any thrown value to an error for callers, without its cause and internal details.
  */
 export function toPublicError(thrown: unknown): LegateError {
   const error = toLegateError(thrown);
@@ -54,7 +54,7 @@ export function statusOf(
   return { http: older?.http ?? row.http, grpc: older?.grpc ?? row.grpc };
 }
 
-/** The details that JSON-RPC, REST and gRPC all carry: always an ErrorInfo, first. */
+/** The details that JSON-RPC, REST and gRPC share; the first is always an ErrorInfo. */
 export function errorDetails(error: LegateError): readonly JsonObject[] {
   const { metadata, violations, retryAfter } = error;
   const details: JsonObject[] = [
@@ -77,7 +77,7 @@ export interface ReadDetails {
   readonly retryAfter?: number;
 }
 
-/** What a peer may say in its details: more is left unread. */
+/** Entries that are read from a peer's details; the others are ignored. */
 const maxEntries = 64;
 
 /** Reads details of a peer; unknown ones are ignored. */
@@ -133,7 +133,7 @@ function violationsOf(value: unknown): readonly FieldViolation[] | undefined {
     .map((item) => ({ field: textOf(item.field), description: textOf(item.description) }));
 }
 
-/** A peer's text, within bounds; empty for other values. */
+/** A peer's text, limited in length; empty for other values. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 2000) : '';
 }

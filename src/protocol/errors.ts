@@ -1,6 +1,6 @@
 /**
- * Every error of Legate is a `LegateError` with a stable `code`. What a code means on each wire
- * stands in one table, `errorTable`; nothing else maps errors to numbers.
+ * Every error of Legate is a `LegateError` with a stable `code`. `errorTable` is the only mapping of
+ * codes to the numbers of each wire.
  */
 
 interface ErrorRow {
@@ -14,11 +14,14 @@ interface ErrorRow {
   readonly v100?: { readonly http?: number; readonly grpc?: GrpcStatus };
   /** Exit code of the `legate` command, by the A2A CLI specification 0.2, section 11.6. */
   readonly exit: number;
-  /** What agents call it as the `error_type` of a failed task, besides the code in lower case. */
+  /**
+   * Values of `error_type` with which agents report this error in a failed task, besides the code in
+   * lower case.
+   */
   readonly errorTypes?: readonly string[];
 }
 
-/** Names of gRPC statuses that errors have. */
+/** The gRPC statuses of errors. */
 export type GrpcStatus =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'
@@ -34,7 +37,7 @@ export type GrpcStatus =
   | 'UNAVAILABLE'
   | 'UNAUTHENTICATED';
 
-/** The codes -32001 to -32009 are the specification's; -32050 and below are our own. */
+/** The codes -32001 to -32009 are the specification's; -32050 and below are Legate's own. */
 export const errorTable = {
   TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', exit: 1 },
   TASK_NOT_CANCELABLE: {
@@ -95,9 +98,9 @@ export const errorTable = {
   INVALID_PARAMS: { jsonRpc: -32602, http: 400, grpc: 'INVALID_ARGUMENT', exit: 1 },
   INTERNAL: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 1 },
 
-  /** The same message is being worked on right now. */
+  /** A message with this id is being processed. */
   MESSAGE_IN_FLIGHT: { jsonRpc: -32050, http: 409, grpc: 'ABORTED', exit: 1 },
-  /** The message id was used before, for another content. */
+  /** The message id was already used for other content. */
   MESSAGE_ID_REUSED: { jsonRpc: -32051, http: 409, grpc: 'ALREADY_EXISTS', exit: 1 },
   UNAUTHENTICATED: { jsonRpc: -32060, http: 401, grpc: 'UNAUTHENTICATED', exit: 4 },
   PERMISSION_DENIED: {
@@ -133,7 +136,7 @@ export const errorTable = {
     errorTypes: ['model_timeout', 'timeout', 'inactivity'],
   },
 
-  /** A language model was asked more than it can read at once. */
+  /** The prompt exceeds the context window of the language model. */
   CONTEXT_TOO_LONG: {
     jsonRpc: -32067,
     http: 413,
@@ -142,11 +145,11 @@ export const errorTable = {
     errorTypes: ['context_length'],
   },
 
-  /** These never cross a wire: they end a command or a start-up. */
+  /** Errors of this process. Callers get only a general text (`toPublicError`). */
   CONFIGURATION_INVALID: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
   STORE_FAILED: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 1 },
   STORE_VERSION: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
-  /** A peer could not be reached, or what it said was not A2A. */
+  /** A peer could not be reached, or its response was not A2A. */
   PEER_UNREACHABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 3 },
   PEER_INVALID: { jsonRpc: -32006, http: 502, grpc: 'INTERNAL', exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
@@ -165,7 +168,7 @@ const codesByType: ReadonlyMap<string, ErrorCode> = new Map(
   ),
 );
 
-/** The code of a task that failed with this `error_type`; `INTERNAL` for those that have none. */
+/** The code of a task that failed with this `error_type`; `INTERNAL` for an unknown type. */
 export function codeOfErrorType(errorType: string): ErrorCode {
   const code = errorType.toUpperCase();
   return isErrorCode(code) ? code : (codesByType.get(errorType.toLowerCase()) ?? 'INTERNAL');
@@ -177,7 +180,7 @@ export function isErrorCode(text: string): text is ErrorCode {
 }
 
 /**
- * One thing that is wrong with one field of a request.
+ * One invalid field of a request.
  * @example
  * const violation: FieldViolation = { field: 'message.parts[0].url', description: 'must be https' };
  */
@@ -188,7 +191,7 @@ export interface FieldViolation {
 }
 
 /**
- * What an error knows besides its code and its text.
+ * The fields of an error besides its code and its text.
  * @example
  * const options: ErrorOptions = { retryAfter: 30, metadata: { warehouse: 'north' } };
  * throw new LegateError('UNAVAILABLE', 'the warehouse is taking stock', options);
@@ -200,7 +203,7 @@ export interface ErrorOptions {
   readonly violations?: readonly FieldViolation[];
   /** Seconds to wait before a retry. */
   readonly retryAfter?: number;
-  /** The error behind this one. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
@@ -226,7 +229,7 @@ export class LegateError extends Error {
 }
 
 /**
- * Converts anything thrown to a `LegateError`; the texts of foreign errors are hidden.
+ * Converts any thrown value to a `LegateError`; the texts of other errors are hidden.
  * @example await run().catch((error) => console.error(toLegateError(error).code));
  */
 export function toLegateError(thrown: unknown): LegateError {
@@ -248,7 +251,7 @@ export function errorMessage(thrown: unknown): string {
   return thrown.message || (errorCode(thrown) ?? thrown.name);
 }
 
-/** A thrown value as an error. */
+/** A thrown value as an `Error`. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
@@ -259,7 +262,7 @@ export function errorCode(thrown: unknown): string | undefined {
   return typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
-/** The task does not exist, or belongs to another caller: the error is the same. */
+/** The task does not exist, or belongs to another caller: both cases have the same error. */
 export function taskNotFound(taskId: string): LegateError {
   return new LegateError('TASK_NOT_FOUND', `task ${taskId} not found`, { metadata: { taskId } });
 }

@@ -6,7 +6,7 @@ const references: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text for an element or a quoted attribute of HTML or XML. */
+/** Escapes text for an element or a quoted attribute of HTML or XML. */
 export function escapeMarkup(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => references[character] ?? character);
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from './model.ts';
 /** Correlates a response with its request. */
 export type JsonRpcId = string | number | null;
 
-/** A request that was read. */
+/** A decoded request. */
 export interface JsonRpcRequest {
   /** Undefined for a notification. */
   readonly id: JsonRpcId | undefined;
@@ -15,7 +15,7 @@ export interface JsonRpcRequest {
   readonly params: Wire;
 }
 
-/** A request that cannot be served, with the id to answer to: null when it is not known. */
+/** A request that cannot be served. `id` is the id of the response: null if the request's is unknown. */
 export class JsonRpcRequestError extends LegateError {
   readonly id: JsonRpcId;
 
@@ -25,12 +25,12 @@ export class JsonRpcRequestError extends LegateError {
   }
 }
 
-/** Characters of an id that is a string. */
+/** The longest string id, in characters. */
 const maxIdLength = 256;
 
 /**
- * Checks the envelope of a request by JSON-RPC 2.0; throws a `JsonRpcRequestError`. Batches are
- * refused, for an answer may be a stream.
+ * Checks the envelope of a JSON-RPC 2.0 request; throws a `JsonRpcRequestError`. Batches are rejected,
+ * because a response can be a stream.
  */
 export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
   if (Array.isArray(value)) throw invalid(null, 'batches are not supported: send one request');
@@ -55,7 +55,7 @@ export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
 
 function isId(value: unknown): value is JsonRpcId {
   if (typeof value === 'string') return value.length <= maxIdLength;
-  // A larger number is read as another one, which the response would repeat as the id.
+  // JSON.parse rounds larger numbers, and the response would have another id than the request.
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return value === null;
 }
@@ -72,8 +72,8 @@ export interface JsonRpcError {
 }
 
 /**
- * Anything thrown, as a JSON-RPC error object with its details in `data`. The same form serves
- * both versions: 1.x demands the details, and 0.3 allows any data.
+ * Converts any thrown value to a JSON-RPC error object with details in `data`. Both versions share the
+ * form: 1.x requires the details, and 0.3 allows any data.
  */
 export function toJsonRpcError(thrown: unknown): JsonRpcError {
   const error = toPublicError(thrown);
@@ -81,7 +81,7 @@ export function toJsonRpcError(thrown: unknown): JsonRpcError {
   return { code, message: error.message, data: errorDetails(error) };
 }
 
-/** Several of our codes share a number; the first of the table is the one that others mean by it. */
+/** Several codes share a number: a peer's number is read as the first such code in the table. */
 const codesByNumber = new Map<number, ErrorCode>();
 for (const [code, row] of Object.entries(errorTable)) {
   if (isErrorCode(code) && !codesByNumber.has(row.jsonRpc)) codesByNumber.set(row.jsonRpc, code);
@@ -92,8 +92,8 @@ export function codeOfJsonRpc(number: unknown): ErrorCode | undefined {
 }
 
 /**
- * A JSON-RPC error object of a peer: known by the reason in its details, else by its number. Peers
- * that send no details, or other data, are understood too; an unknown number is `INTERNAL`.
+ * Reads a peer's JSON-RPC error object. The reason in its details determines the code, otherwise its
+ * number; an unknown number is `INTERNAL`. The details can be missing or of another form.
  */
 export function fromJsonRpcError(value: unknown): LegateError {
   if (!isObject(value)) return new LegateError('INTERNAL', 'the peer answered with an empty error');

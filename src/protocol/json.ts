@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from './model.ts';
 
 /**
- * A JSON value that is known as an object, as text, or both; the missing one is made on first use
- * and kept. What was read from a store and goes to a wire is never parsed, and what stays in
- * memory is never serialised.
+ * A JSON value as an object, as text, or both. The missing form is created on first use and kept: text
+ * that goes from the store to a wire is never parsed, and values that stay in memory are never
+ * serialized.
  * @example const json = Json.of({ a: 1 }); json.text // '{"a":1}'
  */
 export class Json<T> {
   #value: T | undefined;
-  /** A thunk where the text is derived from a text that is shared. */
+  /** A function if the text is derived from shared text. */
   #text: string | (() => string) | undefined;
 
   private constructor(value: T | undefined, text: string | (() => string) | undefined) {
@@ -24,12 +24,12 @@ export class Json<T> {
     return new Json<T>(undefined, text);
   }
 
-  /** The task as the first event of its log: both share their text. */
+  /** A task as the first event of its log; both share their text. */
   static ofTask<T>(task: Json<T>): Json<{ readonly task: T }> {
     return new Json({ task: task.value }, () => `{"task":${task.text}}`);
   }
 
-  /** Whether `value` costs nothing. */
+  /** Whether `value` is available without parsing. */
   get isParsed(): boolean {
     return this.#value !== undefined;
   }
@@ -48,14 +48,14 @@ export class Json<T> {
 }
 
 /**
- * Whether a value is a JSON object, and no list.
+ * Whether a value is a JSON object. A list is not one.
  * @example isJsonObject([]) // false
  */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is a JSON list: `Array.isArray` does not narrow to a readonly one. */
+/** Whether a value is a JSON list. `Array.isArray` does not narrow to a readonly one. */
 export function isJsonList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-/** A map of bounded size. Beyond it, the entry that was set or found longest ago is evicted. */
+/** A map of bounded size. It evicts the least recently used entry. */
 export class LruMap<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxEntries: number;
@@ -7,14 +7,14 @@ export class LruMap<Value> {
     this.#maxEntries = maxEntries;
   }
 
-  /** The value of a key, which is the most recently used from now on. */
+  /** The value of a key, which becomes the most recently used. */
   get(key: string): Value | undefined {
     const value = this.#entries.get(key);
     if (value !== undefined) this.#move(key, value);
     return value;
   }
 
-  /** The value of a key, made where there is none. */
+  /** The value of a key; creates it if it is missing. */
   getOrMake(key: string, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

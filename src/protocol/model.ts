@@ -1,6 +1,6 @@
 /**
- * The internal model: A2A 1.x as plain JSON, spelled exactly as on the 1.x wire, so that
- * encoding for a 1.x peer is the identity. 0.3 is translated at the edge (`dialects/v03`).
+ * The internal model: A2A 1.x as plain JSON, spelled exactly as on the 1.x wire, so that encoding for a
+ * 1.x peer is the identity. `dialects/` translates 0.3 at the boundary.
  *
  * Values of these types are immutable: create a new object to change one.
  */
@@ -17,13 +17,13 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue };
 
 /**
- * An object of JSON.
+ * A JSON object.
  * @example const metadata: JsonObject = { 'https://example.com/extensions/priority/v1': { level: 2 } };
  */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
 /**
- * All task states.
+ * All task states, in the order of the protocol's enum numbers.
  * @example for (const state of taskStates) console.log(state);
  */
 export const taskStates = [
@@ -117,7 +117,7 @@ export interface Artifact {
 }
 
 /**
- * The state of a task, since when, and what was said with it.
+ * The state of a task, the time of its last change, and a message.
  * @example
  * const status: TaskStatus = { state: 'TASK_STATE_WORKING', timestamp: '2026-05-04T12:00:00.000Z' };
  */
@@ -129,7 +129,7 @@ export interface TaskStatus {
 }
 
 /**
- * The record of one or several turns: a status, results, and what was said.
+ * The record of one or several turns: a status, results and messages.
  * @example
  * const task: Task = {
  *   id: 'task-17',
@@ -148,7 +148,7 @@ export interface Task {
 }
 
 /**
- * A task has another status.
+ * The status of a task changed.
  * @example
  * const event: TaskStatusUpdateEvent = {
  *   taskId: 'task-17',
@@ -183,7 +183,7 @@ export interface TaskArtifactUpdateEvent {
 }
 
 /**
- * What a stream carries: exactly one member.
+ * One event of a stream: exactly one member.
  * @example
  * function show(response: StreamResponse): void {
  *   if ('artifactUpdate' in response) render(response.artifactUpdate.artifact.parts);
@@ -197,7 +197,7 @@ export type StreamResponse =
   | { readonly artifactUpdate: TaskArtifactUpdateEvent };
 
 /**
- * Our credentials for a webhook.
+ * The credentials that the agent sends to a webhook.
  * @example
  * const info: AuthenticationInfo = { scheme: 'Bearer', credentials: process.env.HOOK_TOKEN ?? '' };
  */

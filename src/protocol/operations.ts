@@ -1,9 +1,9 @@
-/** The operations of the protocol, and what the two versions call them in JSON-RPC. */
+/** The operations of the protocol, with the names of their JSON-RPC methods in both versions. */
 export const operations = {
   sendMessage: { v1: 'SendMessage', v03: 'message/send', streams: false },
   sendStreamingMessage: { v1: 'SendStreamingMessage', v03: 'message/stream', streams: true },
   getTask: { v1: 'GetTask', v03: 'tasks/get', streams: false },
-  /** 0.3 has none; the name is our extension for 0.3 callers that try. */
+  /** 0.3 has no such method: the name is an extension of Legate for 0.3 callers. */
   listTasks: { v1: 'ListTasks', v03: 'tasks/list', streams: false },
   cancelTask: { v1: 'CancelTask', v03: 'tasks/cancel', streams: false },
   subscribeToTask: { v1: 'SubscribeToTask', v03: 'tasks/resubscribe', streams: true },
@@ -37,7 +37,7 @@ export const operations = {
 /** The name of an operation, the same for all bindings. */
 export type Operation = keyof typeof operations;
 
-/** An operation, and the version in which a JSON-RPC method has that name. */
+/** An operation, and the version that has a JSON-RPC method of that name. */
 export interface NamedOperation {
   readonly operation: Operation;
   readonly version: '1.0' | '0.3';

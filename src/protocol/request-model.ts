@@ -1,8 +1,8 @@
-/** Requests of the protocol, and responses other than tasks and cards. */
+/** The requests of the protocol, and the responses except tasks and cards. */
 import type { JsonObject, Message, Task, TaskPushNotificationConfig, TaskState } from './model.ts';
 
 /**
- * What a send answers: exactly one member.
+ * The response to a message: exactly one member.
  * @example
  * const answer: SendMessageResponse = await client.sendMessage('Two tickets to Rome');
  * if ('task' in answer) await client.waitForEnd(answer.task.id);
@@ -21,7 +21,7 @@ export type SendMessageResponse = { readonly task: Task } | { readonly message: 
 export interface SendMessageConfiguration {
   readonly acceptedOutputModes?: readonly string[];
   readonly taskPushNotificationConfig?: TaskPushNotificationConfig;
-  /** Unset: all of it. 0: none. */
+  /** The number of messages. @default all; 0 for none */
   readonly historyLength?: number;
   readonly returnImmediately?: boolean;
 }
@@ -42,7 +42,7 @@ export interface SendMessageRequest {
 }
 
 /**
- * Asks for a task as it is.
+ * Requests the current state of a task.
  * @example const request: GetTaskRequest = { id: 'task-17', historyLength: 5 }; // the last five messages
  */
 export interface GetTaskRequest {
@@ -52,7 +52,7 @@ export interface GetTaskRequest {
 }
 
 /**
- * Asks for tasks, page by page.
+ * Requests a page of tasks.
  * @example const stalled: ListTasksRequest = { status: 'TASK_STATE_INPUT_REQUIRED', pageSize: 100 };
  */
 export interface ListTasksRequest {
@@ -63,7 +63,7 @@ export interface ListTasksRequest {
   readonly pageSize?: number;
   readonly pageToken?: string;
   readonly historyLength?: number;
-  /** Inclusive, in spite of its name. */
+  /** Inclusive, despite its name. */
   readonly statusTimestampAfter?: string;
   readonly includeArtifacts?: boolean;
 }
@@ -102,18 +102,18 @@ export interface SubscribeToTaskRequest {
 }
 
 /**
- * Asks for one webhook.
+ * Requests one webhook.
  * @example const request: GetTaskPushNotificationConfigRequest = { taskId: 'task-17', id: 'hook-1' };
  */
 export interface GetTaskPushNotificationConfigRequest {
   readonly tenant?: string;
   readonly taskId: string;
-  /** 0.3 lets it out and means "the" configuration of the task. */
+  /** 0.3 clients can omit it to get the only configuration of the task. */
   readonly id?: string;
 }
 
 /**
- * Asks for the webhooks of a task.
+ * Requests the webhooks of a task.
  * @example const request: ListTaskPushNotificationConfigsRequest = { taskId: 'task-17', pageSize: 20 };
  */
 export interface ListTaskPushNotificationConfigsRequest {
@@ -146,7 +146,7 @@ export interface DeleteTaskPushNotificationConfigRequest {
 }
 
 /**
- * Asks for the extended card, for authenticated callers.
+ * Requests the extended card, which is for authenticated callers.
  * @example const request: GetExtendedAgentCardRequest = { tenant: 'acme' };
  */
 export interface GetExtendedAgentCardRequest {

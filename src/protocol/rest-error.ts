@@ -13,15 +13,15 @@ import { codeOfJsonRpc, toJsonRpcError } from './json-rpc.ts';
 
 /** How an error is encoded over REST. */
 export interface RestErrorOptions {
-  /** Whose form the body has. @default '1.0' */
+  /** The version that determines the form of the body. @default '1.0' */
   readonly version?: '1.0' | '0.3';
   /** @default '1.0.1' */
   readonly profile?: ErrorProfile;
 }
 
 /**
- * Anything thrown, as a REST answer: in 1.x `{ error: { code, status, message, details } }` with the
- * HTTP and gRPC status, in 0.3 the bare JSON-RPC error object.
+ * Converts any thrown value to a REST response: in 1.x `{ error: { code, status, message, details } }`
+ * with the HTTP and gRPC status, in 0.3 the bare JSON-RPC error object.
  */
 export function toRestError(
   thrown: unknown,
@@ -37,7 +37,7 @@ export function toRestError(
   };
 }
 
-/** What a bare HTTP status says, when the body says nothing. */
+/** The code by HTTP status, for bodies without one. */
 const codesByStatus: { readonly [status: number]: ErrorCode } = {
   400: 'INVALID_PARAMS',
   401: 'UNAUTHENTICATED',
@@ -57,9 +57,9 @@ const codesByStatus: { readonly [status: number]: ErrorCode } = {
 };
 
 /**
- * An error answer of a peer over REST, of whatever form: known by the reason in its details, then
- * by a JSON-RPC number or an error's name, then by the HTTP status. A 404 without a body that
- * speaks of an error is a missing route, not a missing task.
+ * Reads a peer's error response over REST, in any form. The reason in its details determines the code,
+ * then a JSON-RPC number or an error's name, then the HTTP status. A 404 without an error message is a
+ * missing route, not a missing task.
  */
 export function fromRestError(status: number, body: unknown): LegateError {
   const outer = isObject(body) ? body : {};

@@ -1,6 +1,6 @@
-/** One event of a stream, before it is written. */
+/** One event of a stream, before encoding. */
 export interface SseFrame {
-  /** The number to resume from; a line break in it would forge other fields and is refused. */
+  /** The number to resume from. An id with a line break is rejected: it would inject other fields. */
   readonly id?: string | number;
   readonly event?: string;
   /** Normally one line of JSON. */
@@ -8,8 +8,8 @@ export interface SseFrame {
 }
 
 /**
- * One server-sent event as text. Data without line breaks is one `data:` line, which is all that
- * simple readers understand; data with line breaks is split as the format demands.
+ * Encodes one server-sent event. Data without line breaks is one `data:` line, because simple readers
+ * don't join several. Data with line breaks is split, as the format requires.
  */
 export function sseFrame({ id, event, data }: SseFrame): string {
   let head = '';
@@ -20,7 +20,7 @@ export function sseFrame({ id, event, data }: SseFrame): string {
   return `${head}${lines.join('')}\n`;
 }
 
-/** A comment: keeps a connection alive and is seen by no reader. */
+/** A comment: keeps a connection alive; readers ignore it. */
 export function sseComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }

@@ -2,14 +2,14 @@ import { LegateError } from './errors.ts';
 
 /** One event of a stream. */
 export interface SseEvent {
-  /** The last id the stream has given, this event's or an earlier one's. Empty: none yet. */
+  /** The last id of the stream, from this event or an earlier one. Empty if there was none. */
   readonly id: string;
   /** @default 'message' */
   readonly event: string;
   readonly data: string;
 }
 
-/** Bounds of a stream that is read. */
+/** Limits of a stream. */
 export interface SseParserOptions {
   /** Bytes of one event, with its field names and comments in between. @default 4 MiB */
   readonly maxEventBytes?: number;
@@ -21,13 +21,12 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * An incremental parser of server-sent events, fed with bytes as they come. It works on bytes, not
- * text, so that its bound is exact and a character cut in two by the network does no harm.
+ * An incremental parser of server-sent events. It parses bytes, not text, so that its limit is exact and
+ * a chunk can end inside a character.
  *
- * Between two calls it buffers the chunks of an unfinished line and the fields of an unfinished event;
- * together they never exceed `maxEventBytes`. Going over throws `PEER_INVALID`, and the parser must
- * not be used any more. An event that is unfinished when the stream ends is dropped, as the format
- * demands.
+ * Between two calls it buffers the chunks of an unfinished line and the fields of an unfinished event,
+ * `maxEventBytes` in total. An event beyond the limit throws `PEER_INVALID`; the parser cannot be used
+ * afterwards. An event that is unfinished when the stream ends is dropped, as the format requires.
  *
  * @example
  * const parser = new SseParser();
@@ -42,9 +41,9 @@ export class SseParser {
   /** Chunks of a line whose end has not arrived yet. */
   #chunks: Uint8Array[] = [];
   #pieceBytes = 0;
-  /** Bytes of the present event in finished lines. */
+  /** Bytes of the current event in finished lines. */
   #eventBytes = 0;
-  /** The last byte was a carriage return: a line feed that follows belongs to it. */
+  /** The last byte was a carriage return: a line feed after it belongs to the same line end. */
   #skipLineFeed = false;
   #data: string[] = [];
   #event = '';
@@ -60,10 +59,11 @@ export class SseParser {
     return this.#lastId;
   }
 
-  /** Takes the next bytes; returns the events that they complete. */
+  /** Parses the next bytes; returns the events that they complete. */
   push(chunk: Uint8Array): readonly SseEvent[] {
     const events: SseEvent[] = [];
-    // The next of each kind of line end, looked for again only when passed: a chunk is read once.
+    // The next line feed and carriage return, searched again only when passed: each chunk is scanned
+    // once.
     let feed = -1;
     let carriage = -1;
     let start = 0;
@@ -79,7 +79,7 @@ export class SseParser {
       if (carriage < start) carriage = indexOf(chunk, carriageReturn, start);
       const end = Math.min(feed, carriage);
       if (end === Infinity) {
-        // Copied, because the sender may use the memory of the chunk again.
+        // Copied, because the sender can reuse the memory of the chunk.
         this.#keep(chunk.slice(start));
         break;
       }
@@ -103,7 +103,7 @@ export class SseParser {
     throw new LegateError('PEER_INVALID', `an event of the stream is larger than ${limit} bytes`);
   }
 
-  /** The line that ends with these bytes, as text. */
+  /** Decodes the line that ends with these bytes. */
   #take(last: Uint8Array): string {
     this.#check(last.length);
     this.#eventBytes += this.#pieceBytes + last.length;

@@ -4,8 +4,8 @@ import { isJsonObject } from './json.ts';
 import type { JsonObject, JsonValue, Task } from './model.ts';
 
 /**
- * The error of a task that did not complete: with the text that its agent gave, and with the code and
- * the delay that stand for its `error_type` and `retry_after`.
+ * The error of a task that did not complete, with the text of its agent, and the code and delay from its
+ * `error_type` and `retry_after`.
  * @example if (isTerminal(task.status.state)) throw taskFailure(task);
  */
 export function taskFailure({ id: taskId, status, metadata }: Task): LegateError {

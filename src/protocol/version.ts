@@ -1,26 +1,26 @@
 import { LegateError } from './errors.ts';
 
-/** The versions of the protocol that Legate speaks, the newest first. */
+/** The supported versions of the protocol, the newest first. */
 export const protocolVersions = ['1.0', '0.3'] as const;
 /**
- * A version of A2A that is spoken here.
+ * A supported version of A2A.
  * @example const spoken: ProtocolVersion = '1.0';
  */
 export type ProtocolVersion = (typeof protocolVersions)[number];
 
-/** Where a request states its version. */
+/** The version that a request states. */
 export interface VersionRequest {
   /** The `A2A-Version` header (or gRPC metadata). It takes precedence over the query parameter. */
   readonly header?: string | undefined;
   /** The `A2A-Version` query parameter, for clients that cannot set headers. */
   readonly query?: string | null | undefined;
-  /** @default all that Legate speaks */
+  /** @default all supported versions */
   readonly supported?: readonly ProtocolVersion[];
 }
 
 /**
- * The version a request asks for. None is 0.3, as the specification has it, and the patch is
- * ignored: `1.0.5` is 1.0. Any other version throws `VERSION_NOT_SUPPORTED`, naming the supported ones.
+ * Selects the version of a request. A request without one is 0.3, as in the specification. The patch is
+ * ignored: `1.0.5` is 1.0. Other versions throw `VERSION_NOT_SUPPORTED`, naming the supported ones.
  */
 export function negotiateVersion(request: VersionRequest): ProtocolVersion {
   const { supported = protocolVersions } = request;

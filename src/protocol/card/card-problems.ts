@@ -3,7 +3,7 @@ import { isUnset } from '../decode/scalars.ts';
 import { isEncryptedOrLocal } from '../encrypted-or-local.ts';
 import { agentCard, type Fields, legacyCard, securityScheme, type Type } from './card-type.ts';
 
-/** One thing that is not as it should be, and how to fix it. */
+/** One problem of a card, with its fix. */
 export interface CardProblem {
   readonly level: 'error' | 'warning';
   /** As a path: `skills[0].tags`. */
@@ -12,13 +12,13 @@ export interface CardProblem {
   readonly fix: string;
 }
 
-/** Problems beyond these would only repeat each other. */
+/** Bounds the report: further problems mostly repeat the first ones. */
 const maxProblems = 100;
 const maxItems = 1_000;
 
 /**
- * Everything that is wrong with a card as it came. Errors are what `AgentCard` of the proto does not
- * accept (specification 5.7), and addresses that cannot be called; all else is a warning.
+ * Returns the problems of a raw card. Errors are values that `AgentCard` of the proto rejects
+ * (specification 5.7) and URLs that clients cannot call. All other problems are warnings.
  */
 export function cardProblems(card: unknown): readonly CardProblem[] {
   if (!isObject(card)) {
@@ -35,13 +35,13 @@ export function cardProblems(card: unknown): readonly CardProblem[] {
     ...security(card),
     ...extras(card),
   ];
-  // What is wrong with a member is said once, by the first that finds it.
+  // Several checks can report the same path: the first report wins.
   return [...new Map(found.toReversed().map((one) => [one.path, one])).values()]
     .toReversed()
     .slice(0, maxProblems);
 }
 
-/** Whether a card is of 0.3 alone. */
+/** Whether a card is of 0.3 only. */
 export function isLegacyCard(card: unknown): boolean {
   return isObject(card) && card['supportedInterfaces'] === undefined && isText(card['url']);
 }
@@ -51,7 +51,7 @@ interface Strictness {
   readonly allowsEmptyLists: boolean;
 }
 
-/** Values that ProtoJSON does not accept, and required ones that are not there; null is an absent field. */
+/** Reports values that ProtoJSON rejects, and missing required values. `null` is an absent field. */
 function* valueProblems(
   value: unknown,
   type: Type,
@@ -235,7 +235,7 @@ function* extras(card: Wire): Generator<CardProblem> {
   }
 }
 
-/** The objects of a list with their places; whatever else is there is not of the type of the proto. */
+/** The objects of a list with their indexes. The type check reports the other entries. */
 function listOf(value: unknown): readonly (readonly [number, Wire])[] {
   const items: readonly unknown[] = Array.isArray(value) ? value.slice(0, maxItems) : [];
   return items.flatMap((item, index) => (isObject(item) ? [[index, item] as const] : []));

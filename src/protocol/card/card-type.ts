@@ -1,4 +1,4 @@
-/** How the proto types a value. */
+/** The type of a value in the proto. */
 export type Type =
   | 'string'
   | 'bool'
@@ -10,9 +10,9 @@ export type Type =
 /** A message of the proto. */
 export interface Fields {
   readonly fields: Readonly<Record<string, Type>>;
-  /** Those that the proto marks as REQUIRED. */
+  /** The fields that the proto marks as REQUIRED. */
   readonly required: readonly string[];
-  /** Has no members beside its fields: elsewhere they may be those of 0.3. @default false */
+  /** Rejects unknown members. Elsewhere an unknown member can be one of 0.3. @default false */
   readonly isClosed?: boolean;
 }
 
@@ -77,7 +77,7 @@ export const securityScheme: Fields = {
   required: [],
 };
 
-/** What the cards of both versions have. */
+/** The fields that the cards of both versions share. */
 const shared: Fields = {
   fields: {
     name: 'string',
@@ -159,7 +159,7 @@ export const agentCard: Fields = {
   required: ['supportedInterfaces', ...shared.required],
 };
 
-/** What a card of 0.3 has in common with it, and its own members, which may stand beside those of 1.0. */
+/** The shared fields, and the fields of 0.3, which a superset card has beside those of 1.0. */
 export const legacyCard: Fields = {
   fields: {
     ...shared.fields,

@@ -4,9 +4,9 @@ import { object } from '../decode/table.ts';
 import type { AgentInterface } from '../card-model.ts';
 
 /**
- * Reads the interfaces of a card. 1.x lists interfaces with a version each; 0.3 has one `url`
- * of the card's version and others beside it. A superset card has both, and a 0.3 address that the
- * list leaves out is added to its end.
+ * Reads the interfaces of a card. 1.x lists interfaces with a version each. 0.3 has one `url` of the
+ * card's version, and additional interfaces. A superset card has both: a 0.3 address that is missing from
+ * the 1.x list is appended to it.
  */
 export function readInterfaces(reader: Reader, wire: Wire): readonly AgentInterface[] {
   const listed =
@@ -45,7 +45,7 @@ function readLegacyInterfaces(reader: Reader, wire: Wire): readonly AgentInterfa
   if (isUnset(wire.url)) return [];
   const cardVersion = wire.protocolVersion ?? wire.protocol_version;
   const stated = majorMinor(optionalString(reader, cardVersion, 'protocolVersion') ?? '0.3');
-  // What came before 1.0 is spoken to as 0.3.
+  // Versions before 0.3 are called as 0.3.
   const protocolVersion = stated.startsWith('0.') ? '0.3' : stated;
   const transport = wire.preferredTransport ?? wire.preferred_transport;
   const main: AgentInterface = {
@@ -66,7 +66,7 @@ function readLegacyInterfaces(reader: Reader, wire: Wire): readonly AgentInterfa
   return [main, ...(others ?? [])];
 }
 
-/** `1.0.5` is 1.0: the patch is never negotiated. Other texts stay as they are. */
+/** `1.0.5` becomes `1.0`: the patch is never negotiated. Other texts are returned unchanged. */
 function majorMinor(version: string): string {
   return /^(\d+\.\d+)\.\d+/.exec(version)?.[1] ?? version;
 }

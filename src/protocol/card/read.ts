@@ -22,8 +22,8 @@ import { readSecurityRequirements, readSecuritySchemes, type SecuritySchemes } f
 
 /**
  * Reads an agent card of any version (1.x, 0.3, 0.2, or a superset of several) into the model, with
- * the protocol version of each interface. Throws `INVALID_PARAMS` with the paths of the invalid
- * fields. Lenient like cards in practice: empty members may be missing.
+ * the protocol version of each interface. Throws `INVALID_PARAMS` with the paths of the invalid fields.
+ * Optional fields, empty lists and empty texts can be missing, as they are in many cards.
  * @example const card = readAgentCard(await response.json())
  */
 export function readAgentCard(json: unknown, options?: DecodeOptions): AgentCard {
@@ -118,20 +118,20 @@ function readRequirementsOf(
 function readCapabilities(reader: Reader, wire: Wire): AgentCapabilities {
   const stated = nested(capabilities)(reader, wire.capabilities, 'capabilities') ?? {};
   if (stated.extendedAgentCard !== undefined) return stated;
-  // 0.3 says it beside the capabilities.
+  // 0.3 has this flag beside the capabilities.
   const { supportsAuthenticatedExtendedCard: extendedAgentCard } = legacyCapabilities(reader, wire);
   return extendedAgentCard === undefined ? stated : { ...stated, extendedAgentCard };
 }
 
-/** The paths of an agent card: of 1.0 and 0.3, and of versions before 0.3. */
+/** The well-known paths of an agent card: of 1.0 and 0.3, and of versions before 0.3. */
 export const cardPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
 
-/** Where the card of an agent may be, in the order in which clients try. */
+/** The URLs at which a client looks for the card of an agent, in that order. */
 export function cardUrls(address: URL): readonly URL[] {
   const { pathname, search } = address;
   if (pathname.endsWith('.json') || pathname.includes('/.well-known/')) return [address];
   const base = pathname.replace(/\/+$/, '');
   const wellKnown = cardPaths.map((path) => new URL(`${base}${path}${search}`, address));
-  // An address with a path may also be a card's own, in a registry for instance.
+  // An address with a path can also be the URL of a card, for instance in a registry.
   return base === '' ? wellKnown : [...wellKnown, address];
 }

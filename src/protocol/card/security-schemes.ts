@@ -10,12 +10,12 @@ import { optionalMap } from '../decode/values.ts';
 import type { OAuthFlows, SecurityScheme } from '../card-model.ts';
 
 /**
- * Security schemes as 1.x writes them (one member, named for the kind) and as 0.3 does (a `type`).
- * Cards of either version come in either form, and a superset card has both in one object.
+ * Security schemes in the form of 1.x (one member, named for the kind) and of 0.3 (a `type`). Cards of
+ * either version use either form, and a superset card has both in one object.
  */
 
 type Members<T> = T extends unknown ? keyof T : never;
-/** What stands in one member of a union whose members each have one. */
+/** The value of one member of a union whose members have one key each. */
 type Inside<T, K extends Members<T>> = Extract<T, Record<K, unknown>>[K];
 type Scheme<K extends Members<SecurityScheme>> = Inside<SecurityScheme, K>;
 type Flow<K extends Members<OAuthFlows>> = Inside<OAuthFlows, K>;
@@ -24,7 +24,7 @@ const tokenUrl = requiredString;
 const authorizationUrl = requiredString;
 const common = { scopes: orElse(readScopes, {}), refreshUrl: optionalString };
 
-/** In the order of preference: the first flow keeps the name of its scheme. */
+/** In order of preference: the first flow keeps the name of its scheme. */
 const flowReaders: { readonly [K in Members<OAuthFlows>]: ObjectReader<Flow<K>> } = {
   authorizationCode: object<Flow<'authorizationCode'>>({
     authorizationUrl,
@@ -44,7 +44,7 @@ const flowReaders: { readonly [K in Members<OAuthFlows>]: ObjectReader<Flow<K>> 
 
 const description = optionalText;
 
-/** By the member of 1.x: the `type` of 0.3, and the reader of what stands inside. */
+/** By the member of 1.x: the `type` of 0.3, and the reader of the value. */
 const schemeReaders = {
   apiKeySecurityScheme: {
     type: 'apiKey',
@@ -88,7 +88,7 @@ const schemes = Object.entries(schemeReaders).map(([member, scheme]) => ({
   names: [member, snakeCase(member)],
 }));
 
-/** One scheme of the wire: several of the model when it has several OAuth flows, none when unknown. */
+/** Reads one scheme of the wire. Returns one scheme for each OAuth flow, or none for an unknown kind. */
 export function readSecurityScheme(reader: Reader, wire: Wire): readonly SecurityScheme[] {
   const inside = ({ names }: { names: readonly string[] }) =>
     names.map((name) => wire[name]).find(isObject);

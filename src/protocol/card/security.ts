@@ -6,13 +6,14 @@ import { readSecurityScheme } from './security-schemes.ts';
 
 export interface SecuritySchemes {
   readonly schemes: { readonly [name: string]: SecurityScheme } | undefined;
-  /** By the name of a scheme that was split: the names of all its pieces, its own first. */
+  /** By the name of a scheme that was split: the names of the resulting schemes, the original first. */
   readonly pieces: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
- * The named schemes of a card. The model has one OAuth flow to a scheme, 0.3 several: such a scheme
- * becomes several, of which the first keeps the name and the others add that of their flow.
+ * Reads the named schemes of a card. A scheme of the model has one OAuth flow, a scheme of 0.3 can have
+ * several. Such a scheme is split: the first flow keeps the name, the others append the name of their
+ * flow.
  */
 export function readSecuritySchemes(reader: Reader, value: unknown): SecuritySchemes {
   const pieces = new Map<string, readonly string[]>();
@@ -47,12 +48,12 @@ export function readSecuritySchemes(reader: Reader, value: unknown): SecuritySch
   return { schemes, pieces };
 }
 
-/** Beyond this many alternatives a requirement of split schemes is not spelled out any further. */
+/** Beyond this many alternatives, a requirement names only the first flow of a split scheme. */
 const maxAlternatives = 64;
 
 /**
  * Requirements in the form of 1.x, `{ schemes: { name: { list } } }`, or of 0.3, `{ name: [scope] }`.
- * Where a scheme was split, each of its pieces satisfies the requirement.
+ * Each of the schemes that a scheme was split into satisfies the requirement.
  */
 export function readSecurityRequirements(
   reader: Reader,
@@ -66,7 +67,7 @@ export function readSecurityRequirements(
 }
 
 function readRequirement(reader: Reader, wire: Wire): SecurityRequirement {
-  // In 0.3 a scheme may itself be called "schemes": then it has a list of scopes.
+  // In 0.3 a scheme can itself be called "schemes": then its value is a list of scopes.
   const isWrapped = isObject(wire.schemes);
   if (isWrapped) return { schemes: optionalMap(reader, wire.schemes, 'schemes', readScopes) ?? {} };
   return { schemes: optionalMap(reader, wire, '', readScopes) ?? {} };

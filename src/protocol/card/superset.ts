@@ -8,11 +8,11 @@ import type {
 import type { JsonObject } from '../model.ts';
 
 /**
- * A card that clients of 0.3 and of 1.x can both read: the 1.x card with the fields of 0.3 beside
- * them on every level. A card without a 0.3 interface has nothing to say to 0.3 and stays as it is.
+ * A card that clients of 0.3 and of 1.x can both read: the 1.x card with the fields of 0.3 beside them on
+ * every level. A card without a 0.3 interface is returned unchanged.
  *
- * What a 0.3 reader does not see of it: interfaces of other versions, tenants, the device-code flow
- * and `pkceRequired`.
+ * Readers of 0.3 don't see interfaces of other versions, tenants, the device-code flow and
+ * `pkceRequired`.
  */
 export function supersetCard(card: AgentCard): AgentCard {
   const interfaces = card.supportedInterfaces.filter((item) => item.protocolVersion === '0.3');
@@ -75,7 +75,7 @@ function legacyScheme(scheme: SecurityScheme): object {
   return { type: 'mutualTLS', ...scheme.mtlsSecurityScheme };
 }
 
-/** 0.3 knows no device code, and no `pkceRequired`. */
+/** 0.3 has neither the device-code flow nor `pkceRequired`. */
 function legacyFlows(flows: OAuthFlows): object {
   if ('deviceCode' in flows) return {};
   if (!('authorizationCode' in flows)) return flows;

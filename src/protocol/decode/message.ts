@@ -35,7 +35,7 @@ export function readMessage(reader: Reader, wire: Wire, shape: Shape): Message {
   return message;
 }
 
-/** A message as a client may send it: from the user. */
+/** A message of a client, which must have the user role. */
 export function readClientMessage(reader: Reader, wire: Wire, shape: Shape): Message {
   const message = readMessage(reader, wire, shape);
   if (message.role !== 'ROLE_USER') {
@@ -55,14 +55,14 @@ function readRole(reader: Reader, value: unknown, shape: Shape): Role {
   const role = shape.role(value);
   if (role !== undefined && role !== 'ROLE_UNSPECIFIED') return role;
   reader.fail('role', isUnset(value) ? 'is required' : 'must be the user or the agent role');
-  // Any role will do: the violation is noted, and one is enough.
+  // A placeholder: the violation makes the decoder throw.
   return 'ROLE_USER';
 }
 
 export function readArtifact(reader: Reader, wire: Wire, shape: Shape): Artifact {
   const artifact: Mutable<Artifact> = {
     artifactId: requiredId(reader, wire.artifactId ?? wire.artifact_id, 'artifactId'),
-    // An artifact grows by chunks, so only the size of the whole bounds its parts.
+    // An artifact grows by chunks, so only the size limit of the whole task bounds its parts.
     parts: readParts(reader, wire.parts, shape, 'parts', Number.MAX_SAFE_INTEGER),
   };
   const name = optionalString(reader, wire.name, 'name');
@@ -83,7 +83,7 @@ function readParts(
   field: string,
   maxParts: number,
 ): readonly Part[] {
-  // An empty list is left out by ProtoJSON writers.
+  // ProtoJSON writers omit empty lists.
   if (reader.allowEmptyParts && isUnset(value)) return [];
   if (!Array.isArray(value)) {
     reader.fail(field, isUnset(value) ? 'is required' : 'must be an array');

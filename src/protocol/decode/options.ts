@@ -12,14 +12,14 @@ export interface DecodeLimits {
   /** Entries of one list of strings, and of one list or map of an agent card. @default 1024 */
   readonly maxListLength: number;
   /**
-   * Levels of objects and arrays inside one metadata or data value. The default leaves room for
-   * the wrappers around it, so that what came in can go out within `parseJson`'s depth of 64.
+   * Levels of objects and arrays inside one metadata or data value. The default leaves room for the
+   * wrappers around it: a value that was accepted can be sent within `parseJson`'s depth of 64.
    * @default 48
    */
   readonly maxValueDepth: number;
 }
 
-/** Bounds of what is decoded, unless others are given. */
+/** The default limits. */
 export const defaultDecodeLimits: DecodeLimits = {
   maxIdLength: 256,
   maxStringLength: 8192,
@@ -28,15 +28,15 @@ export const defaultDecodeLimits: DecodeLimits = {
   maxValueDepth: 48,
 };
 
-/** How strictly and within which bounds a decoder reads. */
+/** How strictly a decoder reads, and within which limits. */
 export interface DecodeOptions {
   /** @default defaultDecodeLimits */
   readonly limits?: Partial<DecodeLimits>;
-  /** Makes the id of a message that has none. @default unset: such a message is refused */
+  /** Creates the id of a message without one. @default unset: such a message is rejected */
   readonly newMessageId?: () => string;
   /**
-   * Takes messages and artifacts without parts, as some peers send them to end an artifact. For
-   * clients: what a server takes in must have parts. @default false
+   * Accepts messages and artifacts without parts: some peers send them to end an artifact. For clients
+   * only: servers require parts. @default false
    */
   readonly allowEmptyParts?: boolean;
   /** The value was made from a query string: `'true'` and `'false'` are booleans. @default false */

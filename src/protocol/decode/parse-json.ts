@@ -1,7 +1,7 @@
 import { LegateError } from '../errors.ts';
 import type { JsonValue } from '../model.ts';
 
-/** Bounds of a text that is parsed. */
+/** Limits of `parseJson`. */
 export interface ParseJsonOptions {
   /** Levels of objects and arrays. @default 64 */
   readonly maxDepth?: number;
@@ -11,9 +11,9 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Parses JSON that came over a wire; anything wrong with it is a `PARSE_ERROR`. Depth is checked
- * before anything is built. Members named `__proto__` are dropped: they mean nothing to the
- * protocol, and code that copies objects by assignment would take them for a prototype.
+ * Parses JSON from the wire; throws `PARSE_ERROR` for invalid JSON. The depth is checked before any value
+ * is created. Members named `__proto__` are dropped: the protocol has none, and code that copies objects
+ * by assignment would change their prototype.
  */
 export function parseJson(text: string, options: ParseJsonOptions = {}): JsonValue {
   const maxDepth = options.maxDepth ?? 64;
@@ -33,7 +33,7 @@ export function parseJson(text: string, options: ParseJsonOptions = {}): JsonVal
   return value;
 }
 
-/** Parses JSON that may be something else. */
+/** Parses text that might not be JSON; returns `otherwise` then. */
 export function parseJsonOr<T>(text: string, otherwise: T): JsonValue | T {
   try {
     return parseJson(text);
@@ -58,7 +58,7 @@ function isDeeper(text: string, maxDepth: number): boolean {
   return false;
 }
 
-/** The index of the quote that ends the string, or of the end of the text. */
+/** The index of the quote that ends the string, or the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1) {

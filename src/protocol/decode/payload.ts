@@ -6,7 +6,7 @@ import { isUnset } from './scalars.ts';
 import type { Shape } from './shape.ts';
 import { readArtifactUpdate, readStatusUpdate, readTask } from './task.ts';
 
-/** What a send answers, in its wrapper. */
+/** The response to a send, in its wrapper. */
 export function readSendMessageResponse(
   reader: Reader,
   wire: Wire,
@@ -18,7 +18,7 @@ export function readSendMessageResponse(
   return { message: readMessageMember(reader, message, shape) };
 }
 
-/** What a stream carries, in its wrapper. */
+/** The event of a stream, in its wrapper. */
 export function readStreamResponse(reader: Reader, wire: Wire, shape: Shape): StreamResponse {
   const message = messageMember(wire, shape);
   const status = wire.statusUpdate ?? wire.status_update;
@@ -46,7 +46,7 @@ export function readStreamResponse(reader: Reader, wire: Wire, shape: Shape): St
   return { message: readMessageMember(reader, message, shape) };
 }
 
-/** Some 0.3 peers write the proto's name of the field. */
+/** Some 0.3 peers use the field name of the proto. */
 function messageMember(wire: Wire, shape: Shape): unknown {
   return shape.hasProtoNames ? (wire.message ?? wire.msg) : wire.message;
 }

@@ -1,16 +1,16 @@
 import { type FieldViolation, invalidParams } from '../errors.ts';
 import { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './options.ts';
 
-/** An object of unknown content, as `JSON.parse` made it. */
+/** An object of unknown content, as `JSON.parse` returns it. */
 export type Wire = { readonly [field: string]: unknown };
 
 /** Bounds the response: a small body could otherwise cause a large error. */
 const maxViolations = 16;
 
 /**
- * Where a decoder stands in the value it reads, and what it has found wrong so far. Field readers
- * note a violation and return a stand-in, so that one answer names several faults; `finish` throws
- * them. The path is kept as segments because it is only spelled out when something is wrong.
+ * The position of a decoder in its value, and the violations found so far. Field readers record a
+ * violation and return a placeholder, so that one error reports several violations; `finish` throws it.
+ * The path is kept as segments and joined only for a violation.
  */
 export class Reader {
   readonly limits: DecodeLimits;
@@ -38,21 +38,21 @@ export class Reader {
     this.#path.pop();
   }
 
-  /** Notes a violation of a field of the present object; `''` is the object itself. */
+  /** Records a violation of a field of the current object; `''` is the object itself. */
   fail(field: string | number, description: string): void {
     this.#violations ??= [];
     this.#violations.push({ field: this.#pathOf(field), description });
     if (this.#violations.length >= maxViolations) this.finish();
   }
 
-  /** Notes a violation that leaves nothing to continue with, and throws all of them. */
+  /** Records a violation after which the decoder cannot continue, and throws all of them. */
   stop(field: string | number, description: string): never {
     this.#violations ??= [];
     this.#violations.push({ field: this.#pathOf(field), description });
     throw invalidParams(...this.#violations);
   }
 
-  /** Throws `INVALID_PARAMS` if anything was wrong. */
+  /** Throws `INVALID_PARAMS` if there are violations. */
   finish(): void {
     if (this.#violations !== undefined) throw invalidParams(...this.#violations);
   }
@@ -102,7 +102,9 @@ export function optionalObject<T>(
   return result;
 }
 
-/** Reads an object that must be there; without it there is nothing to continue with, so reading stops. */
+/**
+ * Reads a required object. Throws if it is missing or invalid: the decoder cannot continue without it.
+ */
 export function requiredObject<T>(
   reader: Reader,
   value: unknown,

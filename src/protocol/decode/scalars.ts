@@ -2,11 +2,11 @@ import { type DecodeLimits, defaultDecodeLimits } from './options.ts';
 import type { Reader } from './reader.ts';
 
 /**
- * Readers of single fields, lenient as ProtoJSON is: `null` is unset everywhere, and an empty
- * string is unset where the field is optional.
+ * Readers of single fields, as lenient as ProtoJSON: `null` is unset everywhere, and an empty string is
+ * unset where the field is optional.
  */
 
-// Ids travel in headers, logs and database keys, where neither of these can be represented.
+// Ids are sent in headers and stored in logs and database keys, which can represent neither.
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
@@ -40,7 +40,7 @@ export function optionalId(reader: Reader, value: unknown, field: string): strin
   return requiredId(reader, value, field);
 }
 
-/** A text of any length: the size of the body bounds it. */
+/** A text of any length: only the size of the body limits it. */
 export function optionalText(reader: Reader, value: unknown, field: string): string | undefined {
   if (isUnset(value) || value === '') return undefined;
   if (typeof value === 'string') return value;
@@ -69,7 +69,7 @@ export function optionalStrings(
   field: string,
 ): readonly string[] | undefined {
   if (isUnset(value)) return undefined;
-  // In a query string, a list with one entry is a single parameter.
+  // In a query string, a list is one comma-separated parameter.
   const list = reader.fromQuery && typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(list)) {
     reader.fail(field, 'must be an array of strings');
@@ -95,7 +95,7 @@ export function optionalStrings(
   return strings;
 }
 
-/** A number, or its digits as a string. */
+/** A number, or a string of its digits. */
 export function optionalInteger(
   reader: Reader,
   value: unknown,
@@ -128,7 +128,7 @@ export function optionalBoolean(
   return undefined;
 }
 
-/** The name of a value, or its number: the names stand in the order of their numbers. */
+/** Resolves an enum value by its name or number. `names` is in the order of the numbers. */
 export function enumName<T extends string>(value: unknown, names: readonly T[]): T | undefined {
   if (typeof value === 'number') return names[value];
   return (names as readonly unknown[]).includes(value) ? (value as T) : undefined;
@@ -142,8 +142,8 @@ const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))?$/;
 
 /**
- * An ISO 8601 time as UTC with milliseconds and `Z`; undefined when it is none. Digits beyond the
- * millisecond are cut off. `zoneless`: a time without a zone is UTC, as old 0.3 peers write it.
+ * An ISO 8601 time as UTC with milliseconds and `Z`; undefined if the text is not one. Digits beyond the
+ * millisecond are cut off. `zoneless`: a time without a zone is UTC, as old 0.3 peers send it.
  */
 export function normaliseTimestamp(value: string, zoneless: boolean): string | undefined {
   const match = timestampPattern.exec(value);
@@ -163,7 +163,7 @@ export function normaliseTimestamp(value: string, zoneless: boolean): string | u
   const offset = (sign === '-' ? -1 : 1) * (Number(offH ?? 0) * 60 + Number(offM ?? 0)) * 60_000;
   const millis = Number(fraction.slice(0, 3).padEnd(3, '0'));
   const time = new Date(midnight.getTime() + seconds * 1000 + millis - offset);
-  // Outside of the years 0 to 9999 the format would not be the protocol's.
+  // Years outside 0 to 9999 have another format, which the protocol doesn't allow.
   return time.getUTCFullYear() < 0 || time.getUTCFullYear() > 9999 ? undefined : time.toISOString();
 }
 
@@ -184,7 +184,9 @@ export function optionalTimestamp(
 const standardBase64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const anyBase64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** Base64 of any alphabet, padded or not, in the standard alphabet with padding; else undefined. */
+/**
+ * Converts base64 of any alphabet, padded or not, to the padded standard alphabet; undefined if invalid.
+ */
 export function normaliseBase64(value: string): string | undefined {
   if (value.length % 4 === 0 && standardBase64.test(value)) return value;
   if (!anyBase64.test(value)) return undefined;

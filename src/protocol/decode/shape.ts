@@ -2,8 +2,8 @@ import type { Part, Role, TaskState } from '../model.ts';
 import type { Reader, Wire } from './reader.ts';
 
 /**
- * Where the versions differ in reading the objects that they all have. The structure of messages,
- * tasks and events is read in one place for all of them.
+ * Version-specific readers for the objects that all versions share. The structure of messages, tasks and
+ * events is read in one place for all versions.
  */
 export interface Shape {
   readPart(reader: Reader, wire: Wire): Part;
@@ -11,15 +11,17 @@ export interface Shape {
   state(value: unknown): TaskState | undefined;
   /** Called first for each object that 0.3 marks with a `kind`. */
   expectKind(reader: Reader, wire: Wire, kind: Kind): void;
-  /** 0.3 calls the parts of a message `content` and the message of a status `update` in its REST form. */
+  /**
+   * In its REST form, 0.3 names the parts of a message `content` and the message of a status `update`.
+   */
   readonly hasProtoNames: boolean;
-  /** Whether bodies may be ProtoJSON of the 0.3 proto. */
+  /** Whether bodies can be ProtoJSON of the 0.3 proto. */
   readonly takesProtoJson: boolean;
-  /** Whether times may lack their zone. */
+  /** Whether times can lack a zone. */
   readonly zonelessTimes: boolean;
 }
 
 export type Kind = 'message' | 'task' | 'status-update' | 'artifact-update';
 
-/** While it is being made. */
+/** A type with writable members, for building a value. */
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -4,10 +4,10 @@ import { isUnset } from './scalars.ts';
 export type ObjectReader<T> = (reader: Reader, wire: Wire) => T;
 export type FieldReader<T> = (reader: Reader, value: unknown, field: string) => T;
 
-/** What the reader of a field returns: a field that must be there has a stand-in where it is at fault. */
+/** The result of a field's reader. An invalid required field gets a placeholder. */
 type Value<T, K extends keyof T> = object extends Pick<T, K> ? T[K] | undefined : T[K];
 
-/** The reader of each field, with other names that the field is found by. */
+/** The reader of each field, with the field's alternative names. */
 type Table<T> = {
   readonly [K in keyof T]-?:
     | FieldReader<Value<T, K>>
@@ -15,9 +15,9 @@ type Table<T> = {
 };
 
 /**
- * A reader of objects from a table of their fields. Each is found by its own name, in snake case, and
- * by the other names of the table. It takes three times as long as a reader that is written out, so
- * messages, tasks and events, which every request has, use hand-written readers.
+ * Creates a reader of objects from a table of their fields. It looks up each field by its name, its name
+ * in snake case, and the alternative names of the table. It takes three times as long as a handwritten
+ * reader, so messages, tasks and events, which every request has, use handwritten ones.
  */
 export function object<T extends object>(table: Table<T>): ObjectReader<T> {
   const fields = Object.entries<
@@ -52,7 +52,7 @@ export function list<T>(read: ObjectReader<T>): FieldReader<readonly T[] | undef
   return (reader, value, field) => optionalList(reader, value, field, read);
 }
 
-/** What generic writers of ProtoJSON leave out because it is empty. */
+/** A field with a fallback: generic ProtoJSON writers omit empty values. */
 export function orElse<T>(read: FieldReader<T | undefined>, fallback: T): FieldReader<T> {
   return (reader, value, field) =>
     isUnset(value) ? fallback : (read(reader, value, field) ?? fallback);

@@ -9,7 +9,7 @@ export function readTask(reader: Reader, wire: Wire, shape: Shape): Task {
   shape.expectKind(reader, wire, 'task');
   const task: Mutable<Task> = {
     id: requiredId(reader, wire.id, 'id'),
-    // 1.x does not require it of a peer; ours always have one.
+    // 1.x doesn't require peers to send it; tasks of Legate always have it.
     contextId: optionalId(reader, wire.contextId ?? wire.context_id, 'contextId') ?? '',
     status: readStatus(reader, wire.status, shape),
   };

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../model.ts';
 import { isObject, type Reader, type Wire } from './reader.ts';
 import { isUnset } from './scalars.ts';
 
-/** Metadata and its like: an object of any JSON. It is checked and kept as it is, never copied. */
+/** An object of any JSON, such as metadata. It is checked, and not copied. */
 export function optionalStruct(
   reader: Reader,
   value: unknown,
@@ -16,7 +16,7 @@ export function optionalStruct(
   return jsonValue(reader, value, field) as JsonObject | undefined;
 }
 
-/** Any JSON within the depth that is allowed. */
+/** Any JSON within the allowed depth. */
 export function jsonValue(reader: Reader, value: unknown, field: string): JsonValue | undefined {
   const fault = faultOf(value, reader.limits.maxValueDepth);
   if (fault === undefined) return value as JsonValue;

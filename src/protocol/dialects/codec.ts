@@ -12,7 +12,7 @@ export function codec<T, Arguments extends readonly unknown[]>(
   };
 }
 
-/** For what the wire spells as the model does. */
+/** The encoder of objects that the wire spells as the model does. */
 export function identity(value: unknown): unknown {
   return value;
 }

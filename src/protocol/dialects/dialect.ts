@@ -17,9 +17,9 @@ import type {
 import type { DecodeOptions } from '../decode/options.ts';
 
 /**
- * One kind of object on one wire. `decode` takes anything at all and returns a valid value or throws
- * `INVALID_PARAMS` with the paths of the fields at fault; `decode(encode(x))` equals `x` but for
- * the losses that the dialect's documentation lists.
+ * One kind of object on one wire. `decode` accepts any value, and returns a valid one or throws
+ * `INVALID_PARAMS` with the paths of the invalid fields. `decode(encode(x))` equals `x` except for the
+ * losses that the dialect documents.
  */
 export interface Codec<T> {
   decode(wire: unknown, options?: DecodeOptions): T;
@@ -27,8 +27,8 @@ export interface Codec<T> {
 }
 
 /**
- * How one protocol version spells the model in JSON. A server decodes requests and encodes
- * responses, a client the other way round. Nothing outside `dialects/` knows which version it speaks.
+ * How one protocol version spells the model in JSON. A server decodes requests and encodes responses, a
+ * client the other way round. Code outside `dialects/` doesn't depend on the version.
  */
 export interface Dialect {
   /** `Major.Minor`, as in the `A2A-Version` header. */
@@ -39,7 +39,7 @@ export interface Dialect {
   readonly sendMessageResponse: Codec<SendMessageResponse>;
   readonly streamResponse: {
     decode(wire: unknown, options?: DecodeOptions): StreamResponse;
-    /** `final`: the stream closes after this event (0.3 says so on the wire, 1.x does not). */
+    /** `final`: the stream closes after this event (0.3 sends this flag, 1.x doesn't). */
     encode(value: StreamResponse, final: boolean): unknown;
   };
   readonly agentCard: Codec<AgentCard>;

@@ -2,19 +2,19 @@ import { isJsonObject } from '../json.ts';
 import type { JsonValue, Part } from '../model.ts';
 import { isPlainText } from './parts.ts';
 
-/** Units that no text has, around everything that is not plain text. */
+/** Units that no text contains: they enclose every part that is not plain text. */
 const partStart = 0x1_0000;
 const partEnd = 0x1_0001;
-/** Separates the units of other parts from the units of texts. */
+/** Separates the units of other parts from those of texts. */
 const otherPart = 0x2_0000;
 
 const format = /^(\d{1,15})\.([0-9a-f]{1,8})\.([0-9a-f]{1,8})$/;
 
 /**
- * Marks a place in the content of an artifact: how long the content is up to there, and a running
- * hash of it. Two marks are equal where the content is the same, however it was split into parts:
- * agents that stream text and agents that join it compare equal. Not for security: a peer that finds
- * a collision hides its own artifact from itself.
+ * Marks a position in the content of an artifact: the length of the content before it, and a running hash
+ * of that content. Two marks are equal if the content is the same, however it was split into parts:
+ * streamed chunks of a text and the joined text compare equal. Not for security: a peer that finds a
+ * collision only hides its own artifact.
  * @example
  * const sent = ContentMark.of([{ text: 'Hel' }, { text: 'lo' }]);
  * sent.rest([{ text: 'Hello, world' }]); // [{ text: ', world' }]
@@ -37,7 +37,7 @@ export class ContentMark {
     return mark;
   }
 
-  /** Reads what `toString` wrote; undefined for everything else. */
+  /** Reads the output of `toString`; undefined for other texts. */
   static parse(text: string): ContentMark | undefined {
     const [, length, one = '', other = ''] = format.exec(text) ?? [];
     if (length === undefined) return undefined;
@@ -48,7 +48,7 @@ export class ContentMark {
     return `${this.#length}.${this.#one.toString(16)}.${this.#other.toString(16)}`;
   }
 
-  /** Moves the mark past these parts, which follow the content so far. */
+  /** Moves the mark past these parts, which follow the marked content. */
   add(parts: readonly Part[]): void {
     for (const part of parts) {
       if (isPlainText(part)) this.#addText(part.text, saltOf(part.mediaType));
@@ -56,7 +56,7 @@ export class ContentMark {
     }
   }
 
-  /** The parts after the mark; undefined unless the content up to it is what was marked. */
+  /** The parts after the mark; undefined if the content before it differs from the marked content. */
   rest(parts: readonly Part[]): readonly Part[] | undefined {
     const seen = ContentMark.of([]);
     for (const [index, part] of parts.entries()) {
@@ -109,7 +109,7 @@ function saltOf(mediaType: string | undefined): number {
   return salt;
 }
 
-/** The order of members means nothing in JSON. */
+/** The order of members has no meaning in JSON. */
 function sorted(_: string, value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
   const members = Object.entries(value);

@@ -1,6 +1,6 @@
 import type { Part } from '../model.ts';
 
-/** A part that is text and nothing else: it has neither a name nor metadata of its own. */
+/** A part with only text: it has neither a file name nor metadata. */
 export type TextPart = Part & { readonly text: string };
 
 export function isPlainText(part: Part | undefined): part is TextPart {
@@ -8,9 +8,9 @@ export function isPlainText(part: Part | undefined): part is TextPart {
 }
 
 /**
- * Appends parts in place. Text continues the text before it where an append starts, so that an answer
- * that was streamed in chunks reads as one text; the parts of one event stay separate. The cost does
- * not depend on how much there is already.
+ * Appends parts in place. The first appended text continues a text before it, so that an answer that was
+ * streamed in chunks is one text. The other parts of an event stay separate. The cost does not depend on
+ * the number of existing parts.
  * @example
  * const parts: Part[] = [{ text: 'Hel' }];
  * appendParts(parts, [{ text: 'lo' }, { text: 'you' }]); // [{ text: 'Hello' }, { text: 'you' }]

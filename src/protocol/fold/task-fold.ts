@@ -19,12 +19,12 @@ interface FoldedArtifact {
 }
 
 /**
- * The state of a task after the events of its log or stream. Applying an event costs the same however
- * many came before.
+ * The state of a task after the events of its log or stream. The cost of applying an event does not
+ * depend on the number of earlier events.
  *
  * - A status message moves to the history when the next status or message arrives.
  * - Metadata is merged; a later name or description of an artifact wins.
- * - An append to an unknown artifact creates it. Text that is appended continues the text before it.
+ * - An append to an unknown artifact creates it. Appended text continues the text before it.
  *
  * @example
  * const fold = new TaskFold(task);
@@ -61,7 +61,7 @@ export class TaskFold {
     return this.#artifacts.has(artifactId);
   }
 
-  /** What an artifact holds now; undefined where there is none of that id. */
+  /** The current parts of an artifact; undefined if its id is unknown. */
   partsOf(artifactId: string): readonly Part[] | undefined {
     return this.#artifacts.get(artifactId)?.parts;
   }
@@ -86,7 +86,7 @@ export class TaskFold {
     }
   }
 
-  /** The task as it is now; later events don't change what was returned. */
+  /** The current task; later events don't change the returned object. */
   toTask(): Task {
     const artifacts = [...this.#artifacts.values()].map(({ head, parts, metadata }) => ({
       ...head,
@@ -164,30 +164,30 @@ export function taskStatusOf(event: StreamResponse): TaskStatus | undefined {
   return 'statusUpdate' in event ? event.statusUpdate.status : undefined;
 }
 
-/** Whether a turn has ended with an event. A plain message is another matter. */
+/** Whether an event ends a turn. False for a plain message, which has no task. */
 export function endsTurn(event: StreamResponse): boolean {
   const status = taskStatusOf(event);
   return status !== undefined && isTurnEnd(status.state);
 }
 
-/** Metadata that events add to. Adding costs by what is added, not by what is there already. */
+/** Metadata that events add to. The cost of an addition depends only on the added members. */
 class MergedMetadata {
-  /** Absent after an addition, until it is read. */
+  /** The value; undefined after an addition, until it is read. */
   #value: JsonObject | undefined;
-  /** Absent until something is added to the value. */
+  /** All members; undefined until the first addition to the value. */
   #members: Map<string, JsonValue> | undefined;
 
   constructor(value: JsonObject | undefined) {
     this.#value = value;
   }
 
-  /** As it is now; later additions don't change what was returned. */
+  /** The current value; later additions don't change the returned object. */
   get value(): JsonObject | undefined {
     if (this.#members !== undefined) this.#value ??= Object.fromEntries(this.#members);
     return this.#value;
   }
 
-  /** Adds members; of one that is known already, the new value wins. */
+  /** Adds members; the new value of a known member replaces the old one. */
   add(more: JsonObject | undefined): void {
     if (more === undefined) return;
     if (this.#members === undefined && this.#value === undefined) {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type * as model from '../index.ts';
 import { taskStates } from '../model.ts';
 
-/** Optional members are left out, never undefined: that is how they come out of a decoder. */
+/** Optional members are absent, never undefined, as decoders return them. */
 export function record<T>(
   shape: { readonly [K in keyof T]?: fc.Arbitrary<Exclude<T[K], undefined>> },
   required: readonly (keyof T & string)[],
@@ -16,7 +16,7 @@ export function loose(shape: object, required: readonly string[]): fc.Arbitrary<
   return fc.record(members, { requiredKeys: [...required] });
 }
 
-/** What `JSON.parse` can make, without members named `__proto__`. */
+/** Values that `JSON.parse` can return, without members named `__proto__`. */
 export const json: fc.Arbitrary<model.JsonValue> = fc
   .jsonValue({ maxDepth: 3 })
   .map((value) => JSON.parse(JSON.stringify(value), dropProto) as model.JsonValue);

@@ -1,6 +1,6 @@
 /**
- * A2A 0.3 over REST: ProtoJSON of the 0.3 proto, which differs from the JSON-RPC form in nearly
- * every object. Reading takes either form; writing is ProtoJSON, with the fields `metadata` of a
+ * A2A 0.3 over REST: ProtoJSON of the 0.3 proto, which differs from the JSON-RPC form in nearly every
+ * object. The decoders accept both forms. The encoders write ProtoJSON, with the fields `metadata` of a
  * part and `name` of a file that the proto gained after its tag.
  *
  * Lost, besides what `v03` loses:
@@ -55,5 +55,5 @@ function dialectOf(fileBytes: FileBytes): Dialect {
 /** The 0.3 dialect of REST and gRPC. */
 export const v03Rest = dialectOf('once');
 
-/** The same for peers that encode the bytes of files twice. */
+/** The same for peers that encode the bytes of files in base64 twice. */
 export const v03RestTwice = dialectOf('twice');

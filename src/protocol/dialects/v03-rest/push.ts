@@ -67,7 +67,7 @@ export function readDeletePushConfig(
   return { taskId, id: requiredId(reader, configId, 'name') };
 }
 
-/** Plain ids: as the JSON-RPC form names them, or as the path of the request does. */
+/** Reads plain ids, in the form of JSON-RPC or of the request's path. */
 function readByIds<T>(wire: Wire, reader: Reader, read: (reader: Reader, wire: Wire) => T): T {
   const taskId = wire.taskId ?? wire.task_id;
   if (isUnset(taskId)) return read(reader, wire);

@@ -2,8 +2,8 @@ import type { Reader, Wire } from '../../decode/reader.ts';
 import { isUnset, optionalId, requiredId } from '../../decode/scalars.ts';
 
 /**
- * The 0.3 proto addresses things by resource name, `tasks/T` and `tasks/T/pushNotificationConfigs/C`;
- * bodies of the JSON-RPC form have plain ids instead. Both are read.
+ * The 0.3 proto identifies resources by name, `tasks/T` and `tasks/T/pushNotificationConfigs/C`. Bodies
+ * in the JSON-RPC form have plain ids instead. The decoders accept both.
  */
 
 const between = '/pushNotificationConfigs/';
@@ -22,7 +22,7 @@ export interface ResourceName {
 }
 
 export function readResourceName(reader: Reader, value: unknown, field: string): ResourceName {
-  // The typo `task/` stands in the path of one method of the 0.3 proto.
+  // The path of one method of the 0.3 proto has the typo `task/`.
   const rest = typeof value === 'string' ? /^tasks?\/([^]+)$/.exec(value)?.[1] : undefined;
   if (rest === undefined) {
     reader.fail(field, 'must be a resource name such as tasks/ID');
@@ -37,7 +37,7 @@ export function readResourceName(reader: Reader, value: unknown, field: string):
   };
 }
 
-/** The task that a request names in its `name`, its `parent`, or its `id`. */
+/** The task id of a request, from its `name`, its `parent`, or its `id`. */
 export function readTaskId(reader: Reader, wire: Wire): string {
   if (!isUnset(wire.name)) return readResourceName(reader, wire.name, 'name').taskId;
   if (!isUnset(wire.parent)) return readResourceName(reader, wire.parent, 'parent').taskId;

@@ -12,7 +12,7 @@ import { readSendMessage } from './requests.ts';
 
 type PushCodecs = Extract<keyof Dialect, `${string}PushNotificationConfig${string}`>;
 
-/** All of a form but its push configurations, which the two forms address differently. */
+/** All codecs of a form except those of push configurations, which the two forms identify differently. */
 export function codecsOf(form: Form): Omit<Dialect, PushCodecs> {
   const { shape, readTaskId, taskReference } = form;
   const encode = encodersOf(form);
@@ -28,7 +28,7 @@ export function codecsOf(form: Form): Omit<Dialect, PushCodecs> {
       (reader, wire) => readPayload(reader, wire, shape),
       encode.streamResponse,
     ),
-    // Peers serve and read cards in the JSON-RPC form over REST too.
+    // Peers serve and read cards in the JSON-RPC form over REST, too.
     agentCard: codec(readCard, supersetCard),
 
     sendMessageRequest: codec(
@@ -46,7 +46,7 @@ export function codecsOf(form: Form): Omit<Dialect, PushCodecs> {
         ...(historyLength !== undefined && { historyLength }),
       }),
     ),
-    // No part of 0.3: the 1.x request and response with 0.3's spelling inside.
+    // 0.3 has no such operation: the 1.x request and response, with the values spelled as in 0.3.
     listTasksRequest: codec(listTasksReader(shape), (request) => {
       const { tenant: _, status, ...rest } = request;
       return { ...rest, ...(status && { status: form.encodeState(status) }) };
@@ -63,7 +63,7 @@ export function codecsOf(form: Form): Omit<Dialect, PushCodecs> {
       },
       ({ id, metadata }) => ({
         ...taskReference(id),
-        // The proto has none.
+        // The proto has no metadata here.
         ...(metadata && !form.isProto && { metadata }),
       }),
     ),

@@ -12,18 +12,17 @@ import type {
 import type { SendMessageRequest, SendMessageResponse } from '../../request-model.ts';
 import { encodePushDetails } from './push.ts';
 
-/** Where the two forms of 0.3 differ: that of JSON-RPC, and that of REST, which is ProtoJSON. */
+/** The differences between the two forms of 0.3: JSON-RPC, and REST, which is ProtoJSON. */
 export interface Form {
   readonly shape: Shape;
-  /** The task that a request names. */
+  /** Reads the id of the task that a request refers to. */
   readonly readTaskId: (reader: Reader, wire: Wire) => string;
   readonly taskReference: (taskId: string) => object;
   readonly encodePart: (part: Part) => object;
   readonly encodeState: (state: TaskState) => string;
   readonly encodeMessage: (message: Message, parts: readonly object[]) => object;
   /**
-   * ProtoJSON wraps tasks, messages and events in a member of their name, where JSON-RPC has a `kind`
-   * in them.
+   * ProtoJSON wraps tasks, messages and events in a member of their name. JSON-RPC puts a `kind` in them.
    */
   readonly isProto: boolean;
 }
@@ -69,7 +68,8 @@ export function encodersOf(form: Form) {
     return sendMessageResponse(response);
   };
   const sendMessageRequest = (request: SendMessageRequest): object => {
-    // Over REST, servers take a missing one for `blocking: false`: an absent boolean of the proto.
+    // Over REST, servers read a missing configuration as `blocking: false`: an absent boolean of the
+    // proto.
     const { configuration = form.isProto ? {} : undefined, metadata } = request;
     const pushMember = form.isProto ? 'pushNotification' : 'pushNotificationConfig';
     const {
@@ -82,7 +82,7 @@ export function encodersOf(form: Form) {
       ...(configuration && {
         configuration: {
           ...rest,
-          // Always said: servers differ in what they take its absence to mean.
+          // Always written: servers have different defaults.
           blocking: !returnImmediately,
           ...(push && { [pushMember]: encodePushDetails(push) }),
         },

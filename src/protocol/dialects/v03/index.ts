@@ -1,7 +1,7 @@
 /**
- * A2A 0.3 as its JSON-RPC form spells it. Reading also takes the spelling of the 0.3 proto.
+ * A2A 0.3 in its JSON-RPC form. The decoders also accept the spelling of the 0.3 proto.
  *
- * Lost on the way from the model to 0.3, and so not there after the way back:
+ * Lost when the model is encoded to 0.3, and so not restored by decoding:
  * - `filename` and `mediaType` of text and data parts (file parts keep both)
  * - `tenant`, everywhere, and the `taskId` of a push configuration that comes with a message
  * - a role that is unspecified is written as the user's
@@ -11,10 +11,10 @@
  *   reading unwraps it, so only an empty `metadata` on such a part is lost. An object `{ value }`
  *   that already has the mark cannot be distinguished from a wrapped value.
  *
- * From 0.3 to the model: `final` (1.x says it by closing the stream), all but the first of a push
- * configuration's authentication schemes, and `metadata` of requests that read.
+ * Lost when 0.3 is decoded to the model: `final` (1.x closes the stream instead), all authentication
+ * schemes of a push configuration but the first, and `metadata` of requests that read.
  *
- * Cards are written as a superset that both versions can read, and lose nothing.
+ * Cards are encoded as a superset that both versions can read, and lose nothing.
  */
 import { requiredId } from '../../decode/scalars.ts';
 import { codec } from '../codec.ts';

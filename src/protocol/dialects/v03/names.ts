@@ -1,7 +1,7 @@
 import { enumName } from '../../decode/scalars.ts';
 import { type Role, roles, type TaskState, taskStates } from '../../model.ts';
 
-/** What 0.3 JSON-RPC calls the states, in the order of their numbers. */
+/** The names of the states in 0.3 JSON-RPC, in the order of their numbers. */
 const stateNames = [
   'unknown',
   'submitted',

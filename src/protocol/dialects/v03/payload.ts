@@ -7,7 +7,7 @@ import { readArtifactUpdate, readStatusUpdate, readTask } from '../../decode/tas
 import type { StreamResponse } from '../../model.ts';
 import type { SendMessageResponse } from '../../request-model.ts';
 
-/** What a stream carries: a bare object with its `kind`, or in a wrapper as the REST form has it. */
+/** Reads the event of a stream: a bare object with its `kind`, or in a wrapper, as in the REST form. */
 export function readPayload(reader: Reader, wire: Wire, shape: Shape): StreamResponse {
   switch (kindOf(wire)) {
     case 'task':
@@ -31,7 +31,7 @@ export function readResponse(reader: Reader, wire: Wire, shape: Shape): SendMess
   return reader.stop('kind', 'must be task or message');
 }
 
-/** Recognised by its fields when a peer omits the kind. */
+/** The kind, recognized by the fields if a peer omits it. */
 function kindOf(wire: Wire): string | undefined {
   if (typeof wire.kind === 'string') return wire.kind;
   if (!isUnset(wire.artifact)) return 'artifact-update';

@@ -32,7 +32,7 @@ export const readPushDetails = object<Omit<TaskPushNotificationConfig, 'tenant' 
     optionalObject(reader, unlessEmpty(value), field, readAuthentication),
 });
 
-/** 1.x has one scheme: the first. */
+/** 1.x has one scheme: the first is used. */
 function readAuthentication(reader: Reader, wire: Wire): AuthenticationInfo | undefined {
   const schemes = optionalStrings(reader, wire.schemes, 'schemes');
   const credentials = optionalString(reader, wire.credentials, 'credentials');
@@ -88,7 +88,7 @@ export function encodePushConfigId(request: GetTaskPushNotificationConfigRequest
   return id === undefined ? { id: taskId } : { id: taskId, pushNotificationConfigId: id };
 }
 
-/** A bare array, which the readers of objects do not take. */
+/** Reads a bare array, which `decode` rejects. */
 export function decodePushConfigs(
   wire: unknown,
   options?: DecodeOptions,

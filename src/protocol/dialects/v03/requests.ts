@@ -14,7 +14,7 @@ import { readCommonConfiguration } from '../v1/requests.ts';
 import { readPushDetails } from './push.ts';
 
 export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendMessageRequest {
-  // The proto calls it `request`.
+  // The proto names it `request`.
   const message = wire.message ?? wire.request;
   const request: Mutable<SendMessageRequest> = {
     message: requiredObject(reader, message, 'message', (inner, item) =>
@@ -35,11 +35,11 @@ export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendM
   return request;
 }
 
-/** A part is told by its `kind` (6.5); peers that answer us may leave it out, clients may not. */
+/** The `kind` identifies a part (6.5). Agents can omit it in responses, clients must send it. */
 function checkKinds(reader: Reader, parts: unknown): void {
   if (!Array.isArray(parts)) return;
   for (const [index, part] of parts.entries()) {
-    // Without any content the part is refused already.
+    // A part without content was already rejected.
     if (!isObject(part) || kinds.some((kind) => part.kind === kind)) continue;
     if (kinds.every((kind) => isUnset(part[kind]))) continue;
     reader.fail(`message.parts[${index}].kind`, 'must be text, file or data');

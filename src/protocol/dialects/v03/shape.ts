@@ -5,7 +5,7 @@ import { jsonValue, optionalStruct } from '../../decode/values.ts';
 import type { JsonObject, JsonValue, Part } from '../../model.ts';
 import { roleOf, stateOf } from './names.ts';
 
-/** Many peers leave `kind` out, so only a wrong one is a fault. */
+/** Many peers omit `kind`, so only a wrong one is a violation. */
 function expectKind(reader: Reader, wire: Wire, kind: Kind): void {
   if (!isUnset(wire.kind) && wire.kind !== kind) reader.fail('kind', `must be ${kind}`);
 }
@@ -20,7 +20,7 @@ export const shape: Shape = {
   zonelessTimes: true,
 };
 
-/** The same, for bodies that may be ProtoJSON. */
+/** The same, for bodies that can be ProtoJSON. */
 export function restShape(fileBytes: FileBytes): Shape {
   return {
     ...shape,
@@ -30,22 +30,22 @@ export function restShape(fileBytes: FileBytes): Shape {
 }
 
 /**
- * Metadata that marks a data part whose value is not an object: 0.3 allows objects only, so the value
- * stands wrapped as `{ value }`.
+ * Metadata that marks a data part whose value is not an object. 0.3 allows only objects, so the value is
+ * wrapped as `{ value }`.
  */
 const wrappedMark = 'data_part_compat';
 
-/** How a form of 0.3 has its parts. */
+/** The spelling of parts in one form of 0.3. */
 export interface PartForm {
-  /** Without a `kind`, data is wrapped in one more object, as the 0.3 proto has it. */
+  /** Without a `kind`, data is wrapped in another object, as in the 0.3 proto. */
   readonly isProto: boolean;
   readonly fileBytes: FileBytes;
 }
 
 /**
- * How often the bytes of a file are encoded in base64 over HTTP+JSON and gRPC of 0.3: once, as the
- * specification has it, or twice, as a2a-sdk for Python 0.3 writes and reads them, and a2a-go 0.3 over
- * gRPC. The bytes cannot say which: a file may itself be base64 text.
+ * How often the bytes of a file are encoded in base64 over HTTP+JSON and gRPC of 0.3: once, as in the
+ * specification, or twice, as in a2a-sdk for Python 0.3, and in a2a-go 0.3 over gRPC. The receiver cannot
+ * detect it: a file can itself be base64 text.
  */
 export type FileBytes = 'once' | 'twice';
 
@@ -84,7 +84,7 @@ function readContent(reader: Reader, wire: Wire, { isProto, fileBytes }: PartFor
   }
 }
 
-/** Three spellings of the content are in use: the schema's, the proto's, and one of an old example. */
+/** Peers use three spellings of the content: the schema's, the proto's, and that of an old example. */
 function readFile(reader: Reader, wire: Wire, fileBytes: FileBytes): Part {
   const bytes = wire.bytes ?? wire.fileWithBytes ?? wire.file_with_bytes ?? wire.data ?? undefined;
   const uri = wire.uri ?? wire.fileWithUri ?? wire.file_with_uri ?? undefined;
@@ -122,7 +122,7 @@ function readData(reader: Reader, value: unknown, isNested: boolean): JsonValue 
   return jsonValue(reader, nested, 'data') ?? null;
 }
 
-/** Data as 0.3 can carry it, with the metadata that says how. */
+/** Data as an object, which 0.3 requires, with the metadata that marks a wrapped value. */
 export function legacyData(part: Part): {
   readonly data: JsonObject;
   readonly metadata?: JsonObject;

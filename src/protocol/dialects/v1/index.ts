@@ -1,6 +1,6 @@
 /**
- * A2A 1.x in JSON. The model is spelled as this wire spells it, so that encoding is the identity;
- * nothing is lost in either direction but fields that the model does not know.
+ * A2A 1.x in JSON. The model has the spelling of this wire, so encoding is the identity. Only fields that
+ * the model lacks are lost.
  */
 import { readCard } from '../../card/read.ts';
 import { readMessage } from '../../decode/message.ts';

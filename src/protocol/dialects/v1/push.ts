@@ -29,20 +29,20 @@ export const readPushConfig = object<TaskPushNotificationConfig>({
     optionalObject(reader, unlessEmpty(value), field, authentication),
 });
 
-/** Peers write an unset message as `{}`. */
+/** Some peers write an unset message as `{}`. */
 export function unlessEmpty(value: unknown): unknown {
   const isEmpty = isObject(value) && Object.keys(value).length === 0;
   return isEmpty ? undefined : value;
 }
 
-/** Also of requests that read one: 1.x requires the id there too. */
+/** Also for requests that read a configuration: 1.x requires the id there, too. */
 export const readPushConfigId = object<DeleteTaskPushNotificationConfigRequest>({
   taskId: requiredId,
   id: requiredId,
   tenant: optionalId,
 });
 
-/** Its presence is not tracked by the protocol, so 0 is unset. */
+/** The protocol doesn't track whether the size is set, so 0 is unset. */
 function pageSize(reader: Reader, value: unknown, field: string): number | undefined {
   return optionalInteger(reader, value, field, { min: 0 }) || undefined;
 }

@@ -61,7 +61,7 @@ function readConfiguration(reader: Reader, wire: Wire): SendMessageConfiguration
   return configuration;
 }
 
-/** What both versions spell alike. */
+/** The part of the configuration that both versions spell alike. */
 export function readCommonConfiguration(
   reader: Reader,
   wire: Wire,

@@ -8,7 +8,7 @@ export const shape: Shape = {
   readPart,
   role: (value) => enumName(value, roles),
   state: (value) => enumName(value, taskStates),
-  // 1.x has no kinds: a field of that name is unknown, and unknown fields are ignored.
+  // 1.x has no kinds: a field of that name is unknown and ignored.
   expectKind: () => undefined,
   hasProtoNames: false,
   takesProtoJson: false,
@@ -31,7 +31,7 @@ function readContent(reader: Reader, wire: Wire): Part {
   const text = wire.text ?? undefined;
   const raw = wire.raw ?? undefined;
   const url = wire.url ?? undefined;
-  // Null is a value for data, and only for data.
+  // Only `data` can have the value null.
   const members =
     Number(text !== undefined) +
     Number(raw !== undefined) +
