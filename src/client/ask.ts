@@ -21,7 +21,7 @@ import type { SendOptions, StreamOptions } from './options.ts';
 import type { Sendable } from './peer.ts';
 
 /**
- * What an agent answered.
+ * The answer of an agent.
  * @example
  * const answer: Answer = await client.ask('Which trains go to Bern?');
  * if (!answer.isQuestion) console.log(answer.text);
@@ -34,7 +34,7 @@ export type Answer = FinalAnswer | Question;
  */
 export interface FinalAnswer extends AnswerContent {
   readonly isQuestion: false;
-  /** Absent where the agent answered with a plain message. */
+  /** Absent if the agent answered with a plain message. */
   readonly task?: Task;
 }
 
@@ -54,7 +54,7 @@ export interface Question extends AnswerContent {
 
 type Asker = Pick<Client, 'sendAndWait' | 'sendStreamingMessage'>;
 
-/** Sends a message and waits for the answer. Rejects where the task fails, is rejected or cancelled. */
+/** Sends a message and waits for the answer. Rejects if the task fails, is rejected or is cancelled. */
 export async function ask(
   client: Asker,
   input: Sendable,
@@ -87,7 +87,7 @@ export async function* askStreaming(
   }
   const task = fold.toTask();
   const answer = toAnswer(client, { task });
-  // A snapshot that came last is all there is of the end.
+  // A snapshot at the end can be the only event with the final message.
   const change = task.status.message && shown.message(task.status.message);
   if (change !== undefined) yield change;
   return answer;
@@ -103,7 +103,7 @@ function* changesBy(
     const change = shown.artifact(artifact, append);
     if (change !== undefined) yield change;
   } else if ('task' in response) {
-    // What later snapshots add has come as events before.
+    // Later snapshots only repeat artifacts that earlier events delivered.
     for (const artifact of isFirst ? (response.task.artifacts ?? []) : []) {
       const change = shown.artifact(artifact, false);
       if (change !== undefined) yield change;

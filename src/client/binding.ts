@@ -24,8 +24,8 @@ import type {
 } from './transport.ts';
 
 /**
- * A binding besides JSON-RPC and HTTP+JSON. It is passed to the client, so that the client itself
- * needs no Node.js API. `grpcBinding()` creates the one for gRPC.
+ * A binding besides JSON-RPC and HTTP+JSON. It is passed to the client, so that the client itself needs
+ * no Node.js API. `grpcBinding()` creates the one for gRPC.
  * @example
  * const binding: ClientBinding = grpcBinding();
  * const client = await connect('https://agent.example', { bindings: [binding], binding: 'GRPC' });
@@ -33,16 +33,16 @@ import type {
 export interface ClientBinding {
   readonly binding: 'GRPC';
   /**
-   * Where an address of a card leads: `https` where the wire is encrypted, `http` where it is not,
-   * with host and port only. Undefined for an invalid address.
+   * Converts an address of a card to a URL with host and port only: `https` if the connection is
+   * encrypted, otherwise `http`. Undefined for an invalid address.
    */
   locate(address: string): URL | undefined;
-  /** Connects with the first call, not before. */
+  /** Connects on the first call. */
   open(chosen: ChosenInterface, limits: BindingLimits): BindingChannel;
 }
 
 /**
- * The client's options of these names.
+ * The limits of a binding, from the client's options of the same names.
  * @example const limits: BindingLimits = { maxBodySize: 4 * 1024 * 1024, maxEventSize: 256 * 1024 };
  */
 export interface BindingLimits {
@@ -55,7 +55,7 @@ export interface BindingLimits {
  * @example const call: BindingCall = { headers: new Headers({ 'A2A-Version': '1.0' }), timeoutMs: 5_000 };
  */
 export interface BindingCall {
-  /** Credentials included; they were checked before. */
+  /** Includes the credentials, which the client checked. */
   readonly headers: Headers;
   readonly signal?: AbortSignal | undefined;
   /** The caller's remaining time, in milliseconds. @default no limit */
@@ -63,20 +63,21 @@ export interface BindingCall {
 }
 
 /**
- * One interface of one agent, spoken to in JSON as the version has it, in 0.3 in the form of
- * HTTP+JSON. Makes each request once. Rejects with the error that the peer sent, `PEER_UNREACHABLE`
- * where there was no answer, `PEER_INVALID` where it was not A2A, and the reason of the signal.
+ * A connection to one interface of one agent. Requests and responses are JSON of the interface's version,
+ * in 0.3 in the form of HTTP+JSON. Sends each request once. Rejects with the error that the peer sent,
+ * `PEER_UNREACHABLE` without a response, `PEER_INVALID` if the response is not A2A, or the reason of the
+ * signal.
  * @example const read = (channel: BindingChannel, id: string) => channel.call('getTask', { id }, { headers });
  */
 export interface BindingChannel {
   call(operation: CallOperation, json: unknown, call: BindingCall): Promise<unknown>;
-  /** Resolves when the stream is open. Leaving the loop over it ends it. */
+  /** Resolves when the stream is open. Leaving the loop over it closes the stream. */
   stream(
     operation: StreamOperation,
     json: unknown,
     call: BindingCall,
   ): Promise<AsyncIterable<unknown>>;
-  /** Closes the connection once the calls in flight are over; a later call opens a new one. */
+  /** Closes the connection when the calls in flight have ended; a later call opens a new one. */
   close(): void;
 }
 

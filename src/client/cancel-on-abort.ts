@@ -12,17 +12,17 @@ import type { Peer } from './peer.ts';
 import { isTransient, timeLimit } from './retry.ts';
 import type { Frame, TransportCall, TransportStream } from './transport.ts';
 
-/** Per client. Further messages are aborted without cancelling their tasks. */
+/** The limit per client. Messages beyond it are aborted without cancelling their tasks. */
 const MAX_CANCELLING = 100;
 const defaultTimeoutMs = 30_000;
-/** Pauses before each lookup in the task list: most peers name the task sooner over the connection. */
+/** Pauses before each lookup in the task list. Most peers name the task sooner over the connection. */
 const lookupPauses = { initialMs: 250, maximumMs: 5_000 };
 const MAX_LOOKUPS = 12;
 const lateFailure = 'the task of an aborted message could not be cancelled';
 
 /** How one message is sent. */
 export interface SendContext {
-  /** Aborts when the sender gives up. A connection that times out doesn't abort it. */
+  /** Aborts when the sender aborts. A connection that times out doesn't abort it. */
   readonly signal: AbortSignal;
   readonly cancelOnAbort: CancelOnAbortOptions | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
@@ -32,11 +32,10 @@ export interface SendContext {
  * Cancels the tasks of messages whose sender aborts before the peer has named the task. Runs in the
  * background, limited in number and time.
  *
- * It looks for the task in two ways at once. The connection stays open, because the first response
- * names the task in every binding and version. Meanwhile the peer's task list is searched for a
- * history that contains the message: that finds the task of a peer that sends nothing before its
- * first result, and works after the connection broke. Message ids are unique, so the task found is
- * always the sender's.
+ * It looks for the task in two ways at once. The connection stays open, because the first response names
+ * the task in every binding and version. Meanwhile the client searches the peer's task list for a history
+ * that contains the message. That finds the task of a peer that sends nothing before its first result,
+ * and works after the connection broke. Message ids are unique, so the task found is always the sender's.
  *
  * The message is never sent again to learn its task: a peer that doesn't deduplicate messages would
  * do the work twice.
@@ -44,7 +43,10 @@ export interface SendContext {
 export class CancelOnAbort {
   readonly #running = new Map<Promise<void>, Deadline>();
 
-  /** Undefined where there is nothing to find: no option, or the message continues a known task. */
+  /**
+   * Undefined if there is nothing to cancel: the option is not set, or the message continues a known
+   * task.
+   */
   watch(peer: Peer, message: Message, context: SendContext): InFlightMessage | undefined {
     const { signal, cancelOnAbort: options, headers } = context;
     if (options === undefined || message.taskId !== undefined) return undefined;
@@ -65,7 +67,7 @@ export class CancelOnAbort {
     });
   }
 
-  /** Resolves when all cancellations are over, after `graceMs` milliseconds at most. */
+  /** Resolves when all cancellations have ended, after `graceMs` milliseconds at most. */
   async end(graceMs: number): Promise<void> {
     const ms = Math.max(1, graceMs);
     for (const deadline of this.#running.values()) deadline.restart(timeLimit(lateFailure, ms));
@@ -98,23 +100,23 @@ export class CancelOnAbort {
 /**
  * A message whose task the sender doesn't know yet.
  *
- * - **unsent**: an abort keeps the message from being sent.
- * - **in flight**: the peer may have the message, and hasn't named its task. On abort the sender's
+ * - **unsent**: an abort prevents the message from being sent.
+ * - **in flight**: the peer can have the message, and hasn't named its task. On abort the sender's
  *   promise rejects at once, and `onAbort` decides whether the connection stays open.
  * - **answered**: the sender knows the task and can cancel it. An abort closes the connection.
  */
 export class InFlightMessage {
   readonly #signal: AbortSignal;
-  /** Takes over the connection; false to close it. */
+  /** Returns true to take over the connection, false to close it. */
   readonly #onAbort: (message: InFlightMessage) => boolean;
   #isInFlight = false;
-  /** An attempt before the current one may have reached the peer. */
+  /** Whether an attempt before the current one can have reached the peer. */
   #wasInFlight = false;
-  /** Undefined until the sender aborts: whether the connection was taken over. */
+  /** Whether the connection was taken over; undefined until the sender aborts. */
   #isTakenOver: boolean | undefined;
   #connection: AbortController | undefined;
   #frames: Promise<AsyncIterator<Frame>> | undefined;
-  /** The first response to the current attempt. */
+  /** Reads the first response to the current attempt. */
   #read: (() => Promise<StreamResponse | undefined>) | undefined;
 
   constructor(signal: AbortSignal, onAbort: (message: InFlightMessage) => boolean) {
@@ -153,7 +155,7 @@ export class InFlightMessage {
     return this.#readAll(frames, () => attempt.wait(readFirst()));
   }
 
-  /** Called when the sender may have aborted; true where the connection was taken over. */
+  /** Called when the sender might have aborted; returns whether the connection was taken over. */
   checkAbort(): boolean {
     if (this.#isInFlight && this.#signal.aborted) this.#isTakenOver ??= this.#onAbort(this);
     return this.#isTakenOver === true;
@@ -221,7 +223,7 @@ export class InFlightMessage {
   }
 }
 
-/** The id of the running task; undefined where there is none. Rejects where that stays unknown. */
+/** The id of the running task; undefined if there is none. Rejects if the task can't be found. */
 async function findTask(
   peer: Peer,
   message: Message,
@@ -248,7 +250,7 @@ async function findTask(
   }
 }
 
-/** Undefined where the peer doesn't list its tasks, or none of the lookups found the message. */
+/** Undefined if the peer doesn't list its tasks, or no lookup found the message. */
 async function lookUp(
   peer: Peer,
   message: Message,
@@ -276,17 +278,17 @@ async function cancelTask(peer: Peer, id: string, call: TransportCall): Promise<
   }
 }
 
-/** The task that the peer already runs for a duplicate message. */
+/** The id of the task that the peer already runs for a duplicate message. */
 export function taskInFlight(error: unknown): string | undefined {
   if (!(error instanceof LegateError) || error.code !== 'MESSAGE_IN_FLIGHT') return undefined;
   return error.metadata?.taskId;
 }
 
-/** Whether the peer rejected the message or never got it. */
+/** Whether the peer rejected the message or never received it. */
 function isRefused(error: unknown): boolean {
   return error instanceof LegateError && !inconclusive.has(error.code) && !isTransient(error);
 }
-/** After these errors the peer may work on the message or not. */
+/** After these errors it is unknown whether the peer processes the message. */
 const inconclusive = new Set([
   'MESSAGE_IN_FLIGHT',
   'PEER_INVALID',

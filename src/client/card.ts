@@ -27,8 +27,8 @@ export interface FetchedCard {
 }
 
 /**
- * Fetches the card at an agent's address: from its well-known paths, or from the address itself
- * where that names a card (`.../card.json`, `.../.well-known/...`).
+ * Fetches the card of an agent from the well-known paths below its address, or from the address itself if
+ * that names a card (`.../card.json`, `.../.well-known/...`).
  */
 export async function fetchCard(
   address: string,
@@ -60,7 +60,7 @@ export async function refetchCard(
 function callable(address: string): URL {
   const url = URL.parse(address);
   if (url === null || !isCallable(url)) {
-    // An address with a user may have a password.
+    // An address with a user name can contain a password.
     const given = address.includes('@') ? '' : `, not ${JSON.stringify(address)}`;
     throw invalidConfiguration(
       `the address of an agent must be an http or https URL without user and password, such as http://localhost:8000${given}`,
@@ -69,7 +69,7 @@ function callable(address: string): URL {
   return url;
 }
 
-/** Undefined where nothing is found at the address. */
+/** Undefined if there is no card at the address. */
 async function requestCard(
   url: URL,
   http: Http,
@@ -83,7 +83,7 @@ async function requestCard(
     headers: {
       Accept: 'application/json',
       'A2A-Version': '1.0',
-      // Left to itself, fetch adds a no-cache to conditional requests, and servers then answer in full.
+      // fetch would add `no-cache` to conditional requests, and servers would answer in full.
       ...(known?.etag !== undefined && {
         'If-None-Match': known.etag,
         'Cache-Control': 'max-age=0',
@@ -111,15 +111,15 @@ async function requestCard(
 }
 
 /**
- * Sends our credentials with the first request: the operator configured them for this address, and a
- * request without them would be a denial in the log of a server that protects its card. Where they can't
- * be sent, over plain http to another machine, a public card is still read without them.
+ * Sends the credentials with the first request: the operator configured them for this address, and a
+ * server that protects its card would log a request without them as denied. If the client can't send them
+ * (plain http to another machine), it still reads a public card without them.
  */
 async function send(request: HttpRequest, http: Http): Promise<Response> {
   if (!http.credentials.exist || http.credentials.maySendTo(request.url)) return http.send(request);
   const response = await http.send({ ...request, isAnonymous: true });
   if (response.status !== 401 && response.status !== 403) return response;
   await discard(response);
-  // Throws, and says why they are not sent.
+  // Throws an error that explains why the credentials are not sent.
   return http.send(request);
 }

@@ -64,7 +64,7 @@ export interface ClientParts {
  */
 export class Client implements AsyncDisposable {
   readonly #parts: ClientParts;
-  /** Replaced as a whole, so that a call in flight keeps the one it started with. */
+  /** Replaced as a whole: a call in flight keeps the peer that it started with. */
   #peer: Peer;
   #fetched: FetchedCard | undefined;
   readonly #cancelOnAbort = new CancelOnAbort();
@@ -85,8 +85,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Sends a message and waits for the answer: text, data and files, or a question. Rejects where the
-   * task fails, is rejected or cancelled.
+   * Sends a message and waits for the answer: text, data and files, or a question. Rejects if the task
+   * fails, is rejected or is cancelled.
    */
   async ask(input: Sendable, options: StreamOptions & SendOptions = {}): Promise<Answer> {
     checkOptions('client.ask', options, sendStreamNames);
@@ -99,7 +99,7 @@ export class Client implements AsyncDisposable {
     return new AnswerStream(askStreaming(this, input, options));
   }
 
-  /** Sends a message and gives the agent's answer: a plain message, or a task. */
+  /** Sends a message and returns the agent's response: a plain message, or a task. */
   async sendMessage(
     input: Sendable,
     options: CallOptions & SendOptions = {},
@@ -122,7 +122,7 @@ export class Client implements AsyncDisposable {
     return this.#send(toRequest(input, options), options).events();
   }
 
-  /** Sends a message and waits until its task is terminal or waits for its caller. */
+  /** Sends a message and waits until its task is terminal or interrupted. */
   async sendAndWait(
     input: Sendable,
     options: StreamOptions & SendOptions = {},
@@ -156,7 +156,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** The task that a message led to, among the caller's newest; the context narrows it down. */
+  /** The task of a message, searched in the caller's newest tasks. The context narrows the search. */
   findTask(
     sent: Pick<Message, 'messageId' | 'contextId'>,
     options: CallOptions = {},
@@ -179,12 +179,12 @@ export class Client implements AsyncDisposable {
     return this.#follow(subscribing(this.#peer, taskId), delivery, options).events();
   }
 
-  /** As `subscribeToTask`, but delivers a task that has ended instead of an error. */
+  /** Like `subscribeToTask`, but yields a task that has already ended instead of throwing. */
   followTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
     return this.#await(taskId, options).events();
   }
 
-  /** Waits until a task is terminal or waits for its caller; returns at once where it already is. */
+  /** Waits until a task is terminal or interrupted; returns at once if it already is. */
   async waitForEnd(taskId: string, options: StreamOptions = {}): Promise<Task> {
     const result = await this.#await(taskId, options).result();
     if ('task' in result) return result.task;
@@ -220,14 +220,19 @@ export class Client implements AsyncDisposable {
     return this.#call('deleteTaskPushNotificationConfig', request, options);
   }
 
-  /** The card for authenticated callers; it replaces the public one from then on (13.3). */
+  /**
+   * The card for authenticated callers. The client uses it instead of the public card from then on
+   * (13.3).
+   */
   async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
     const card = await this.#call('getExtendedAgentCard', {}, options);
     this.#peer = new Peer(this.#parts.settings, this.#peer.transport, card);
     return card;
   }
 
-  /** Fetches the card again and switches to its interfaces. A card passed to `connect` stays. */
+  /**
+   * Fetches the card again and switches to its interfaces. A card that was passed to `connect` is kept.
+   */
   async refreshCard(options: CallOptions = {}): Promise<AgentCard> {
     const { settings, http, transportFor } = this.#parts;
     const known = this.#fetched;
@@ -245,9 +250,9 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Closes the connections of its bindings once the calls in flight are over; the runtime manages
-   * those of HTTP. Waits at most `graceMs` (@default 5_000) for `cancelOnAbort` to cancel tasks. A
-   * later call opens new connections.
+   * Closes the connections of its bindings when the calls in flight have ended; the runtime manages HTTP
+   * connections. Waits at most `graceMs` (@default 5_000) for `cancelOnAbort` to cancel tasks. A later
+   * call opens new connections.
    */
   async close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     await this.#cancelOnAbort.end(graceMs);
@@ -301,7 +306,7 @@ export class Client implements AsyncDisposable {
   }
 }
 
-/** The origin, for messages. Addresses of custom bindings may not be URLs. */
+/** The origin of an interface, for messages. Addresses of custom bindings can be other than URLs. */
 function originOf({ url }: AgentInterface): string {
   return /^https?:/i.test(url) ? new URL(url).origin : url;
 }

@@ -21,7 +21,7 @@ import { timeLimit, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 /**
- * How an agent is found and called.
+ * How a client finds and calls an agent.
  * @example const options: ConnectOptions = { auth: { bearer: 'secret' }, timeoutMs: 10_000 };
  */
 export interface ConnectOptions extends ClientOptions {
@@ -30,8 +30,8 @@ export interface ConnectOptions extends ClientOptions {
 }
 
 /**
- * A client of the agent at an address, or of the agent that a card describes. Fetches the card of
- * an address and sends no other request.
+ * Creates a client of the agent at an address, or of the agent that a card describes. For an address it
+ * fetches the card, and sends no other request.
  * @example const client = await connect('https://agent.example', { auth: { bearer: token } })
  */
 export async function connect(
@@ -53,7 +53,7 @@ export async function connect(
 }
 
 /**
- * The card at an agent's address, without calling the agent. With a previously fetched card,
+ * Fetches the card at an agent's address, without calling the agent. With a previously fetched card,
  * returns the same object if the card has not changed.
  * @example const { card } = await fetchAgentCard('https://agent.example')
  */

@@ -6,7 +6,7 @@ import { invalidConfiguration, isEncryptedOrLocal, LegateError } from '../protoc
  */
 export interface ApiKey {
   readonly name: string;
-  /** A browser never lets a page set cookies itself. @default 'header' */
+  /** Browsers don't let a page set cookies. @default 'header' */
   readonly location?: 'header' | 'query' | 'cookie';
   readonly value: string;
 }
@@ -18,14 +18,14 @@ export interface ApiKey {
  *   isRejected ? tokens.renew(new URL(url).origin) : tokens.get(new URL(url).origin);
  */
 export interface CredentialRequest {
-  /** Where the headers will go, without its query. */
+  /** The URL of the request, without its query. */
   readonly url: string;
-  /** The headers given last were answered with 401: renew them. */
+  /** Whether the peer answered the previous headers with 401, so that they must be renewed. */
   readonly isRejected: boolean;
 }
 
 /**
- * Provides the credential headers; called again when they are refused.
+ * Provides the credential headers. The client calls it again when the peer rejects them.
  * @example
  * const headers: HeaderProvider = async ({ isRejected }) => ({
  *   Authorization: `Bearer ${await tokens.get({ isForced: isRejected })}`,
@@ -37,7 +37,7 @@ export type HeaderProvider = (
 
 /**
  * Credentials: a bearer token, an API key, or a function that provides the headers and is called again
- * when they are refused.
+ * when the peer rejects them.
  * @example { bearer: token }
  * @example { apiKey: { name: 'X-API-Key', value: key } }
  * @example { headers: async ({ isRejected }) => ({ Authorization: `Bearer ${await token(isRejected)}` }) }
@@ -51,10 +51,10 @@ export type Auth =
 const shortestSecret = 4;
 const MAX_SECRETS = 16;
 
-/** Adds credentials to requests; refuses unencrypted connections and redacts errors. */
+/** Adds credentials to requests, refuses unencrypted connections, and redacts errors. */
 export class Credentials {
   readonly #auth: Auth | undefined;
-  /** Recently sent secrets, redacted where a peer quotes them. */
+  /** Recently sent secrets, which are redacted in errors that a peer sends. */
   readonly #secrets: string[] = [];
 
   constructor(auth: Auth | undefined) {
@@ -67,7 +67,7 @@ export class Credentials {
     return this.#auth !== undefined;
   }
 
-  /** Whether the provider may return other credentials after a 401. */
+  /** Whether the provider can return other credentials after a 401. */
   get areRenewable(): boolean {
     return this.#auth !== undefined && 'headers' in this.#auth;
   }
@@ -77,7 +77,7 @@ export class Credentials {
     return isEncryptedOrLocal(url);
   }
 
-  /** Adds the credentials to `headers`, or to the address that is returned. */
+  /** Adds the credentials to `headers`, or to the returned URL. */
   async apply(url: URL, headers: Headers, isRejected: boolean): Promise<URL> {
     if (this.#auth === undefined) return url;
     refusePlainHttp(url);
@@ -120,7 +120,7 @@ export class Credentials {
     });
   }
 
-  /** Both the whole value and what follows its scheme: `Basic abc` and `abc`. */
+  /** Stores the whole value and the part after its scheme: `Basic abc` and `abc`. */
   #remember(value: string): void {
     const bare = value.slice(value.indexOf(' ') + 1);
     for (const secret of value === bare ? [value] : [value, bare]) {
@@ -150,7 +150,7 @@ function applyApiKey(key: ApiKey, url: URL, headers: Headers): URL {
   }
 }
 
-/** Sets a header. The error for an invalid value doesn't quote it: it may be a secret. */
+/** Sets a header. The error for an invalid value doesn't quote it: it can be a secret. */
 export function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);
@@ -164,7 +164,7 @@ export function setHeader(headers: Headers, name: string, value: string): void {
 const credentialHeader =
   /^(?:authorization|proxy-authorization|cookie)$|api-?key|token|secret|password/i;
 
-/** Refuses credential headers over unencrypted connections, including those set by the caller. */
+/** Refuses credential headers over unencrypted connections, including headers that the caller set. */
 export function refuseExposure(url: URL, headers: Headers): void {
   for (const name of headers.keys()) {
     if (credentialHeader.test(name)) refusePlainHttp(url);

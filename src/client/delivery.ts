@@ -10,22 +10,21 @@ import { TaskView } from './task-view.ts';
 import type { Frame, StreamEvent } from './transport.ts';
 
 export interface DeliveryStart {
-  /** The message that was sent: the consumer knows it, so it is not delivered. */
+  /** The id of the sent message, which is not delivered back to its sender. */
   readonly messageId?: string;
-  /** The message answers a question, which the task may still show when the stream opens. */
+  /** Whether the message answers a question. The task can still show it when the stream opens. */
   readonly isAnswer?: boolean;
-  /** What was seen in an earlier stream. */
+  /** The last event that an earlier stream delivered. */
   readonly lastEventId?: string;
-  /** What is followed: one turn, which ends at a question too, or the task as long as it lives. */
+  /** Whether the stream ends with the turn (also at a question), or with the task. */
   readonly until: 'turn' | 'task';
 }
 
 /**
- * Deduplicates the events of a task over all its connections: nothing is delivered twice, and
- * nothing is lost.
+ * Deduplicates the events of a task across all its connections: each event is delivered exactly once.
  *
- * Invariant: the artifacts of a `task` event were delivered as `artifactUpdate` events before it,
- * unless the `task` event is the first of all. Consumers never have to compare.
+ * Invariant: the artifacts of a `task` event were delivered as `artifactUpdate` events before it, unless
+ * the `task` event is the first event. Consumers never have to compare.
  */
 export class Delivery {
   readonly #start: DeliveryStart;
@@ -33,11 +32,11 @@ export class Delivery {
   #reply: SendMessageResponse | undefined;
   #lastEventId: string | undefined;
   #lastSequence: number | undefined;
-  /** Whether the present connection took up where another broke. */
+  /** Whether the current connection resumed an earlier one. */
   #isResumed = false;
   #framesOfConnection = 0;
   #hasEnded = false;
-  /** The opening snapshot may show the question that the message answers. */
+  /** Whether the opening snapshot can show the question that the message answers. */
   #showsAnsweredQuestion = false;
 
   constructor(start: DeliveryStart) {
@@ -58,7 +57,7 @@ export class Delivery {
     return this.#hasEnded;
   }
 
-  /** Whether a stream that closes now was closed on purpose. */
+  /** Whether the peer closed the stream on purpose, if it closes now. */
   get mayEnd(): boolean {
     return this.#hasEnded || (this.#view !== undefined && isInterrupted(this.#view.status.state));
   }
@@ -68,7 +67,7 @@ export class Delivery {
     return this.#view === undefined ? this.#reply : { task: this.#view.toTask() };
   }
 
-  /** Whether the task asks its caller something that the message didn't answer. */
+  /** Whether the task waits for input that the message didn't provide. */
   get isWaitingForCaller(): boolean {
     const { state } = this.#view?.status ?? {};
     return state !== undefined && isInterrupted(state) && !this.#showsAnsweredQuestion;

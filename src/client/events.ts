@@ -14,8 +14,8 @@ export async function* singleFrame(response: StreamResponse): AsyncGenerator<Fra
 }
 
 /**
- * Waits for the first frame: peers may send an error as the first event (0.3 does), and such a
- * stream counts as not opened. A connection that breaks did open, and fails when it is read.
+ * Waits for the first frame. Peers can send an error as the first event (0.3 does); such a stream counts
+ * as not opened. A connection that breaks counts as opened: reading it fails.
  */
 export async function afterFirst(frames: AsyncGenerator<Frame>): Promise<AsyncIterable<Frame>> {
   let first: IteratorResult<Frame> | undefined;
@@ -40,8 +40,8 @@ export async function afterFirst(frames: AsyncGenerator<Frame>): Promise<AsyncIt
 type Decode = (data: string, event: string) => Pick<Frame, 'response' | 'isFinal'>;
 
 /**
- * Reads an event stream incrementally. Each frame is read on demand, so a slow
- * consumer applies backpressure. Leaving the loop closes the connection.
+ * Reads an event stream incrementally. Frames are read on demand, so a slow consumer applies
+ * backpressure. Leaving the loop closes the connection.
  */
 export async function* readFrames(
   response: Response,
@@ -61,7 +61,7 @@ export async function* readFrames(
       call.onActivity?.();
       for (const { id, event, data } of parser.push(value)) {
         if (data === '') continue;
-        // The parser repeats the last id for events that have none of their own.
+        // The parser repeats the last id for events without an id.
         const own = id === previousId ? {} : idOf(id);
         previousId = id;
         yield { ...decode(data, event), ...own };
@@ -74,7 +74,7 @@ export async function* readFrames(
   }
 }
 
-/** Ids are opaque; those that are numbers can be compared. */
+/** Ids are opaque; numeric ids can be compared. */
 function idOf(id: string): Pick<Frame, 'id' | 'sequence'> {
   const sequence = sequenceOf(id);
   return sequence === undefined ? { id } : { id, sequence };

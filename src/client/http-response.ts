@@ -53,7 +53,7 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The error of an unsuccessful response. `readError` decodes the binding's own format and returns
+ * Creates the error of an unsuccessful response. `readError` decodes the binding's own format and returns
  * undefined for others, such as the error pages of proxies.
  */
 export async function failureOf(
@@ -76,7 +76,7 @@ export async function failureOf(
       { metadata: { status: String(status) }, ...retryOption },
     );
   }
-  // A peer without a matching error code still sends the right status.
+  // A peer without a matching error code still sends the matching status.
   const isVague = decoded.code === 'INTERNAL' && code !== undefined;
   if (!isVague && retryAfter === decoded.retryAfter) return decoded;
   return new LegateError(isVague ? code : decoded.code, decoded.message, {

@@ -22,11 +22,11 @@ import type {
   TransportStream,
 } from './transport.ts';
 
-/** How a binding over HTTP writes requests and reads answers. */
+/** How a binding over HTTP encodes requests and decodes responses. */
 export interface HttpFormat {
-  /** The media types of an answer. */
+  /** The accepted media types of a response. */
   readonly accept: string;
-  /** What an answer has to be, for errors. */
+  /** The expected kind of response, for errors. */
   readonly expected: string;
   /** `encode` returns the request as JSON. */
   request<O extends keyof Exchanges>(
@@ -34,12 +34,12 @@ export interface HttpFormat {
     request: Exchanges[O][0],
     encode: () => unknown,
   ): Pick<HttpRequest, 'method' | 'url' | 'body'>;
-  /** The result or the error in a body or an event; undefined where it is neither. */
+  /** The result or the error in a body or an event; undefined if it has neither. */
   read(
     text: string,
     from: { readonly status: number; readonly event?: string },
   ): { readonly result: unknown } | { readonly error: LegateError } | undefined;
-  /** Whether the request can be written in another way after this failure. */
+  /** Switches to another form of the request after this failure; returns whether there is one. */
   adapt?(operation: keyof Exchanges, failure: LegateError, status: number): boolean;
 }
 
@@ -93,7 +93,7 @@ export class HttpTransport implements Transport {
     }
     const { decode } = this.#codecs[operation];
     const target = targetOf(sent);
-    // A peer may answer without a stream.
+    // A peer can answer without a stream.
     if (!response.ok || !isEventStream(response)) {
       return singleFrame(decodeAnswer(decode, await this.#resultOf(response, sent), target));
     }
@@ -134,7 +134,7 @@ export class HttpTransport implements Transport {
   #read(text: string, sent: HttpRequest, from: Parameters<HttpFormat['read']>[1]): unknown {
     const read = this.#format.read(text, from);
     if (read !== undefined && 'error' in read) throw this.#http.credentials.redact(read.error);
-    // A deletion has no result, whatever its body.
+    // A deletion has no result. Its body is ignored.
     if (read !== undefined || sent.method === 'DELETE') return read?.result;
     throw new LegateError(
       'PEER_INVALID',

@@ -3,7 +3,7 @@ import { Credentials, refuseExposure, setHeader } from './credentials.ts';
 import { type ClientOptions, type Settings, withDefaults } from './options.ts';
 
 /**
- * A request as `onRequest` sees it.
+ * A request as `onRequest` receives it.
  * @example
  * const onRequest = ({ operation, headers }: OutgoingRequest) => {
  *   if (operation !== 'card') headers.set('traceparent', currentTrace());
@@ -24,7 +24,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Aborting it prevents a request that was not sent yet. */
+  /** Aborting it prevents a request that is not sent yet. */
   readonly sendUntil?: AbortSignal | undefined;
   /** Sends no credentials. @default false */
   readonly isAnonymous?: boolean;
@@ -52,7 +52,7 @@ export class Http {
     return this.#settings.maxEventSize;
   }
 
-  /** Returns the verified part of a card. */
+  /** Returns the verified content of a card. */
   verifyCard(card: unknown): unknown {
     return this.#settings.verifyCard(card);
   }
@@ -61,7 +61,7 @@ export class Http {
     return this.#settings.clock.now();
   }
 
-  /** Resolves with any response; rejects if there is none. */
+  /** Resolves with any response; rejects without one. */
   async send(request: HttpRequest): Promise<Response> {
     let { url } = request;
     for (let hops = 0; ; hops += 1) {
@@ -90,7 +90,7 @@ export class Http {
   }
 
   /**
-   * The URL and headers of a request, credentials included. Refuses to send credentials over
+   * Prepares the URL and headers of a request, including credentials. Refuses to send credentials over
    * unencrypted connections.
    */
   async prepare(
@@ -102,7 +102,7 @@ export class Http {
     for (const source of [this.#settings.headers, request.headers]) {
       for (const [name, value] of Object.entries(source)) setHeader(headers, name, value);
     }
-    // Called before credentials are added: observers must not see them.
+    // Called before credentials are added, so that `onRequest` never receives them.
     await this.#settings.onRequest?.({ method, url: request.url.href, operation, headers });
     const url =
       request.isAnonymous === true
@@ -121,7 +121,7 @@ export class Http {
       return await this.#settings.fetch(url.href, {
         method,
         headers,
-        // Followed manually, so that nothing is sent to another origin.
+        // Redirects are followed manually, so that the client sends nothing to another origin.
         redirect: 'manual',
         ...(body !== undefined && { body }),
         ...(signal !== undefined && { signal }),
@@ -132,12 +132,12 @@ export class Http {
   }
 }
 
-/** `GET https://host/path`, without the query, which may contain a key. */
+/** `GET https://host/path`, without the query, which can contain an API key. */
 export function targetOf(request: Pick<HttpRequest, 'method' | 'url'>): string {
   return `${request.method} ${request.url.origin}${request.url.pathname}`;
 }
 
-/** The error of a failed connection: the reason of an abort, otherwise `PEER_UNREACHABLE`. */
+/** The error of a failed connection: the reason of an abort, or `PEER_UNREACHABLE`. */
 export function unreachable(
   request: Pick<HttpRequest, 'method' | 'url' | 'signal'>,
   error: unknown,
@@ -151,7 +151,7 @@ export function unreachable(
   );
 }
 
-/** fetch only reports "fetch failed"; the cause has the details. */
+/** fetch reports only "fetch failed"; its cause has the details. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown failure';
   const { cause } = error;
@@ -167,7 +167,7 @@ function describe(error: unknown): string {
 
 /** Releases the connection without reading the rest of the body. */
 export async function discard(response: Response): Promise<void> {
-  // A body that broke by itself needs no cancelling.
+  // The body of a broken connection needs no cancelling.
   await response.body?.cancel().catch(() => undefined);
 }
 
@@ -189,7 +189,7 @@ function refusedRedirect(request: HttpRequest, target: URL | undefined): LegateE
 }
 
 /**
- * Adds the headers and credentials of a client to a request that something else sends.
+ * Adds the headers and credentials of a client to a request that other code sends.
  * @example const { url, headers } = await prepare(new URL('https://agent.example/rpc'), new Headers());
  */
 export type RequestPreparer = (
@@ -198,7 +198,7 @@ export type RequestPreparer = (
 ) => Promise<{ readonly url: URL; readonly headers: Headers }>;
 
 /**
- * The headers and credentials of these options, for requests that a client does not send itself.
+ * The headers and credentials of client options, for requests that other code sends.
  * @example const prepare = requestPreparer({ auth: { bearer: token } });
  */
 export function requestPreparer(options: ClientOptions): RequestPreparer {

@@ -5,7 +5,7 @@ import type { BindingName, ClientOptions } from './options.ts';
 export type SpokenVersion = '1.0' | '0.3';
 
 /**
- * Where and how an agent is called.
+ * The interface, binding and version that a client uses.
  * @example
  * const chosen: ChosenInterface = chooseInterface(card, { version: '1.0' });
  * console.log(`${chosen.binding} at ${chosen.url.host}`); // 'JSONRPC at agent.example'
@@ -14,11 +14,11 @@ export interface ChosenInterface {
   readonly interface: AgentInterface;
   readonly binding: BindingName;
   readonly version: SpokenVersion;
-  /** Where it is; of other bindings than the two over HTTP, as they locate it. */
+  /** The URL of the interface; for a custom binding, the result of its `locate`. */
   readonly url: URL;
 }
 
-/** See the options of the same names. */
+/** The client options of the same names. */
 export interface InterfacePreference {
   readonly binding?: ClientOptions['binding'] | undefined;
   readonly version?: ClientOptions['version'] | undefined;
@@ -26,9 +26,9 @@ export interface InterfacePreference {
 }
 
 /**
- * The interface to call: of the newest supported version, the first in the card's order (8.3.2),
- * or the first of the preferred binding. An older version is used only if the card offers none
- * newer, or on request.
+ * Selects the interface to call: of the newest supported version, the first in the card's order (8.3.2),
+ * or the first of the preferred binding. An older version is used only if the card offers no newer one,
+ * or on request.
  * @example const { url, binding, version } = chooseInterface(card, { binding: 'HTTP+JSON' });
  */
 export function chooseInterface(
@@ -78,13 +78,13 @@ function readInterface(
   return { interface: offered, binding: given.binding, version, url };
 }
 
-/** Patches are never negotiated; 0.2 differs from 0.3 in nothing that is read or sent here. */
+/** The patch is never negotiated. For this client, 0.2 and 0.3 don't differ. */
 function spokenVersion(declared: string): SpokenVersion | undefined {
   if (/^1\.0(\.|$)/.test(declared)) return '1.0';
   return /^0\.[23](\.|$)/.test(declared) ? '0.3' : undefined;
 }
 
-/** An address with a user and a password in it would put them into logs. */
+/** Excludes addresses with a user and a password, which would appear in logs. */
 export function isCallable(url: URL): boolean {
   return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }

@@ -1,7 +1,9 @@
 import { fromJsonRpcError, isJsonObject, operations, parseJsonOr } from '../protocol/index.ts';
 import type { HttpFormat } from './http-transport.ts';
 
-/** JSON-RPC 2.0 over HTTP, in either version: one address, the method names the operation. */
+/**
+ * JSON-RPC 2.0 over HTTP, in either version. All operations share a URL; the method names the operation.
+ */
 export function jsonRpcFormat(url: URL, version: '1.0' | '0.3'): HttpFormat {
   return {
     accept: 'application/json',
@@ -16,7 +18,7 @@ export function jsonRpcFormat(url: URL, version: '1.0' | '0.3'): HttpFormat {
         params: encode(),
       }),
     }),
-    /** One HTTP exchange has one answer, so its id is not compared. */
+    /** One HTTP exchange has one response, so its id is not compared. */
     read(text) {
       const json = parseJsonOr(text, undefined);
       if (!isJsonObject(json)) return undefined;

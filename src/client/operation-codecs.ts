@@ -62,7 +62,7 @@ export function operationCodecs(dialect: Dialect): OperationCodecs {
   };
 }
 
-/** Whether a peer of 0.3 announces that its stream closes after this event. */
+/** Whether a 0.3 peer announces that its stream closes after this event. */
 export function isFinalEvent(version: '1.0' | '0.3', event: unknown): boolean {
   if (version !== '0.3' || !isJsonObject(event)) return false;
   const update = event.statusUpdate ?? event.status_update ?? event;

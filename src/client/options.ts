@@ -15,7 +15,7 @@ export interface RetryOptions {
   readonly initialMs?: number;
   /** The longest pause, in milliseconds. @default 10_000 */
   readonly maximumMs?: number;
-  /** A `Retry-After` longer than this is not waited for, in milliseconds. @default 60_000 */
+  /** The longest `Retry-After` that the client waits for, in milliseconds. @default 60_000 */
   readonly longestRetryAfterMs?: number;
 }
 
@@ -24,20 +24,20 @@ export interface RetryOptions {
  * @example const poll: PollOptions = { initialMs: 400, maximumMs: 1_000 }; // after 400, 600, 900, 1000, ... ms
  */
 export interface PollOptions {
-  /** The first pause, in milliseconds; each further one is half as long again. @default 2_000 */
+  /** The first pause, in milliseconds; each next one is half as long again. @default 2_000 */
   readonly initialMs?: number;
   /** The longest pause, in milliseconds. @default 30_000 */
   readonly maximumMs?: number;
 }
 
 /**
- * Bindings that a client may speak: GRPC where it was given.
+ * Bindings that a client supports; GRPC requires the option `bindings`.
  * @example const binding: BindingName = 'HTTP+JSON'; // as `protocolBinding` in a card
  */
 export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
 
 /**
- * How an agent is called.
+ * How a client calls an agent.
  * @example
  * const options: ClientOptions = {
  *   auth: { bearer: token },
@@ -47,7 +47,7 @@ export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
  * };
  */
 export interface ClientOptions {
-  /** Credentials, sent over TLS and to loopback hosts only. */
+  /** Credentials, sent only over TLS and to loopback hosts. */
   readonly auth?: Auth;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -76,43 +76,43 @@ export interface ClientOptions {
   /** Whether broken streams are resumed. @default true */
   readonly resume?: boolean;
   /**
-   * The longest a call may take with all its retries, and a stream until it opens, in
-   * milliseconds. 0 for no limit. @default 300_000
+   * The longest time for a call with all its retries, and for a stream to open, in milliseconds. 0 for no
+   * limit. @default 300_000
    */
   readonly timeoutMs?: number;
   /**
-   * Time without data after which a stream counts as broken, in milliseconds. 0 for no limit.
+   * The time without data after which the client resumes a stream, in milliseconds. 0 for no limit.
    * @default 120_000
    */
   readonly inactivityTimeoutMs?: number;
   /**
-   * How long a peer may take to close a stream after its last event, in milliseconds; a stream that
-   * closes by itself leaves its connection for the next call. @default 1_000
+   * The time for a peer to close a stream after its last event, in milliseconds. A stream that the peer
+   * closes leaves its connection for the next call. @default 1_000
    */
   readonly closingGraceMs?: number;
-  /** The most bytes of one answer. @default 16 MiB */
+  /** The largest response, in bytes. @default 16 MiB */
   readonly maxBodySize?: number;
-  /** The most bytes of one event of a stream. @default 16 MiB */
+  /** The largest event of a stream, in bytes. @default 16 MiB */
   readonly maxEventSize?: number;
-  /** Called for every request before credentials are added; may set headers such as `traceparent`. */
+  /** Called for every request before credentials are added; can set headers such as `traceparent`. */
   readonly onRequest?: (request: OutgoingRequest) => void | Promise<void>;
 
   /**
-   * Verifies the raw JSON of a card before it is used: returns the trusted part, or rejects. Called
-   * for every card, fetched or passed to `connect`, except the extended card, which comes over a
-   * connection that a verified card led to. @default every card is trusted
+   * Verifies the raw JSON of a card before it is used: returns the trusted content, or rejects. Called
+   * for every card, fetched or passed to `connect`, except the extended card, whose connection a verified
+   * card selected. @default every card is trusted
    * @example verifyCard: async (card) => (await verifyCard(card, { trusted: [{ keys }] })).card
    */
   readonly verifyCard?: (card: unknown) => unknown;
   /**
-   * Sends every HTTP request, those for cards included; a guarded one enforces a URL policy.
+   * Sends every HTTP request, including requests for cards. A guarded fetch enforces a URL policy.
    * @default globalThis.fetch
    * @example fetch: guardedFetch(publicPolicy)
    */
   readonly fetch?: typeof globalThis.fetch;
-  /** The time, for retries. @default Date */
+  /** The clock, for retries. @default Date */
   readonly clock?: { now(): number };
-  /** From 0 up to 1. @default Math.random */
+  /** Returns a number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
   /**
    * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts.
@@ -128,33 +128,36 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Aborts the call. */
   readonly signal?: AbortSignal;
-  /** Milliseconds; on a stream, the time until its end. @default the client's, for calls; none for streams */
+  /**
+   * In milliseconds; on a stream, the time until its end.
+   * @default the client's for calls, no limit for streams
+   */
   readonly timeoutMs?: number;
-  /** Sent with the request. */
+  /** Additional headers of the request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * How a stream is followed.
+ * How a client follows a stream.
  * @example
  * const options: StreamOptions = { lastEventId: '41', inactivityTimeoutMs: 30_000 };
  * for await (const event of client.subscribeToTask('t-1', options)) console.log(event.id); // 42, ...
  */
 export interface StreamOptions extends CallOptions {
-  /** Milliseconds. @default the client's */
+  /** In milliseconds. @default the client's */
   readonly inactivityTimeoutMs?: number;
-  /** Continue after this event, seen in an earlier stream of the same task. */
+  /** The id of an event in an earlier stream of the same task; the stream continues after it. */
   readonly lastEventId?: string;
   /**
-   * Cancels the task of a message when the signal aborts, or the timeout expires, before the peer
-   * has named the task: it is found and cancelled in the background. The caller cancels a task that
-   * it knows. @default the peer's task continues
+   * Cancels the task of a message when the signal aborts, or the timeout expires, before the peer has
+   * named the task: the client finds and cancels it in the background. The caller cancels a task whose id
+   * it has. @default the peer's task continues
    */
   readonly cancelOnAbort?: CancelOnAbortOptions;
 }
 
 /**
- * Where a message belongs, for one that is given as text: a whole message says so itself.
+ * The conversation and task of a message that is given as text. A whole message has these ids itself.
  * @example
  * const first = await client.ask('A table for two');
  * await client.ask('Make it three', { contextId: first.task?.contextId });
@@ -162,12 +165,12 @@ export interface StreamOptions extends CallOptions {
 export interface SendOptions {
   /** The conversation to continue. @default a new one */
   readonly contextId?: string | undefined;
-  /** The task to continue, which asked. @default a new one */
+  /** The interrupted task to continue. @default a new one */
   readonly taskId?: string | undefined;
 }
 
 /**
- * How the task of an aborted message is cancelled when the peer hasn't named it yet.
+ * How a client cancels the task of an aborted message when the peer hasn't named it yet.
  * @example
  * const cancelOnAbort: CancelOnAbortOptions = {
  *   shouldCancel: (reason) => reason instanceof DOMException && reason.name === 'TimeoutError',
@@ -175,11 +178,11 @@ export interface SendOptions {
  * };
  */
 export interface CancelOnAbortOptions {
-  /** Decides by the signal's reason. @default every abort cancels */
+  /** Decides by the abort reason whether to cancel. @default every abort cancels */
   readonly shouldCancel?: (reason: unknown) => boolean;
-  /** How long finding and cancelling may take, in milliseconds. @default 30_000 */
+  /** The time limit for finding and cancelling the task, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number;
-  /** Gets the error where a task may still run. */
+  /** Called with the error if a task may still run. */
   readonly onFailure?: (error: unknown) => void;
 }
 

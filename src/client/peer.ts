@@ -21,10 +21,10 @@ import type {
   TransportStream,
 } from './transport.ts';
 
-/** A message that was just sent belongs to one of the newest tasks. */
+/** Pages searched for a message that was just sent: its task is one of the newest. */
 const MAX_PAGES_SEARCHED = 3;
 
-/** The agent of one client: every call carries the tenant and is retried where that is safe. */
+/** The agent of one client. Adds the tenant to every call, and retries calls where that is safe. */
 export class Peer {
   readonly settings: Settings;
   readonly transport: Transport;
@@ -54,7 +54,7 @@ export class Peer {
     return this.call('getTask', { id }, call);
   }
 
-  /** The task that has the message in its history, among the newest that the peer lists. */
+  /** Searches the newest tasks that the peer lists for one with the message in its history. */
   async findTask(
     { messageId, contextId }: Pick<Message, 'messageId' | 'contextId'>,
     call: TransportCall,
@@ -72,7 +72,7 @@ export class Peer {
     return undefined;
   }
 
-  /** Retries carry the same message id, by which peers deduplicate them. */
+  /** Retries have the same message id, by which peers deduplicate them. */
   send(
     request: SendMessageRequest,
     call: TransportCall,
@@ -106,7 +106,7 @@ export class Peer {
       } catch (error) {
         const taskId = taskInFlight(error);
         if (taskId === undefined) throw error;
-        // If that fails, the task has ended: a retry of the message returns it.
+        // If subscribing fails, the task has ended: a retry of the message returns it.
         return this.subscribe(taskId, call).catch(() => {
           throw error;
         });
@@ -114,7 +114,7 @@ export class Peer {
     });
   }
 
-  /** Not retried here: `TaskFollower` counts its own attempts. */
+  /** Doesn't retry: `TaskFollower` counts its own attempts. */
   subscribe(id: string, call: TransportStream): Promise<AsyncIterable<Frame>> {
     return this.transport.stream(
       'subscribeToTask',
@@ -133,7 +133,7 @@ export class Peer {
   }
 }
 
-/** A key set by the caller overrides ours. */
+/** A key that the caller sets overrides the generated one. */
 function withKey<C extends TransportCall>(request: SendMessageRequest, call: C): C {
   const given = Object.keys(call.headers ?? {}).map((name) => name.toLowerCase());
   if (given.includes('idempotency-key')) return call;
@@ -150,7 +150,7 @@ function withKey<C extends TransportCall>(request: SendMessageRequest, call: C):
  */
 export type Sendable = string | Message | SendMessageRequest;
 
-/** The request, in the conversation and the task that the options name. */
+/** Converts the input to a request in the conversation and task of the options. */
 export function toRequest(
   input: Sendable,
   { contextId, taskId }: SendOptions = {},
@@ -176,17 +176,17 @@ function requestOf(input: Sendable): SendMessageRequest {
   return 'message' in input ? input : { message: input };
 }
 
-/** Longest key that servers take, in characters. */
+/** The longest key that servers accept, in characters. */
 const maxKeyLength = 256;
 
 /**
- * The `Idempotency-Key` of a message: the same for every attempt to send it. Servers can't tell the
- * first messages of anonymous callers apart by their ids alone, and deduplicate them by this key.
+ * The `Idempotency-Key` of a message: the same for every attempt to send it. By ids alone, servers can't
+ * distinguish the first messages of anonymous callers, so they deduplicate them by this key.
  */
 export function idempotencyHeaders(request: SendMessageRequest): Record<string, string> {
   const { messageId } = request.message;
   const isHeaderValue = /^[\x21-\x7e]+$/.test(messageId);
   const key = isHeaderValue ? messageId : encodeURIComponent(messageId.toWellFormed());
-  // Servers deduplicate by the message id as well, so a truncated key does no harm.
+  // Servers deduplicate by the message id as well, so truncating the key is safe.
   return { 'Idempotency-Key': key.slice(0, maxKeyLength) };
 }

@@ -10,7 +10,10 @@ import type { Exchanges } from './transport.ts';
 
 /** HTTP+JSON, in either version: method and path name the operation. */
 export function restFormat(base: URL, version: '1.0' | '0.3'): HttpFormat {
-  /** The specification's text says POST, its definition GET; the method that a peer takes is kept. */
+  /**
+   * The specification's text has POST, its definition GET; the client keeps the method that the peer
+   * accepts.
+   */
   let subscribeMethod: 'POST' | 'GET' = 'POST';
   return {
     accept: 'application/a2a+json, application/json',
@@ -47,13 +50,13 @@ export function restFormat(base: URL, version: '1.0' | '0.3'): HttpFormat {
   };
 }
 
-/** Whether a peer answers like a web server that has no such route, rather than like an agent. */
+/** Whether a peer answers like a web server without such a route, not like an agent. */
 function isUnknownRoute(failure: LegateError, status: number): boolean {
   if (status === 405 || status === 501) return true;
   return status === 404 && failure.code !== 'TASK_NOT_FOUND';
 }
 
-/** 0.3 paths start with /v1; some cards give it as part of the address. */
+/** 0.3 paths start with /v1; some cards include it in the address. */
 function versionPrefix(url: URL): string {
   return /\/v1\/*$/.test(url.pathname) ? '' : '/v1';
 }
@@ -64,10 +67,10 @@ function tenantPrefix(request: { readonly tenant?: string }): string {
 
 interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below the interface's address, its tenant or version. */
+  /** The path below the interface's address and its tenant or version. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Whether the request itself is the body; a POST without one carries `{}`. */
+  /** Whether the request itself is the body; other POST requests send `{}`. */
   readonly hasBody: boolean;
 }
 
@@ -113,7 +116,7 @@ function configs(taskId: string | undefined): string {
   return `/tasks/${segment(required('taskId', taskId))}/pushNotificationConfigs`;
 }
 
-/** An id as one segment of a path; dots alone would walk up the tree. */
+/** Encodes an id as one path segment; `.` and `..` would change the path. */
 function segment(id: string): string {
   if (id === '' || id === '.' || id === '..') {
     throw invalidParams({ field: 'id', description: `${JSON.stringify(id)} is not an id` });

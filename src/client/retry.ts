@@ -2,13 +2,13 @@ import { LegateError } from '../protocol/index.ts';
 import { backoff, retry, type TimeLimit } from '../time/index.ts';
 import type { PollOptions, Settings } from './options.ts';
 
-/** The limit of a `Deadline` that rejects with `REQUEST_TIMEOUT`; 0 ms for no limit. */
+/** A time limit that rejects with `REQUEST_TIMEOUT`; 0 ms for no limit. */
 export function timeLimit(failure: string, milliseconds: number): TimeLimit {
   const text = `${failure} within ${milliseconds} ms`;
   return { milliseconds, reason: () => new LegateError('REQUEST_TIMEOUT', text) };
 }
 
-/** Whether a retry of the same request may succeed. */
+/** Whether a retry of the same request can succeed. */
 export function isTransient(error: unknown): error is LegateError {
   return (
     error instanceof LegateError &&
@@ -43,8 +43,8 @@ export function pollPause(look: number, poll: Required<PollOptions>): number {
 }
 
 /**
- * Retries transient failures (no connection, no capacity). For idempotent requests only: the peer
- * may have handled the first one although its response was lost.
+ * Retries transient failures (no connection, no capacity). Only for idempotent requests: the peer can
+ * have processed a request whose response was lost.
  *
  * `MESSAGE_IN_FLIGHT` is not counted as a failure: the peer works on the message, so the request is
  * repeated at the polling interval until the signal aborts.

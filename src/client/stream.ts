@@ -15,15 +15,15 @@ import type { Frame, StreamEvent, TransportCall, TransportStream } from './trans
 
 interface Opened {
   readonly frames: AsyncIterable<Frame>;
-  /** Whether the task can be followed by subscribing to it, or must be polled. */
+  /** Whether the task can be followed by a subscription; otherwise it is polled. */
   readonly canSubscribe: boolean;
 }
 
-/** How a task is opened: by sending a message, or by subscribing to it. */
+/** How a task is opened: with a message, or with a subscription. */
 export interface TaskOpening {
-  /** Known from the start where an existing task is followed. */
+  /** Known from the start if an existing task is followed. */
   readonly taskId?: string;
-  /** Opens the first connection, with the retries that are safe. */
+  /** Opens the first connection, with all retries that are safe. */
   open(call: TransportStream, context: SendContext): Promise<Opened>;
 }
 
@@ -32,7 +32,7 @@ type FollowedPeer = Pick<Peer, 'settings' | 'subscribe' | 'getTask'>;
 /** How a connection ended. */
 type Outcome =
   | { readonly kind: 'ended' }
-  /** Closed before the task ended. `wasUseful`: it delivered events. */
+  /** Closed before the task ended. `wasUseful`: the connection delivered events. */
   | { readonly kind: 'broken'; readonly wasUseful: boolean; readonly failure?: LegateError }
   /** The peer has no stream for this task. `isNews`: it refused just now, so the task may have ended. */
   | { readonly kind: 'refused'; readonly isNews: boolean };
@@ -40,13 +40,13 @@ type Outcome =
 /**
  * Follows a task to its end over any number of connections, in these states:
  *
- * - **opening**: the first connection is opened. The caller gets its failure.
- * - **streaming**: frames arrive. A terminal event, a plain message, or a close while the task
- *   waits for its caller leads to **ended**; a break, a long silence or a close in mid-work to
- *   **resuming**.
- * - **resuming**: subscribes again, after the last event seen where events have ids; the message is
- *   never sent again. Frames lead to **streaming**, a refusal to **polling**, too many failures in
- *   a row to an error.
+ * - **opening**: the first connection is opened. Its failure is thrown to the caller.
+ * - **streaming**: frames arrive. A terminal event, a plain message, or a close while the task is
+ *   interrupted leads to **ended**. A broken connection, a long silence, or a close while the task is
+ *   working leads to **resuming**.
+ * - **resuming**: subscribes again, after the last event received if events have ids. The message is
+ *   never resent. Frames lead to **streaming**, a refusal to **polling**, too many consecutive failures
+ *   to an error.
  * - **polling**: fetches the task at growing intervals until it ends.
  */
 export class TaskFollower {
@@ -83,10 +83,10 @@ export class TaskFollower {
     }
   }
 
-  /** Follows the task until it is terminal or waits for its caller. */
+  /** Follows the task until it is terminal or interrupted. */
   async result(): Promise<SendMessageResponse> {
     for await (const _ of this.events()) {
-      // A terminal task is read to the close of its stream: that keeps the connection reusable.
+      // A terminal task is read until its stream closes: that keeps the connection reusable.
       if (this.#delivery.isWaitingForCaller) break;
     }
     const { result } = this.#delivery;
@@ -141,7 +141,7 @@ export class TaskFollower {
       onActivity();
       for await (const frame of opened.frames) {
         frames += 1;
-        // A slow consumer must not count as a silent peer.
+        // A slow consumer doesn't count as a silent peer.
         deadline.lift();
         for (const event of this.#delivery.accept(frame)) {
           wasUseful = true;
@@ -241,7 +241,7 @@ export function sending(
     try {
       return { frames: await peer.sendStreaming(request, call, inFlight), canSubscribe: true };
     } catch (error) {
-      // The card is wrong about streaming; the peer rejected the message, so resending is safe.
+      // The card is wrong about streaming. The peer rejected the message, so resending it is safe.
       if (isRefusal(error)) return sendUnstreamed(peer, request, call, inFlight);
       throw error;
     }
@@ -252,7 +252,7 @@ export function sending(
       try {
         return await send(call, inFlight);
       } catch (error) {
-        // Between two attempts no connection sees the abort.
+        // Between two attempts, no connection handles the abort.
         inFlight?.checkAbort();
         throw error;
       }
@@ -273,7 +273,7 @@ export function subscribing(peer: Peer, taskId: string): TaskOpening {
   };
 }
 
-/** As `subscribing`, but returns a task that has ended instead of an error. */
+/** Like `subscribing`, but returns a task that has ended instead of throwing. */
 export function awaiting(peer: Peer, taskId: string): TaskOpening {
   const subscription = subscribing(peer, taskId);
   return {
@@ -295,7 +295,7 @@ async function sendUnstreamed(
   call: TransportCall,
   inFlight: InFlightMessage | undefined,
 ): Promise<Opened> {
-  // A follow-up blocks: the state returned immediately might still show the question.
+  // A follow-up blocks: an immediate response could still show the question.
   const { returnImmediately = request.message.taskId === undefined } = request.configuration ?? {};
   const configuration = { ...request.configuration, returnImmediately };
   const response = await peer.send({ ...request, configuration }, call, inFlight);

@@ -17,7 +17,7 @@ export class TaskView {
   readonly id: string;
   readonly contextId: string;
   #fold: TaskFold;
-  /** Ids of all messages known, the caller's own included. */
+  /** The ids of all known messages, including the caller's own. */
   readonly #messageIds = new Set<string>();
 
   constructor(task: Task, sentMessageId?: string) {
@@ -41,9 +41,8 @@ export class TaskView {
 
   /**
    * The events that lead from this view to the snapshot, oldest first, without duplicates. A missed
-   * message of the agent becomes a `working` status, because the snapshot doesn't record the state
-   * it was sent in. The status comes last, unless the task has ended: then the caller delivers the
-   * snapshot itself.
+   * message of the agent becomes a `working` status, because a snapshot doesn't record the state of its
+   * messages. The status comes last. If the task has ended, the caller delivers the snapshot instead.
    */
   catchUp(task: Task): readonly StreamResponse[] {
     const missing = [...this.#missing(task)];
@@ -89,8 +88,7 @@ export class TaskView {
   }
 
   /**
-   * Only messages after the last known one can be new: earlier ones belong to turns before this
-   * stream.
+   * Only messages after the last known one can be new: earlier ones belong to turns before this stream.
    */
   #missedMessages(task: Task): readonly Message[] {
     const history = task.history ?? [];
@@ -102,7 +100,7 @@ export class TaskView {
       .filter((each) => each.role === 'ROLE_AGENT' && each.messageId !== current);
   }
 
-  /** Peers may have joined or split chunks of text: only the content is compared. */
+  /** Peers can join or split chunks of text, so only the content is compared. */
   #missingOf(artifact: Artifact): { artifact: Artifact; append: boolean } | undefined {
     const delivered = this.#fold.partsOf(artifact.artifactId);
     if (delivered === undefined) return { artifact, append: false };

@@ -36,22 +36,24 @@ export interface Exchanges {
   getExtendedAgentCard: [GetExtendedAgentCardRequest, AgentCard];
 }
 /**
- * An operation that is answered by a stream.
+ * An operation with a stream of responses.
  * @example const operation: StreamOperation = taskId === '' ? 'sendStreamingMessage' : 'subscribeToTask';
  */
 export type StreamOperation = 'sendStreamingMessage' | 'subscribeToTask';
 /**
- * An operation that is answered once.
+ * An operation with one response.
  * @example const harmless: readonly CallOperation[] = ['getTask', 'listTasks', 'getExtendedAgentCard'];
  */
 export type CallOperation = Exclude<keyof Exchanges, StreamOperation>;
 
 export interface TransportCall {
   readonly signal?: AbortSignal | undefined;
-  /** Aborting it prevents a request that was not sent yet; a request in flight continues. */
+  /** Aborting it prevents a request that is not sent yet; a request in flight continues. */
   readonly sendUntil?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** When the caller stops waiting, by the client's clock: for bindings that send it to the peer. */
+  /**
+   * When the caller stops waiting, by the client's clock, for bindings that send deadlines to the peer.
+   */
   readonly deadline?: number | undefined;
 }
 
@@ -69,21 +71,21 @@ export interface TransportStream extends TransportCall {
  */
 export interface StreamEvent {
   readonly response: StreamResponse;
-  /** The event's id, to continue after it with `lastEventId`. */
+  /** The event's id; pass it as `lastEventId` to continue after the event. */
   readonly id?: string;
-  /** The id as a number, where it is one. */
+  /** The id as a number, if it is numeric. */
   readonly sequence?: number;
 }
 
-/** An event as received; `isFinal` if the peer announces that the stream closes after it. */
+/** A received event; `isFinal` if the peer announces that the stream closes after it. */
 export interface Frame extends StreamEvent {
   readonly isFinal?: boolean;
 }
 
 /**
- * One binding in one version. Sends each request once: the client retries, resumes and waits.
- * Rejects with the peer's error, `PEER_UNREACHABLE` without a response, `PEER_INVALID` if the
- * response is not A2A.
+ * One binding in one version. Sends each request once: the client retries, resumes and waits. Rejects
+ * with the peer's error, `PEER_UNREACHABLE` without a response, or `PEER_INVALID` if the response is not
+ * A2A.
  */
 export interface Transport {
   readonly interface: AgentInterface;

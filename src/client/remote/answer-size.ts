@@ -1,13 +1,17 @@
 import { type Artifact, LegateError, type Message, type Part } from '../../protocol/index.ts';
 
 /**
- * How much of an answer is kept. More is an error (`PEER_INVALID`), and nothing is cut in silence.
+ * Limits of one answer. An answer beyond them is an error (`PEER_INVALID`); it is never truncated
+ * silently.
  * @example remoteAgent(url, { limits: { characters: 1_000_000 } });
  */
 export interface AnswerLimits {
-  /** Of all artifacts. Text that is appended to text adds no part. @default 100_000 */
+  /** Parts of all artifacts. Text that is appended to text adds no part. @default 100_000 */
   readonly parts?: number;
-  /** Of artifacts, messages, progress and metadata; data and files count as JSON. @default 33_554_432 */
+  /**
+   * Characters of artifacts, messages, progress and metadata; data and files count as JSON.
+   * @default 33_554_432
+   */
   readonly characters?: number;
 }
 
@@ -18,10 +22,10 @@ interface Size {
 
 const nothing: Size = { parts: 0, characters: 0 };
 
-/** The size of what is kept of an answer: counts what each event adds, and throws beyond the limits. */
+/** The size of an answer in memory. Counts the additions of each event; throws beyond the limits. */
 export class AnswerSize {
   readonly #limits: Required<AnswerLimits>;
-  /** By what it is the size of: members of metadata replace each other, as artifacts do. */
+  /** By artifact or metadata member: a later value replaces the size of the earlier one. */
   readonly #sizes = new Map<string, Size>();
   #total = nothing;
 
@@ -29,7 +33,7 @@ export class AnswerSize {
     this.#limits = { parts, characters };
   }
 
-  /** An event of an artifact. `partCount`: how many parts the artifact has with it. */
+  /** Counts an artifact event. `partCount`: the parts of the artifact after the event. */
   artifact(artifact: Artifact, append: boolean, partCount: number): void {
     const { artifactId, parts, metadata, ...head } = artifact;
     const key = `artifact ${artifactId}`;
@@ -40,7 +44,7 @@ export class AnswerSize {
     this.metadata(metadata, `${JSON.stringify(artifactId)} `);
   }
 
-  /** Metadata that is merged into that of the task, or of an artifact. */
+  /** Counts metadata that is merged into that of the task, or of an artifact. */
   metadata(metadata: object | undefined, prefix = ''): void {
     for (const [name, value] of Object.entries(metadata ?? {})) {
       const characters = name.length + JSON.stringify(value).length;
@@ -48,14 +52,14 @@ export class AnswerSize {
     }
   }
 
-  /** A message that is added to the history. */
+  /** Counts a message that is added to the history. */
   message(message: Message | undefined): void {
     if (message === undefined) return;
     const { characters } = this.#sizes.get('messages') ?? nothing;
     this.#set('messages', { parts: 0, characters: characters + sizeOf(message) });
   }
 
-  /** All messages, in place of those before. */
+  /** Counts all messages, which replace the earlier ones. */
   messages(messages: readonly Message[]): void {
     const characters = messages.reduce((sum, message) => sum + sizeOf(message), 0);
     this.#set('messages', { parts: 0, characters });

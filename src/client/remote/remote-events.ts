@@ -23,7 +23,7 @@ import type { RemoteFrame } from './task-transport.ts';
  * for await (const event of task.events()) if (event.kind === 'progress') show(event.parts);
  */
 export type RemoteEvent =
-  /** The task got its id. Comes before every other event of it. */
+  /** The task got its id. Precedes every other event of the task. */
   | { readonly kind: 'known'; readonly taskId: string; readonly contextId: string }
   /** A status message; without parts, the task is working. */
   | { readonly kind: 'progress'; readonly parts: readonly Part[]; readonly metadata?: JsonObject }
@@ -33,7 +33,7 @@ export type RemoteEvent =
       readonly append: boolean;
       readonly lastChunk: boolean;
     }
-  /** The task waits for an answer or for consent. */
+  /** The task waits for input or for authorization. */
   | { readonly kind: 'question'; readonly task: Task }
   /** The task has ended, or the agent answered with a plain message. */
   | { readonly kind: 'end'; readonly response: SendMessageResponse };
@@ -48,31 +48,31 @@ export interface RemoteEventsOptions {
 interface DeliveredArtifact {
   readonly mark: ContentMark;
   readonly isComplete: boolean;
-  /** How many copies took content that arrived after the last chunk. */
+  /** The number of copies that were created for content after the last chunk. */
   readonly copies: number;
-  /** Delivered in an earlier turn, and unchanged since. */
+  /** Whether an earlier turn delivered it, and it has not changed since. */
   readonly isEarlier: boolean;
 }
 
-/** Prefix of the marks of complete artifacts; no mark starts with it. */
+/** The prefix of marks of complete artifacts; no mark starts with it. */
 const completeMark = '!';
 
 /**
- * Reduces the frames of one turn at another agent to events, without duplicates over snapshots,
- * replays and gaps. Content added to an artifact after its last chunk goes into a copy (`id~2`).
+ * Converts the frames of one turn at another agent to events, without duplicates across snapshots,
+ * replays and gaps. Content that is added to an artifact after its last chunk goes into a copy (`id~2`).
  *
- * `Delivery` deduplicates the connections of one client and can compare contents. This class works
- * across processes and lossy transports, and has only marks of what was delivered.
+ * `Delivery` deduplicates the connections of one client and can compare contents. This class works across
+ * processes and lossy transports, and stores only marks of the delivered content.
  */
 export class RemoteEvents {
-  /** The message answers a question, which the task may still show when the stream opens. */
+  /** Whether the message answers a question. The task can still show it when the stream opens. */
   isAnswer = false;
   readonly #options: RemoteEventsOptions;
   readonly #delivered = new Map<string, DeliveredArtifact>();
   #fold: TaskFold | undefined;
   #contextId: string | undefined;
   #frames = 0;
-  /** Updates were lost: artifacts wait for the next snapshot. */
+  /** Whether updates were lost: artifacts then wait for the next snapshot. */
   #isLagging = false;
   #isWorking = false;
   #statusMessage: string | undefined;
@@ -102,7 +102,7 @@ export class RemoteEvents {
     return this.#fold?.status;
   }
 
-  /** Marks of what each artifact holds, for the turn that continues the task. */
+  /** Marks of the delivered content of each artifact, for the turn that continues the task. */
   get delivered(): ResumePoint['delivered'] {
     return Object.fromEntries(
       [...this.#delivered].map(([id, { mark, isComplete }]) => [
@@ -146,7 +146,7 @@ export class RemoteEvents {
     for (const artifact of artifacts) this.#count(artifact, false);
     this.#size.messages(status.message === undefined ? history : [...history, status.message]);
     this.#size.metadata(task.metadata);
-    // Over a lossless transport, a later snapshot has nothing new.
+    // Over a lossless transport, later snapshots have no new artifacts.
     if (isFirst || isLossy) {
       for (const artifact of artifacts) {
         yield* this.#snapshot(artifact, frame.isFinal === true && isLossy);
@@ -197,7 +197,7 @@ export class RemoteEvents {
     const isQuestion = isInterrupted(state);
     if (isTerminal(state) || isQuestion) {
       if (isLossy && isFinal !== true) return;
-      // The opening snapshot may still show the question that was just answered.
+      // The opening snapshot can still show the question that the message answers.
       if (isQuestion && isFirst && this.isAnswer && !isLossy && 'task' in response) return;
       const task = fold.toTask();
       yield isQuestion ? { kind: 'question', task } : { kind: 'end', response: { task } };
@@ -220,7 +220,7 @@ export class RemoteEvents {
     yield* this.#chunk(artifact, append, lastChunk);
   }
 
-  /** The part of an artifact in a snapshot that was not delivered yet. */
+  /** Yields the content of an artifact in a snapshot that was not delivered yet. */
   *#snapshot(artifact: Artifact, lastChunk: boolean): Generator<RemoteEvent> {
     const before = this.#delivered.get(artifact.artifactId);
     const rest = before?.mark.rest(artifact.parts);
@@ -234,7 +234,7 @@ export class RemoteEvents {
     if (artifact.parts.length === 0) return;
     const { artifactId } = artifact;
     const before = this.#delivered.get(artifactId);
-    // An artifact of an earlier turn may be replaced under its own id.
+    // An artifact of an earlier turn can be replaced under its own id.
     const isCopied = before?.isComplete === true && (append || !before.isEarlier);
     const copies = (before?.copies ?? 0) + (isCopied ? 1 : 0);
     const continued = append && !isCopied ? before : undefined;
@@ -256,7 +256,7 @@ export class RemoteEvents {
   }
 }
 
-/** Artifacts and metadata that a later snapshot leaves out are kept. */
+/** Keeps artifacts and metadata that a later snapshot omits. */
 function completed(task: Task, before: Task): Task {
   const named = new Set(task.artifacts?.map(({ artifactId }) => artifactId));
   const kept = (before.artifacts ?? []).filter(({ artifactId }) => !named.has(artifactId));

@@ -7,7 +7,7 @@ import { questionIdOf, type ResumePoint } from './resume-point.ts';
 import type { RemoteFrame, RemoteSend, TaskTransport } from './task-transport.ts';
 
 /**
- * Which message goes to another agent, how long that may take, and what ends it.
+ * The message to another agent, its time limits, and its cancellation.
  * @example
  * const options: RemoteTaskOptions = {
  *   transport: clientTransport(client),
@@ -19,35 +19,35 @@ import type { RemoteFrame, RemoteSend, TaskTransport } from './task-transport.ts
 export interface RemoteTaskOptions {
   readonly transport: TaskTransport;
   readonly request: SendMessageRequest;
-  /** Where an earlier process or turn left off. @default a new task */
+  /** The state that an earlier process or turn saved. @default a new task */
   readonly point?: ResumePoint | undefined;
-  /** Sends a message again, under its id, where no task is found for it. @default false */
+  /** Resends a message with the same id if no task is found for it. @default false */
   readonly resends?: boolean;
   readonly signal: AbortSignal;
-  /** The longest the turn may take, in milliseconds. @default no limit */
+  /** The longest turn, in milliseconds. @default no limit */
   readonly timeoutMs?: number;
-  /** The longest that the agent may send nothing new, in milliseconds. @default no limit */
+  /** The longest time without a new event of the agent, in milliseconds. @default no limit */
   readonly inactivityTimeoutMs?: number;
-  /** How long a cancel may take to reach the agent, in milliseconds. @default 4_000 */
+  /** The time limit of a cancel request, in milliseconds. @default 4_000 */
   readonly cancelTimeoutMs?: number;
-  /** When to detach from the task, in milliseconds, but not before its id is known. @default never */
+  /** When to detach from the task, in milliseconds; never before its id is known. @default never */
   readonly detachAfterMs?: number | undefined;
-  /** How long a cancelled task may take for its last events, in milliseconds. @default 0 */
+  /** How long to wait for the last events of a cancelled task, in milliseconds. @default 0 */
   readonly cancelGraceMs?: number;
-  /** Whether another process continues the task, so that it isn't cancelled. @default never */
+  /** Whether another process continues the task, so that an abort doesn't cancel it. @default never */
   readonly handsOver?: (reason: unknown) => boolean;
-  /** Keeps the resume point: once the task is known, and when it asks. */
+  /** Saves the resume point: when the task becomes known, and at each question. */
   readonly save?: (point: ResumePoint) => Promise<void>;
-  /** Gets the error if a task could not be cancelled and may still run. */
+  /** Called with the error if a task could not be cancelled and may still run. */
   readonly onCancelFailed?: (error: unknown) => void;
-  /** How much of the answer is kept. */
+  /** Limits of the answer. */
   readonly limits?: AnswerLimits | undefined;
 }
 
 /** The abort reason of a detached task. */
 class Detached extends Error {}
 
-/** Errors after which nothing is cancelled: the task is gone, or the caller may retry. */
+/** Errors after which nothing is cancelled: the task is gone, or the caller can retry. */
 const harmless: ReadonlySet<string> = new Set([
   'TASK_NOT_FOUND',
   'UNSUPPORTED_OPERATION',
@@ -56,11 +56,11 @@ const harmless: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * One turn at another agent, over any transport: sends the message or resumes where an earlier
- * process stopped, follows the task to its end or next question, and cancels an abandoned task.
+ * One turn at another agent, over any transport: sends the message or resumes where an earlier process
+ * stopped, follows the task to its end or next question, and cancels an abandoned task.
  *
- * Invariants: a message that may have arrived is sent again only if the agent deduplicates it; no
- * event is delivered twice; an abandoned task is cancelled.
+ * Invariants: a message that may have arrived is resent only if the agent deduplicates it; no event is
+ * delivered twice; an abandoned task is cancelled.
  * @example
  * const task = new RemoteTask({ transport, request, signal });
  * for await (const event of task.events()) console.log(event.kind);
@@ -71,7 +71,7 @@ export class RemoteTask {
   readonly #whole: Deadline;
   readonly #silence: Deadline;
   readonly #detach: Deadline;
-  /** The turn ended, or its failure is the agent's: there is nothing to cancel. */
+  /** Whether the turn ended, or the agent failed it: then there is nothing to cancel. */
   #isOver = false;
   #cancelling: Promise<void> | undefined;
 
@@ -100,14 +100,14 @@ export class RemoteTask {
     return this.#events.taskId ?? point?.taskId ?? request.message.taskId;
   }
 
-  /** Which of the limits has run out. */
+  /** The limit that expired, if any. */
   get expired(): 'timeout' | 'inactivity' | undefined {
     if (this.#options.signal.aborted) return undefined;
     if (this.#whole.hasExpired) return 'timeout';
     return this.#silence.hasExpired ? 'inactivity' : undefined;
   }
 
-  /** Whether the task continues without being followed. */
+  /** Whether the task continues and this process no longer follows it. */
   get isDetached(): boolean {
     return this.#silence.signal.reason instanceof Detached;
   }
@@ -139,9 +139,10 @@ export class RemoteTask {
   }
 
   /**
-   * What happens, until the turn is over, the task was left to itself, or the signal aborts. A
-   * question ends the turn when the consumer leaves; pulled on, a task that waits for consent is
-   * followed further. Rejects with the signal's reason, and with what failed.
+   * Yields the events of the turn, until it ends, the task is detached, or the signal aborts. A question
+   * ends the turn when the consumer leaves the loop. If the consumer continues the loop at a question for
+   * authorization, the task is followed further. Rejects with the signal's reason, or with the failure of
+   * the turn.
    */
   async *events(): AsyncGenerator<RemoteEvent> {
     const { signal } = this.#options;
@@ -174,7 +175,7 @@ export class RemoteTask {
     }
   }
 
-  /** The frames of our message, or of the task that it led to before. */
+  /** The frames of the message, or of the task that it already started. */
   async *#open(): AsyncGenerator<RemoteFrame> {
     const { transport, request, point } = this.#options;
     const { signal } = this.#silence;
@@ -193,7 +194,7 @@ export class RemoteTask {
     else throw outcomeUnknown(point?.messageId);
   }
 
-  /** The task that the message has led to already; undefined where the message has to be sent. */
+  /** The task that the message already started; undefined if the message must be sent. */
   async #startedTask(call: RemoteSend): Promise<string | undefined> {
     const { transport, point } = this.#options;
     if (point === undefined || transport.resume === 'resend') return undefined;
@@ -210,15 +211,15 @@ export class RemoteTask {
     }
     const { state } = task.status;
     if (point.taskId === undefined) return task.id;
-    // With consent given elsewhere, the task takes no message any more.
+    // Once authorized elsewhere, the task accepts no message.
     if (point.state === 'asking') {
       return state === 'TASK_STATE_AUTH_REQUIRED' ? undefined : task.id;
     }
-    // A task that still asks has not got the answer.
+    // A task that still shows the question has not received the answer.
     return isInterrupted(state) && questionIdOf(task) === point.question ? undefined : task.id;
   }
 
-  /** Whether there is nothing to cancel after an error of the agent. */
+  /** Whether an error of the agent leaves nothing to cancel. */
   #hasEnded(error: unknown): boolean {
     // An unreachable agent can't be cancelled; over a lossy transport an error is the result.
     if (isTransient(error) || this.#options.transport.isLossy === true) return true;
@@ -237,7 +238,7 @@ export class RemoteTask {
 
   readonly #detachWhenKnown = (): void => {
     const { reason, aborted } = this.#detach.signal;
-    // A task that shows its question isn't working, and can't be left to itself.
+    // A task at a question isn't working, so it can't be detached.
     if (aborted && this.point.state === 'working') this.#silence.abort(reason);
   };
 
@@ -247,10 +248,10 @@ export class RemoteTask {
     return signal.aborted && handsOver?.(reason) === true;
   }
 
-  /** Failures are reported and otherwise ignored: the turn ends anyway. */
+  /** Reports failures and otherwise ignores them: the turn ends anyway. */
   async #cancel(): Promise<void> {
     const { transport, cancelTimeoutMs: timeoutMs = 4_000, onCancelFailed } = this.#options;
-    // Before the task is known, the transport cancels the message that it gave up.
+    // Before the task is known, the transport itself cancels the aborted message.
     if (this.taskId === undefined && transport.resume === 'find') return;
     this.#cancelling ??= transport.cancel(this.point, { timeoutMs }).catch((error: unknown) => {
       onCancelFailed?.(error);

@@ -1,11 +1,11 @@
 import { isJsonObject, type Task } from '../../protocol/index.ts';
 
 /**
- * The part of a task of another agent that its caller stores, so that any process can continue it.
+ * The state of a task of another agent that its caller stores, so that any process can continue the task.
  *
  * - **sending**: the message may have reached the agent; its task is not known yet.
  * - **working**: the task is known, and the agent works on it.
- * - **asking**: the task waits for an answer or for consent.
+ * - **asking**: the task waits for input or for authorization.
  * @example
  * const point = readResumePoint(await turn.journal?.read('remote'));
  */
@@ -13,13 +13,13 @@ export type ResumePoint = {
   /** The version of this format; version 1 had `told` for `delivered`. */
   readonly v: 2;
   readonly state: 'sending' | 'working' | 'asking';
-  /** The message that was sent last. */
+  /** The id of the last message that was sent. */
   readonly messageId: string;
   readonly taskId?: string;
   readonly contextId?: string;
   /** The id of the question that is open or being answered. */
   readonly question?: string;
-  /** Whether the question asks for consent, which may be given elsewhere. */
+  /** Whether the question asks for authorization, which can be given elsewhere. */
   readonly needsConsent?: true;
   /** Marks of the delivered artifacts, by artifact id. */
   readonly delivered: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export type ResumePoint = {
 const states = ['sending', 'working', 'asking'] as const;
 
 /**
- * Reads a stored resume point; undefined for everything else.
+ * Reads a stored resume point; undefined for other values.
  * @example const point = readResumePoint(JSON.parse(await readFile('task.json', 'utf8')));
  */
 export function readResumePoint(value: unknown): ResumePoint | undefined {
@@ -60,7 +60,7 @@ export function readMarks(value: unknown): ResumePoint['delivered'] {
 }
 
 /**
- * The identity of a question: one that arrives twice has the same id.
+ * The identity of a question: the same question has the same id each time it arrives.
  * @example if (questionIdOf(task) === point.question) console.log('still asks the same');
  */
 export function questionIdOf({ id, status }: Pick<Task, 'id' | 'status'>): string {

@@ -9,10 +9,10 @@ import type { CancelOnAbortOptions } from '../options.ts';
 import type { Frame } from '../transport.ts';
 import type { ResumePoint } from './resume-point.ts';
 
-/** What one call of a transport may take. */
+/** The limits of one call of a transport. */
 export interface RemoteCall {
   readonly signal?: AbortSignal;
-  /** Milliseconds. @default the transport's */
+  /** In milliseconds. @default the transport's */
   readonly timeoutMs?: number;
 }
 
@@ -29,39 +29,41 @@ export interface RemoteSend extends RemoteCall {
 export interface RemoteFrame extends Frame {
   /** Events before this one were lost: artifacts are incomplete until the next snapshot. */
   readonly isGap?: boolean;
-  /** The agent sends the task's events from the start again. */
+  /** The agent sends the events of the task from the start again. */
   readonly isRestart?: boolean;
 }
 
 /**
- * How a task of another agent is started, followed and cancelled.
+ * How to start, follow and cancel a task of another agent.
  * @example const transport: TaskTransport = clientTransport(await connect('https://agent.example'));
  */
 export interface TaskTransport {
   /**
-   * What a message that may have reached the agent calls for after a restart: it is sent again, for
-   * the agent deduplicates it (`resend`); its task is found by its id (`find`); or its outcome is
+   * What happens after a restart to a message that may have reached the agent: it is resent, because the
+   * agent deduplicates it (`resend`); its task is found by the message id (`find`); or its outcome is
    * lost (`none`).
    */
   readonly resume: 'resend' | 'find' | 'none';
-  /** Whether updates may be lost. The result has everything then, and only the result ends a turn. */
+  /**
+   * Whether updates can be lost. The result then contains everything, and only the result ends a turn.
+   */
   readonly isLossy?: boolean;
   send(request: SendMessageRequest, call: RemoteSend): AsyncIterable<RemoteFrame>;
-  /** Follows a task that is known, as it is now and from then on. */
+  /** Follows a known task: its current state, then its events. */
   follow?(taskId: string, call: RemoteSend): AsyncIterable<RemoteFrame>;
-  /** The task, by its own id or that of its message; undefined where the agent shows none. */
+  /** Finds a task by its own id or that of its message; undefined if the agent lists no such task. */
   find?(
     point: Pick<ResumePoint, 'taskId' | 'messageId' | 'contextId'>,
     call: RemoteCall,
   ): Promise<Task | undefined>;
-  /** Asks the agent to stop; a task that has ended is left alone. */
+  /** Requests the cancellation; a task that has ended is not changed. */
   cancel(
     point: Pick<ResumePoint, 'taskId' | 'messageId' | 'contextId'>,
     call: RemoteCall,
   ): Promise<void>;
 }
 
-/** Errors of agents that don't list tasks, or not to this caller. */
+/** Errors of agents that don't list tasks, or not for this caller. */
 const unlisted: ReadonlySet<string> = new Set([
   'UNSUPPORTED_OPERATION',
   'METHOD_NOT_FOUND',
@@ -71,7 +73,7 @@ const unlisted: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tasks of the agent that a client calls, over any of its bindings.
+ * A transport over a client, in any of its bindings.
  * @example const transport = clientTransport(client);
  */
 export function clientTransport(client: Client): TaskTransport {

@@ -11,13 +11,13 @@ import { clientTransport, type RemoteFrame, type TaskTransport } from '../index.
 import { connectTo, scriptedAgent, type ScriptedStream } from './scripted-agent.ts';
 
 /**
- * An agent with one task, which plays its script once it has a message; its log also grows by `tell`.
+ * An agent with one task, which plays its script after its first message. `tell` adds events to its log.
  * Every transport shows the same log.
  */
 export class RemotePeer {
   readonly id = 'task-1';
   readonly contextId = 'context-1';
-  /** Ids of the messages that the agent worked on, a repeated one each time it was taken. */
+  /** Ids of the messages that the agent processed. */
   readonly taken: string[] = [];
   cancels = 0;
   readonly #log: StreamResponse[] = [];
@@ -45,12 +45,12 @@ export class RemotePeer {
     return this.#fold.toTask();
   }
 
-  /** Takes a message once: that is how agents deduplicate. */
+  /** Processes a message once, like an agent that deduplicates. */
   take({ message }: SendMessageRequest): void {
     if (this.taken.includes(message.messageId)) return;
     this.taken.push(message.messageId);
     this.tell({ message });
-    // At once: a task that has the answer and still asks would look as if it asked again.
+    // At once: a task that has the answer and still shows its question would seem to ask again.
     if (this.taken.length > 1) this.tell(statusOf('TASK_STATE_WORKING'));
     void this.#play();
   }
@@ -70,7 +70,7 @@ export class RemotePeer {
     this.tell(statusOf('TASK_STATE_CANCELED'));
   }
 
-  /** The task as it is now, then what happens to it, until the turn is over. */
+  /** The current task, then its events, until the turn ends. */
   async *frames(signal?: AbortSignal): AsyncGenerator<StreamResponse> {
     let next = this.#log.length;
     yield { task: this.task };
@@ -105,7 +105,7 @@ export function chunkOf(text: string, append: boolean): StreamResponse {
   return { artifactUpdate: { taskId: 'task-1', contextId: 'context-1', artifact, append } };
 }
 
-/** A queue: the message is sent again, updates may be lost, and a result ends the turn. */
+/** A queue: resends the message, can lose updates, and ends the turn with a result. */
 export function queueTransport(peer: RemotePeer): TaskTransport {
   return {
     resume: 'resend',
@@ -130,7 +130,7 @@ export function queueTransport(peer: RemotePeer): TaskTransport {
   };
 }
 
-/** The agent over HTTP, as a client sees it. */
+/** The agent over HTTP, through a client. */
 export async function httpTransport(peer: RemotePeer): Promise<TaskTransport> {
   const serve = async (stream: ScriptedStream): Promise<void> => {
     for await (const response of peer.frames()) stream.send(response);

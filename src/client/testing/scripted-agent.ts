@@ -17,7 +17,7 @@ import { type ConnectOptions, connect } from '../index.ts';
 import type { Exchanges } from '../transport.ts';
 import { agentCard } from './fixtures.ts';
 
-/** One of the four ways in which the client speaks. */
+/** One of the four combinations of binding and version that the client supports. */
 export interface Speech {
   readonly binding: 'JSONRPC' | 'HTTP+JSON';
   readonly version: '1.0' | '0.3';
@@ -30,13 +30,13 @@ export const speeches: readonly Speech[] = [
   { binding: 'HTTP+JSON', version: '0.3' },
 ];
 
-/** A request as the agent's script sees it. */
+/** A request as the agent's script receives it. */
 export interface Received {
   readonly operation: keyof Exchanges | 'card';
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** How often this operation was asked for, this time included. */
+  /** The number of requests for this operation, including this one. */
   readonly attempt: number;
   readonly response: ServerResponse;
 }
@@ -44,7 +44,7 @@ export interface Received {
 /** The event stream of one connection. */
 export interface ScriptedStream {
   send(response: StreamResponse, id?: string | number): void;
-  /** Bytes as they are. */
+  /** Writes text without framing. */
   write(text: string): void;
   keepAlive(): void;
   end(): void;
@@ -56,7 +56,7 @@ type Answer<O extends keyof Exchanges> = Exchanges[O][1] | Promise<Exchanges[O][
 type StreamName = 'sendStreamingMessage' | 'subscribeToTask';
 
 /**
- * What an agent does. Throwing a `LegateError` answers with it; a script that answers by itself
+ * The behavior of an agent. A thrown `LegateError` is sent as the response. A script that responds
  * through `received.response` returns undefined.
  */
 export type Script = {
@@ -79,7 +79,7 @@ export interface ScriptedAgent {
   of(operation: Received['operation']): readonly Received[];
 }
 
-/** Starts an agent that speaks in one way and follows a script; it stops with the test. */
+/** Starts an agent with one binding and version that follows a script; it stops with the test. */
 export async function scriptedAgent(
   speech: Speech,
   script: Script,
@@ -119,7 +119,7 @@ export async function scriptedAgent(
   return { url, received, of: (operation) => received.filter((r) => r.operation === operation) };
 }
 
-/** A client of such an agent that never really waits; `slept` tells how long it would have. */
+/** A client of such an agent that never waits; `slept` lists the requested pauses. */
 export async function connectTo(agent: ScriptedAgent, options: ConnectOptions = {}) {
   const slept: number[] = [];
   const client = await connect(agent.url, {
@@ -127,7 +127,7 @@ export async function connectTo(agent: ScriptedAgent, options: ConnectOptions = 
     closingGraceMs: 20,
     sleep: async (ms, signal) => {
       slept.push(ms);
-      // Lets the network have its turn, and so never starves what the test waits for.
+      // Lets pending network events run, which the test waits for.
       await new Promise((resolve) => setImmediate(resolve));
       signal?.throwIfAborted();
     },
@@ -266,7 +266,7 @@ function openStream(
       response.end();
     },
     cut: () => {
-      // What was written before arrives before the cut does.
+      // Earlier writes arrive before the connection is cut.
       setImmediate(() => response.socket?.destroySoon());
     },
   };
