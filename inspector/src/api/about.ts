@@ -3,7 +3,7 @@ import { baseUrl, get } from './api.ts';
 import { Resource } from './resource.ts';
 
 const resource = new Resource<AboutView>();
-/** The inspected server; undefined until it has answered. */
+/** The inspected server; undefined until it responds. */
 export const about = resource.value;
 export const aboutProblem = resource.problem;
 

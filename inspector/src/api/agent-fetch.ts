@@ -1,10 +1,13 @@
 import { about } from './about.ts';
 import { baseUrl, jsonOf, post, request, withCredential } from './api.ts';
 
-/** Statuses whose answers have no body. */
+/** Statuses of responses without a body. */
 const bodiless = new Set([204, 205, 304]);
 
-/** `fetch` to agents: our own with the operator's credential, others directly or through the server's proxy. */
+/**
+ * `fetch` for agents. The server's own agents get the operator's credential; others are called directly,
+ * or through the server's proxy.
+ */
 export const agentFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : String(input));
   if (url.href.startsWith(baseUrl.href)) {
@@ -14,7 +17,7 @@ export const agentFetch: typeof fetch = async (input, init = {}) => {
   return about.peek()?.hasProxy === true ? throughServer(url, init) : fetch(url, init);
 };
 
-/** Tells the server's proxy which agent the operator chose; it calls no others. */
+/** Allows the server's proxy to call the agent that the operator chose; it calls no others. */
 export async function allowAgent(address: string): Promise<void> {
   if (about.peek()?.hasProxy === true) await post('agents', { url: address });
 }

@@ -82,7 +82,7 @@ export function path(texts: TemplateStringsArray, ...values: readonly string[]):
 
 type Body = ReadableStream<Uint8Array> | null;
 
-/** The chunks of a response body; not every browser iterates over streams itself. */
+/** The chunks of a response body; not every browser can iterate over streams. */
 export async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   for (;;) {

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../src/protocol/index.ts';
 
-/** Parses JSON that may be something else. The page parses without the limits of a server. */
+/** Parses text that might not be JSON. Unlike a server, the page parses without limits. */
 export function parseJsonOr<T>(text: string, otherwise: T): JsonValue | T {
   try {
     return JSON.parse(text);

@@ -5,7 +5,7 @@ import { eventsOf, jsonOf, path, refusal, request } from './api.ts';
 export const liveState = signal<'connecting' | 'connected' | 'disconnected'>('connecting');
 
 const listeners = new Set<(notice: LiveNotice) => void>();
-/** A query: the context id and, of a caller other than the operator, its owner. */
+/** The query: the context id, and the owner if it is not the operator. */
 let watched: string | undefined;
 let watchedId = '';
 let connection: AbortController | undefined;
@@ -35,9 +35,9 @@ export async function followServer(): Promise<void> {
       const wasLost = liveState.peek() === 'disconnected';
       liveState.value = 'connected';
       pause = 250;
-      // Notices are not replayed after a lost connection: everything may have changed.
+      // The server doesn't replay notices after a lost connection: any value can have changed.
       if (wasLost) publish({ tasks: [], push: true, receiver: true, context: watchedId });
-      // It may have changed since it was loaded and before it was watched.
+      // The conversation can have changed between loading and watching it.
       else if (watched !== undefined) publish({ context: watchedId });
       for await (const { data } of eventsOf(body)) publish(jsonOf<LiveNotice>(data));
     } catch {

@@ -4,7 +4,7 @@ import type { LiveNotice } from '../../../src/http/inspector/model.ts';
 import { get, reasonOf } from './api.ts';
 import { onNotice } from './live.ts';
 
-/** A value that is loaded, and reloaded; the previous value stays meanwhile. */
+/** A value that is loaded and reloaded; the previous value is kept during a load. */
 export class Resource<T> {
   readonly value: Signal<T | undefined> = signal(undefined);
   /** Why the last load failed; empty if it didn't. */
@@ -16,7 +16,7 @@ export class Resource<T> {
     const mine = this.#loads;
     try {
       const value = await load();
-      // A later load has started meanwhile, maybe with another query.
+      // A later load has started in the meantime, possibly with another query.
       if (mine !== this.#loads) return;
       this.value.value = value;
       this.problem.value = '';

@@ -3,7 +3,7 @@ import { Button } from '../ui/button.tsx';
 import { onKey } from './shortcuts.tsx';
 
 interface StopsProps {
-  /** What a stop is. */
+  /** The kind of a stop. */
   readonly noun: 'turn' | 'task';
   readonly stops: readonly { readonly title: string; readonly text: string }[];
   /** The index of the selected stop. */
@@ -12,7 +12,7 @@ interface StopsProps {
   readonly onChange: (at: number | undefined) => void;
 }
 
-/** Selects a turn or a task of a conversation: the panel shows the state there. */
+/** Selects a turn or a task of a conversation; the panel shows the state after it. */
 export function Stops({ noun, stops, at, onChange }: StopsProps) {
   const last = stops.length - 1;
   const go = (to: number): void => {

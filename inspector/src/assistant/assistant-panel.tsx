@@ -29,7 +29,7 @@ export const assistantTabs: readonly Tab<AssistantTab>[] = [
 ];
 
 const TestsTab = lazy(async () => (await import('./tests-tab.tsx')).TestsTab);
-/** Diagrams need a layout engine, a fifth of the page. */
+/** Loaded on demand: the layout engine of diagrams is a fifth of the page. */
 const FlowTab = lazy(async () => (await import('./flow-tab.tsx')).FlowTab);
 
 const noFlows: readonly FlowView[] = [];
@@ -56,7 +56,7 @@ export function AssistantPanel({ assistant, contextId, owner, tab }: AssistantPa
     contextId && path`assistants/${assistant}/conversations/${contextId}` + query,
     isRelevant,
   );
-  // Reloaded too: the model may have been replaced.
+  // Reloaded, too: the server can have a new model.
   const flows = useLive<readonly FlowView[]>(path`assistants/${assistant}/flows`, isRelevant);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const turns = value === undefined ? [] : conversationTurns(value.tracker);

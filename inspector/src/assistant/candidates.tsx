@@ -2,7 +2,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Copy } from '../ui/button.tsx';
 import type { Candidate } from './conversation-turns.ts';
 
-/** The flows that a message was compared with: why the first won, why the others lost, and what changes it. */
+/** The flows that a message was compared with: their outcomes, the reasons, and how to change them. */
 export function Candidates({
   text,
   candidates,
@@ -40,7 +40,7 @@ export function Candidates({
   );
 }
 
-/** What the message has in common with the flow. */
+/** The words and the phrase that the message shares with the flow. */
 function evidence({ words, phrase, why }: Candidate): string {
   const common = words.length === 0 ? 'No words in common' : `Words in common: ${words.join(', ')}`;
   return why.includes(`"${phrase}"`) ? common : `${common} · nearest phrase: "${phrase}"`;

@@ -36,11 +36,11 @@ export interface ModelCall {
 export interface Candidate {
   readonly flow: string;
   readonly score: number;
-  /** The share of the message that it explains, 0 to 1. */
+  /** The share of the message that the flow explains, 0 to 1. */
   readonly confidence: number;
-  /** Its phrase that is nearest to the message. */
+  /** The flow's phrase that is nearest to the message. */
   readonly phrase: string;
-  /** Words of the message that it has. */
+  /** The words of the message that the flow contains. */
   readonly words: readonly string[];
   /** `started`, `offered` or `not started`. */
   readonly outcome: string;
@@ -51,7 +51,7 @@ export interface SlotChange {
   readonly name: string;
   readonly value: JsonValue;
   readonly filledBy?: string;
-  /** Set from outside, after the turn: by an operator, or over the HTTP API. */
+  /** Whether an operator or the HTTP API set it, after the turn. */
   readonly isEdited?: true;
 }
 
@@ -74,7 +74,7 @@ export interface ConversationTurn {
   readonly stack: readonly Frame[];
 }
 
-/** The turns of a conversation, from its tracker: enough to show the state after any of them. */
+/** Reads the turns of a conversation from its tracker, with the state after each. */
 export function conversationTurns(tracker: JsonObject): readonly ConversationTurn[] {
   const events = listOf(tracker['events']);
   const initial = initialSlots(tracker, events);
@@ -120,7 +120,7 @@ function grouped(events: readonly JsonObject[]): readonly (readonly JsonObject[]
   return groups;
 }
 
-/** Sent by a channel when a conversation opens, not by the user. */
+/** A channel sends this message when a conversation opens, not the user. */
 function isSessionStart({ event, text }: JsonObject): boolean {
   return event === 'user' && text === '/session_start';
 }
@@ -188,7 +188,7 @@ function modelCallsIn(event: JsonObject): readonly ModelCall[] {
   });
 }
 
-/** The stack is always logged as a patch that replaces all of it; undefined for other patches. */
+/** The logged stack is always a patch that replaces the whole stack; undefined for other patches. */
 export function stackIn({ update }: JsonObject): readonly Frame[] | undefined {
   const whole = listOf(parseJsonOr(textIn(update), undefined)).findLast(({ path }) => path === '');
   if (whole === undefined) return undefined;

@@ -2,8 +2,8 @@ import type { JsonValue } from '../../../src/protocol/index.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
 
 /**
- * A conversation as an end-to-end test: each message, and the assistant's reaction. Responses are
- * referred to by name, so that new wording does not break the test.
+ * Converts a conversation to an end-to-end test: each message, and the assistant's reaction. The test
+ * refers to responses by name, so that new wording does not break it.
  */
 export function e2eTest(name: string, turns: readonly ConversationTurn[]): string {
   const lines = ['test_cases:', `  - test_case: ${scalar(name)}`, '    steps:'];
@@ -23,7 +23,7 @@ export function e2eTest(name: string, turns: readonly ConversationTurn[]): strin
   return `${lines.join('\n')}\n`;
 }
 
-/** The values of slots that the turn ends with; values that were reset or edited are not asserted. */
+/** The slot values after the turn. Values that were reset or edited are not asserted. */
 function lastOfEach(
   changes: ConversationTurn['changes'],
 ): readonly (readonly [string, JsonValue])[] {

@@ -21,7 +21,7 @@ const kinds: Readonly<Record<StepView['kind'], string>> = {
   call: 'call',
 };
 
-/** A flow as a diagram: the path taken, and the current step. */
+/** A flow as a diagram, with the path taken and the current step. */
 export function FlowDiagram({ flow, path }: FlowDiagramProps) {
   const layout = useMemo(() => flowLayout(flow), [flow]);
   const [zoom, setZoom] = useState(1);

@@ -32,7 +32,7 @@ export function flowLayout(flow: FlowView): PlacedGraph<FlowEdge> {
     nodes,
     edges.map((edge) => ({
       ...edge,
-      // Steps stand right below their branch; only the edge to the end is long.
+      // Steps are placed directly below their branch; only the edge to the end is long.
       weight: edge.text !== '' ? 3 : edge.to === END ? 1 : 2,
       ...(edge.text !== '' && { label: { width: labelWidth(edge.text), height: 20 } }),
     })),

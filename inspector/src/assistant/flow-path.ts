@@ -31,8 +31,8 @@ interface Observation {
 }
 
 /**
- * The path that a flow took. The tracker has the step after each turn and the actions in between, not
- * every step; of all paths between two observations, takes the one that explains most of the
+ * Infers the path that a flow took. The tracker records the step after each turn and the actions in
+ * between, not every step. Of all paths between two observations, takes the one that explains the most
  * actions.
  */
 export function flowPath(flow: FlowView, events: readonly JsonObject[]): FlowPath {
@@ -113,7 +113,7 @@ function marksOf({ event, name, metadata }: JsonObject): readonly string[] {
 /** Limit of paths examined between two observations; real flows have far fewer. */
 const maxPaths = 2_000;
 
-/** Both ends included. Empty when there is no path. */
+/** The best path, including both ends; empty if there is no path. */
 function bestPath(
   flow: FlowView,
   from: string,
@@ -152,7 +152,7 @@ function nextOf(
   return steps.get(at)?.next.map(({ to }) => to) ?? [];
 }
 
-/** How well a step explains the actions: a step that must leave a trace and left none does not. */
+/** How well a step explains the actions: negative for a step whose action is missing from the log. */
 function fit({ kind, target, title }: StepView, evidence: ReadonlySet<string>): number {
   if (kind === 'action') {
     if (target === 'action_listen' || target?.includes('{{') === true) return 0;

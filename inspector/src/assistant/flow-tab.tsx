@@ -72,7 +72,7 @@ function labelOf({ id, isActive }: LatestFlow, flows: readonly FlowView[]): stri
   return `${name} (${isActive ? 'active' : 'ended'})`;
 }
 
-/** The user flow nearest to the top; without one, the flow that ended last. */
+/** The user flow nearest to the top of the stack; without one, the flow that started last. */
 function latestFlow(
   flows: readonly FlowView[],
   turns: readonly ConversationTurn[],

@@ -12,7 +12,7 @@ import type { ConversationTurn } from './conversation-turns.ts';
 interface SlotsTabProps {
   readonly turns: readonly ConversationTurn[];
   readonly at: number;
-  /** Sets a slot; absent where the state is one of the past. */
+  /** Sets a slot; absent if an earlier turn is shown. */
   readonly onSet?: (name: string, value: JsonValue) => Promise<void>;
 }
 
@@ -73,7 +73,7 @@ interface SlotValueProps extends Pick<SlotsTabProps, 'onSet'> {
   readonly value: JsonValue;
 }
 
-/** A value; one of the present can be edited. */
+/** A slot value; editable only in the current state. */
 function SlotValue({ name, value, onSet }: SlotValueProps) {
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const [problem, setProblem] = useState('');
@@ -119,7 +119,7 @@ function SlotValue({ name, value, onSet }: SlotValueProps) {
   );
 }
 
-/** What is JSON is sent as such, everything else as text; the domain knows the type of the slot. */
+/** Valid JSON is sent as JSON, other input as text; the domain determines the type of the slot. */
 function valueOf(draft: string): JsonValue {
   return draft.trim() === '' ? null : parseJsonOr(draft, draft);
 }
@@ -139,7 +139,7 @@ function History({ name, turns }: HistoryProps) {
   const changes = turns.flatMap(({ number, changes: all }) =>
     all.filter((change) => change.name === name).map((change) => ({ ...change, number })),
   );
-  // Validation sets a valid value again.
+  // Validation sets a valid value a second time.
   const distinct = changes.filter(
     ({ value }, index) => JSON.stringify(value) !== JSON.stringify(changes[index - 1]?.value),
   );

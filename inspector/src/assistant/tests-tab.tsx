@@ -12,7 +12,7 @@ import { durationOf } from '../ui/text.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
 import { e2eTest } from './e2e-test.ts';
 
-/** The last run, kept while its conversation takes the place of the one before. */
+/** The last run, kept while its conversation replaces the previous one. */
 const lastRun = signal<TestRunView | undefined>(undefined);
 
 interface TestsTabProps {
@@ -35,7 +35,7 @@ export function TestsTab({ assistant, turns }: TestsTabProps) {
     try {
       const result = await post<TestRunView>(path`assistants/${assistant}/tests`, test);
       lastRun.value = result;
-      // The conversation of an earlier run has served its purpose.
+      // The conversation of an earlier run is no longer needed.
       const isTest = currentTalk()?.contextId.peek()?.startsWith('test-') === true;
       openContext(result.contextId, { agent: assistant, isBeside: !isTest });
     } catch (error) {

@@ -10,7 +10,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Where a turn spent its time: understanding, actions and sub agents on one time axis. */
+/** How long the steps of a turn took: understanding, actions and sub agents on one time axis. */
 export function TurnTimeline({ turn }: { readonly turn: ConversationTurn }) {
   const spans = spansOf(turn);
   if (spans.length === 0) return null;
@@ -43,8 +43,8 @@ export function TurnTimeline({ turn }: { readonly turn: ConversationTurn }) {
 }
 
 /**
- * The log has the time of each event: the message is logged once it is understood, an action once it has
- * run, and a sub agent when it starts and when it ends.
+ * The log has the time of each event. The tracker logs a message after it was understood, an action after
+ * it ran, and a sub agent when it starts and when it ends.
  */
 function spansOf({ events }: ConversationTurn): readonly Span[] {
   const user = events.findIndex(({ event }) => event === 'user');
@@ -52,7 +52,7 @@ function spansOf({ events }: ConversationTurn): readonly Span[] {
   if (user < 0 || understood === 0) return [];
   const spans: Span[] = [];
   const { prompts } = objectOf(events[user]?.['parse_data']);
-  // One after the other, the last one just before the message is logged.
+  // Model calls are sequential; the last one ends when the message is logged.
   let end = understood;
   for (const prompt of Array.isArray(prompts) ? prompts.toReversed().map(objectOf) : []) {
     const start = end - Number(prompt['duration_ms'] ?? 0);

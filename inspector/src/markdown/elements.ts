@@ -9,24 +9,24 @@ import {
 import { type ComponentChildren, h } from 'preact';
 import { safeUrl } from './safe-url.ts';
 
-/** Line breaks are kept, as in a chat. */
+/** Keeps line breaks, as in a chat. */
 const options: MarkedOptions = { gfm: true, breaks: true };
 
 /** Limit per block: parsing emphasis takes quadratic time in its marks. */
 const maximumMarks = 2_000;
 
-/** Nested quotes and lists at the start of a line; each level costs the call stack. */
+/** Matches nested quotes and lists at the start of a line; each level takes a call stack frame. */
 const tooDeep = /^(?: {0,3}(?:>|[-*+](?= )|\d{1,9}[.)](?= )) ?){30,}/m;
 
 export interface MarkdownDocument {
-  /** The source of each block: of a paragraph, a whole list, a table. */
+  /** The source of each block: a paragraph, a whole list, a table. */
   readonly blocks: readonly string[];
   /** Reference definitions: `[1]: https://...`. */
   readonly links: Links;
 }
 
 /**
- * Splits a text into its blocks. A growing text keeps all of its blocks but the last, so a block is
+ * Splits a text into blocks. All blocks of a growing text except the last are stable, so each block is
  * parsed once.
  */
 export function readDocument(text: string): MarkdownDocument {
@@ -37,7 +37,7 @@ export function readDocument(text: string): MarkdownDocument {
   return { blocks: blocks.map(({ raw }) => raw), links: lexer.tokens.links };
 }
 
-/** The tokens of one block. A block that would take long to parse is plain text. */
+/** Parses one block. A block that would take long to parse is returned as plain text. */
 export function readBlock(source: string, links: Links = {}): readonly Token[] {
   const marks = source.match(/[*_~[<]/g)?.length ?? 0;
   if (marks > maximumMarks || tooDeep.test(source)) {
@@ -52,7 +52,7 @@ export function readBlock(source: string, links: Links = {}): readonly Token[] {
 /** Deeper quotes and lists are shown as source text. */
 const maximumDepth = 8;
 
-/** Markdown tokens as elements, never as markup: HTML in the text is shown as text. */
+/** Converts Markdown tokens to elements, never to markup: HTML in the text is shown as text. */
 export function elementsOf(tokens: readonly Token[] = [], depth = 0): ComponentChildren[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without extensions, the lexer has no other tokens
   return tokens.map((token) => element(token as MarkedToken, depth));
@@ -70,7 +70,7 @@ function element(token: MarkedToken, depth: number): ComponentChildren {
         {
           class: `heading level-${token.depth}`,
           role: 'heading',
-          // One level for all: texts start at any depth, and pages must not skip one.
+          // The same level for all: texts start at any depth, and a page must not skip a level.
           'aria-level': 3,
         },
         inner(token.tokens),
@@ -113,13 +113,13 @@ function element(token: MarkedToken, depth: number): ComponentChildren {
     case 'link':
       return link(token.href, inner(token.tokens));
     case 'image':
-      // An image would load from another server: shows its name and URL instead.
+      // An image would load from another server, so a link with its name is shown instead.
       return link(token.href, [decodeEntities(token.text || token.href)]);
     case 'escape':
       return token.text;
     case 'text': {
       const text = token.tokens === undefined ? [plain(token)] : inner(token.tokens);
-      // In a list or as its own block it stands for a paragraph.
+      // In a list, or as its own block, it is a paragraph.
       return token.tokens === undefined ? text : h('p', {}, text);
     }
     case 'space':
@@ -182,7 +182,7 @@ const named: Readonly<Record<string, string>> = {
   euro: '\u20ac',
 };
 
-/** `&lt;` and `&#60;` are `<`. Only the common entities; there are 2,125 more. */
+/** Decodes `&lt;` and `&#60;` to `<`. Only the common entities; there are 2,125 more. */
 function decodeEntities(text: string): string {
   return text.replace(
     /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi,

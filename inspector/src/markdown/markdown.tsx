@@ -5,10 +5,10 @@ import { elementsOf, type MarkdownDocument, readBlock, readDocument } from './el
 /** Maximum number of rendered blocks of one text. */
 const shownAtOnce = 120;
 
-/** Rendered characters of a text that still grows: rendering all of it with every chunk would be too slow. */
+/** Rendered characters of a growing text: rendering all of it with every chunk would be too slow. */
 const shownOfGrowing = 3_000;
 
-/** Rendered characters of one paragraph: laying out more blocks the page. */
+/** Rendered characters of one paragraph: laying out more would block the page. */
 const shownOfBlock = 16_000;
 
 interface MarkdownProps {
@@ -18,8 +18,8 @@ interface MarkdownProps {
 }
 
 /**
- * A markdown text as elements, never as markup. While the text grows, earlier blocks stay unchanged,
- * and of a long text only the end is shown.
+ * Renders Markdown as elements, never as markup. While the text grows, earlier blocks stay unchanged, and
+ * only the end of a long text is shown.
  */
 export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   const [isWhole, setWhole] = useState(false);
@@ -59,7 +59,7 @@ interface BlockProps {
   readonly links: MarkdownDocument['links'];
 }
 
-/** A block is read once: the same elements are not compared again. */
+/** A block is parsed once: Preact doesn't compare the same elements again. */
 function Block({ source, links }: BlockProps) {
   return useMemo(() => <>{elementsOf(readBlock(source, links))}</>, [source]);
 }

@@ -115,7 +115,7 @@ function Diagram({ picture: { nodes, calls } }: { readonly picture: NetworkPictu
   );
 }
 
-/** Callers come first, then our agents, then the agents that they call. */
+/** Columns of the diagram: callers, the server's own agents, then the agents that they call. */
 const ranks: Readonly<Record<NetworkNode['kind'], number>> = {
   caller: 0,
   agent: 1,
@@ -143,7 +143,7 @@ function callEdge(calls: CallsView, kinds: ReadonlyMap<string, NetworkNode['kind
   return { from, to, text, isReversed, calls, ...(count > 0 && { label }) };
 }
 
-/** Keeps agents that were never called beside the others, without a line. */
+/** Places agents that were never called beside the others, without a line. */
 function idleEdges(nodes: readonly NetworkNode[], calls: readonly CallsView[]): CallEdge[] {
   const own = nodes.find(({ kind }) => kind === 'agent');
   const connected = new Set(calls.flatMap(({ from, to }) => [from, to]));

@@ -6,7 +6,7 @@ import { JsonView } from '../ui/json-view.tsx';
 import { lazy } from '../ui/lazy.tsx';
 import { sizeOf } from '../ui/text.ts';
 
-/** A text is legible before the parser of Markdown is loaded. */
+/** Shows the text until the Markdown parser is loaded. */
 const Markdown = lazy(
   async () => (await import('../markdown/markdown.tsx')).Markdown,
   ({ text }) => (
@@ -18,7 +18,7 @@ const Markdown = lazy(
 
 interface PartListProps {
   readonly parts: readonly Part[];
-  /** Whether more parts may arrive. @default false */
+  /** Whether more parts can arrive. @default false */
   readonly isGrowing?: boolean;
 }
 
@@ -42,7 +42,10 @@ export function PartList({ parts, isGrowing = false }: PartListProps) {
   );
 }
 
-/** An assistant's message starts with the conversation state, which is for programs. */
+/**
+ * An assistant's message starts with the conversation state, which is for programs: it is moved to the
+ * end.
+ */
 function textFirst(parts: readonly Part[]): readonly Part[] {
   const [first, ...rest] = parts;
   const isState = first?.data !== undefined && rest.some(({ text }) => text !== undefined);
@@ -62,8 +65,8 @@ function summaryOf(value: JsonValue): string {
 const shown = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 
 /**
- * A file with its bytes, shown if it is an image, or with its URL. A URL is only linked: the page
- * itself loads nothing from other servers.
+ * A file: with its bytes, shown if it is an image, or with its URL. A URL is only linked: the page itself
+ * loads nothing from other servers.
  */
 function FilePart({ part }: { readonly part: Part }) {
   const { raw, url, filename, mediaType = 'application/octet-stream' } = part;

@@ -17,7 +17,7 @@ export interface CheckedCard {
   readonly findings: readonly CardFinding[];
 }
 
-/** Checks a card as received: required by the specification, and recommended. */
+/** Checks a raw card against the requirements and recommendations of the specification. */
 export function checkCard(json: unknown): CheckedCard {
   const findings: CardFinding[] = cardProblems(json).map(({ level, path, problem, fix }) => ({
     level,
@@ -34,7 +34,7 @@ export function checkCard(json: unknown): CheckedCard {
     card = readAgentCard(json);
     return undefined;
   });
-  // A card may be unreadable although it breaks none of the rules above.
+  // A card can be unreadable without violating any of the rules above.
   if (!findings.some(({ level }) => level === 'error')) {
     findings.push(...problems.map((text) => ({ level: 'error' as const, text })));
   }

@@ -13,7 +13,7 @@ export interface PeerRow {
   readonly address: string;
   readonly card: unknown;
   readonly problem?: string;
-  /** The name of an agent of this server. */
+  /** The name of the agent, if it is one of this server. */
   readonly own?: string;
   /** The entry in the server's directory. */
   readonly peer?: PeerView;
@@ -23,7 +23,7 @@ export interface PeerRow {
   readonly isLookedUp?: boolean;
 }
 
-/** Our own agents, sub agents, the directory's peers, and agents looked up by URL. */
+/** The server's own agents, sub agents, the directory's peers, and agents looked up by URL. */
 export function peerRows({ peers, subAgents }: Partial<PeersView> = {}): readonly PeerRow[] {
   return [
     ...(about.value?.agents ?? []).map(({ name, card }) => ({

@@ -14,9 +14,9 @@ import { forget, knownAgents, lookUp } from './known-agents.ts';
 import { PeerList, type PeerRow, peerRows } from './peer-list.tsx';
 import { Approvals, TrustControl } from './trust.tsx';
 
-/** Agents: those of the server, its known peers, and agents looked up by URL. */
+/** All agents: the server's own, its known peers, and agents looked up by URL. */
 export function PeersView() {
-  // A first-time caller becomes a peer.
+  // Reloaded with every task: its caller can be a new peer.
   const { value, problem, reload } = useLive<PeersAnswer>(
     'peers',
     ({ tasks }) => tasks !== undefined,
@@ -135,7 +135,7 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
   );
 }
 
-/** Parts of an assistant, and agents on the bus, have no URL that a page could call. */
+/** Parts of an assistant and agents on the bus have no URL that a browser can call. */
 function canTalk({ peer, subAgent }: PeerRow): boolean {
   if (subAgent !== undefined) return subAgent.address !== undefined;
   return peer?.transport !== 'bus';

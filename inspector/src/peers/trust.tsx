@@ -9,7 +9,7 @@ import { Problem } from '../ui/notice.tsx';
 import { timeOf } from '../ui/text.ts';
 
 const approvals = new Resource<readonly ApprovalView[]>();
-/** The requests of peers that wait for the operator; every view shows their number. */
+/** The requests of peers that wait for approval; every view shows their number. */
 export const pendingApprovals = approvals.value;
 
 async function loadApprovals(): Promise<void> {

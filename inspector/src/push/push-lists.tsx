@@ -45,7 +45,7 @@ function Rows<T>({ list: { value, problem }, none: [title, how], row }: RowsProp
   );
 }
 
-/** Links to a task. Ids start with the time, so the ends of ids differ most. */
+/** Links to a task. Shows the end of the id: ids start with the time, so their ends differ most. */
 function TaskLink({ id }: { readonly id: string }) {
   return (
     <a href={hrefOf({ view: 'tasks', id })} title={id}>
@@ -175,7 +175,7 @@ function attemptsIn(count: number): string {
   return count === 0 ? 'no attempts yet' : counted(count, 'attempt');
 }
 
-/** Webhooks are called in order: a due delivery waits for earlier ones. */
+/** Webhooks are called in order: a due delivery waits for earlier deliveries. */
 function whenNext(at: number): string {
   return at > Date.now() ? `next at ${timeOf(at)}` : 'after earlier deliveries';
 }

@@ -79,7 +79,7 @@ function Call({ call }: { readonly call: ReceivedCall & ListedEvent }) {
   );
 }
 
-/** 1.0 sends events, 0.3 whole tasks; the sender declares its version. */
+/** Checks a call: 1.0 sends events, 0.3 whole tasks. The sender declares its version. */
 function checkCall(call: ReceivedCall): Pick<ListedEvent, 'problems' | 'summary' | 'text'> {
   const json = parseJsonOr(call.body, undefined);
   const isV1 = call.headers['a2a-version']?.startsWith('1') === true;

@@ -16,14 +16,14 @@ type AgentStep = TurnSteps['steps'][number];
 interface StepsTabProps {
   /** Undefined before the first task. */
   readonly taskId: string | undefined;
-  /** Answers a question of the agent; absent where the task can't be continued from here. */
+  /** Answers a question of the agent; absent if the task can't be continued in this view. */
   readonly onAnswer?: ((text: string) => void) | undefined;
 }
 
-/** Pause between two looks at a task that runs, in milliseconds. */
+/** The interval between polls of a running task, in milliseconds. */
 const liveMs = 600;
 
-/** What an agent did for a task, step by step and on one time axis: models, tools, pauses, other agents. */
+/** The steps of an agent for a task, on one time axis: models, tools, pauses, other agents. */
 export function StepsTab({ taskId, onAnswer }: StepsTabProps) {
   const { value, problem, reload } = useLive<StepsView>(
     taskId && path`tasks/${taskId}/steps`,
@@ -268,14 +268,14 @@ interface RemoteStepsProps {
   readonly axis: Axis;
 }
 
-/** The steps of the task on the other side, where this server's store has it: on the same time axis. */
+/** The steps of a remote task on the same time axis, if this server's store has the task. */
 function RemoteSteps({ remote: { taskId = '', url }, axis }: RemoteStepsProps) {
   const [isOpen, setOpen] = useState(true);
   const { value, problem } = useLive<StepsView>(
     isOpen ? path`tasks/${taskId}/steps` : undefined,
     ({ tasks = [] }) => tasks.some(({ id }) => id === taskId),
   );
-  // The task is on another server, which has its own inspector and does not share its steps.
+  // The task is on another server, which doesn't share its steps.
   if (problem !== '') {
     return (
       <p class="faint steps-remote">

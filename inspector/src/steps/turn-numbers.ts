@@ -1,4 +1,4 @@
-/** The number of each turn in its task, from 1: attempts at one turn share it. */
+/** Numbers the turns of a task from 1; attempts at one turn share a number. */
 export function turnNumbers(turns: readonly { readonly messageId: string }[]): readonly number[] {
   const messages = new Set<string>();
   return turns.map(({ messageId }) => messages.add(messageId).size);

@@ -6,8 +6,8 @@ import { textIn } from '../ui/text.ts';
 import { ownCard, type Target } from './target.ts';
 
 /**
- * Connects to the agent of a conversation. A card that is invalid, or missing, is no reason not to talk to
- * the agent: the wire view shows what is wrong with it.
+ * Connects to the agent of a conversation, even if its card is invalid or missing: the wire view shows
+ * the problems of the card.
  */
 export async function connectTo(target: Target, options: ConnectOptions): Promise<Client> {
   const known = target.own === undefined ? undefined : ownCard(target.own);
@@ -33,7 +33,7 @@ const noCard: Omit<AgentCard, 'supportedInterfaces'> = {
   skills: [],
 };
 
-/** What can be read of an invalid card: the name, and where to call; by default JSON-RPC at the address. */
+/** Reads the name and the interfaces of an invalid card; by default JSON-RPC at the address. */
 async function guessedCard(url: string, options: ConnectOptions): Promise<AgentCard> {
   const base = new URL(url);
   const address = base.pathname.endsWith('.json')
@@ -43,7 +43,7 @@ async function guessedCard(url: string, options: ConnectOptions): Promise<AgentC
   try {
     json = await (await (options.fetch ?? fetch)(address)).json();
   } catch {
-    // No card at all: the address itself is tried.
+    // Without a card, the client calls the address itself.
   }
   const card = isJsonObject(json) ? json : {};
   const { name, url: legacy, supportedInterfaces } = card;

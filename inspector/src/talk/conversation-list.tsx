@@ -26,7 +26,7 @@ function reload(): Promise<void> {
   return page.load(() => get(queryOf()));
 }
 
-/** Adds a page; an entry of a later page is an older state of one that is listed. */
+/** Adds a page. An entry that is already listed is newer there, so the page's copy is dropped. */
 async function loadMore(): Promise<void> {
   const { conversations = [], next } = page.value.peek() ?? {};
   if (next === undefined) return;
@@ -42,10 +42,10 @@ function keyOf({ owner, id }: ConversationSummary): string {
   return `${owner.key} ${id}`;
 }
 
-/** How long to wait for further keys before searching, in milliseconds. */
+/** How long to wait after a keystroke before searching, in milliseconds. */
 const typingMs = 250;
 
-/** The conversations of all callers over all channels, the latest first. */
+/** The conversations of all callers and channels, the latest first. */
 export function ConversationList({ onOpened }: { readonly onOpened: () => void }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {

@@ -26,7 +26,7 @@ export interface Attachment {
 
 export const emptyDraft: Draft = { text: '', files: [], json: '', metadata: [] };
 
-/** The server would refuse larger files anyway, once they are encoded. */
+/** The server would reject larger files, once they are encoded. */
 export const maxAttached = 7_000_000;
 
 export function isEmpty({ text, files, json }: Draft): boolean {
@@ -44,7 +44,7 @@ export function partsOf(draft: Draft): readonly Part[] {
   return parts;
 }
 
-/** Values that parse as JSON are sent as such: numbers, lists, objects. */
+/** Values that parse as JSON are sent as JSON: numbers, lists, objects. */
 export function metadataOf({ metadata }: Draft): JsonObject | undefined {
   const entries = Object.entries(pairsObject(metadata)).map(
     ([name, value]) => [name, valueOf(value)] as const,

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Pixels from the end that still count as the end. */
+/** The distance from the end, in pixels, that counts as at the end. */
 const nearEnd = 40;
 
 export interface Following {
@@ -16,15 +16,15 @@ export interface Following {
 }
 
 /**
- * Keeps the end of a conversation in sight. It **follows** while the end is in sight, and scrolls to the end
- * whenever the content grows. It **rests** once the reader scrolls up: nothing moves, and `hasNew` shows
- * that something was added. It follows again when the reader scrolls to the end, and with every message sent.
+ * Keeps the end of a conversation visible. In the state **following**, it scrolls to the end whenever the
+ * content grows. When the user scrolls up, it changes to **paused**: it doesn't scroll, and `hasNew`
+ * shows that content was added. It follows again when the user scrolls to the end or sends a message.
  *
- * Only scrolling up makes it rest. Scroll events arrive a frame late, when the content may have grown
- * again: that the end is out of sight does not mean that the reader scrolled.
+ * Only scrolling up pauses it. Scroll events arrive a frame late, when the content can have grown again:
+ * the end being out of view does not mean that the user scrolled.
  *
- * @param version grows with every change of the content
- * @param sent how many messages were sent
+ * @param version increases with every change of the content
+ * @param sent the number of messages sent
  */
 export function useFollowing(version: number, sent: number): Following {
   const box = useRef<HTMLDivElement>(null);

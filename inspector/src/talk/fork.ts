@@ -12,8 +12,8 @@ export function canCopy({ target }: TalkConversation): boolean {
 }
 
 /**
- * Continues from a turn in a conversation beside this one: of an assistant in a copy, in which nothing is
- * executed; of other agents after sending the messages up to the turn again.
+ * Continues from a turn in a new conversation beside this one. For an assistant it is a copy, and nothing
+ * is executed again. For other agents, the messages up to the turn are sent again.
  */
 export async function forkAfter(talk: TalkConversation, turn: TalkTurn): Promise<void> {
   if (canCopy(talk)) await copyUntil(talk, turn, 'after');
@@ -45,7 +45,7 @@ async function copyUntil(
   return openContext(id, { agent: talk.target.peek().own, isBeside: true });
 }
 
-/** Sends another text instead of that of a turn, in a conversation that continues from before the turn. */
+/** Replaces the text of a turn, in a new conversation that continues from before the turn. */
 export async function rerun(talk: TalkConversation, turn: TalkTurn, text: string): Promise<void> {
   const forked = canCopy(talk)
     ? await copyUntil(talk, turn, 'before')
@@ -53,7 +53,7 @@ export async function rerun(talk: TalkConversation, turn: TalkTurn, text: string
   await forked?.say({ parts: [{ text }] });
 }
 
-/** Sends messages of a conversation to its agent again, in a new conversation beside it. */
+/** Resends messages of a conversation to its agent, in a new conversation beside it. */
 async function sendAgain(
   talk: TalkConversation,
   turns: readonly TalkTurn[],

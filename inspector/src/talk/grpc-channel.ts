@@ -9,7 +9,9 @@ import { LegateError } from '../../../src/protocol/index.ts';
 import { eventsOf, jsonOf, reasonOf, request } from '../api/api.ts';
 import type { WireLog } from '../wire/wire-log.ts';
 
-/** gRPC for the page: the server makes the calls, and answers in JSON. Recorded as every other request. */
+/**
+ * gRPC for the page: the server makes the calls and responds in JSON. Recorded like every other request.
+ */
 export function grpcThroughServer(log: WireLog): ClientBinding {
   return {
     binding: 'GRPC',
@@ -25,7 +27,9 @@ export function grpcThroughServer(log: WireLog): ClientBinding {
   };
 }
 
-/** `host:port` as gRPC names it, or a URL. Without a scheme, only this machine is called in the clear. */
+/**
+ * Reads `host:port`, a gRPC target, or a URL. Without a scheme, only this machine is called without TLS.
+ */
 function locate(address: string): URL | undefined {
   const isUrl = /^https?:\/\//i.test(address);
   const host = address.replace(/^(?:dns|ipv4|ipv6):\/*/i, '');

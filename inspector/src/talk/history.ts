@@ -5,12 +5,14 @@ import { textIn } from '../ui/text.ts';
 import { TalkTurn } from './turn.ts';
 
 interface History {
-  /** What an assistant said before the first message. */
+  /** The assistant's messages before the first message of the user. */
   readonly welcome: TalkTurn | undefined;
   readonly turns: readonly TalkTurn[];
 }
 
-/** The turns of a stored conversation: of an assistant from its tracker, of other agents from its tasks. */
+/**
+ * The turns of a stored conversation: an assistant's from its tracker, other agents' from their tasks.
+ */
 export function historyOf({ tracker, tasks, summary }: TranscriptView): History {
   if (tracker === undefined) {
     const turns: TalkTurn[] = [];
@@ -32,7 +34,7 @@ export function historyOf({ tracker, tasks, summary }: TranscriptView): History 
   return { welcome, turns: known.filter(({ number }) => number > 0) };
 }
 
-/** A message of an assistant as it stands in the log, with its buttons where a live one has them. */
+/** Converts a logged message of an assistant; its buttons go where a live message has them. */
 function botMessage({ text, data }: JsonObject, contextId: string) {
   const { buttons, quick_replies: quickReplies, ...rest } = objectOf(data);
   const extras = {

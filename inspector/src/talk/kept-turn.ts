@@ -1,15 +1,15 @@
 import { message, type Message, type Part } from '../../../src/protocol/index.ts';
 import { TalkTurn } from './turn.ts';
 
-/** A turn with an agent elsewhere, over a reload: its task is there; of a plain message, only this page has it. */
+/** A turn with a remote agent, kept across a reload: by its task, or with the messages if it has none. */
 export type KeptTurn =
   | { readonly taskId: string }
   | { readonly message: Message; readonly answers: readonly (readonly Part[])[] };
 
-/** Characters of messages that are kept, as JSON; storage of a page has about five million. */
+/** Characters of kept messages, as JSON; the storage of a page has about five million. */
 const maxCharacters = 1_000_000;
 
-/** The turns as they are kept: each task once, and without the oldest messages where they are too much. */
+/** The turns to keep: each task once; the oldest messages are dropped beyond the limit. */
 export function keptTurns(turns: readonly TalkTurn[]): readonly KeptTurn[] {
   const kept: KeptTurn[] = [];
   const tasks = new Set<string>();

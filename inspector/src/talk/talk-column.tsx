@@ -44,7 +44,7 @@ export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
   );
 }
 
-/** The editor; of another caller's conversation, why there is none. */
+/** The editor; for another caller's conversation, a notice that it is read-only. */
 function TalkEnd({ talk }: Pick<TalkColumnProps, 'talk'>) {
   const owner = talk.otherOwner.value;
   if (owner === undefined) return <Composer talk={talk} />;
@@ -64,7 +64,7 @@ function TalkEnd({ talk }: Pick<TalkColumnProps, 'talk'>) {
   );
 }
 
-/** Shows in the conversation why an action on it failed. */
+/** Shows the error of a failed action in the conversation. */
 function act(talk: TalkConversation, action: Promise<unknown>): void {
   talk.problem.value = '';
   action.catch((error: unknown) => {
@@ -139,10 +139,12 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   );
 }
 
-/** Something to try with an agent whose card has no examples. */
+/** Suggested messages for an agent whose card has no examples. */
 const anyAgent = ['Hello', 'What can you do?', 'Give me an example'];
 
-/** Three suggestions for a first message: one per skill, because examples of one skill are alike. */
+/**
+ * Three suggestions for a first message: one per skill first, because examples of one skill are similar.
+ */
 function examplesOf(skills: readonly AgentSkill[]): readonly string[] {
   const firsts = skills.flatMap(({ examples = [] }) => examples.slice(0, 1));
   const others = skills.flatMap(({ examples = [] }) => examples.slice(1));

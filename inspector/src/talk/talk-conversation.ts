@@ -37,8 +37,8 @@ interface Outgoing {
 type Responses = AsyncIterable<{ readonly response: StreamResponse }>;
 
 /**
- * A conversation with one agent. It is idle, or busy with one message; while the agent waits for
- * input, the next message continues its task. Another target, or `restart`, starts a new context.
+ * A conversation with one agent. It is idle, or busy with one message. While the agent waits for input,
+ * the next message continues its task. Another target, or `restart`, starts a new context.
  */
 export class TalkConversation extends Changes {
   readonly number: number;
@@ -54,15 +54,15 @@ export class TalkConversation extends Changes {
   /** Binding and version. */
   readonly interfaceInUse: Signal<string> = signal('');
   readonly problem: Signal<string> = signal('');
-  /** The owner of a stored conversation that is not the operator's: it can be read, not continued. */
+  /** The owner of a stored conversation that is not the operator's: it is read-only. */
   readonly otherOwner: Signal<OwnerView | undefined> = signal(undefined);
   /** The owner of a stored conversation; undefined for a new one. */
   readonly owner: Signal<OwnerView | undefined> = signal(undefined);
   #client: Promise<Client> | undefined;
-  /** The history of a stored conversation; a message waits for it, so as to come after it. */
+  /** Loads the history of a stored conversation; new messages wait for it. */
   #loaded: Promise<void> = Promise.resolve();
   #stopping: AbortController | undefined;
-  /** The running welcome; the first message waits for it, so as not to overtake it. */
+  /** The running welcome; the first message waits until it has ended. */
   #opening: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined;
 
   constructor(number: number, target: Target) {
@@ -81,7 +81,7 @@ export class TalkConversation extends Changes {
   }
 
   /**
-   * Clears the conversation, and starts a new context or continues an existing one, with its history where
+   * Clears the conversation, and starts a new context or continues an existing one, with its history if
    * the server has it.
    */
   restart(contextId?: string, owner?: string): void {
@@ -100,7 +100,7 @@ export class TalkConversation extends Changes {
     this.changed();
   }
 
-  /** Continues a conversation with another agent, from the tasks that the agent has of it. */
+  /** Continues a conversation with a remote agent, from the tasks that the agent stores. */
   async resume(contextId: string, kept: readonly KeptTurn[]): Promise<void> {
     this.contextId.value = contextId;
     const load = async (): Promise<void> => {
@@ -113,7 +113,7 @@ export class TalkConversation extends Changes {
             this.turns.push(...turnsOfTask(await client.getTask(each.taskId), number));
           }
         }
-        // Without tasks nothing has connected yet.
+        // Without tasks, the client is not connected yet.
         await this.#connected();
       } catch (error) {
         this.problem.value = reasonOf(error);
@@ -142,15 +142,15 @@ export class TalkConversation extends Changes {
       const view = await get<TranscriptView>(path`conversations/${contextId}` + query);
       if (!isCurrent() || this.turns.length !== before) return;
       const { welcome, turns } = historyOf(view);
-      // What was streamed here has more details than what is stored of it.
+      // Turns that were streamed have more details than the stored ones, so they are kept.
       this.turns.push(...turns.slice(before));
       this.welcome.value ??= welcome;
       this.owner.value = view.summary.owner;
       this.otherOwner.value = view.summary.isOwn ? undefined : view.summary.owner;
-      // A refresh that brings nothing is no news to somebody who reads earlier messages.
+      // Signals only new turns: a user who reads earlier messages must not be notified of nothing.
       if (this.turns.length > before) this.changed();
     } catch (error) {
-      // A context id that nobody used yet starts a new conversation.
+      // An unused context id starts a new conversation.
       if (isCurrent() && owner !== undefined) this.problem.value = reasonOf(error);
     }
   }
@@ -167,8 +167,8 @@ export class TalkConversation extends Changes {
   }
 
   /**
-   * Starts the session of a new conversation with an assistant of this server, once: it answers with its
-   * welcome. For any other agent `/session_start` would be an ordinary message.
+   * Starts the session of a new conversation with an assistant of this server, once; the assistant
+   * responds with its welcome. For other agents, `/session_start` would be an ordinary message.
    */
   #open(): void {
     const { own } = this.target.peek();
@@ -304,7 +304,7 @@ export class TalkConversation extends Changes {
     this.card.value = client.card;
     this.interfaceInUse.value = `${protocolBinding} ${protocolVersion}`;
     const { binding } = target;
-    // The card decides: a binding that it does not name is not there.
+    // The client ignores a binding that the card doesn't list.
     if (binding !== 'auto' && binding !== protocolBinding) {
       this.interfaceInUse.value += ` (the card has no ${binding})`;
     }

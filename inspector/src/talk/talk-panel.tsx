@@ -18,7 +18,7 @@ const StepsTab = lazy(async () => (await import('../steps/steps-tab.tsx')).Steps
 type PanelTab = AssistantTab | 'steps' | 'wire' | 'agent';
 const chosen = signal<PanelTab>('flow');
 
-/** Details of a conversation: the assistant's state if it is one of ours, the wire, the card. */
+/** Details of a conversation: the state of the server's own assistant, the wire, the card. */
 export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
   const { own } = talk.target.value;
   const agent = own === undefined ? undefined : ownAgent(own);

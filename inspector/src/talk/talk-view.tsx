@@ -16,14 +16,14 @@ const isPanelOpen = signal(isWide.peek());
 const listWidth = 1400;
 const isListOpen = signal(innerWidth >= listWidth);
 
-/** The stored conversations, those that are open side by side, and the details of the selected one. */
+/** The stored conversations, the open ones side by side, and the details of the selected one. */
 export function TalkView() {
   useEffect(() => onKey('n', () => void startTalk()), []);
   const talk = currentTalk();
   const isOpen = isPanelOpen.value;
   const columns = <Columns />;
   const panel = talk === undefined ? null : <TalkPanel key={talk.number} talk={talk} />;
-  // The conversations of an agent elsewhere are there.
+  // The server of a remote agent stores its conversations.
   const hasList = about.value?.target === undefined;
   const isTwo = talks.value.length > 1;
   return (
@@ -84,7 +84,7 @@ export function TalkView() {
 /** Minimum width of a conversation, in rem. */
 const columnWidth = 17;
 
-/** As many conversations side by side as there is room for; tabs lead to the others. */
+/** As many conversations side by side as fit; the others are opened by tabs. */
 function Columns() {
   const box = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(1);
@@ -123,7 +123,7 @@ function Columns() {
   );
 }
 
-/** Leads to a conversation, by its number and first message; a new one has the name of its agent. */
+/** Opens a conversation. Labelled with its number and first message, or the name of its agent. */
 function TalkTab({ talk }: { readonly talk: TalkConversation }) {
   const [first] = talk.current().turns;
   const said = first === undefined ? '' : (first.shown ?? textOf(first.message));
@@ -142,8 +142,8 @@ function TalkTab({ talk }: { readonly talk: TalkConversation }) {
 }
 
 /**
- * The first of as many conversations as there is room for. It moves only if the selected one would be out of
- * sight: a column that moved while it is pressed would lose the click.
+ * The first of the visible conversations. It changes only if the selected one would be out of view: a
+ * column that moved during a click would lose the click.
  */
 function firstShown(before: number, selected: number, room: number, count: number): number {
   const inSight = Math.min(Math.max(before, selected - room + 1), selected);

@@ -8,7 +8,7 @@ import { foreignTarget, ownTarget, type Target } from './target.ts';
 
 /** The conversations of this page, side by side. */
 export const talks: Signal<readonly TalkConversation[]> = signal([]);
-/** The number of the selected conversation, which the panel shows and the address names. */
+/** The number of the selected conversation, which the panel shows and the URL contains. */
 export const currentNumber: Signal<number> = signal(0);
 let count = 0;
 
@@ -37,11 +37,11 @@ export function startTalk(target?: Target): TalkConversation {
 
 /** How a stored conversation is opened. */
 interface Opening {
-  /** The owner key; without it the operator's own, or else the only one of this id. */
+  /** The owner key. @default the operator's, or the only owner of this id */
   readonly owner?: string | undefined;
   /** The name of the agent. @default the server's own */
   readonly agent?: string | undefined;
-  /** Beside the others instead of in place of the selected one. @default false */
+  /** Opens it beside the others, not in place of the selected one. @default false */
   readonly isBeside?: boolean;
 }
 
@@ -65,7 +65,7 @@ export function openContext(
   const name = opening.agent ?? ownAgent()?.name;
   if (name === undefined) return undefined;
   const current = currentTalk();
-  // Conversations with other agents are only in this page: none is replaced.
+  // Conversations with remote agents exist only in this page, so they are not replaced.
   const canReplace =
     opening.isBeside !== true && current?.target.peek().own === name && !current.isBusy.peek();
   const talk = canReplace ? current : add(ownTarget(name));
@@ -82,12 +82,14 @@ export function endTalk(talk: TalkConversation): void {
 
 const storageKey = 'legate-inspector-talks';
 
-/** A conversation with an agent of this server, or with the inspected one, which has its tasks. */
+/**
+ * A conversation with an agent of this server, or with the inspected remote one, which stores its tasks.
+ */
 type Kept =
   | { readonly agent: string; readonly contextId: string }
   | { readonly url: string; readonly contextId: string; readonly turns: readonly KeptTurn[] };
 
-/** Opens what was open before the page was reloaded; what the address names is selected. */
+/** Reopens the conversations from before a reload, and selects the one that the URL names. */
 function restore(): void {
   const named = route.peek().view === 'talk' ? route.peek().id : undefined;
   for (const kept of keptTalks()) {
@@ -131,8 +133,8 @@ function keep(): void {
 let isStarted = false;
 
 /**
- * Starts the conversations of the page once the server has answered, and keeps them and the address in
- * step from then on: the address names the selected conversation, and an address that is entered opens one.
+ * Starts the conversations of the page when the server has responded. From then on it keeps them and the
+ * URL in sync: the URL names the selected conversation, and a URL that the user enters opens one.
  */
 export function followTalks(): void {
   effect(() => {
@@ -154,7 +156,7 @@ export function followTalks(): void {
   });
 }
 
-/** Only conversations that the server has can be opened again by their address. */
+/** Only conversations that the server stores can be reopened by their URL. */
 function nameInAddress(): void {
   const talk = currentTalk();
   const id = talk?.target.value.own === undefined ? undefined : talk.contextId.value;

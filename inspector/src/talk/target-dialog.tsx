@@ -147,7 +147,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   );
 }
 
-/** The security schemes of the connected agent, if it is still the one to connect to. */
+/** The security schemes of the connected agent, if the dialog still selects it. */
 function schemesOf({ target, card }: TalkConversation, { url }: Target): readonly string[] {
   if (target.peek().url !== url) return [];
   return Object.values(card.value?.securitySchemes ?? {}).map(schemeName);

@@ -5,7 +5,7 @@ import { type Pair, pairsObject } from '../ui/text.ts';
 
 /** The agent of a conversation, and how to call it. Secrets are kept only while the page is open. */
 export interface Target {
-  /** The name of one of the server's own agents; undefined for any other. */
+  /** The name of one of the server's own agents; undefined for a remote agent. */
   readonly own: string | undefined;
   readonly url: string;
   readonly version: 'auto' | '1.0' | '0.3';
@@ -75,7 +75,9 @@ export function secretsOf({ secret }: Target): readonly string[] {
   return secret.length >= 4 ? [secret, encodeURIComponent(secret)] : [];
 }
 
-/** The card of one of our own agents, with the inspector's endpoint in place of the public ones. */
+/**
+ * The card of one of the server's own agents, with the inspector's endpoint in place of the public ones.
+ */
 export function ownCard(name: string): AgentCard | undefined {
   const card = ownAgent(name)?.card;
   if (card === undefined) return undefined;

@@ -19,17 +19,17 @@ import type { Output, TalkTurn } from './turn.ts';
 
 interface TurnViewProps {
   readonly turn: TalkTurn;
-  /** Whether it is the last turn and no other is in flight. */
+  /** Whether it is the last turn and no turn is in flight. */
   readonly canAnswer: boolean;
-  /** Whether its task is one of the server's own. */
+  /** Whether its task is on this server. */
   readonly isOwn: boolean;
   readonly onChoose: (choice: Choice) => void;
   readonly onAnswer: (answer: FormAnswer) => void;
-  /** Says what forking does. */
+  /** The label of the fork button. */
   readonly forkLabel: string;
   /** Continues from the turn in another conversation. */
   readonly onFork: (turn: TalkTurn) => void;
-  /** Sends another text instead, in another conversation. */
+  /** Replaces the text, in another conversation. */
   readonly onRerun: (turn: TalkTurn, text: string) => void;
 }
 
@@ -150,7 +150,7 @@ interface EditFormProps {
   readonly onCancel: () => void;
 }
 
-/** The message of a turn, to be sent with another text. */
+/** Edits the message of a turn, to send it with another text. */
 function EditForm({ text: initial, onRerun, onCancel }: EditFormProps) {
   const [text, setText] = useState(initial);
   return (

@@ -27,7 +27,7 @@ export class TalkTurn {
   readonly message: Message;
   /** Shown instead of the message: the title of a button. */
   readonly shown: string | undefined;
-  /** In the order of arrival. */
+  /** In order of arrival. */
   readonly outputs: Output[] = [];
   taskId: string | undefined;
   contextId: string | undefined;
@@ -38,7 +38,7 @@ export class TalkTurn {
   readonly startedAt = Date.now();
   endedAt: number | undefined;
   readonly #byKey = new Map<string, Output>();
-  /** Only its artifacts count. */
+  /** Used only for the artifacts. */
   readonly #fold = new TaskFold({ id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } });
 
   constructor(number: number, message: Message, shown?: string) {
@@ -61,7 +61,7 @@ export class TalkTurn {
     } else {
       const { id, contextId, status, artifacts = [], history = [] } = response.task;
       this.#setTask(id, contextId, status.state);
-      // Only messages after our own are an answer to it.
+      // Only messages after the turn's own message answer it.
       const own = history.findLastIndex(({ messageId }) => messageId === this.message.messageId);
       if (own < 0 && this.message.taskId !== undefined) return;
       for (const message of history.slice(own + 1)) this.#addMessage(message);
@@ -70,7 +70,7 @@ export class TalkTurn {
     }
   }
 
-  /** Marks a turn of the past, whose duration is not known. */
+  /** Marks a past turn, whose duration is unknown. */
   settle(task: {
     readonly taskId?: string | undefined;
     readonly state?: TaskState | undefined;
@@ -87,7 +87,7 @@ export class TalkTurn {
     this.endedAt = Date.now();
   }
 
-  /** Whether the agent waits for its caller. */
+  /** Whether the agent waits for input. */
   get isWaiting(): boolean {
     return this.state !== undefined && isInterrupted(this.state);
   }

@@ -23,7 +23,7 @@ const filter = signal(noFilter);
 /** The matching tasks that are loaded, newest first. */
 export const taskPage: Resource<TaskListView> = new Resource();
 
-/** Loads the matching tasks, as many as were loaded before, so that nothing jumps. */
+/** Loads the matching tasks, as many as were loaded before, so that the list doesn't shrink. */
 export async function loadTasks(): Promise<void> {
   const loaded = taskPage.value.peek()?.tasks.length ?? 0;
   const limit = Math.min(200, Math.max(50, loaded));

@@ -12,7 +12,7 @@ export interface LogEvent extends ListedEvent {
 }
 
 /**
- * The event log of one task. Loads its pages, then follows it until the task ends; `stop` disconnects,
+ * The event log of one task. Loads its pages, then follows it until the task ends. `stop` disconnects,
  * `follow` resumes after the last event. Each event is checked once, on arrival.
  */
 export class TaskLog extends Changes {

@@ -57,7 +57,7 @@ export function Timeline({ log }: { readonly log: TaskLog }) {
   );
 }
 
-/** Steps through the events; a whole replay takes some seconds, however many there are. */
+/** Steps through the events. A whole replay takes some seconds, independent of their number. */
 function usePlaying(
   isPlaying: boolean,
   at: number,

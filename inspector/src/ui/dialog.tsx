@@ -8,7 +8,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog; Escape closes it, and the focus returns to where it was. */
+/** A modal dialog. Escape closes it, and the previous element gets the focus back. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);

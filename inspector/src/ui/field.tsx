@@ -35,7 +35,7 @@ export function TextField(props: TextFieldProps) {
   return (
     <Field {...props}>
       {(id) =>
-        // Not as JSX, which has another type of element for each type of input.
+        // Not JSX, which has another element type for each input type.
         h('input', {
           id,
           class: isMono ? 'input mono' : 'input',
@@ -68,7 +68,7 @@ export function ChoiceField<Name extends string>(props: FieldProps & SelectProps
   return <Field {...props}>{(id) => <Select {...props} id={id} />}</Field>;
 }
 
-/** A choice among few options; `Name` may be a number. */
+/** A choice among few options; `Name` can be a number. */
 export function Select<Name extends string | number>(props: SelectProps<Name>) {
   const { id, name, value, choices, onChange, isRequired } = props;
   return (
@@ -126,7 +126,7 @@ export function Pairs({ label, pairs, onChange, add }: PairsProps) {
     <fieldset class="pairs">
       <legend>{label}</legend>
       {pairs.map((pair, index) => (
-        // Keyed by index: names may be empty or equal while the user edits them.
+        // Keyed by index: names can be empty or equal while the user edits them.
         <div class="pair" key={index}>
           {(['name', 'value'] as const).map((side, at) => (
             <input

@@ -16,7 +16,7 @@ export interface GraphEdge {
   readonly label?: { readonly width: number; readonly height: number };
   /** Edges of higher weight are shorter and straighter. @default 1 */
   readonly weight?: number;
-  /** Whether the layout points it against its direction. @default false */
+  /** Whether the layout treats the edge as reversed. @default false */
   readonly isReversed?: boolean;
 }
 
@@ -52,14 +52,14 @@ export function layOut<E extends GraphEdge>(
   { direction, nodesep, ranksep, margin }: LayoutOptions,
 ): PlacedGraph<E> {
   const isDown = direction === 'down';
-  // Laid out from top to bottom; to the right with both axes swapped.
+  // The layout is from top to bottom; for "right", both axes are swapped.
   const turned = <S extends { width: number; height: number }>(size: S) =>
     isDown ? size : { ...size, width: size.height, height: size.width };
   const graph = new Graph<GraphLabel, NodeLabel, EdgeLabel>({ multigraph: true });
   const spaces = { nodesep, edgesep: 24, ranksep, marginx: margin, marginy: margin };
   graph.setGraph({ rankdir: 'TB', ...spaces });
   for (const { id, width, height } of nodes) graph.setNode(id, turned({ width, height }));
-  // From the last to the first: the layout puts the first on the right.
+  // In reverse order: the layout puts the first edge on the right.
   for (const [index, edge] of [...edges.entries()].toReversed()) {
     const { from, to, label, weight = 1, isReversed = false } = edge;
     const size = label === undefined ? {} : { ...turned(label), labelpos: 'c' as const };
@@ -93,7 +93,7 @@ interface Point {
   readonly y: number;
 }
 
-/** A curve through the bends: an edge goes from the center of one box to the center of the next. */
+/** A curve through the bends, from the center of one box to the center of the next. */
 function curve(
   points: readonly Point[],
   from: PlacedNode,

@@ -1,4 +1,4 @@
-/** Drawn on a 20 by 20 grid, in the text's colour. */
+/** Drawn on a 20 by 20 grid, in the colour of the text. */
 const shapes = {
   talk: 'M4 4h12a1.5 1.5 0 0 1 1.5 1.5v7A1.5 1.5 0 0 1 16 14h-5l-4 3v-3H4a1.5 1.5 0 0 1-1.5-1.5v-7A1.5 1.5 0 0 1 4 4Z',
   tasks: 'M8 5h9M8 10h9M8 15h9M3 5l1 1 2-2M3 10l1 1 2-2M3 15l1 1 2-2',

@@ -27,11 +27,11 @@ function Value({ value, open }: Required<JsonViewProps>) {
 }
 
 const base64 = /^[\w+/-]{200,}={0,2}$/;
-/** Characters shown of a folded text: of bytes only enough to tell them apart. */
+/** Characters shown of a collapsed text; base64 shows only enough to distinguish values. */
 const shownOfBytes = 48;
 const shownOfText = 4_000;
 
-/** A text; one that is long, or the base64 of bytes, is folded. */
+/** A text; collapsed if it is long or base64. */
 function Text({ value }: { readonly value: string }) {
   const [isOpen, setOpen] = useState(false);
   const length = base64.test(value) ? shownOfBytes : shownOfText;

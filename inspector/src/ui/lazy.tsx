@@ -4,8 +4,8 @@ import { reasonOf } from '../api/api.ts';
 import { Problem } from './notice.tsx';
 
 /**
- * A component that is loaded when it is first shown, so that the page starts small. `Placeholder` stands in
- * for it until then.
+ * A component that is loaded when it is first shown, so that the page starts small. `Placeholder` is
+ * shown until then.
  */
 export function lazy<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
@@ -20,7 +20,7 @@ export function lazy<Props extends object>(
       const component = await load();
       loaded.value = component;
     } catch (error) {
-      // The next time it is shown tries again: the server may have been restarted with another build.
+      // The next render tries again: the server can have restarted with another build.
       isLoading = false;
       problem.value = `${reasonOf(error)} Reload the page.`;
     }

@@ -1,4 +1,4 @@
-/** Shapes of the drawings. */
+/** Shapes of the diagrams. */
 
 interface TipProps {
   readonly id: string;
@@ -27,7 +27,7 @@ export function Tip({ id, size, kind, isFixed = false }: TipProps) {
 }
 
 interface BoxProps {
-  /** Its center. */
+  /** The center of the box. */
   readonly x: number;
   readonly y: number;
   readonly width: number;

@@ -14,7 +14,7 @@ addEventListener('resize', () => {
 
 interface SplitProps {
   readonly label: string;
-  /** Share of the first side, in percent. */
+  /** The width of the first pane, in percent. */
   readonly share: number;
   readonly children: readonly [ComponentChildren, ComponentChildren];
 }

@@ -35,7 +35,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The value as text, if it is one. */
+/** The value if it is a text, otherwise an empty text. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -4,14 +4,14 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 interface WindowedListProps {
   readonly label: string;
   readonly count: number;
-  /** Height of a row, in rem: the same for all rows. */
+  /** The height of every row, in rem. */
   readonly rowHeight: number;
   readonly row: (index: number) => ComponentChildren;
   readonly rowKey: (index: number) => string | number;
-  /** -1 for none. */
+  /** The index of the selected row; -1 for none. */
   readonly selected: number;
   readonly onSelect: (index: number) => void;
-  /** Keeps the end in sight as rows are added, while it is in sight. */
+  /** While the end is visible, scrolls to it as rows are added. */
   readonly follows?: boolean;
 }
 
@@ -19,8 +19,8 @@ interface WindowedListProps {
 const spare = 6;
 
 /**
- * A list that renders only the visible rows, so that ten thousand rows cost as much as twenty. Arrow
- * keys select among all of them.
+ * A list that renders only the visible rows, so that ten thousand rows cost as much as twenty. The arrow
+ * keys select among all rows.
  */
 export function WindowedList(props: WindowedListProps) {
   const { count, rowHeight, selected, onSelect, follows = false } = props;

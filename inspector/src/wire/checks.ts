@@ -12,10 +12,10 @@ import {
 } from '../../../src/protocol/index.ts';
 import { parseJsonOr } from '../api/json.ts';
 
-/** The kind of an exchange, from its request. */
+/** The kind of an exchange, inferred from its request. */
 export interface ExchangeKind {
   readonly operation: Operation | 'card' | undefined;
-  /** Its name on the wire, such as `message/stream`; absent where the path names it. */
+  /** The method name on the wire, such as `message/stream`; absent if the path names the operation. */
   readonly method?: string;
   readonly version: '1.0' | '0.3';
   readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
@@ -46,7 +46,7 @@ export function exchangeKind(request: SentRequest): ExchangeKind {
   return { operation, version, binding: 'HTTP+JSON' };
 }
 
-/** By the end of the path: the prefix is the agent's own. */
+/** Matched by the end of the path: the prefix belongs to the agent. */
 const restPaths: readonly (readonly [RegExp, Operation | 'card'])[] = [
   [/^GET .*(?:\.json$|\.well-known)/, 'card'],
   [/^POST .*\/message:send$/, 'sendMessage'],
@@ -70,7 +70,7 @@ const sections: Partial<Record<Operation | 'card', string>> = {
   card: '§4.4.1',
 };
 
-/** What an exchange is checked against, for people. */
+/** The rules that an exchange is checked against, as text. */
 export function ruleOf({ operation, version, binding }: ExchangeKind): string {
   const section = operation === undefined ? undefined : sections[operation];
   const rule =
@@ -84,7 +84,7 @@ type Decoders<T> = Partial<
   Record<Operation | 'card', (dialect: Dialect, json: unknown) => T | undefined>
 >;
 
-/** The other requests contain hardly more than an id, which the response shows to be valid. */
+/** Other requests contain little more than an id, and the response shows whether it was valid. */
 const requestDecoders: Decoders<unknown> = {
   sendMessage: (dialect, json) => dialect.sendMessageRequest.decode(json),
   sendStreamingMessage: (dialect, json) => dialect.sendMessageRequest.decode(json),
@@ -92,7 +92,7 @@ const requestDecoders: Decoders<unknown> = {
     dialect.taskPushNotificationConfig.decode(json),
 };
 
-/** Responses that carry events are returned as one. */
+/** Responses that contain events are returned as events. */
 const responseDecoders: Decoders<StreamResponse> = {
   sendMessage: (dialect, json) => dialect.sendMessageResponse.decode(json),
   sendStreamingMessage: (dialect, json) => dialect.streamResponse.decode(json),
@@ -125,7 +125,7 @@ function envelopeProblems(json: unknown, { id }: ExchangeKind): readonly string[
   if (!isJsonObject(json)) return ['is not a JSON-RPC response'];
   const problems: string[] = [];
   if (json['jsonrpc'] !== '2.0') problems.push('jsonrpc: must be "2.0"');
-  // A server that refuses a request before reading it cannot know its id (JSON-RPC 2.0, section 5).
+  // A server that rejects a request before reading it can't know its id (JSON-RPC 2.0, section 5).
   const isUnread = json['id'] === null && 'error' in json;
   if (json['id'] !== id && !isUnread) problems.push('id: must be that of the request');
   if ('result' in json === 'error' in json) problems.push('must have either result or error');
@@ -133,7 +133,7 @@ function envelopeProblems(json: unknown, { id }: ExchangeKind): readonly string[
 }
 
 function checkResult(json: unknown, kind: ExchangeKind): Checked {
-  // An HTTP+JSON error is not an answer to the operation.
+  // The decoders don't apply to an HTTP+JSON error.
   if (kind.operation === undefined || (isJsonObject(json) && 'error' in json)) {
     return { problems: [] };
   }
@@ -148,7 +148,7 @@ export function checkRequest(request: SentRequest, kind: ExchangeKind): readonly
   return checkedBy(() => void requestDecoders[operation]?.(dialectOf(kind), params)).problems;
 }
 
-/** Runs a decoder, and reports every field that it refuses. */
+/** Runs a decoder, and reports every field that it rejects. */
 export function checkedBy(decode: () => StreamResponse | undefined): Checked {
   try {
     return { problems: [], event: decode() };
@@ -168,8 +168,8 @@ function dialectOf({ version, binding }: ExchangeKind): Dialect {
 }
 
 /**
- * The rules across the events of one task, beyond the validity of each event: needs all events from
- * the first on.
+ * The rules for the order of events of one task, beyond the validity of each event. Needs all events from
+ * the first one on.
  */
 export class SequenceCheck {
   #taskId: string | undefined;
@@ -185,7 +185,7 @@ export class SequenceCheck {
     const problems = this.#hasEnded ? ['comes after the task has ended'] : [];
     if ('message' in event) {
       const { role } = event.message;
-      // In a stored log, a caller's follow-up is a message too.
+      // In a stored log, a caller's follow-up is a message, too.
       if (role === 'ROLE_USER' && this.#taskId !== undefined) return problems;
       if (role !== 'ROLE_AGENT') problems.push('message.role: an agent speaks as ROLE_AGENT');
       if (!isFirst) problems.push('a message is the only event of its stream');

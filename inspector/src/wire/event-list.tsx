@@ -4,7 +4,7 @@ import { Icon } from '../ui/icon.tsx';
 import { timeOf } from '../ui/text.ts';
 import { WindowedList } from '../ui/windowed-list.tsx';
 
-/** An event of a stream, a log or a webhook, as a list shows it. */
+/** An event of a stream, a log or a webhook, as lists show it. */
 export interface ListedEvent {
   readonly number: number;
   readonly problems: readonly string[];
@@ -30,7 +30,7 @@ const tones: Readonly<Record<EventSummary['kind'], Tone>> = {
 
 interface EventListProps {
   readonly label: string;
-  /** May be mutated in place. */
+  /** Can be mutated in place. */
   readonly events: readonly ListedEvent[];
   /** Changes whenever events are added, so that the list updates. */
   readonly count: number;
@@ -70,13 +70,13 @@ export function EventList({ events, ...list }: EventListProps) {
   );
 }
 
-/** The problems, one per line; or that there are none. */
+/** The problems, one per line, or "valid" if there are none. */
 export function ProblemList({
   problems,
   rule,
 }: {
   readonly problems: readonly string[];
-  /** What it was checked against. @default not shown */
+  /** The rules that the event was checked against. @default not shown */
   readonly rule?: string;
 }) {
   if (problems.length === 0) {
@@ -98,7 +98,7 @@ export function ProblemList({
   );
 }
 
-/** The same as an icon. */
+/** The check result as an icon. */
 export function Mark({ isGood }: { readonly isGood: boolean }) {
   return (
     <span class={isGood ? 'mark good' : 'mark bad'}>

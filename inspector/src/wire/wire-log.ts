@@ -27,9 +27,9 @@ export interface Exchange extends SentRequest {
   responseHeaders: readonly (readonly [string, string])[];
   isStream: boolean;
   readonly frames: WireFrame[];
-  /** The body of the response exactly as it arrived, framing included; empty over gRPC. */
+  /** The body of the response as it arrived, including framing; empty over gRPC. */
   raw: string;
-  /** Its whole length, in characters. */
+  /** The length of the whole body, in characters. */
   rawLength: number;
   /** Number of frames dropped to limit memory. */
   dropped: number;
@@ -41,7 +41,7 @@ export interface Exchange extends SentRequest {
 
 const maxExchanges = 200;
 const maxFrames = 20_000;
-/** Characters of one body that are kept as they arrived. */
+/** Characters of one raw body that are kept. */
 const maxRaw = 200_000;
 
 /** The exchanges of one conversation. */
@@ -49,7 +49,7 @@ export class WireLog extends Changes {
   readonly exchanges: Exchange[] = [];
   #count = 0;
 
-  /** `kind`: where the request itself does not tell. */
+  /** `kind`: pass it if the request itself doesn't determine it. */
   start(request: SentRequest, kind: ExchangeKind = exchangeKind(request)): Exchange {
     this.#count += 1;
     const requestProblems = checkRequest(request, kind);
@@ -84,7 +84,7 @@ export class WireLog extends Changes {
     );
   }
 
-  /** Adds to the body as it arrived; the start of a long one is kept. */
+  /** Adds to the raw body; only the start of a long one is kept. */
   addRaw(exchange: Exchange, text: string): void {
     exchange.rawLength += text.length;
     if (exchange.raw.length < maxRaw) {
@@ -165,7 +165,7 @@ export function recordingFetch(
   };
 }
 
-/** Reads a copy of the body; drops the text once it is parsed. */
+/** Reads a copy of the body; discards the text after parsing. */
 async function record(
   body: ReadableStream<Uint8Array>,
   exchange: Exchange,

@@ -68,7 +68,7 @@ function ExchangeRow({ exchange }: { readonly exchange: Exchange | undefined }) 
   );
 }
 
-/** The status of HTTP; gRPC has none here. */
+/** The HTTP status; gRPC calls have none here. */
 function outcomeOf({ status, kind, problem, endedAt }: Exchange) {
   if (status !== undefined) {
     return { tone: status < 400 ? 'good' : 'bad', label: String(status) } as const;
@@ -81,7 +81,7 @@ function outcomeOf({ status, kind, problem, endedAt }: Exchange) {
   return { tone: 'neutral', label: '…' } as const;
 }
 
-/** What the request calls, as the specification names it: `SendMessage`, `message/send`. */
+/** The name of the called operation in the specification: `SendMessage`, `message/send`. */
 function nameOf({ kind, method }: Exchange): string {
   const { operation = method } = kind;
   return kind.method ?? operation.charAt(0).toUpperCase() + operation.slice(1);
@@ -89,7 +89,7 @@ function nameOf({ kind, method }: Exchange): string {
 
 interface ExchangeViewProps {
   readonly exchange: Exchange;
-  /** The exchange is mutated in place: a component renders again only if one of its properties changes. */
+  /** The exchange is mutated in place: a changed property is needed for a new render. */
   readonly version: number;
 }
 
@@ -147,7 +147,7 @@ function ExchangeView({ exchange }: ExchangeViewProps) {
   );
 }
 
-/** The body byte for byte, with the framing of its events. */
+/** The raw body, with the framing of its events. */
 function RawBody({ exchange: { raw, rawLength } }: { readonly exchange: Exchange }) {
   return (
     <Copyable text={raw}>
